@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Where the targets of the layers are placed in the build tree, and what is installed.
+# LIBDIR is always "lib": the command looks for ../lib relative to itself.
+
+# The plugin (compiler/) names, places and installs itself, as it can be built alone.
+
+if(TARGET pagecast_runtime)
+  install(TARGETS pagecast_runtime LIBRARY DESTINATION lib)
+endif()
+
+if(EXISTS ${PROJECT_SOURCE_DIR}/runtime/include/pagecast)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/pagecast DESTINATION include
+          FILES_MATCHING PATTERN "*.h")
+endif()
+
+if(TARGET pagecast)
+  install(TARGETS pagecast RUNTIME DESTINATION bin)
+  foreach(name pagecast-cc pagecast-c++)
+    install(FILES ${CMAKE_BINARY_DIR}/bin/${name} DESTINATION bin)
+  endforeach()
+endif()
+
+include(CMakePackageConfigHelpers)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/PagecastConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/cmake/PagecastConfig.cmake INSTALL_DESTINATION lib/cmake/Pagecast)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/PagecastConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/cmake/PagecastConfig.cmake
+              ${CMAKE_BINARY_DIR}/cmake/PagecastConfigVersion.cmake
+        DESTINATION lib/cmake/Pagecast)
+
+configure_file(${CMAKE_CURRENT_LIST_DIR}/pagecast.pc.in ${CMAKE_BINARY_DIR}/cmake/pagecast.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/cmake/pagecast.pc DESTINATION lib/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/pagecast)

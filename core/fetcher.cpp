@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/fetcher.h"
+#include "core/arithmetic.h"
+
+namespace pagecast::core {
+
+struct Fetcher::Call {
+  const ResidencyMap &map;
+  Sink &sink;
+  const Shape &shape;
+  const Plan &plan;
+  uint64_t *work;
+};
+
+void Fetcher::start(const Shape &s, const Plan &plan, const Conditions &c, uint32_t groups) {
+  cursor_.start(s, plan.strip);
+  groups_ = groups;
+  page_ = c.page;
+  max_io_ = c.max_io;
+  jump(0);
+}
+
+void Fetcher::jump(uint64_t step) {
+  cursor_.seek(step);
+  group_ = 0;
+  piece_ = 0;
+  for (Extent &e : pending_)
+    e = {};
+}
+
+Fetcher::Outcome Fetcher::run(uint64_t program_step, uint64_t target, const ResidencyMap &map, Sink &sink,
+                              const Shape &shape, const Plan &plan, uint64_t *work) {
+  if (groups_ == 0)
+    return Outcome::kReached;
+  Call call{map, sink, shape, plan, work};
+  if (cursor_.position() < program_step)
+    jump(program_step);
+  if (!flush_all(call))
+    return Outcome::kRefused; // left from a call that was refused
+  Outcome outcome = Outcome::kReached;
+  while (cursor_.position() < target && !cursor_.at_end()) {
+    outcome = step(call);
+    if (outcome == Outcome::kRefused)
+      return outcome;
+    if (outcome == Outcome::kPaused)
+      break;
+  }
+  return flush_all(call) ? outcome : Outcome::kRefused;
+}
+
+Fetcher::Outcome Fetcher::step(Call &call) {
+  for (; group_ < call.shape.groups; ++group_, piece_ = 0) {
+    if (!(groups_ >> group_ & 1))
+      continue;
+    if (*call.work == 0)
+      return Outcome::kPaused;
+    const Group &g = call.shape.group[group_];
+    const GroupPlan &p = call.plan.group[group_];
+    Pieces pieces;
+    cursor_.step_pieces(g, page_, &pieces);
+    for (; piece_ < pieces.size(); ++piece_) {
+      if (*call.work == 0)
+        return Outcome::kPaused;
+      Extent e = pieces.at(piece_);
+      if (p.wide_loop >= 0)
+        e = cursor_.widened(g, e, unsigned(p.wide_loop), p.block, page_);
+      if (!add(call, group_, e))
+        return Outcome::kRefused;
+      --*call.work;
+    }
+    if (pieces.size() == 0)
+      --*call.work;
+  }
+  group_ = 0;
+  piece_ = 0;
+  cursor_.next();
+  return Outcome::kReached;
+}
+
+bool Fetcher::add(Call &call, unsigned group, Extent e) {
+  Extent &p = pending_[group];
+  if (!p.empty()) {
+    const Extent both{least(p.begin, e.begin), most(p.end, e.end)};
+    const bool touch = e.begin <= p.end && p.begin <= e.end;
+    if (touch && (both.size() <= max_io_ || both.size() == p.size())) {
+      p = both;
+      return true;
+    }
+    if (!flush(call, group))
+      return false;
+  }
+  p = e;
+  return true;
+}
+
+bool Fetcher::flush(Call &call, unsigned group) {
+  Extent &p = pending_[group];
+  while (!p.empty()) {
+    const Extent absent = call.map.next_absent(p, max_io_);
+    if (absent.empty())
+      break;
+    if (!call.sink.fetch(absent, group, call.shape.group[group].writes)) {
+      p.begin = absent.begin;
+      return false;
+    }
+    p.begin = absent.end;
+  }
+  p = {};
+  return true;
+}
+
+bool Fetcher::flush_all(Call &call) {
+  for (unsigned g = 0; g < call.shape.groups; ++g)
+    if (!flush(call, g))
+      return false;
+  return true;
+}
+
+} // namespace pagecast::core

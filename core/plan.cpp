@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/plan.h"
+#include "core/arithmetic.h"
+#include "core/pieces.h"
+
+namespace pagecast::core {
+
+namespace {
+
+constexpr uint64_t kStripUnit = 64;     // iterations: whole vectors, and the emitted code relies on it
+constexpr uint64_t kMaxWide = 64 << 10; // bytes: this is where random reads reach a disk's bandwidth
+constexpr uint64_t kSmallPages = 16;    // groups of fewer pages are not worth a release
+constexpr uint64_t kFewPages = 8;       // of a row: its ends, which it shares with its neighbours, count
+
+/// Bytes in pages of the group while the loops from `from` run, and (span) those of one contiguous piece.
+uint64_t footprint(const Shape &s, const Group &g, unsigned from, uint64_t page, uint64_t *span = nullptr) {
+  Pieces p;
+  p.set(g, 0, s.trips, from, s.loops, page);
+  if (span)
+    *span = p.span();
+  return p.footprint();
+}
+
+/// Strides shorter than this come back to the same pages: to most of them, or, where rows of few pages lie
+/// close together, to the page that two rows share.
+uint64_t reused_below(uint64_t span, uint64_t page) {
+  if (span < page)
+    return most(page, 2 * span);
+  return span <= kFewPages * page ? span + page : span;
+}
+
+void find_reuse(const Shape &s, const Group &g, uint64_t page, GroupPlan *plan) {
+  for (unsigned k = 0; k < s.loops; ++k) {
+    if (s.trips[k] <= 1 || g.indirect)
+      continue;
+    uint64_t span;
+    footprint(s, g, k + 1, page, &span);
+    if (g.stride[k] == 0)
+      plan->temporal |= uint8_t(1u << k);
+    else if (magnitude(g.stride[k]) < reused_below(span, page))
+      plan->spatial |= uint8_t(1u << k);
+  }
+}
+
+void add_footprints(const Shape &s, const Conditions &c, Plan *plan) {
+  for (unsigned g = 0; g < s.groups; ++g) {
+    if (s.group[g].indirect)
+      continue;
+    plan->total_bytes = saturating_add(plan->total_bytes, footprint(s, s.group[g], 0, c.page));
+    for (unsigned k = 0; k < s.loops; ++k)
+      plan->iteration_bytes[k] =
+          saturating_add(plan->iteration_bytes[k], footprint(s, s.group[g], k + 1, c.page));
+  }
+}
+
+/// Sets plan->localized.
+void localize(const Shape &s, const Conditions &c, Plan *plan) {
+  const uint64_t share = c.budget - c.budget / 4;
+  uint64_t kept[kMaxGroups] = {};
+  plan->localized = s.loops;
+  for (unsigned k = s.loops; k-- > 0;) {
+    uint64_t need = 0;
+    for (unsigned g = 0; g < s.groups; ++g) {
+      const GroupPlan &p = plan->group[g];
+      const bool reuse = (p.temporal | p.spatial) >> k & 1;
+      if (!s.group[g].indirect && (reuse || !c.release))
+        kept[g] = footprint(s, s.group[g], k + 1, c.page);
+      need = saturating_add(need, kept[g]);
+    }
+    if (need > share)
+      return;
+    plan->localized = k;
+  }
+}
+
+void choose_release(const Shape &s, const Conditions &c, const Plan &plan, unsigned g, GroupPlan *p) {
+  p->release_unit = int8_t(s.ticked);
+  for (unsigned k = 0; k < s.loops; ++k) {
+    const bool temporal = p->temporal >> k & 1, spatial = p->spatial >> k & 1;
+    if (k < plan.localized) {
+      if (temporal)
+        p->priority += 1u << k;
+      continue;
+    }
+    if (temporal && p->release_loop < 0)
+      p->release_loop = int8_t(k);
+    const int unit = temporal ? int(k) - 1 : spatial ? int(k) : int(s.ticked);
+    if (unit < p->release_unit)
+      p->release_unit = int8_t(unit);
+  }
+  p->releases = c.release && !plan.fits && !s.group[g].indirect &&
+                footprint(s, s.group[g], 0, c.page) > kSmallPages * c.page;
+}
+
+/// Group reuse that only run-time values show: `later` touches, n iterations of a localized loop later, what
+/// `g` touches now (a[i+1][j] and a[i-1][j] with a whole row between them). Only the last one releases.
+bool trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &g, const Group &later) {
+  if (later.indirect)
+    return false;
+  for (unsigned k = 0; k < s.loops; ++k)
+    if (g.stride[k] != later.stride[k])
+      return false;
+  const int64_t apart = int64_t(g.base + uint64_t(g.lo) - later.base - uint64_t(later.lo));
+  for (unsigned k = plan.localized; k < s.loops; ++k) {
+    const uint64_t stride = magnitude(g.stride[k]);
+    if (stride == 0 || (apart < 0) != (g.stride[k] < 0))
+      continue;
+    const uint64_t n = (magnitude(apart) + stride / 2) / stride;
+    const uint64_t exact = n * stride,
+                   off = exact > magnitude(apart) ? exact - magnitude(apart) : magnitude(apart) - exact;
+    if (n > 0 && n < s.trips[k] && off < c.page && saturating_mul(n, plan.iteration_bytes[k]) <= c.budget / 2)
+      return true;
+  }
+  return false;
+}
+
+void choose_trailing(const Shape &s, const Conditions &c, Plan *plan) {
+  for (unsigned g = 0; g < s.groups; ++g)
+    for (unsigned h = 0; h < s.groups && plan->group[g].releases; ++h)
+      if (h != g && trails(s, c, *plan, s.group[g], s.group[h]))
+        plan->group[g].releases = false;
+}
+
+/// Blocks for walks: each piece of a step is one of many narrow columns, and later iterations of an outer
+/// loop move along the columns. Wide blocks fetch them once, if all blocks that are live at a time fit.
+void choose_block(const Shape &s, const Conditions &c, unsigned g, GroupPlan *p) {
+  p->block = c.page;
+  for (unsigned k = s.ticked + 1; k-- > 0;) {
+    uint64_t span;
+    const uint64_t below = footprint(s, s.group[g], k + 1, c.page, &span);
+    if (!(p->spatial >> k & 1) || below <= round_up(span, c.page))
+      continue; // one piece: merging does it
+    const uint64_t run = saturating_mul(magnitude(s.group[g].stride[k]), s.trips[k]);
+    const uint64_t pieces = below / round_up(span, c.page);
+    uint64_t block = c.page;
+    while (block * 2 <= least(kMaxWide, c.max_io) && block * 2 <= run &&
+           saturating_mul(block * 2, pieces) <= c.budget / 4)
+      block *= 2;
+    if (block > c.page) {
+      p->block = block;
+      p->wide_loop = int8_t(k);
+    }
+    return;
+  }
+}
+
+/// Bytes by which one iteration of the ticked loop moves the group on.
+uint64_t moved(const Shape &s, const Group &g, uint64_t page) {
+  if (g.indirect)
+    return 0;
+  return least(magnitude(g.stride[s.ticked]), footprint(s, g, s.ticked + 1, page));
+}
+
+void choose_strip(const Shape &s, const Conditions &c, Plan *plan) {
+  uint64_t fastest = 0, sum = 0;
+  for (unsigned g = 0; g < s.groups; ++g) {
+    const uint64_t m = moved(s, s.group[g], c.page);
+    fastest = most(fastest, m);
+    sum = saturating_add(sum, m);
+  }
+  const uint64_t trip = s.trips[s.ticked];
+  if (s.strips) {
+    const uint64_t block = most(c.page, least(c.max_io / 4, c.budget / 256));
+    uint64_t strip = fastest ? block / fastest : 4096; // nothing moves: only slices count steps
+    if (sum)
+      strip = least(strip, c.budget / 32 / sum);
+    const uint64_t whole = round_up(least(trip, uint64_t{1} << 62), kStripUnit);
+    plan->strip = most(kStripUnit, least(round_down(strip, kStripUnit), whole));
+  }
+  const uint64_t iterations = most(1, least(plan->strip, trip));
+  for (unsigned g = 0; g < s.groups; ++g) {
+    plan->group[g].step_bytes = saturating_mul(moved(s, s.group[g], c.page), iterations);
+    plan->step_bytes = saturating_add(plan->step_bytes, plan->group[g].step_bytes);
+  }
+  plan->prefetches = plan->fits || plan->step_bytes <= c.budget / 2;
+  plan->lot_steps = fastest ? most(1, c.max_io / most(1, saturating_mul(fastest, iterations))) : 16;
+}
+
+} // namespace
+
+Plan make_plan(const Shape &s, const Conditions &c) {
+  Plan plan;
+  if (s.loops == 0)
+    return plan;
+  add_footprints(s, c, &plan);
+  plan.fits = plan.total_bytes <= c.budget;
+  for (unsigned g = 0; g < s.groups; ++g)
+    find_reuse(s, s.group[g], c.page, &plan.group[g]);
+  localize(s, c, &plan);
+  for (unsigned g = 0; g < s.groups; ++g) {
+    choose_release(s, c, plan, g, &plan.group[g]);
+    if (!s.group[g].indirect)
+      choose_block(s, c, g, &plan.group[g]);
+  }
+  choose_trailing(s, c, &plan);
+  choose_strip(s, c, &plan);
+  return plan;
+}
+
+Shape sanitized(const Shape &given) {
+  Shape s = given;
+  if (s.loops > kMaxLoops)
+    s.loops = kMaxLoops;
+  if (s.groups > kMaxGroups)
+    s.groups = kMaxGroups;
+  if (s.loops > 0 && s.ticked >= s.loops)
+    s.ticked = s.loops - 1;
+  if (s.loops == 0)
+    s.ticked = 0;
+  return s;
+}
+
+Conditions sanitized(const Conditions &given) {
+  Conditions c = given;
+  if (c.page == 0 || (c.page & (c.page - 1)))
+    c.page = 4096;
+  if (c.max_io == 0)
+    c.max_io = 256 << 10;
+  c.max_io = most(round_down(least(c.max_io, uint64_t{1} << 40), c.page), c.page);
+  return c;
+}
+
+} // namespace pagecast::core

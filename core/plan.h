@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the policy decides once, on entry to a nest, with the real trip counts and the real budget: which
+// loops keep what they touch (the localized iteration space), how long a step is, and when and with which
+// priority each group's pages are given up.
+//
+// Localized: from the innermost loop outwards, loop k is localized while everything that reuse in it and in
+// the loops inside it must keep fits in 3/4 of the budget (the rest is for prefetches). A group without reuse
+// in a loop streams through it and needs only what its inner loops keep, provided that its pages are
+// released.
+//
+// Priority (thesis, equation 4.1; OSDI 2000, equation 2): the sum of 2^depth(k) over the loops k in which the
+// group has temporal reuse that is not localized; depth 0 = outermost; 0 = never again.
+//
+// Example, figure 4.3 of the thesis: MATVEC, c[i] += a[i][j] * b[j] in loops iter, i, j. a has temporal reuse
+// in iter: priority 1. b has it in iter and i: priority 3 when a row of b does not fit. When it does, b is
+// kept through i, released once per iteration of iter, and its priority is 1 as well.
+#pragma once
+#include "core/types.h"
+
+namespace pagecast::core {
+
+struct GroupPlan {
+  uint8_t temporal = 0;     ///< bit k: stride 0 in loop k, which has more than one iteration
+  uint8_t spatial = 0;      ///< bit k: the next iteration of loop k touches most of the same pages
+  int8_t release_loop = -1; ///< outermost localized loop with temporal reuse; -1: none
+  /// Pages are released when an iteration of this loop has finished and the next one does not touch them:
+  /// the loop outside release_loop, or a localized loop with spatial reuse, else the ticked loop.
+  /// -1: when the nest has finished.
+  int8_t release_unit = 0;
+  bool releases = false;
+  int8_t wide_loop = -1; ///< loop <= ticked whose next iterations want the neighbouring pages; -1: none
+  unsigned priority = 0;
+  uint64_t block = 0;      ///< bytes: walks with a wide_loop fetch whole blocks
+  uint64_t step_bytes = 0; ///< new bytes per step
+};
+
+struct Plan {
+  bool fits = false; ///< all that the nest touches fits: nothing is released
+  /// False: not even two steps fit, the one that the program is in and the one ahead of it; every prefetch
+  /// would push out a page that is wanted sooner.
+  bool prefetches = true;
+  unsigned localized = 0;                   ///< the loops [localized, loops) are localized
+  uint64_t iteration_bytes[kMaxLoops] = {}; ///< touched by one iteration of loop k
+  uint64_t total_bytes = 0;                 ///< touched by the nest, in pages, each group by itself
+  uint64_t strip = 1;                       ///< iterations of the ticked loop per step
+  uint64_t step_bytes = 0;                  ///< new bytes per step, all direct groups
+  uint64_t lot_steps = 1;                   ///< steps in which the fastest group moves by max_io
+  GroupPlan group[kMaxGroups];
+};
+
+/// Pure. Cost O(groups^2 + groups * loops^2). `shape` must be sane (see sanitized()).
+Plan make_plan(const Shape &shape, const Conditions &);
+
+/// The shape with counts clipped to their limits. Zero loops stay zero loops.
+Shape sanitized(const Shape &);
+/// Conditions with every zero replaced by a usable value.
+Conditions sanitized(const Conditions &);
+
+} // namespace pagecast::core

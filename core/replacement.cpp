@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/replacement.h"
+
+namespace pagecast::core {
+
+void Replacement::attach(Link *links, uint32_t slots) {
+  links_ = links;
+  slots_ = slots;
+  active_ = 0;
+  epoch_ = 0;
+  for (uint32_t &n : released_)
+    n = 0;
+  for (uint32_t i = 0; i < kLists; ++i)
+    sentinels_[i] = {slots + i, slots + i, kFree};
+}
+
+void Replacement::unlink(uint32_t slot) {
+  Link &l = links_[slot];
+  if (l.state == kFree)
+    return;
+  link(l.prev).next = l.next;
+  link(l.next).prev = l.prev;
+  if (l.state == kActive)
+    --active_;
+  else
+    --released_[l.state - kReleased];
+  l.state = kFree;
+}
+
+void Replacement::link_after(uint32_t slot, uint32_t where) {
+  const uint32_t next = link(where).next;
+  links_[slot].prev = where;
+  links_[slot].next = next;
+  link(where).next = slot;
+  link(next).prev = slot;
+}
+
+void Replacement::touch(uint32_t slot) {
+  unlink(slot);
+  link_after(slot, link(slots_).prev);
+  links_[slot].state = kActive;
+  ++active_;
+}
+
+void Replacement::release(uint32_t slot, unsigned priority) {
+  if (links_[slot].state == kFree)
+    return;
+  if (priority >= kPriorities)
+    priority = kPriorities - 1;
+  unlink(slot);
+  link_after(slot, sentinel(priority, epoch_)); // the head is the next victim
+  links_[slot].state = uint8_t(kReleased + priority);
+  ++released_[priority];
+}
+
+void Replacement::remove(uint32_t slot) {
+  unlink(slot);
+}
+
+/// Moves all of list `from` in front of list `to`.
+void Replacement::splice_front(uint32_t from, uint32_t to) {
+  Link &f = link(from), &t = link(to);
+  if (f.next == from)
+    return;
+  link(f.prev).next = t.next;
+  link(t.next).prev = f.prev;
+  link(f.next).prev = to;
+  t.next = f.next;
+  f.next = f.prev = from;
+}
+
+void Replacement::new_epoch() {
+  const unsigned oldest = (epoch_ + 1) % kEpochs, second = (epoch_ + 2) % kEpochs;
+  for (unsigned p = 0; p < kPriorities; ++p)
+    splice_front(sentinel(p, oldest), sentinel(p, second));
+  epoch_ = oldest;
+}
+
+uint32_t Replacement::released_victim() const {
+  for (unsigned p = 0; p < kPriorities; ++p) {
+    if (released_[p] == 0)
+      continue;
+    for (unsigned age = 1; age <= kEpochs; ++age) {
+      const uint32_t s = sentinel(p, (epoch_ + age) % kEpochs);
+      if (link(s).next != s)
+        return link(s).next;
+    }
+  }
+  return kNone;
+}
+
+uint32_t Replacement::victim() const {
+  const uint32_t slot = released_victim();
+  if (slot != kNone)
+    return slot;
+  return active_ ? link(slots_).next : kNone;
+}
+
+uint32_t Replacement::pop_victims(uint32_t *out, uint32_t max, bool released_only) {
+  uint32_t n = 0;
+  for (; n < max; ++n) {
+    const uint32_t slot = released_only ? released_victim() : victim();
+    if (slot == kNone)
+      break;
+    unlink(slot);
+    out[n] = slot;
+  }
+  return n;
+}
+
+uint32_t Replacement::released() const {
+  uint32_t n = 0;
+  for (uint32_t c : released_)
+    n += c;
+  return n;
+}
+
+bool Replacement::list_is_valid(uint32_t head, uint8_t state, uint32_t *count) const {
+  uint32_t steps = 0;
+  for (uint32_t at = head;;) {
+    const uint32_t next = link(at).next;
+    if (next >= slots_ + kLists || link(next).prev != at)
+      return false;
+    if (next == head)
+      return true;
+    if (next >= slots_ || links_[next].state != state || ++steps > slots_)
+      return false;
+    ++*count;
+    at = next;
+  }
+}
+
+bool Replacement::is_valid() const {
+  uint32_t listed = 0, in_use = 0;
+  if (!list_is_valid(slots_, kActive, &listed) || listed != active_)
+    return false;
+  for (unsigned p = 0; p < kPriorities; ++p) {
+    uint32_t n = 0;
+    for (unsigned e = 0; e < kEpochs; ++e)
+      if (!list_is_valid(sentinel(p, e), uint8_t(kReleased + p), &n))
+        return false;
+    if (n != released_[p])
+      return false;
+    listed += n;
+  }
+  for (uint32_t s = 0; s < slots_; ++s) {
+    if (links_[s].state >= kReleased + kPriorities)
+      return false;
+    in_use += links_[s].state != kFree;
+  }
+  return in_use == listed;
+}
+
+} // namespace pagecast::core

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order in which resident pages are given up. Pages are slots: numbers that the caller assigns.
+//
+//   1. released pages, the lowest priority first;
+//      within a priority the oldest epoch first (an epoch = one execution of a nest);
+//      within an epoch the most recently released first: a repeated sweep over more than memory then keeps
+//      a prefix resident instead of losing every page just before it is wanted again;
+//   2. active pages, the one that became active first.
+//
+// All operations are O(1); pop_victims is O(victims). Not thread-safe: the caller holds its own lock.
+// Each list is circular through a sentinel, so that a slot leaves its list without knowing which one it is;
+// that is what lets old epochs merge in O(1).
+#pragma once
+#include <cstdint>
+
+namespace pagecast::core {
+
+class Replacement {
+public:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  static constexpr unsigned kPriorities = 8; ///< greater ones count as the greatest
+  static constexpr unsigned kEpochs = 16;    ///< kept apart; older ones merge into the oldest
+
+  struct Link {
+    uint32_t prev, next;
+    uint8_t state; ///< kFree, kActive, or kReleased + priority
+  };
+  static_assert(sizeof(Link) <= 12);
+
+  Replacement() = default;
+  Replacement(const Replacement &) = delete; // the links may be shared memory; two owners would differ
+  Replacement &operator=(const Replacement &) = delete;
+
+  /// `links`: one per slot, zeroed (a zeroed link is a free slot); at most 2^31 slots.
+  void attach(Link *links, uint32_t slots);
+
+  void insert_active(uint32_t slot) { touch(slot); }
+  /// To the tail of the active list, from wherever it was.
+  void touch(uint32_t slot);
+  /// Into the present epoch; a free slot stays free.
+  void release(uint32_t slot, unsigned priority);
+  /// The slot becomes free.
+  void remove(uint32_t slot);
+  void new_epoch();
+
+  /// The slot to give up next, or kNone.
+  uint32_t victim() const;
+  /// Frees up to `max` slots, in order, into `out`; returns how many. `released_only`: leaves the active
+  /// ones.
+  uint32_t pop_victims(uint32_t *out, uint32_t max, bool released_only = false);
+
+  uint32_t active() const { return active_; }
+  uint32_t released() const;
+  uint32_t released(unsigned priority) const { return released_[priority]; }
+  bool is_released(uint32_t slot) const { return links_[slot].state >= kReleased; }
+  bool is_free(uint32_t slot) const { return links_[slot].state == kFree; }
+
+  /// Checks every invariant, in O(slots). For tests.
+  bool is_valid() const;
+
+private:
+  static constexpr uint8_t kFree = 0, kActive = 1, kReleased = 2;
+  static constexpr uint32_t kLists = 1 + kPriorities * kEpochs;
+
+  uint32_t sentinel(unsigned priority, unsigned epoch) const {
+    return slots_ + 1 + priority * kEpochs + epoch;
+  }
+  Link &link(uint32_t id) { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
+  const Link &link(uint32_t id) const { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
+  void unlink(uint32_t slot);
+  void link_after(uint32_t slot, uint32_t where);
+  void splice_front(uint32_t from, uint32_t to);
+  uint32_t released_victim() const;
+  bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
+
+  Link *links_ = nullptr;
+  uint32_t slots_ = 0;
+  uint32_t active_ = 0;
+  uint32_t released_[kPriorities] = {};
+  unsigned epoch_ = 0;          ///< the present one, modulo kEpochs; the next in the ring is the oldest
+  Link sentinels_[kLists] = {}; ///< ids from slots_ on: the active list, then priority by priority
+};
+
+} // namespace pagecast::core

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The vocabulary of the policy layer. core/ has no system call, no thread and no clock: memory,
+// time and the consequences of its decisions are passed in.
+//
+//   page        the unit of residency; its size is a parameter, never a constant
+//   group       references that touch the same pages a few iterations apart
+//   nest        a chain of loops, outermost first, with the groups in it
+//   step        one strip of the ticked loop (or one iteration of it)
+//   cursor      a position in the nest's iteration space, counted in steps, ahead of the program
+//   distance    how many steps the cursor is ahead
+#pragma once
+#include <cstdint>
+
+namespace pagecast::core {
+
+inline constexpr unsigned kMaxLoops = 8;
+inline constexpr unsigned kMaxGroups = 32;
+
+using Addr = uint64_t;
+
+/// A half-open range of byte addresses.
+struct Extent {
+  Addr begin = 0;
+  Addr end = 0;
+  uint64_t size() const { return end - begin; }
+  bool empty() const { return end <= begin; }
+};
+
+/// One group with its run-time values. Iteration (i0, i1, ...) touches
+/// [base + lo + sum(stride[k]*ik), base + hi + sum(stride[k]*ik)).
+struct Group {
+  bool reads = false;
+  bool writes = false;
+  bool indirect = false; ///< no strides: its addresses come from a slice
+  bool index = false;    ///< read by a slice: fetched `slice_distance` further ahead
+  uint32_t element = 0;  ///< bytes
+  int64_t lo = 0, hi = 0;
+  Addr base = 0;
+  int64_t stride[kMaxLoops] = {}; ///< bytes per iteration of each loop
+};
+
+/// A nest with its run-time values, as it stands at one entry.
+struct Shape {
+  unsigned loops = 0;
+  unsigned ticked = 0; ///< which loop a step advances; loops below it are inside one step
+  bool strips = false; ///< the ticked loop is strip-mined: a step is `strip` iterations of it
+  unsigned groups = 0;
+  uint64_t trips[kMaxLoops] = {};
+  Group group[kMaxGroups];
+};
+
+enum class Schedule : uint8_t { kSingle, kNested, kContinuous };
+
+/// What the policy must know of the machine at an entry.
+struct Conditions {
+  uint64_t page = 4096;        ///< bytes
+  uint64_t budget = 0;         ///< bytes of memory for regions
+  uint64_t latency_ns = 0;     ///< of one fetch, measured; 0 = unknown
+  uint64_t queue_bytes = 0;    ///< bytes in flight that keep the disk busy
+  uint64_t max_io = 0;         ///< largest useful single request, bytes
+  uint64_t fixed_distance = 0; ///< steps; 0 = measured
+  Schedule schedule = Schedule::kContinuous;
+  bool release = true;
+};
+
+/// Where decisions go. Extents are page-aligned.
+class Sink {
+public:
+  /// Wants the pages of `e`, which the residency map says are absent. `write`: they will be stored to.
+  /// False = no memory or no room in the queue now; the cursor stays and asks again later.
+  virtual bool fetch(Extent e, unsigned group, bool write) = 0;
+  /// The program has finished with `e`; priority 0 = never again (OSDI 2000, equation 2).
+  virtual void release(Extent e, unsigned group, unsigned priority) = 0;
+
+protected:
+  ~Sink() = default;
+};
+
+} // namespace pagecast::core

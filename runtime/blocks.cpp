@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/blocks.h"
+
+#include "runtime/lock.h"
+#include "runtime/pager.h"
+#include "runtime/runtime.h"
+
+#include <algorithm>
+#include <cstring>
+#include <pthread.h>
+
+namespace pagecast {
+namespace {
+
+constexpr unsigned kMost = 65536;
+Lock lock;
+Block *blocks = nullptr; ///< sorted by base
+unsigned count = 0;
+uint64_t total = 0; ///< bytes
+// Bounds of all blocks, for the test that most calls end at. Only ever widened.
+std::atomic<uint64_t> lowest{~0ull}, highest{0};
+
+unsigned lower(uint64_t address) {
+  return static_cast<unsigned>(
+      std::partition_point(blocks, blocks + count, [&](const Block &b) { return b.end() <= address; }) - blocks);
+}
+
+/// Starts the paging of everything, or of the newest block. Called with the lock held.
+void page_blocks() {
+  Pager *pager = runtime_pager(total);
+  if (!pager) return;
+  for (unsigned i = 0; i < count; ++i)
+    if (!blocks[i].paged && pager->add(blocks[i].base, blocks[i].bytes) == 0) blocks[i].paged = true;
+}
+
+void before_fork() { lock.acquire(); }
+void after_fork() { lock.release(); }
+/// The child has neither the regions nor the pager's thread.
+void after_fork_in_child() {
+  runtime_forked();
+  lock.release();
+}
+
+} // namespace
+
+void block_add(uint64_t base, uint64_t bytes, Block::Kind kind) {
+  Guard guard(lock);
+  if (!blocks) {
+    blocks = static_cast<Block *>(os::reserve(kMost * sizeof(Block)));
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  }
+  if (!blocks || count == kMost) return;
+  const unsigned i = lower(base);
+  memmove(blocks + i + 1, blocks + i, (count - i) * sizeof(Block));
+  blocks[i] = {base, bytes, kind, false};
+  ++count;
+  total += bytes;
+  if (base < lowest.load(std::memory_order_relaxed)) lowest.store(base, std::memory_order_relaxed);
+  if (base + bytes > highest.load(std::memory_order_relaxed)) highest.store(base + bytes, std::memory_order_relaxed);
+  page_blocks();
+}
+
+bool block_near(uint64_t begin, uint64_t end) {
+  return begin < highest.load(std::memory_order_relaxed) && end > lowest.load(std::memory_order_relaxed);
+}
+
+Block block_find(uint64_t base) {
+  if (!block_near(base, base + 1)) return {};
+  Guard guard(lock);
+  const unsigned i = lower(base);
+  return i < count && blocks[i].base == base ? blocks[i] : Block{};
+}
+
+bool block_remove(uint64_t begin, uint64_t end) {
+  if (!block_near(begin, end)) return false;
+  Guard guard(lock);
+  bool any = false;
+  for (unsigned i = lower(begin); i < count && blocks[i].base < end;) {
+    const Block whole = blocks[i];
+    Block left = whole, right = whole;
+    left.bytes = begin > whole.base ? begin - whole.base : 0;
+    right.bytes = whole.end() > end ? whole.end() - end : 0;
+    right.base = whole.end() - right.bytes;
+    const uint64_t from = std::max(begin, whole.base), to = std::min(end, whole.end());
+    if (Pager *pager = whole.paged ? runtime_running_pager() : nullptr) pager->remove(from, to - from);
+    const unsigned keep = (left.bytes != 0) + (right.bytes != 0);
+    if (count - 1 + keep > kMost) right.bytes = 0;
+    memmove(blocks + i + keep, blocks + i + 1, (count - i - 1) * sizeof(Block));
+    count = count - 1 + keep;
+    if (left.bytes) blocks[i++] = left;
+    if (right.bytes) blocks[i++] = right;
+    total -= to - from;
+    any = true;
+  }
+  return any;
+}
+
+bool block_paged(uint64_t begin, uint64_t end) {
+  if (!block_near(begin, end)) return false;
+  Guard guard(lock);
+  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i)
+    if (blocks[i].paged) return true;
+  return false;
+}
+
+bool block_clear(uint64_t begin, uint64_t end) {
+  if (!block_near(begin, end)) return false;
+  Guard guard(lock);
+  bool any = false;
+  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
+    Pager *pager = blocks[i].paged ? runtime_running_pager() : nullptr;
+    if (!pager) continue;
+    const uint64_t from = std::max(begin, blocks[i].base);
+    pager->clear(from, std::min(end, blocks[i].end()) - from);
+    any = true;
+  }
+  return any;
+}
+
+} // namespace pagecast

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The large data of the process: heap blocks, anonymous mappings and globals that may become regions, and
+// the decision when they do: when, and only when, their sum exceeds the budget.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace pagecast {
+
+struct Block {
+  enum Kind : uint8_t { kHeap, kMapping, kGlobal };
+  uint64_t base = 0;  ///< page-aligned
+  uint64_t bytes = 0; ///< whole pages
+  Kind kind = kHeap;
+  bool paged = false; ///< a region
+  uint64_t end() const { return base + bytes; }
+};
+
+/// Notes large data. May start the paging, of everything large. Any thread.
+void block_add(uint64_t base, uint64_t bytes, Block::Kind);
+
+/// The block that begins at `base`; bytes = 0 if none. Cost: 2 ns when no block can be there.
+Block block_find(uint64_t base);
+
+/// Forgets the parts of blocks in [begin, end), ending their paging first. Returns true if there were any.
+/// The caller then unmaps (or reuses) the range.
+bool block_remove(uint64_t begin, uint64_t end);
+
+/// True if [begin, end) may overlap a block. Cost: 2 ns.
+bool block_near(uint64_t begin, uint64_t end);
+/// True if all of [begin, end) lies in paged blocks or some of it does.
+bool block_paged(uint64_t begin, uint64_t end);
+/// Makes the paged parts of the range zero (MADV_DONTNEED); true if there were any.
+bool block_clear(uint64_t begin, uint64_t end);
+
+} // namespace pagecast

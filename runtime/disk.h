@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// io_uring: the pager's requests to the backing store and the only place where it sleeps.
+#pragma once
+#include <cstdint>
+
+namespace pagecast {
+
+class Disk {
+public:
+  struct Completion {
+    uint64_t tag;
+    int32_t result; ///< bytes or -errno
+  };
+  /// Tags with this bit are wake-ups of watched descriptors, not requests.
+  static constexpr uint64_t kWatch = 1ull << 63;
+
+  /// A queue for `depth` requests. 0 or -errno.
+  int start(unsigned depth, int file);
+  void stop();
+
+  /// False when the queue is full.
+  bool read(void *to, uint64_t bytes, uint64_t offset, uint64_t tag);
+  bool write(const void *from, uint64_t bytes, uint64_t offset, uint64_t tag);
+  /// Reports tag | kWatch whenever `fd` is readable, until the ring goes.
+  bool watch(int fd, uint64_t tag);
+
+  /// Hands what was queued to the kernel.
+  void submit();
+  /// Up to `most` completions, without waiting.
+  unsigned completions(Completion *out, unsigned most);
+  /// Sleeps until there is a completion, or `timeout_ns` have passed (0 = no limit).
+  void wait(uint64_t timeout_ns);
+
+private:
+  struct Ring;
+  Ring *ring_ = nullptr;
+  int file_ = -1;
+};
+
+} // namespace pagecast

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/disk.h"
+
+#include "runtime/os.h"
+
+#include <cerrno>
+#include <liburing.h>
+#include <poll.h>
+
+namespace pagecast {
+
+struct Disk::Ring {
+  io_uring ring;
+};
+
+int Disk::start(unsigned depth, int file) {
+  ring_ = static_cast<Ring *>(os::map_memory(sizeof(Ring), true));
+  if (!ring_) return -ENOMEM;
+  file_ = file;
+  io_uring_params params{};
+  // One thread submits and completions are run only when it asks: no interrupts of its other work.
+  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CLAMP;
+  int error = io_uring_queue_init_params(depth, &ring_->ring, &params);
+  if (error == -EINVAL) {
+    params = {};
+    params.flags = IORING_SETUP_CLAMP;
+    error = io_uring_queue_init_params(depth, &ring_->ring, &params);
+  }
+  if (error) {
+    os::unmap(ring_, sizeof(Ring));
+    ring_ = nullptr;
+  }
+  return error;
+}
+
+void Disk::stop() {
+  if (!ring_) return;
+  io_uring_queue_exit(&ring_->ring);
+  os::unmap(ring_, sizeof(Ring));
+  ring_ = nullptr;
+}
+
+bool Disk::read(void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
+  io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
+  if (!sqe) return false;
+  io_uring_prep_read(sqe, file_, to, static_cast<unsigned>(bytes), offset);
+  io_uring_sqe_set_data64(sqe, tag);
+  return true;
+}
+
+bool Disk::write(const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) {
+  io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
+  if (!sqe) return false;
+  io_uring_prep_write(sqe, file_, from, static_cast<unsigned>(bytes), offset);
+  io_uring_sqe_set_data64(sqe, tag);
+  return true;
+}
+
+bool Disk::watch(int fd, uint64_t tag) {
+  io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
+  if (!sqe) return false;
+  io_uring_prep_poll_multishot(sqe, fd, POLLIN);
+  io_uring_sqe_set_data64(sqe, tag | kWatch);
+  return true;
+}
+
+void Disk::submit() {
+  // Also runs deferred completions (io_uring_enter with GETEVENTS).
+  io_uring_submit_and_get_events(&ring_->ring);
+}
+
+unsigned Disk::completions(Completion *out, unsigned most) {
+  io_uring_cqe *cqe;
+  unsigned n = 0;
+  while (n < most && io_uring_peek_cqe(&ring_->ring, &cqe) == 0) {
+    out[n++] = {cqe->user_data, cqe->res};
+    io_uring_cqe_seen(&ring_->ring, cqe);
+  }
+  return n;
+}
+
+void Disk::wait(uint64_t timeout_ns) {
+  io_uring_cqe *cqe;
+  if (timeout_ns == 0) {
+    io_uring_submit_and_wait(&ring_->ring, 1);
+    return;
+  }
+  __kernel_timespec t{static_cast<long long>(timeout_ns / 1000000000u), static_cast<long long>(timeout_ns % 1000000000u)};
+  io_uring_submit_and_wait_timeout(&ring_->ring, &cqe, 1, &t, nullptr);
+}
+
+} // namespace pagecast

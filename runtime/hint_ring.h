@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A bounded queue from any thread to the pager's (after D. Vyukov's bounded queue: a sequence number per
+// cell tells whose turn it is). A full queue refuses: hints are dropped, never waited for.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace pagecast {
+
+struct Hint {
+  enum Kind : uint8_t { kFetch, kFetchWrite, kRelease };
+  uint64_t address; ///< page-aligned
+  uint32_t pages;
+  Kind kind;
+  uint8_t priority;
+  uint16_t site; ///< 0 = by hand
+  uint32_t due;  ///< slices: the step that wants it
+  uint8_t nest;  ///< slices: the nest's slot
+};
+
+template <unsigned kSize> class HintRing {
+  static_assert((kSize & (kSize - 1)) == 0);
+
+public:
+  void start() {
+    for (unsigned i = 0; i < kSize; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
+  }
+
+  bool push(const Hint &hint) {
+    uint64_t at = tail_.load(std::memory_order_relaxed);
+    for (;;) {
+      Cell &cell = cells_[at % kSize];
+      const int64_t difference = static_cast<int64_t>(cell.turn.load(std::memory_order_acquire) - at);
+      if (difference < 0) return false;
+      if (difference > 0) {
+        at = tail_.load(std::memory_order_relaxed);
+      } else if (tail_.compare_exchange_weak(at, at + 1, std::memory_order_relaxed)) {
+        cell.hint = hint;
+        cell.turn.store(at + 1, std::memory_order_release);
+        return true;
+      }
+    }
+  }
+
+  /// The oldest hint, which stays in the queue; NULL when empty. Pager's thread.
+  const Hint *front() const {
+    const Cell &cell = cells_[head_ % kSize];
+    return cell.turn.load(std::memory_order_acquire) == head_ + 1 ? &cell.hint : nullptr;
+  }
+
+  void pop() {
+    cells_[head_ % kSize].turn.store(head_ + kSize, std::memory_order_release);
+    ++head_;
+  }
+
+private:
+  struct Cell {
+    std::atomic<uint64_t> turn;
+    Hint hint;
+  };
+  alignas(64) std::atomic<uint64_t> tail_{0};
+  alignas(64) uint64_t head_ = 0;
+  alignas(64) Cell cells_[kSize];
+};
+
+} // namespace pagecast

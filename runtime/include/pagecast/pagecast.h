@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prefetch and release hints by hand, for data that a compiler cannot see through (linked structures,
+// interpreters, generated code) and for programs in any language. Link with -lpagecast.
+//
+// Hints are non-binding: they never change what a program computes, and they are dropped when memory or
+// the queue is full, when the address is not in a region, or when nothing is paged. All functions may be
+// called from any thread and from none of them does a page fault, an abort or a message follow. They must
+// not be called from a signal handler.
+#ifndef PAGECAST_H
+#define PAGECAST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PAGECAST_VERSION "0.1.0"
+
+/// Will read [addr, addr + bytes) soon.
+/// Returns the pages newly requested (0: all resident, in flight or not paged), -ENOSPC when the queue is
+/// full and the hint was dropped. Cost: 5 ns when the first 64 pages are resident, 0.1-2 us otherwise.
+int pagecast_prefetch(const void *addr, size_t bytes);
+
+/// The same, for memory that will be stored to: saves the write-protection fault at the first store.
+int pagecast_prefetch_write(void *addr, size_t bytes);
+
+/// Has finished with the pages that lie wholly inside [addr, addr + bytes). `priority` says how much they
+/// are worth keeping all the same: 0 = never used again, up to 7; the lowest goes first (OSDI 2000,
+/// equation 2). The contents are kept: a released page that is touched again is rescued or read back.
+/// Returns 0, or -ENOSPC when the queue is full. Cost: 0.1-2 us.
+int pagecast_release(const void *addr, size_t bytes, unsigned priority);
+
+/// Bytes of physical memory that regions may hold now; 0 when nothing is paged.
+uint64_t pagecast_budget(void);
+
+/// 1 when some data are paged (their sum exceeded the budget), else 0. Cost: 1 ns.
+int pagecast_active(void);
+
+/// "0.1.0"
+const char *pagecast_version(void);
+
+/// The table of run-time options as text, one paragraph an option.
+const char *pagecast_options_help(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

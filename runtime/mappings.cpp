@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mmap and its relatives, where a program (or its allocator) maps anonymous memory itself. Everything that
+// is not about large anonymous memory goes to the kernel unchanged.
+#include "runtime/blocks.h"
+#include "runtime/os.h"
+#include "runtime/runtime.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pagecast {
+namespace {
+
+uint64_t page_end(uint64_t address) { return (address + os::page_size() - 1) & ~(os::page_size() - 1); }
+
+bool may_become_region(size_t bytes, int prot, int flags) {
+  const int kind = MAP_PRIVATE | MAP_ANONYMOUS;
+  const int never = MAP_SHARED | MAP_FIXED | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
+  return (flags & kind) == kind && !(flags & never) && (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_WRITE) &&
+         bytes >= runtime_options().large;
+}
+
+} // namespace
+} // namespace pagecast
+
+using namespace pagecast;
+
+#define EXPORTED __attribute__((visibility("default")))
+
+extern "C" {
+
+EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept {
+  if ((flags & MAP_FIXED) && !(flags & MAP_FIXED_NOREPLACE)) {
+    const auto begin = reinterpret_cast<uint64_t>(addr);
+    if (block_near(begin, begin + bytes)) block_remove(begin, page_end(begin + bytes));
+  }
+  const long p = syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
+  if (p == -1) return MAP_FAILED;
+  if (may_become_region(bytes, prot, flags)) block_add(static_cast<uint64_t>(p), page_end(bytes), Block::kMapping);
+  return reinterpret_cast<void *>(p);
+}
+
+EXPORTED void *mmap64(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept {
+  return mmap(addr, bytes, prot, flags, fd, offset);
+}
+
+EXPORTED int munmap(void *addr, size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  if (block_near(begin, begin + bytes) && (begin & (os::page_size() - 1)) == 0) block_remove(begin, page_end(begin + bytes));
+  return static_cast<int>(syscall(SYS_munmap, addr, bytes));
+}
+
+EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, flags);
+  void *to = (flags & MREMAP_FIXED) ? va_arg(arguments, void *) : nullptr;
+  va_end(arguments);
+  const auto begin = reinterpret_cast<uint64_t>(old);
+  const uint64_t end = page_end(begin + old_bytes);
+  if (!block_near(begin, end)) return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
+  if (!block_paged(begin, end)) {
+    const bool ours = block_remove(begin, end);
+    const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
+    if (ours) block_add(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes), Block::kMapping);
+    return reinterpret_cast<void *>(p);
+  }
+  // A region: shrinking is cutting; moving is copying, since its pages may be on the disk.
+  if (bytes <= old_bytes && !to) {
+    if (page_end(bytes) < page_end(old_bytes)) munmap(static_cast<char *>(old) + page_end(bytes), page_end(old_bytes) - page_end(bytes));
+    return old;
+  }
+  if (!(flags & MREMAP_MAYMOVE)) return errno = ENOMEM, MAP_FAILED;
+  void *fresh = mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (to ? MAP_FIXED : 0), -1, 0);
+  if (fresh == MAP_FAILED) return MAP_FAILED;
+  memcpy(fresh, old, std::min(old_bytes, bytes));
+  munmap(old, old_bytes);
+  return fresh;
+}
+
+EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  const uint64_t end = page_end(begin + bytes);
+  if (block_near(begin, end) && block_paged(begin, end)) {
+    if (advice == MADV_DONTNEED) return block_clear(begin, end), 0;
+    // Advice about where pages should be is the pager's business now; the rest concerns the mapping.
+    if (advice == MADV_WILLNEED || advice == MADV_FREE || advice == MADV_COLD || advice == MADV_PAGEOUT ||
+        advice == MADV_HUGEPAGE || advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE)
+      return 0;
+  }
+  return static_cast<int>(syscall(SYS_madvise, addr, bytes, advice));
+}
+}

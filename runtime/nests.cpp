@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program's side of nests: __pagecast_enter, _tick, _exit (pagecast/abi.h).
+#include "runtime/message.h"
+#include "runtime/nest_slots.h"
+#include "runtime/pager.h"
+
+namespace pagecast {
+
+std::atomic<Pager *> pager_in_charge{nullptr};
+NestSlot nest_slots[kNestSlots];
+std::atomic<uint32_t> open_nests{0};
+
+namespace {
+
+/// An indirect target up to this share of the budget is fetched whole: it will stay, and a slice per
+/// reference would cost more than it brings (the ranking phase of BUK).
+constexpr uint64_t kSmallTargetShare = 8;
+/// Nests up to this size are first looked up in the residency map.
+constexpr uint64_t kFilteredNest = 8u << 20;
+
+/// The nests that this thread has open, the oldest first.
+constexpr unsigned kDepth = 8;
+struct OpenNest {
+  NestSlot *slot;
+  const void *frame;
+};
+thread_local OpenNest open_stack[kDepth] __attribute__((tls_model("initial-exec")));
+thread_local unsigned open_count __attribute__((tls_model("initial-exec"))) = 0;
+
+NestSlot *claim_slot() {
+  for (NestSlot &slot : nest_slots) {
+    uint32_t expected = NestSlot::kFree;
+    if (slot.state.load(std::memory_order_relaxed) == NestSlot::kFree &&
+        slot.state.compare_exchange_strong(expected, NestSlot::kClaimed, std::memory_order_acquire))
+      return &slot;
+  }
+  return nullptr;
+}
+
+void close_slot(NestSlot *slot) {
+  slot->state.store(NestSlot::kClosing, std::memory_order_seq_cst);
+  // The slice reads the program's memory, which may be freed once we return.
+  while (slot->slicing.load(std::memory_order_seq_cst)) os::futex_wait(reinterpret_cast<uint32_t *>(&slot->slicing), 1);
+}
+
+/// Closes nests whose frames have gone without passing an exit: longjmp, exceptions. The stack grows down.
+void close_stale(const void *frame) {
+  while (open_count && open_stack[open_count - 1].frame <= frame) close_slot(open_stack[--open_count].slot);
+}
+
+/// The emitted description with the run-time values. Groups outside regions are left out (they become
+/// indirect ones that no slice serves). Returns false if nothing is left.
+bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
+  shape.loops = d.loops;
+  shape.ticked = d.ticked;
+  shape.strips = d.strips != 0;
+  shape.groups = d.groups;
+  for (unsigned k = 0; k < d.loops; ++k) shape.trips[k] = args[k];
+  bool any = false;
+  const uint64_t *values = args + d.loops;
+  for (unsigned g = 0; g < d.groups; ++g, values += 1 + d.loops) {
+    const pagecast_group &from = d.group[g];
+    core::Group &to = shape.group[g];
+    to = {};
+    to.reads = from.flags & PAGECAST_READS;
+    to.writes = from.flags & PAGECAST_WRITES;
+    to.indirect = from.flags & PAGECAST_INDIRECT;
+    to.index = from.flags & PAGECAST_INDEX;
+    to.element = from.element;
+    to.lo = from.lo;
+    to.hi = from.hi;
+    to.base = values[0];
+    for (unsigned k = 0; k < d.loops; ++k) to.stride[k] = static_cast<int64_t>(values[1 + k]);
+    if (pager.look_up(to.base + static_cast<uint64_t>(to.lo)).bytes == 0) to.indirect = true;
+    any |= !to.indirect || (from.flags & PAGECAST_INDIRECT);
+  }
+  return any;
+}
+
+/// Sets up the touches of the indirect groups. Returns true if the slice is worth running.
+bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args) {
+  slot.sliced = false;
+  if (!d.slice || d.live > NestSlot::kMostLive) return false;
+  unsigned n = 0;
+  for (unsigned g = 0; g < d.groups; ++g) {
+    if (!(d.group[g].flags & PAGECAST_INDIRECT)) continue;
+    const uint64_t base = args[d.loops + g * (1 + d.loops)];
+    const Region r = pager.look_up(base);
+    pagecast_touch &t = slot.touch[n];
+    t = {r.base, r.bytes, pager.map().origin(), os::page_shift(), slice_miss};
+    slot.touch_group[n++] = static_cast<uint8_t>(g);
+    if (r.bytes == 0) continue;
+    if (r.bytes <= pager.budget() / kSmallTargetShare) {
+      t.size = 0;
+      if (pager.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) continue;
+      pager.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()),
+                  (d.group[g].flags & PAGECAST_WRITES) ? Hint::kFetchWrite : Hint::kFetch, 0,
+                  static_cast<uint16_t>(slot.sites + g), 0, 0});
+    } else {
+      slot.sliced = true;
+    }
+  }
+  for (unsigned i = 0; i < d.live; ++i) slot.live[i] = args[d.loops + d.groups * (1 + d.loops) + i];
+  return slot.sliced;
+}
+
+/// Everything that the nest touches is in memory: it needs no hints. Only worth asking for small nests.
+bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest) {
+  if (nest.plan().total_bytes > kFilteredNest) return false;
+  for (unsigned g = 0; g < shape.groups; ++g) {
+    const core::Group &group = shape.group[g];
+    if (group.indirect) continue;
+    core::Extent e{group.base + static_cast<uint64_t>(group.lo), group.base + static_cast<uint64_t>(group.hi)};
+    for (unsigned k = 0; k < shape.loops; ++k) {
+      const int64_t reach = group.stride[k] * static_cast<int64_t>(shape.trips[k] ? shape.trips[k] - 1 : 0);
+      if (reach < 0) e.begin += static_cast<uint64_t>(reach);
+      else e.end += static_cast<uint64_t>(reach);
+    }
+    if (e.empty() || e.size() > 4 * kFilteredNest || !pager.map().next_absent(e, ~0ull >> 1).empty()) return false;
+  }
+  return true;
+}
+
+pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
+  close_stale(frame);
+  NestSlot *slot = open_count < kDepth ? claim_slot() : nullptr;
+  if (!slot) {
+    pager.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
+    pager.poke(); // slots that are closing become free
+    return nullptr;
+  }
+  auto give_back = [&](std::atomic<uint64_t> &counter) -> pagecast_ticket * {
+    counter.fetch_add(1, std::memory_order_relaxed);
+    slot->state.store(NestSlot::kFree, std::memory_order_release);
+    return nullptr;
+  };
+  static thread_local core::Shape *scratch __attribute__((tls_model("initial-exec"))) = nullptr;
+  if (!scratch) scratch = static_cast<core::Shape *>(os::map_memory(sizeof(core::Shape), false));
+  if (!scratch || !make_shape(pager, d, args, *scratch)) return give_back(pager.statistics.nests_declined);
+  slot->description = &d;
+  slot->sites = pager.statistics.sites_of(&d);
+  slot->nest.start(*scratch, pager.conditions(), os::now_ns());
+  const bool slice = prepare_slice(pager, *slot, d, args);
+  if (!slice && all_resident(pager, *scratch, slot->nest)) return give_back(pager.statistics.nests_filtered);
+  if (slice) slot->slice_cursor.start(*scratch, slot->nest.strip());
+  slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
+  slot->ticket = {0, ~0ull, slot->nest.strip()};
+  slot->wake_at = 0;
+  slot->room_seen = 0;
+  slot->started = false;
+  slot->frame = frame;
+  open_stack[open_count++] = {slot, frame};
+  pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
+  slot->state.store(NestSlot::kOpen, std::memory_order_release);
+  open_nests.fetch_or(1u << number_of(slot), std::memory_order_seq_cst);
+  pager.poke();
+  if (slice) slicer_poke();
+  return &slot->ticket;
+}
+
+} // namespace
+
+void nests_start(Pager *pager) { pager_in_charge.store(pager, std::memory_order_release); }
+
+void nest_measured(unsigned nest, uint64_t latency_ns) {
+  NestSlot &slot = nest_slots[nest % kNestSlots];
+  if (slot.state.load(std::memory_order_acquire) == NestSlot::kOpen && slot.started) slot.nest.measured(latency_ns);
+}
+
+void nest_late(unsigned nest, unsigned site) {
+  NestSlot &slot = nest_slots[nest % kNestSlots];
+  if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.started) return;
+  if (site >= slot.sites && site - slot.sites < slot.description->groups) slot.nest.late(site - slot.sites);
+}
+
+bool nest_not_there_yet(unsigned nest, uint32_t due) {
+  NestSlot &slot = nest_slots[nest % kNestSlots];
+  if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.started) return false;
+  const auto step = static_cast<uint32_t>(__atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED));
+  const bool not_yet = ((due - step) & ((1u << 26) - 1)) - 1 < (1u << 25); // due > step, modulo 2^26
+  if (not_yet) slot.nest.unused(1);
+  return not_yet;
+}
+
+} // namespace pagecast
+
+using namespace pagecast;
+
+extern "C" {
+
+__attribute__((visibility("default"))) pagecast_ticket *__pagecast_enter(const pagecast_nest *nest, const uint64_t *args,
+                                                                         const void *frame) {
+  Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+  if (!pager || nest->abi != PAGECAST_ABI_VERSION) return nullptr;
+  return open_nest(*pager, *nest, args, frame);
+}
+
+__attribute__((visibility("default"))) void __pagecast_tick(pagecast_ticket *ticket) {
+  __atomic_store_n(&ticket->wake, ~0ull, __ATOMIC_RELAXED); // once; the pager sets the next
+  if (Pager *pager = pager_in_charge.load(std::memory_order_acquire)) pager->poke();
+}
+
+__attribute__((visibility("default"))) void __pagecast_exit(pagecast_ticket *ticket) {
+  // A nest inside this one may have been left open by a jump: it goes with it.
+  for (unsigned i = open_count; i-- > 0;) {
+    if (&open_stack[i].slot->ticket != ticket) continue;
+    while (open_count > i) close_slot(open_stack[--open_count].slot);
+    return;
+  }
+}
+}

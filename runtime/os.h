@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything that the runtime asks of the operating system, but for io_uring (disk.h). Functions return
+// 0 or a count, or -errno; none prints, throws or allocates from the heap.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <sys/uio.h>
+
+namespace pagecast::os {
+
+/// What this kernel allows, found out once by probe().
+struct Support {
+  bool userfaultfd = false;     ///< missing and write-protect faults on anonymous memory, kernel mode included
+  bool batch_discard = false;   ///< process_madvise(MADV_DONTNEED) on oneself
+  int userfaultfd_error = 0;    ///< errno of what failed
+  const char *missing = nullptr;///< sentence: what lacks and what to do; NULL if nothing does
+};
+Support probe();
+
+uint64_t page_size();
+unsigned page_shift();
+uint64_t now_ns();
+/// CPU time of the calling thread.
+uint64_t thread_cpu_ns();
+
+/// Zeroed address space without memory behind it until touched. NULL on failure.
+void *reserve(size_t bytes);
+/// Zeroed private memory. `populate`: at once. NULL on failure.
+void *map_memory(size_t bytes, bool populate);
+int unmap(void *addr, size_t bytes);
+
+// --- userfaultfd ---------------------------------------------------------------------------------
+
+struct Fault {
+  uint64_t address;
+  bool write;
+  bool protect; ///< a store to a write-protected page
+};
+
+/// Non-blocking descriptor, or -errno.
+int fault_open();
+/// Watches anonymous private [addr, addr+bytes): page-aligned. -EINVAL: not such memory.
+int fault_watch(int fd, uint64_t addr, uint64_t bytes);
+int fault_unwatch(int fd, uint64_t addr, uint64_t bytes);
+/// Up to `most` faults that wait; 0 = none now.
+int fault_read(int fd, Fault *faults, unsigned most);
+/// Installs copies of `source` at `addr`, waking who waits. Returns bytes installed (may be fewer than
+/// asked: something was there already) or -errno.
+int64_t fault_copy(int fd, uint64_t addr, const void *source, uint64_t bytes, bool protect);
+/// Write-protects resident pages, or lifts it (and wakes).
+int fault_protect(int fd, uint64_t addr, uint64_t bytes, bool protect);
+/// Touching the page gives SIGBUS from now on: its contents cannot be read. -EINVAL before Linux 6.6.
+int fault_poison(int fd, uint64_t addr, uint64_t bytes);
+int fault_wake(int fd, uint64_t addr, uint64_t bytes);
+
+/// Drops the contents of page-aligned anonymous ranges. Returns 0 or -errno.
+int discard(const iovec *ranges, unsigned count);
+
+/// A child made by fork does not get the range: its absent pages could not be served there.
+int keep_out_of_children(uint64_t addr, uint64_t bytes);
+
+/// For each page of [addr, addr+bytes): out[i] = 1 if it has contents (present or swapped).
+int populated(uint64_t addr, uint64_t pages, uint8_t *out);
+
+// --- memory limits -------------------------------------------------------------------------------
+
+struct Limits {
+  uint64_t cgroup_limit = ~0ull; ///< the tightest on the way up, bytes; ~0 = none
+  uint64_t cgroup_usage = 0;     ///< anonymous memory of that group, bytes
+  uint64_t available = 0;        ///< of the machine
+};
+Limits limits();
+
+// --- threads and wake-ups ------------------------------------------------------------------------
+
+int event_open();                 ///< non-blocking eventfd
+void event_post(int fd);
+void event_clear(int fd);
+/// Waits while *word == expected; woken by futex_wake. Spurious returns are possible.
+void futex_wait(const uint32_t *word, uint32_t expected);
+void futex_wake(const uint32_t *word);
+/// Starts a detached thread that takes no signals.
+int start_thread(const char *name, void (*body)());
+
+// --- address space, past our own interposers ---------------------------------------------------------
+
+/// mremap(MAYMOVE). NULL on failure.
+void *move_mapping(void *addr, size_t bytes, size_t new_bytes);
+
+} // namespace pagecast::os

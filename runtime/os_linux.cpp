@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/os.h"
+
+#include "runtime/kernel_abi.h"
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace pagecast::os {
+namespace {
+
+int self_pidfd = -1;
+
+uint64_t clock_ns(clockid_t id) {
+  timespec t;
+  clock_gettime(id, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+/// The syscall needs a capability or a sysctl; the device needs only permission to open it.
+int open_userfaultfd() {
+  const int flags = O_CLOEXEC | O_NONBLOCK;
+  int fd = static_cast<int>(syscall(SYS_userfaultfd, flags));
+  if (fd >= 0) return fd;
+  const int error = errno;
+  const int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+  if (device < 0) return -error;
+  fd = ioctl(device, USERFAULTFD_IOC_NEW, flags);
+  close(device);
+  return fd >= 0 ? fd : -error;
+}
+
+/// process_madvise on oneself takes MADV_DONTNEED only from some kernel on: try it on a scratch page.
+bool probe_batch_discard() {
+  self_pidfd = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  if (self_pidfd < 0) return false;
+  auto *page = static_cast<char *>(map_memory(page_size(), true));
+  if (!page) return false;
+  *page = 1;
+  const iovec range{page, page_size()};
+  const long done = syscall(SYS_process_madvise, self_pidfd, &range, 1, MADV_DONTNEED, 0);
+  const bool works = done == static_cast<long>(page_size()) && *page == 0;
+  unmap(page, page_size());
+  if (!works) {
+    close(self_pidfd);
+    self_pidfd = -1;
+  }
+  return works;
+}
+
+} // namespace
+
+Support probe() {
+  Support s;
+  const int fd = fault_open();
+  if (fd < 0) {
+    s.userfaultfd_error = -fd;
+    s.missing = -fd == EPERM ? "userfaultfd is not permitted: run as root, grant CAP_SYS_PTRACE, or set vm.unprivileged_userfaultfd=1"
+              : -fd == ENOSYS ? "this kernel has no userfaultfd (CONFIG_USERFAULTFD)"
+                              : "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
+    return s;
+  }
+  void *page = map_memory(page_size(), false);
+  const int error = page ? fault_watch(fd, reinterpret_cast<uint64_t>(page), page_size()) : -ENOMEM;
+  if (page) unmap(page, page_size());
+  close(fd);
+  s.userfaultfd = error == 0;
+  s.userfaultfd_error = -error;
+  if (error) s.missing = "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
+  s.batch_discard = probe_batch_discard();
+  return s;
+}
+
+uint64_t page_size() {
+  static const uint64_t size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+unsigned page_shift() { return static_cast<unsigned>(__builtin_ctzll(page_size())); }
+
+uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+uint64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+// The runtime's own mappings go to the kernel directly: mmap itself is interposed (interpose_mmap.cpp).
+static void *raw_mmap(size_t bytes, int flags) {
+  const long p = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  return p == -1 ? nullptr : reinterpret_cast<void *>(p);
+}
+
+void *reserve(size_t bytes) { return raw_mmap(bytes, MAP_NORESERVE); }
+void *map_memory(size_t bytes, bool populate) { return raw_mmap(bytes, populate ? MAP_POPULATE : 0); }
+int unmap(void *addr, size_t bytes) { return syscall(SYS_munmap, addr, bytes) ? -errno : 0; }
+
+int fault_open() {
+  const int fd = open_userfaultfd();
+  if (fd < 0) return fd;
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+  if (ioctl(fd, UFFDIO_API, &api)) {
+    const int error = errno;
+    close(fd);
+    return error == EPERM ? -EINVAL : -error;
+  }
+  return fd;
+}
+
+int fault_watch(int fd, uint64_t addr, uint64_t bytes) {
+  uffdio_register r{};
+  r.range = {addr, bytes};
+  r.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
+  if (ioctl(fd, UFFDIO_REGISTER, &r)) return -errno;
+  const uint64_t need = (1ull << _UFFDIO_COPY) | (1ull << _UFFDIO_WRITEPROTECT) | (1ull << _UFFDIO_WAKE);
+  if ((r.ioctls & need) != need) {
+    fault_unwatch(fd, addr, bytes);
+    return -EINVAL;
+  }
+  return 0;
+}
+
+int fault_unwatch(int fd, uint64_t addr, uint64_t bytes) {
+  uffdio_range r{addr, bytes};
+  return ioctl(fd, UFFDIO_UNREGISTER, &r) ? -errno : 0;
+}
+
+int fault_read(int fd, Fault *faults, unsigned most) {
+  uffd_msg messages[32];
+  if (most > 32) most = 32;
+  const ssize_t n = read(fd, messages, most * sizeof *messages);
+  if (n <= 0) return n < 0 && errno != EAGAIN && errno != EINTR ? -errno : 0;
+  int count = 0;
+  for (size_t i = 0; i < static_cast<size_t>(n) / sizeof *messages; ++i) {
+    if (messages[i].event != UFFD_EVENT_PAGEFAULT) continue;
+    const uint64_t flags = messages[i].arg.pagefault.flags;
+    faults[count++] = {messages[i].arg.pagefault.address & ~(page_size() - 1),
+                       (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0};
+  }
+  return count;
+}
+
+int64_t fault_copy(int fd, uint64_t addr, const void *source, uint64_t bytes, bool protect) {
+  uffdio_copy c{};
+  uint64_t done = 0;
+  while (done < bytes) {
+    c = {addr + done, reinterpret_cast<uint64_t>(source) + done, bytes - done, protect ? UFFDIO_COPY_MODE_WP : 0u, 0};
+    if (ioctl(fd, UFFDIO_COPY, &c) == 0) return static_cast<int64_t>(bytes);
+    // The layout of the address space is changing under us (fork, mmap): the rest can be tried again.
+    if (c.copy > 0) done += static_cast<uint64_t>(c.copy);
+    else if (errno != EAGAIN) return done ? static_cast<int64_t>(done) : -errno;
+  }
+  return static_cast<int64_t>(done);
+}
+
+int fault_protect(int fd, uint64_t addr, uint64_t bytes, bool protect) {
+  uffdio_writeprotect w{{addr, bytes}, protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0u};
+  while (ioctl(fd, UFFDIO_WRITEPROTECT, &w))
+    if (errno != EAGAIN) return -errno;
+  return 0;
+}
+
+int fault_poison(int fd, uint64_t addr, uint64_t bytes) {
+  uffdio_poison_range p{addr, bytes, 0, 0};
+  return ioctl(fd, UFFDIO_POISON_RANGE, &p) ? -errno : 0;
+}
+
+int fault_wake(int fd, uint64_t addr, uint64_t bytes) {
+  uffdio_range r{addr, bytes};
+  return ioctl(fd, UFFDIO_WAKE, &r) ? -errno : 0;
+}
+
+int discard(const iovec *ranges, unsigned count) {
+  // One call, one flush of the other processors' translations, where the kernel allows it.
+  while (self_pidfd >= 0 && count) {
+    const unsigned batch = count < IOV_MAX ? count : IOV_MAX;
+    uint64_t want = 0;
+    for (unsigned i = 0; i < batch; ++i) want += ranges[i].iov_len;
+    if (syscall(SYS_process_madvise, self_pidfd, ranges, batch, MADV_DONTNEED, 0) != static_cast<long>(want)) break;
+    ranges += batch;
+    count -= batch;
+  }
+  for (unsigned i = 0; i < count; ++i)
+    if (syscall(SYS_madvise, ranges[i].iov_base, ranges[i].iov_len, MADV_DONTNEED)) return -errno;
+  return 0;
+}
+
+int keep_out_of_children(uint64_t addr, uint64_t bytes) {
+  return syscall(SYS_madvise, addr, bytes, MADV_DONTFORK) ? -errno : 0;
+}
+
+void *move_mapping(void *addr, size_t bytes, size_t new_bytes) {
+  const long p = syscall(SYS_mremap, addr, bytes, new_bytes, MREMAP_MAYMOVE, nullptr);
+  return p == -1 ? nullptr : reinterpret_cast<void *>(p);
+}
+
+int populated(uint64_t addr, uint64_t pages, uint8_t *out) {
+  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  uint64_t entries[512];
+  int error = 0;
+  for (uint64_t i = 0; i < pages && !error; i += 512) {
+    const uint64_t n = pages - i < 512 ? pages - i : 512;
+    const ssize_t got = pread(fd, entries, n * 8, static_cast<off_t>(((addr >> page_shift()) + i) * 8));
+    if (got != static_cast<ssize_t>(n * 8)) error = got < 0 ? -errno : -EIO;
+    else
+      for (uint64_t j = 0; j < n; ++j) out[i + j] = (entries[j] >> 62) != 0;
+  }
+  close(fd);
+  return error;
+}
+
+int event_open() {
+  const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return fd < 0 ? -errno : fd;
+}
+
+void event_post(int fd) {
+  const uint64_t one = 1;
+  if (write(fd, &one, sizeof one) < 0) { /* the counter is full: it is posted anyway */ }
+}
+
+void event_clear(int fd) {
+  uint64_t count;
+  if (read(fd, &count, sizeof count) < 0) { /* was clear */ }
+}
+
+void futex_wait(const uint32_t *word, uint32_t expected) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+void futex_wake(const uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+
+namespace {
+struct ThreadStart {
+  const char *name;
+  void (*body)();
+};
+
+void *thread_main(void *argument) {
+  const ThreadStart start = *static_cast<ThreadStart *>(argument);
+  static_cast<volatile ThreadStart *>(argument)->body = nullptr;
+  prctl(PR_SET_NAME, start.name, 0, 0, 0);
+  start.body();
+  return nullptr;
+}
+} // namespace
+
+int start_thread(const char *name, void (*body)()) {
+  static ThreadStart starts[4];
+  static unsigned used = 0;
+  if (used == 4) return -EAGAIN;
+  ThreadStart &start = starts[used++];
+  start = {name, body};
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 256u << 10);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, thread_main, &start);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return -error;
+}
+
+} // namespace pagecast::os

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Giving pages up: releases, eviction, write-back.
+#include "runtime/message.h"
+#include "runtime/nest_slots.h"
+#include "runtime/pager.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace pagecast {
+namespace {
+constexpr uint32_t kVictims = 256;
+/// Dirty pages on their way out at once: enough to keep the disk writing, few enough that reads get through.
+constexpr uint32_t kMostWriting = 4096;
+constexpr uint32_t kMostCleaning = 1024;
+} // namespace
+
+/// The program has finished with [begin, end). The pages stay until their memory is needed (buffered), or
+/// go at once (aggressive).
+void Pager::release(uint64_t begin, uint64_t end, unsigned priority, uint16_t site) {
+  if (options_->release == ReleasePolicy::kNone) return;
+  while (begin < end) {
+    Region *r = regions_.at_or_after(begin);
+    if (!r || r->base >= end) return;
+    if (begin < r->base) begin = r->base;
+    const uint64_t stop = std::min(end, r->end());
+    const uint32_t first = slot_of(*r, begin), last = slot_of(*r, stop);
+    uint32_t dirty = 0;
+    for (uint32_t i = first; i < last; ++i) {
+      Page &p = pages_[i];
+      if (!resident(p.state)) continue;
+      p.flags &= static_cast<uint8_t>(~kPrefetched); // it was used
+      order_.release(i, priority);
+      ++statistics.site[site].released;
+      dirty += p.state == PageState::kDirty;
+    }
+    map_.clear({begin, stop}); // a new hint comes through and rescues
+    for (uint32_t i = first; i < last; ++i) // in flight stays marked
+      if (pages_[i].state == PageState::kReading) map_.set(extent(i, 1));
+    if (dirty) {
+      if (cleaning_tail_ - cleaning_head_ < kCleaning) cleaning_[cleaning_tail_++ % kCleaning] = {first, last - first};
+    }
+    begin = stop;
+  }
+  if (options_->release == ReleasePolicy::kAggressive) evict(static_cast<uint32_t>((end - begin) >> shift_) + 16);
+}
+
+/// Gives up to `pages` pages back, the least wanted first. Clean ones are free on return; dirty ones later.
+/// Returns the pages freed or on their way.
+uint32_t Pager::evict(uint32_t pages) {
+  uint32_t done = 0;
+  while (done < pages) {
+    uint32_t victims[kVictims];
+    uint32_t n = order_.pop_victims(victims, std::min(pages - done, kVictims));
+    if (n == 0) break;
+    std::sort(victims, victims + n);
+    bool stuck = false;
+    for (uint32_t i = 0; i < n;) {
+      const uint32_t slot = victims[i];
+      const PageState state = pages_[slot].state;
+      uint32_t run = 1;
+      while (i + run < n && victims[i + run] == slot + run && pages_[slot + run].state == state &&
+             pages_.address(slot + run) == pages_.address(slot) + (static_cast<uint64_t>(run) << shift_))
+        ++run;
+      if (state == PageState::kClean) {
+        discard_run(slot, run);
+        done += run;
+      } else if (state == PageState::kDirty) {
+        Region *r = region_of(slot);
+        if (r && write_out(*r, slot, run, true)) done += run;
+        else {
+          put_back(slot, run);
+          stuck = true;
+        }
+      } else if (state == PageState::kWriting) {
+        for (uint32_t s = slot; s < slot + run; ++s) {
+          if (pages_[s].flags & kRedirtied) {
+            order_.insert_active(s);
+          } else {
+            pages_[s].flags |= kEvict;
+            map_.clear(extent(s, 1));
+          }
+        }
+        done += run;
+      }
+      i += run;
+    }
+    if (stuck) break;
+  }
+  flush_discards();
+  return done;
+}
+
+/// Victims that cannot go now are the next to go.
+void Pager::put_back(uint32_t slot, uint32_t pages) {
+  for (uint32_t s = slot; s < slot + pages; ++s) {
+    order_.insert_active(s);
+    order_.release(s, 0);
+  }
+  map_.clear(extent(slot, pages));
+}
+
+/// Counts a page that goes: did the program get to it?
+void Pager::settle(uint32_t slot) {
+  Page &p = pages_[slot];
+  if (!(p.flags & kPrefetched)) return;
+  p.flags &= static_cast<uint8_t>(~kPrefetched);
+  if (nest_not_there_yet(p.nest, p.due)) ++statistics.site[p.site].unused;
+}
+
+/// Queues the discarding of clean pages, which are out of the replacement order already.
+void Pager::discard_run(uint32_t slot, uint32_t pages) {
+  map_.clear(extent(slot, pages));
+  for (uint32_t s = slot; s < slot + pages; ++s) {
+    settle(s);
+    pages_[s].state = (pages_[s].flags & kNoBacking) ? PageState::kZero : PageState::kAbsent;
+    pages_[s].flags = 0;
+  }
+  if (discards_ == kDiscards) flush_discards();
+  discard_[discards_++] = {slot, pages};
+  statistics.evicted_clean += pages;
+}
+
+void Pager::flush_discards() {
+  if (discards_ == 0) return;
+  iovec ranges[kDiscards];
+  uint32_t pages = 0;
+  for (unsigned i = 0; i < discards_; ++i) {
+    ranges[i] = {reinterpret_cast<void *>(pages_.address(discard_[i].slot)), static_cast<uint64_t>(discard_[i].pages) << shift_};
+    pages += discard_[i].pages;
+  }
+  os::discard(ranges, discards_);
+  discards_ = 0;
+  used_ -= pages;
+  ++room_;
+}
+
+/// Starts writing a run of dirty pages. False: not now (queue full, disk full); nothing changed.
+bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
+  if (r.draining || free_requests_ < 8 || pages_writing_ + pages > kMostWriting) return false;
+  if (write_trouble_ && os::now_ns() < write_retry_ns_) return false;
+  const int error = backing_.reserve(static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_);
+  if (error) {
+    if (!write_trouble_)
+      say("the backing store cannot take more data (%s): the program waits with its data in memory until there is room",
+          strerror(-error));
+    write_trouble_ = true;
+    write_retry_ns_ = os::now_ns() + 500000000u;
+    return false;
+  }
+  os::fault_protect(faults_, pages_.address(slot), static_cast<uint64_t>(pages) << shift_, true);
+  if (going) map_.clear(extent(slot, pages));
+  for (uint32_t at = 0; at < pages;) {
+    const uint32_t n = std::min(pages - at, io_pages_);
+    Request &q = *new_request();
+    q = {os::now_ns(), slot + at, n, 0, 0, 0, true, true};
+    const uint64_t address = pages_.address(slot + at);
+    if (!disk_.write(reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
+                     static_cast<uint64_t>(slot + at) << shift_, static_cast<uint64_t>(&q - request_))) {
+      disk_.submit(); // the submission queue was full, not the ring: once more
+      disk_.write(reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
+                  static_cast<uint64_t>(slot + at) << shift_, static_cast<uint64_t>(&q - request_));
+    }
+    for (uint32_t s = slot + at; s < slot + at + n; ++s) {
+      pages_[s].state = PageState::kWriting;
+      pages_[s].flags = static_cast<uint8_t>((pages_[s].flags & kPrefetched) | (going ? kEvict : 0));
+    }
+    ++r.in_flight;
+    ++statistics.writes;
+    at += n;
+  }
+  pages_writing_ += pages;
+  statistics.written_bytes += static_cast<uint64_t>(pages) << shift_;
+  return true;
+}
+
+/// A write is done, or has failed: then the data stay in memory.
+void Pager::written(Request &q, int result) {
+  if (Region *r = region_of(q.slot)) --r->in_flight;
+  pages_writing_ -= q.pages;
+  const bool good = result == static_cast<int>(q.pages << shift_);
+  if (!good) {
+    if (!write_trouble_)
+      say("writing to the backing store failed (%s): the data stay in memory and the write is tried again",
+          result < 0 ? strerror(-result) : "short write");
+    write_trouble_ = true;
+    write_retry_ns_ = os::now_ns() + 500000000u;
+  } else {
+    write_trouble_ = false;
+  }
+  uint32_t run = 0;
+  auto flush = [&](uint32_t end) {
+    if (run) discard_run(end - run, run), statistics.evicted_dirty += run, statistics.evicted_clean -= run;
+    run = 0;
+  };
+  for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
+    Page &p = pages_[s];
+    const bool redirtied = p.flags & kRedirtied, going = p.flags & kEvict;
+    p.flags &= kPrefetched;
+    if (!good || redirtied) {
+      p.state = PageState::kDirty;
+      flush(s);
+      if (!good && !redirtied) os::fault_protect(faults_, pages_.address(s), page_, false);
+      if (going) order_.insert_active(s), map_.set(extent(s, 1));
+      continue;
+    }
+    p.state = PageState::kClean;
+    if (going) ++run;
+    else flush(s);
+  }
+  flush(q.slot + q.pages);
+  ++room_;
+}
+
+/// Keeps some memory free ahead of need, so that fetches and faults need not wait for writes.
+void Pager::keep_reserve() {
+  const uint32_t low = std::max(128u, budget_pages_ / 64);
+  const uint32_t coming = pages_writing_;
+  if (free_pages() + coming < low) evict(2 * low - free_pages() - coming);
+  else if (free_pages() == 0 && waiting_count_) evict(64);
+}
+
+/// Writes released dirty pages while the disk has nothing better to do, so that they can go at once later.
+void Pager::clean_ahead() {
+  if (used_ < budget_pages_ / 2) return;
+  while (cleaning_head_ != cleaning_tail_ && pages_writing_ < kMostCleaning && free_requests_ > kRequests / 2) {
+    Discard &d = cleaning_[cleaning_head_ % kCleaning];
+    Region *r = region_of(d.slot);
+    uint32_t n = 0;
+    if (r && d.slot - r->first_slot < (r->bytes >> shift_)) {
+      const auto most = static_cast<uint32_t>((r->bytes >> shift_) - (d.slot - r->first_slot));
+      if (d.pages > most) d.pages = most;
+      // Still released (its bit is clear) and still dirty.
+      while (n < d.pages && n < io_pages_ && pages_[d.slot + n].state == PageState::kDirty && !map_.test(pages_.address(d.slot + n))) ++n;
+      if (n && !write_out(*r, d.slot, n, false)) return;
+      if (n == 0) n = 1;
+    } else {
+      n = d.pages;
+    }
+    d.slot += n;
+    d.pages -= std::min(n, d.pages);
+    if (d.pages == 0) ++cleaning_head_;
+  }
+}
+
+} // namespace pagecast

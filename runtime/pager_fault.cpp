@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Faults: what no hint foresaw, or foresaw too late.
+#include "runtime/nest_slots.h"
+#include "runtime/pager.h"
+
+namespace pagecast {
+
+bool Pager::take_faults() {
+  os::Fault faults[32];
+  const int n = os::fault_read(faults_, faults, 32);
+  for (int i = 0; i < n; ++i) {
+    ++statistics.fault_events;
+    const uint64_t began = os::now_ns();
+    Region *r = regions_.find(faults[i].address);
+    if (!r) {
+      os::fault_wake(faults_, faults[i].address, page_);
+      continue;
+    }
+    if (faults[i].protect) {
+      stored_to_protected(*r, slot_of(*r, faults[i].address));
+      statistics.stall_ns += os::now_ns() - began;
+      continue;
+    }
+    if (!serve(faults[i].address, faults[i].write, false) && waiting_count_ < kWaiting)
+      waiting_[waiting_count_++] = {faults[i].address, faults[i].write};
+    if (resident(pages_[slot_of(*r, faults[i].address)].state)) statistics.stall_ns += os::now_ns() - began;
+    else note_wait(slot_of(*r, faults[i].address), began);
+  }
+  return n > 0;
+}
+
+bool Pager::retry_waiting() {
+  unsigned kept = 0;
+  const unsigned before = waiting_count_;
+  for (unsigned i = 0; i < before; ++i)
+    if (!serve(waiting_[i].address, waiting_[i].write, true)) waiting_[kept++] = waiting_[i];
+  waiting_count_ = kept;
+  return kept < before;
+}
+
+/// Serves a fault on a page that is not there. False: no room now, ask again.
+bool Pager::serve(uint64_t address, bool write, bool again) {
+  Region *r = regions_.find(address);
+  if (!r) {
+    os::fault_wake(faults_, address, page_);
+    return true;
+  }
+  if (r->draining) return false;
+  const uint32_t slot = slot_of(*r, address);
+  Page &p = pages_[slot];
+  switch (p.state) {
+  case PageState::kZero:
+  case PageState::kAbsent: return serve_absent(*r, slot, write);
+  case PageState::kReading:
+    if (write) p.flags |= kWriteIntent;
+    if (!again && (p.flags & kPrefetched)) {
+      ++statistics.site[p.site].late;
+      p.flags &= static_cast<uint8_t>(~kPrefetched);
+      nest_late(p.nest, p.site);
+    }
+    return true; // its installation wakes the thread
+  default:
+    os::fault_wake(faults_, address, page_); // arrived in the meantime
+    end_wait(slot, 1);
+    return true;
+  }
+}
+
+bool Pager::serve_absent(Region &r, uint32_t slot, bool write) {
+  const PageState state = pages_[slot].state;
+  const Asked asked{0, 0, 0, write, true};
+  uint32_t pages = cluster(r, slot, state);
+  const uint32_t done = state == PageState::kZero ? zero_fill(r, slot, pages, asked) : read_in(r, slot, pages, asked);
+  if (done == 0) return false;
+  r.fault_end = pages_.address(slot) + (static_cast<uint64_t>(done) << shift_);
+  r.fault_pages = done;
+  return true;
+}
+
+/// How many pages to bring in for a fault: more for each fault that goes on where the last cluster ended.
+uint32_t Pager::cluster(Region &r, uint32_t slot, PageState state) {
+  const uint64_t address = pages_.address(slot);
+  uint32_t want = 1;
+  if (address == r.fault_end) want = r.fault_pages * 2 < 64 ? r.fault_pages * 2 : 64;
+  const auto left = static_cast<uint32_t>((r.end() - address) >> shift_);
+  if (want > left) want = left;
+  uint32_t n = 1;
+  while (n < want && pages_[slot + n].state == state) ++n;
+  return n;
+}
+
+/// The first store to a protected page. Neighbours follow where the stores come in order.
+void Pager::stored_to_protected(Region &r, uint32_t slot) {
+  Page &p = pages_[slot];
+  if (p.state == PageState::kWriting) {
+    p.flags = static_cast<uint8_t>((p.flags | kRedirtied) & ~kEvict);
+    if (!map_.test(pages_.address(slot))) order_.touch(slot), map_.set(extent(slot, 1));
+    os::fault_protect(faults_, pages_.address(slot), page_, false);
+    ++statistics.protect_faults;
+    return;
+  }
+  if (p.state != PageState::kClean) { // unprotected in the meantime, or on its way out and in again
+    os::fault_wake(faults_, pages_.address(slot), page_);
+    return;
+  }
+  const uint64_t address = pages_.address(slot);
+  uint32_t want = 1;
+  if (slot > r.first_slot && pages_[slot - 1].state == PageState::kDirty)
+    want = address == r.fault_end && r.fault_pages * 2 < 64 ? r.fault_pages * 2 : 16;
+  uint32_t n = 1;
+  while (n < want && address + (static_cast<uint64_t>(n) << shift_) < r.end() && pages_[slot + n].state == PageState::kClean) ++n;
+  r.fault_end = address + (static_cast<uint64_t>(n) << shift_);
+  r.fault_pages = n;
+  make_writable(r, slot, n);
+  statistics.protect_faults += n;
+}
+
+void Pager::note_wait(uint32_t slot, uint64_t now) {
+  if (stalls_ < kStalls) stall_[stalls_++] = {slot, now};
+}
+
+void Pager::end_wait(uint32_t slot, uint32_t pages) {
+  if (stalls_ == 0) return;
+  const uint64_t now = os::now_ns();
+  for (unsigned i = 0; i < stalls_;) {
+    if (stall_[i].slot - slot < pages) {
+      statistics.stall_ns += now - stall_[i].since;
+      stall_[i] = stall_[--stalls_];
+    } else {
+      ++i;
+    }
+  }
+}
+
+} // namespace pagecast

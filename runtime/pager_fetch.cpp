@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bringing pages in.
+#include "runtime/message.h"
+#include "runtime/nest_slots.h"
+#include "runtime/pager.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace pagecast {
+
+/// How many of `pages` may be brought in now. Hints leave a reserve to faults.
+uint32_t Pager::admit(uint32_t pages, bool demand) {
+  const uint32_t reserve = demand ? 0 : 64;
+  if (free_pages() < pages + reserve) evict(pages + reserve - free_pages());
+  const uint32_t room = free_pages() > reserve ? free_pages() - reserve : 0;
+  return room < pages ? room : pages;
+}
+
+/// Sees to the pages of [begin, end). False if some could not be asked for now; what was asked for is
+/// marked in the residency map, so that a repetition goes on where this stopped.
+bool Pager::fetch(uint64_t begin, uint64_t end, const Asked &asked) {
+  while (begin < end) {
+    Region *r = regions_.at_or_after(begin);
+    if (!r || r->base >= end) return true;
+    if (begin < r->base) begin = r->base;
+    const uint64_t stop = end < r->end() ? end : r->end();
+    if (r->draining) {
+      begin = stop;
+      continue;
+    }
+    const uint32_t slot = slot_of(*r, begin);
+    const auto want = static_cast<uint32_t>((stop - begin) >> shift_);
+    const uint32_t done = fetch_run(*r, slot, want, asked);
+    if (done == 0) {
+      ++statistics.refused_fetches;
+      return false;
+    }
+    begin += static_cast<uint64_t>(done) << shift_;
+  }
+  return true;
+}
+
+/// Sees to a first part of the run, of pages in the same state. Returns its length; 0 = not now.
+uint32_t Pager::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+  auto kind = [](PageState s) { return s >= PageState::kClean ? PageState::kClean : s; };
+  const PageState state = kind(pages_[slot].state);
+  uint32_t n = 1;
+  while (n < pages && kind(pages_[slot + n].state) == state) ++n;
+  switch (state) {
+  case PageState::kZero: return zero_fill(r, slot, n, asked);
+  case PageState::kAbsent: return read_in(r, slot, n, asked);
+  case PageState::kReading: map_.set(extent(slot, n)); return n;
+  default: want_again(r, slot, n, asked); return n;
+  }
+}
+
+uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+  if (pages > kChunkPages) pages = kChunkPages;
+  pages = admit(pages, asked.demand);
+  if (pages == 0) return 0;
+  const uint64_t address = pages_.address(slot);
+  // Protected unless a store is coming: a zero page that stays zero never needs writing.
+  int64_t done = os::fault_copy(faults_, address, zeros_, static_cast<uint64_t>(pages) << shift_, !asked.write);
+  if (done == -EEXIST) done = static_cast<int64_t>(page_); // there already: cannot happen while we own the range
+  if (done <= 0) return pages;                             // the mapping went away under us
+  pages = static_cast<uint32_t>(done >> shift_);
+  used_ += pages;
+  for (uint32_t i = slot; i < slot + pages; ++i) {
+    pages_[i].state = asked.write ? PageState::kDirty : PageState::kClean;
+    pages_[i].flags = asked.write ? 0 : kNoBacking;
+    pages_[i].site = asked.site;
+    order_.insert_active(i);
+  }
+  map_.set(extent(slot, pages));
+  end_wait(slot, pages);
+  if (asked.demand) statistics.zero_fill_fault += pages;
+  else statistics.site[asked.site].zero_filled += pages;
+  (void)r;
+  return pages;
+}
+
+uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+  // Faults may take the last of the staging memory and of the requests, hints may not.
+  if (!asked.demand && (free_requests_ < 32 || staging_.free_pages() < 64)) return 0;
+  if (free_requests_ == 0) return 0;
+  if (pages > io_pages_) pages = io_pages_;
+  pages = admit(pages, asked.demand);
+  uint32_t first = 0;
+  pages = staging_.take(pages, &first);
+  if (pages == 0) return 0;
+  Request &q = *new_request();
+  q = {os::now_ns(), slot, pages, first, asked.site, asked.nest, false, true};
+  const auto tag = static_cast<uint64_t>(&q - request_);
+  if (!disk_.read(staging_.address(first), static_cast<uint64_t>(pages) << shift_, static_cast<uint64_t>(slot) << shift_, tag)) {
+    staging_.give(first, pages);
+    free_request(q);
+    return 0;
+  }
+  ++r.in_flight;
+  used_ += pages;
+  for (uint32_t i = slot; i < slot + pages; ++i) {
+    Page &p = pages_[i];
+    p.state = PageState::kReading;
+    p.flags = static_cast<uint8_t>((asked.write ? kWriteIntent : 0) | (asked.demand ? kDemand : kPrefetched));
+    p.site = asked.site;
+    p.nest = asked.nest & 63;
+    p.due = asked.due & ((1u << 26) - 1);
+  }
+  map_.set(extent(slot, pages));
+  ++statistics.reads;
+  statistics.read_bytes += static_cast<uint64_t>(pages) << shift_;
+  if (asked.demand) statistics.not_prefetched += pages;
+  else statistics.site[asked.site].prefetched += pages;
+  return pages;
+}
+
+/// Resident pages that were released, or were next to go: they stay.
+void Pager::want_again(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+  uint32_t protected_run = 0;
+  for (uint32_t i = slot; i < slot + pages; ++i) {
+    Page &p = pages_[i];
+    if (p.state == PageState::kWriting && (p.flags & kEvict)) p.flags &= static_cast<uint8_t>(~kEvict);
+    order_.touch(i);
+    if (asked.write && p.state == PageState::kClean) {
+      ++protected_run;
+    } else if (protected_run) {
+      make_writable(r, i - protected_run, protected_run);
+      protected_run = 0;
+    }
+  }
+  if (protected_run) make_writable(r, slot + pages - protected_run, protected_run);
+  map_.set(extent(slot, pages));
+  statistics.site[asked.site].rescued += pages;
+}
+
+void Pager::make_writable(Region &, uint32_t slot, uint32_t pages) {
+  for (uint32_t i = slot; i < slot + pages; ++i) {
+    Page &p = pages_[i];
+    p.state = PageState::kDirty;
+    p.flags &= static_cast<uint8_t>(~kNoBacking);
+  }
+  os::fault_protect(faults_, pages_.address(slot), static_cast<uint64_t>(pages) << shift_, false);
+}
+
+/// A read is done: its pages go where the program sees them, which also wakes who waits.
+void Pager::install(Request &q) {
+  const uint64_t now = os::now_ns();
+  Region *r = region_of(q.slot);
+  if (r) --r->in_flight;
+  latency_ns_ = latency_ns_ ? (latency_ns_ * 7 + (now - q.started_ns)) / 8 : now - q.started_ns;
+  nest_measured(q.nest, now - q.started_ns);
+  for (uint32_t i = 0; i < q.pages;) {
+    const bool writable = pages_[q.slot + i].flags & kWriteIntent;
+    uint32_t n = 1;
+    while (i + n < q.pages && ((pages_[q.slot + i + n].flags & kWriteIntent) != 0) == writable) ++n;
+    const uint32_t slot = q.slot + i;
+    const int64_t done = os::fault_copy(faults_, pages_.address(slot), staging_.address(q.staging + i),
+                                        static_cast<uint64_t>(n) << shift_, !writable);
+    (void)done; // fails only when the mapping went away under us; then nobody can look
+    for (uint32_t s = slot; s < slot + n; ++s) {
+      Page &p = pages_[s];
+      p.state = writable ? PageState::kDirty : PageState::kClean;
+      p.flags &= kPrefetched;
+      order_.insert_active(s);
+    }
+    i += n;
+  }
+  end_wait(q.slot, q.pages);
+  staging_.give(q.staging, q.pages);
+  ++room_;
+}
+
+/// The backing store cannot give the pages back: who touches them gets what a mapped file would give.
+void Pager::read_failed(Request &q, int result) {
+  say("reading %u pages from the backing store failed (%s)", q.pages, result < 0 ? strerror(-result) : "short read");
+  if (Region *r = region_of(q.slot)) --r->in_flight;
+  for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
+    pages_[s].state = PageState::kAbsent;
+    pages_[s].flags = 0;
+  }
+  map_.clear(extent(q.slot, q.pages));
+  used_ -= q.pages;
+  for (unsigned i = 0; i < stalls_; ++i)
+    if (stall_[i].slot - q.slot < q.pages) os::fault_poison(faults_, pages_.address(stall_[i].slot), page_);
+  end_wait(q.slot, q.pages);
+  staging_.give(q.staging, q.pages);
+}
+
+Pager::Request *Pager::new_request() { return &request_[free_request_[--free_requests_]]; }
+
+void Pager::free_request(Request &q) {
+  q.busy = false;
+  free_request_[free_requests_++] = static_cast<uint16_t>(&q - request_);
+  ++room_;
+}
+
+} // namespace pagecast

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/pages.h"
+
+#include "runtime/os.h"
+
+#include <cstring>
+
+namespace pagecast {
+
+bool PageTable::start() {
+  shift_ = os::page_shift();
+  pages_ = static_cast<Page *>(os::reserve(uint64_t{kSlots} * sizeof(Page)));
+  links_ = static_cast<core::Replacement::Link *>(os::reserve(uint64_t{kSlots} * sizeof(core::Replacement::Link)));
+  chunk_address_ = static_cast<uint64_t *>(os::reserve(uint64_t{kSlots / kChunkPages} * sizeof(uint64_t)));
+  return pages_ && links_ && chunk_address_;
+}
+
+uint32_t PageTable::allocate(uint64_t address, uint64_t pages) {
+  const uint64_t chunks = (pages + kChunkPages - 1) / kChunkPages;
+  uint32_t first = kNoSlot;
+  for (unsigned i = 0; i < free_count_ && first == kNoSlot; ++i) {
+    Free &f = free_[i];
+    if (f.chunks < chunks) continue;
+    first = f.first;
+    f.first += static_cast<uint32_t>(chunks * kChunkPages);
+    f.chunks -= static_cast<uint32_t>(chunks);
+    if (f.chunks == 0) f = free_[--free_count_];
+    memset(pages_ + first, 0, chunks * kChunkPages * sizeof(Page));
+  }
+  if (first == kNoSlot) {
+    if (chunks * kChunkPages > kSlots - next_) return kNoSlot;
+    first = next_;
+    next_ += static_cast<uint32_t>(chunks * kChunkPages);
+  }
+  for (uint64_t c = 0; c < chunks; ++c)
+    chunk_address_[first / kChunkPages + c] = address + ((c * kChunkPages) << shift_);
+  return first;
+}
+
+void PageTable::free(uint32_t first, uint64_t pages) {
+  // A range that was split keeps its border chunk until the address space ends: 1 MiB of numbers, no memory.
+  const uint32_t begin = (first + kChunkPages - 1) / kChunkPages;
+  const uint32_t end = static_cast<uint32_t>((first + pages + kChunkPages - 1) / kChunkPages);
+  if (begin >= end) return;
+  for (unsigned i = 0; i < free_count_; ++i) {
+    Free &f = free_[i];
+    if (f.first + f.chunks * kChunkPages == begin * kChunkPages) {
+      f.chunks += end - begin;
+      return;
+    }
+    if (end * kChunkPages == f.first) {
+      f.first = begin * kChunkPages;
+      f.chunks += end - begin;
+      return;
+    }
+  }
+  if (free_count_ < kFree) free_[free_count_++] = {begin * kChunkPages, end - begin};
+}
+
+} // namespace pagecast

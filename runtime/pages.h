@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the pager knows of every page of every region, and where pages live.
+//
+//   slot     the number of a page among all pages of all regions; also its place in the backing file
+//   chunk    256 slots with consecutive addresses; slots are handed out by the chunk
+//   zero     absent, contents all zero, nothing in the backing file
+//   absent   contents only in the backing file
+//   reading  on its way into memory
+//   clean    resident and write-protected; the backing file (or "zero") has the same contents
+//   dirty    resident and writable; must be written before it may go
+//   writing  resident, on its way to the backing file; protected unless kRedirtied
+//
+// Owned by the pager's thread; nobody else reads or writes it.
+#pragma once
+#include "core/replacement.h"
+#include <cstdint>
+
+namespace pagecast {
+
+enum class PageState : uint8_t { kZero, kAbsent, kReading, kClean, kDirty, kWriting };
+
+enum PageFlag : uint8_t {
+  kPrefetched = 1, ///< came by a hint and has not been counted as hit, late or unused
+  kNoBacking = 2,  ///< clean with zero contents: dropping it makes it zero, not absent
+  kEvict = 4,      ///< writing in order to go
+  kRedirtied = 8,  ///< stored to while it was being written
+  kWriteIntent = 16, ///< reading for a store: to be installed writable
+  kDemand = 32,    ///< a thread waits for it
+};
+
+struct Page {
+  PageState state;
+  uint8_t flags;
+  uint16_t site;      ///< index into the site statistics; 0 = no hint
+  uint32_t nest : 6;  ///< nest slot that asked for it
+  uint32_t due : 26;  ///< step (modulo 2^26) by which that nest wanted it
+};
+static_assert(sizeof(Page) == 8);
+
+inline constexpr uint32_t kChunkPages = 256;
+inline constexpr uint32_t kNoSlot = ~0u;
+
+class PageTable {
+public:
+  /// Reserves address space for the tables; memory follows use. False if the space cannot be had.
+  bool start();
+
+  /// `pages` consecutive slots for addresses from `address` on, all zero. kNoSlot when there are none.
+  uint32_t allocate(uint64_t address, uint64_t pages);
+  /// Gives back slots that allocate returned (whole chunks of the range).
+  void free(uint32_t first, uint64_t pages);
+
+  Page &operator[](uint32_t slot) { return pages_[slot]; }
+  uint64_t address(uint32_t slot) const {
+    return chunk_address_[slot / kChunkPages] + (static_cast<uint64_t>(slot % kChunkPages) << shift_);
+  }
+  core::Replacement::Link *links() { return links_; }
+  uint32_t capacity() const { return kSlots; }
+  /// Slots ever handed out: the length of the backing file in pages, and what the tables cost.
+  uint32_t high_water() const { return next_; }
+  /// Bytes of memory that the tables take per page of a region.
+  static constexpr uint64_t kBytesPerPage = sizeof(Page) + sizeof(core::Replacement::Link);
+
+private:
+  static constexpr uint32_t kSlots = 1u << 30; ///< 4 TiB of regions with 4 KiB pages
+  struct Free {
+    uint32_t first, chunks;
+  };
+  static constexpr unsigned kFree = 1024;
+
+  Page *pages_ = nullptr;
+  core::Replacement::Link *links_ = nullptr;
+  uint64_t *chunk_address_ = nullptr;
+  uint32_t next_ = 0;
+  unsigned shift_ = 12;
+  Free free_[kFree];
+  unsigned free_count_ = 0;
+};
+
+} // namespace pagecast

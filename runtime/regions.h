@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The regions: address ranges that the pager manages. The pager's thread alone changes them; other threads
+// look addresses up under a lock that is never held across a system call or a page access.
+#pragma once
+#include <cstdint>
+
+namespace pagecast {
+
+struct Region {
+  uint64_t base = 0;
+  uint64_t bytes = 0;
+  uint32_t first_slot = 0;
+  uint32_t in_flight = 0;   ///< requests under way
+  bool draining = false;    ///< about to go: nothing new is started
+  uint64_t fault_end = 0;   ///< where the last unhinted fault's cluster ended: a stream continues there
+  uint32_t fault_pages = 0; ///< its length
+  uint64_t end() const { return base + bytes; }
+};
+
+class RegionTable {
+public:
+  bool start();
+  unsigned count() const { return count_; }
+  Region &operator[](unsigned i) { return regions_[i]; }
+
+  /// The region that holds `address`, or NULL. Pager's thread; the last answer is tried first.
+  Region *find(uint64_t address);
+  /// The first region that ends above `address`, or NULL. Pager's thread.
+  Region *at_or_after(uint64_t address);
+  /// A copy of the region that holds `address`; bytes = 0 if none. Any thread. Cost: a lock, log2(regions).
+  Region look_up(uint64_t address);
+
+  bool insert(const Region &);
+  /// Cuts [begin, end) out of the regions; what sticks out on either side stays a region.
+  void cut(uint64_t begin, uint64_t end, unsigned page_shift);
+
+private:
+  static constexpr unsigned kMost = 65536;
+  unsigned lower(uint64_t address) const;
+  Region *regions_ = nullptr;
+  unsigned count_ = 0;
+  unsigned last_ = 0;
+};
+
+} // namespace pagecast

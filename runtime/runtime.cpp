@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/runtime.h"
+
+#include "pagecast/pagecast.h"
+#include "runtime/blocks.h"
+#include "runtime/lock.h"
+#include "runtime/message.h"
+#include "runtime/nest_slots.h"
+#include "runtime/pager.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <new>
+
+namespace pagecast {
+namespace {
+
+Options options;
+std::atomic<uint32_t> options_read{0};
+Lock options_lock;
+
+uint64_t budget = 0;
+uint64_t started_ns = 0;
+bool refused = false; ///< paging was needed and could not be had: said once
+char refused_why[400];
+alignas(Pager) char pager_memory[sizeof(Pager)];
+std::atomic<Pager *> pager{nullptr};
+
+constexpr unsigned kModules = 1024;
+const pagecast_module *modules[kModules];
+unsigned module_count = 0;
+Lock modules_lock;
+
+/// limit = min(user's cap, what the cgroup leaves, what the machine leaves), less what the kernel needs for
+/// us there: page tables beyond ours, I/O under way, the program's small data.
+uint64_t find_budget() {
+  const os::Limits limits = os::limits();
+  uint64_t most = limits.available - limits.available / 16;
+  if (limits.cgroup_limit != ~0ull) {
+    const uint64_t reserve = (4u << 20) + limits.cgroup_limit / 64 + limits.cgroup_usage;
+    most = std::min(most, limits.cgroup_limit > reserve ? limits.cgroup_limit - reserve : 0);
+  }
+  if (options.memory != kAuto && options.memory <= most) return options.memory;
+  if (options.memory != kAuto)
+    tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used", static_cast<unsigned long long>(most >> 20));
+  return std::max(most, kLeastMemory);
+}
+
+void open_gates() {
+  Guard guard(modules_lock);
+  for (unsigned i = 0; i < module_count; ++i) {
+    Dl_info info;
+    if (options.hints && dladdr(modules[i]->gate, &info)) // else it was unloaded
+      __atomic_store_n(modules[i]->gate, options.gate, __ATOMIC_RELAXED);
+  }
+}
+
+void close_gates() {
+  for (unsigned i = 0; i < module_count; ++i) __atomic_store_n(modules[i]->gate, ~0ull, __ATOMIC_RELAXED);
+}
+
+void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }
+
+/// Starts the pager. False, with a sentence in refused_why, if that cannot be.
+bool start_pager(uint64_t data_bytes) {
+  const os::Support support = os::probe();
+  if (support.missing) {
+    snprintf(refused_why, sizeof refused_why, "%s", support.missing);
+    return false;
+  }
+  Pager *made = new (pager_memory) Pager;
+  if (made->prepare(options, budget, data_bytes, refused_why, sizeof refused_why)) return false;
+  int error = os::start_thread("pagecast-pager", pager_thread);
+  if (!error) error = made->wait_started();
+  if (error) {
+    snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
+    return false;
+  }
+  nests_start(made);
+  if (options.slices) os::start_thread("pagecast-slicer", slicer_run);
+  pager.store(made, std::memory_order_release);
+  tell("large data of %llu MiB exceed the budget of %llu MiB: paging", static_cast<unsigned long long>(data_bytes >> 20),
+       static_cast<unsigned long long>(budget >> 20));
+  open_gates();
+  return true;
+}
+
+__attribute__((constructor(101))) void construct() {
+  started_ns = os::now_ns();
+  runtime_options();
+}
+
+__attribute__((destructor)) void destruct() {
+  Pager *running = pager.load(std::memory_order_acquire);
+  if (!options.stats) return;
+  static Statistics none;
+  Statistics &s = running ? running->statistics : none;
+  if (!running) s.budget_bytes = budget;
+  const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
+  const char *why = refused ? refused_why : options.enable ? "large data fit in the budget" : "switched off by PAGECAST_ENABLE";
+  if (const int error = write_statistics(s, options.stats, running != nullptr, why, wall))
+    say("the statistics could not be written to %s: %s", options.stats, strerror(-error));
+}
+
+} // namespace
+
+const Options &runtime_options() {
+  if (options_read.load(std::memory_order_acquire)) return options;
+  Guard guard(options_lock);
+  if (!options_read.load(std::memory_order_relaxed)) {
+    read_options(options);
+    set_verbose(options.verbose);
+    budget = find_budget();
+    options_read.store(1, std::memory_order_release);
+  }
+  return options;
+}
+
+Pager *runtime_pager(uint64_t data_bytes) {
+  runtime_options();
+  Pager *running = pager.load(std::memory_order_acquire);
+  if (running || refused || !options.enable || data_bytes <= budget) return running;
+  if (start_pager(data_bytes)) return pager.load(std::memory_order_relaxed);
+  refused = true;
+  say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",
+      static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20), refused_why);
+  return nullptr;
+}
+
+Pager *runtime_running_pager() { return pager.load(std::memory_order_acquire); }
+
+void runtime_forked() {
+  close_gates();
+  nests_start(nullptr);
+  pager.store(nullptr, std::memory_order_release);
+  refused = true;
+  options.stats = nullptr; // the parent's to write
+}
+
+} // namespace pagecast
+
+using namespace pagecast;
+
+extern "C" {
+
+__attribute__((visibility("default"))) void __pagecast_register(const pagecast_module *module) {
+  if (module->abi != PAGECAST_ABI_VERSION) {
+    tell("a module was compiled by another version of pagecast and gives no hints");
+    return;
+  }
+  const Options &o = runtime_options();
+  {
+    Guard guard(modules_lock);
+    if (module_count < kModules) modules[module_count++] = module;
+  }
+  const uint64_t page = os::page_size();
+  for (uint32_t i = 0; i < module->globals; ++i) {
+    const uint64_t begin = (reinterpret_cast<uint64_t>(module->global[i].address) + page - 1) & ~(page - 1);
+    const uint64_t end = (reinterpret_cast<uint64_t>(module->global[i].address) + module->global[i].size) & ~(page - 1);
+    if (begin < end && end - begin >= o.large) block_add(begin, end - begin, Block::kGlobal);
+  }
+  if (runtime_running_pager()) open_gates();
+}
+
+__attribute__((visibility("default"))) const char *pagecast_version(void) { return PAGECAST_VERSION; }
+__attribute__((visibility("default"))) const char *pagecast_options_help(void) { return options_help(); }
+__attribute__((visibility("default"))) int pagecast_active(void) { return runtime_running_pager() != nullptr; }
+
+__attribute__((visibility("default"))) uint64_t pagecast_budget(void) {
+  Pager *running = runtime_running_pager();
+  return running ? running->budget() : 0;
+}
+}

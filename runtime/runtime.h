@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The runtime as a whole: start, the decision to page, modules, exit.
+#pragma once
+#include "pagecast/abi.h"
+#include "runtime/options.h"
+
+namespace pagecast {
+
+class Pager;
+
+/// Reads the options once. Any thread, any time, also before constructors have run.
+const Options &runtime_options();
+
+/// The pager, if large data of `data_bytes` must be paged: starts it the first time that they exceed the
+/// budget. NULL: they fit, or cannot be paged here (said once). Called with the blocks' lock held.
+Pager *runtime_pager(uint64_t data_bytes);
+
+/// The pager if it runs in this process, else NULL. Cost: one load.
+Pager *runtime_running_pager();
+
+/// In the child of a fork.
+void runtime_forked();
+
+} // namespace pagecast

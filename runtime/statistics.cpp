@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/statistics.h"
+
+#include "pagecast/pagecast.h"
+#include "runtime/lock.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace pagecast {
+
+uint32_t Statistics::sites_of(const pagecast_nest *nest) {
+  static Lock lock;
+  if (const uint64_t known = __atomic_load_n(nest->cache, __ATOMIC_ACQUIRE)) return static_cast<uint32_t>(known - 1);
+  Guard guard(lock);
+  if (const uint64_t known = *nest->cache) return static_cast<uint32_t>(known - 1);
+  uint32_t first = sites.load();
+  if (first + nest->groups > kSites) first = 0;
+  else {
+    for (uint32_t g = 0; g < nest->groups; ++g) {
+      site[first + g].nest = nest;
+      site[first + g].group = g;
+    }
+    sites.store(first + nest->groups, std::memory_order_release);
+  }
+  __atomic_store_n(nest->cache, uint64_t{first} + 1, __ATOMIC_RELEASE);
+  return first;
+}
+
+void Statistics::note(uint64_t ms, uint64_t used) {
+  if (ms < next_sample_ms) return;
+  if (samples == kSamples) {
+    for (unsigned i = 0; i < kSamples / 2; ++i) sample[i] = sample[2 * i];
+    samples = kSamples / 2;
+    sample_every_ms *= 2;
+  }
+  sample[samples++] = {ms, budget_bytes, used};
+  next_sample_ms = ms + sample_every_ms;
+}
+
+namespace {
+
+/// Appends to a file through a buffer; the heap may be the thing that is being described.
+class Writer {
+public:
+  explicit Writer(int fd) : fd_(fd) {}
+  ~Writer() { flush(); }
+  void put(const char *format, ...) __attribute__((format(printf, 2, 3))) {
+    if (length_ > sizeof buffer_ - 512) flush();
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(buffer_ + length_, sizeof buffer_ - length_, format, arguments);
+    va_end(arguments);
+    if (n > 0) length_ += static_cast<size_t>(n) < sizeof buffer_ - length_ ? static_cast<size_t>(n) : sizeof buffer_ - length_ - 1;
+  }
+  void text(const char *s) {
+    put("\"");
+    for (unsigned i = 0; s && s[i] && i < 200; ++i) {
+      const auto c = static_cast<unsigned char>(s[i]);
+      if (c == '"' || c == '\\') put("\\%c", c);
+      else if (c < 0x20) put("\\u%04x", c);
+      else put("%c", c);
+    }
+    put("\"");
+  }
+  void flush() {
+    for (size_t done = 0; done < length_;) {
+      const ssize_t n = write(fd_, buffer_ + done, length_ - done);
+      if (n <= 0) {
+        failed_ = errno ? errno : EIO;
+        break;
+      }
+      done += static_cast<size_t>(n);
+    }
+    length_ = 0;
+  }
+  int failed() const { return failed_; }
+
+private:
+  int fd_;
+  int failed_ = 0;
+  size_t length_ = 0;
+  char buffer_[8192];
+};
+
+using ull = unsigned long long;
+
+struct Totals {
+  uint64_t hit = 0, late = 0, unused = 0, zero = 0, released = 0, rescued = 0, prefetched = 0;
+};
+
+/// A page read by a hint that was neither late nor evicted before its turn was there when the program came.
+uint64_t hits(const SiteStatistics &s) {
+  const uint64_t not_hits = s.late + s.unused;
+  return s.prefetched > not_hits ? s.prefetched - not_hits : 0;
+}
+
+Totals total(const Statistics &s) {
+  Totals t;
+  for (uint32_t i = 0; i < s.sites.load(); ++i) {
+    const SiteStatistics &site = s.site[i];
+    t.hit += hits(site);
+    t.prefetched += site.prefetched;
+    t.late += site.late;
+    t.unused += site.unused;
+    t.zero += site.zero_filled;
+    t.released += site.released;
+    t.rescued += site.rescued;
+  }
+  return t;
+}
+
+void put_sites(Writer &w, const Statistics &s) {
+  w.put("  \"sites\": [");
+  const char *separator = "";
+  for (uint32_t i = 0; i < s.sites.load(); ++i) {
+    const SiteStatistics &site = s.site[i];
+    if (!site.nest && !site.prefetched && !site.zero_filled && !site.released) continue;
+    const pagecast_group *group = site.nest ? &site.nest->group[site.group] : nullptr;
+    w.put("%s\n    {\"file\": ", separator);
+    w.text(site.nest ? site.nest->file : "");
+    w.put(", \"function\": ");
+    w.text(site.nest ? site.nest->function : "");
+    w.put(", \"line\": %u, \"column\": %u, \"name\": ", group ? group->line : 0, group ? group->column : 0);
+    w.text(group ? group->name : "by hand");
+    w.put(", \"indirect\": %s", group && (group->flags & PAGECAST_INDIRECT) ? "true" : "false");
+    w.put(", \"entries\": %llu, \"prefetched\": %llu, \"hit\": %llu, \"late\": %llu, \"unused\": %llu, \"zero_filled\": %llu, "
+          "\"released\": %llu, \"rescued\": %llu}",
+          ull(site.entries), ull(site.prefetched), ull(hits(site)), ull(site.late), ull(site.unused), ull(site.zero_filled),
+          ull(site.released), ull(site.rescued));
+    separator = ",";
+  }
+  w.put("\n  ]\n");
+}
+
+} // namespace
+
+int write_statistics(const Statistics &s, const char *path, bool active, const char *why_not, double wall_s) {
+  char name[4096];
+  unsigned n = 0;
+  for (const char *c = path; *c && n + 16 < sizeof name; ++c) {
+    if (c[0] == '%' && c[1] == 'p') n += static_cast<unsigned>(snprintf(name + n, 16, "%d", getpid())), ++c;
+    else name[n++] = *c;
+  }
+  name[n] = 0;
+  const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return -errno;
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const Totals t = total(s);
+  Writer w(fd);
+  w.put("{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"active\": %s,\n  \"why_not\": ", PAGECAST_VERSION, active ? "true" : "false");
+  if (active || !why_not) w.put("null");
+  else w.text(why_not);
+  w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"stall_s\": %.6f, \"pager_cpu_s\": %.6f},\n", wall_s,
+        seconds(use.ru_utime), seconds(use.ru_stime), static_cast<double>(s.stall_ns) * 1e-9, static_cast<double>(s.pager_cpu_ns) * 1e-9);
+  w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
+        "\"zero_fill_fault\": %llu, \"protect\": %llu, \"events\": %llu},\n",
+        ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults), ull(s.fault_events));
+  w.put("  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"prefetched_pages\": %llu, "
+        "\"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",
+        ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(t.prefetched), ull(t.unused),
+        ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()), ull(s.hints_dropped.load()), ull(s.refused_fetches));
+  w.put("  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu},\n", ull(t.released),
+        ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty));
+  w.put("  \"io\": {\"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu},\n", ull(s.read_bytes),
+        ull(s.written_bytes), ull(s.reads), ull(s.writes));
+  w.put("  \"budget\": {\"bytes\": %llu, \"own_bytes\": %llu, \"peak_bytes\": %llu, \"regions\": %llu, \"region_bytes\": %llu, \"over_time\": [",
+        ull(s.budget_bytes), ull(s.own_bytes), ull(s.peak_bytes), ull(s.regions), ull(s.region_bytes));
+  for (unsigned i = 0; i < s.samples; ++i)
+    w.put("%s[%llu, %llu, %llu]", i ? ", " : "", ull(s.sample[i].ms), ull(s.sample[i].budget), ull(s.sample[i].used));
+  w.put("]},\n");
+  put_sites(w, s);
+  w.put("}\n");
+  w.flush();
+  close(fd);
+  return -w.failed();
+}
+
+} // namespace pagecast

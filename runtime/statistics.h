@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the runtime counts. Pages, unless a name says otherwise. The pager's thread writes all but the
+// atomic ones; docs/MANUAL.md says what each means.
+#pragma once
+#include "pagecast/abi.h"
+#include <atomic>
+#include <cstdint>
+
+namespace pagecast {
+
+/// Of one group of one nest. Index 0 collects hints without a site.
+struct SiteStatistics {
+  const pagecast_nest *nest;
+  uint32_t group;
+  uint64_t entries;       ///< times its nest was opened
+  uint64_t prefetched;    ///< read by a hint
+  uint64_t zero_filled;   ///< made zero by a hint
+  uint64_t late;          ///< read by a hint, the program came first
+  uint64_t unused;        ///< read by a hint, evicted before its turn
+  uint64_t released;      ///< given up by a hint
+  uint64_t rescued;       ///< released, wanted again while resident
+};
+
+struct Statistics {
+  // What became of pages that the program came to.
+  uint64_t not_prefetched = 0;   ///< read by a fault
+  uint64_t zero_fill_fault = 0;  ///< made zero by a fault (with its neighbours: pages, not faults)
+  uint64_t fault_events = 0;     ///< faults that reached the pager
+  uint64_t protect_faults = 0;   ///< first stores to protected pages, in pages unprotected
+  uint64_t stall_ns = 0;         ///< from the pager's seeing a fault to its end, summed over threads
+  // Movement.
+  uint64_t read_bytes = 0, reads = 0, written_bytes = 0, writes = 0;
+  uint64_t evicted_clean = 0, evicted_dirty = 0;
+  // Hints.
+  std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, hints_by_hand{0}, hints_dropped{0};
+  uint64_t slice_hints = 0;
+  uint64_t useless_hints = 0; ///< from slices and by hand: resident by the time they were looked at
+  uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later
+  // Budget.
+  uint64_t budget_bytes = 0, own_bytes = 0, peak_bytes = 0, regions = 0, region_bytes = 0;
+  uint64_t pager_cpu_ns = 0;
+
+  struct Sample {
+    uint64_t ms;
+    uint64_t budget, used;
+  };
+  static constexpr unsigned kSamples = 128;
+  Sample sample[kSamples];
+  unsigned samples = 0;
+  uint64_t sample_every_ms = 50, next_sample_ms = 0;
+
+  static constexpr unsigned kSites = 4096;
+  SiteStatistics site[kSites]{};
+  std::atomic<uint32_t> sites{1};
+
+  /// Index of the first of the nest's sites, made at its first entry; 0 when the table is full. Any thread.
+  uint32_t sites_of(const pagecast_nest *);
+  /// Notes the budget over time; the interval doubles when the table is full.
+  void note(uint64_t ms, uint64_t used);
+};
+
+/// Writes the JSON. `path` may hold %p. Returns 0 or -errno.
+int write_statistics(const Statistics &, const char *path, bool active, const char *why_not, double wall_s);
+
+} // namespace pagecast

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pager with the real kernel and a real disk: contents against a plain copy, and the budget by counting.
+#include "runtime/pager.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <random>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+
+using namespace pagecast;
+
+namespace {
+
+constexpr uint64_t kBudget = 24u << 20;
+Options options;
+Pager pager;
+
+/// Skips where the kernel or the privilege lacks; else a running pager.
+#define START_PAGER(policy)                                                   \
+  do {                                                                        \
+    options.release = policy;                                                 \
+    const os::Support support = os::probe();                                  \
+    if (support.missing) GTEST_SKIP() << support.missing;                     \
+    char why[400];                                                            \
+    ASSERT_EQ(pager.prepare(options, kBudget, kBudget * 4, why, sizeof why), 0) << why; \
+    ASSERT_EQ(os::start_thread("pager", [] { pager.run(); }), 0);             \
+    ASSERT_EQ(pager.wait_started(), 0);                                       \
+  } while (0)
+
+char *map(uint64_t bytes) {
+  return static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
+uint64_t address(const char *p) { return reinterpret_cast<uint64_t>(p); }
+
+void expect_budget_kept() {
+  EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
+  EXPECT_GT(pager.statistics.peak_bytes, kBudget / 2);
+}
+
+/// Random stores, loads, hints, releases and discards on a region and on a plain copy of it.
+void stress(unsigned seed, uint64_t bytes, unsigned operations) {
+  char *region = map(bytes);
+  std::unique_ptr<char[]> copy(new char[bytes]());
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  const uint64_t page = os::page_size(), pages = bytes / page;
+  std::mt19937_64 random(seed);
+  for (unsigned i = 0; i < operations; ++i) {
+    const uint64_t first = random() % pages, n = 1 + random() % std::min<uint64_t>(64, pages - first);
+    const uint64_t at = first * page + random() % page;
+    switch (random() % 16) {
+    case 0: pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kFetch, 0, 0, 0, 0}); break;
+    case 1: pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kFetchWrite, 0, 0, 0, 0}); break;
+    case 2:
+    case 3:
+      pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kRelease, static_cast<uint8_t>(random() % 8), 0, 0, 0});
+      break;
+    case 4:
+      if (random() % 64 == 0) {
+        ASSERT_EQ(pager.clear(address(region) + first * page, n * page), 0);
+        memset(copy.get() + first * page, 0, n * page);
+      }
+      break;
+    case 5:
+    case 6:
+    case 7: {
+      const uint64_t length = std::min<uint64_t>(bytes - at, 1 + random() % (3 * page));
+      memset(region + at, static_cast<int>(i), length);
+      memset(copy.get() + at, static_cast<int>(i), length);
+      break;
+    }
+    case 8:
+    case 9:
+    case 10:
+    case 11:
+      region[at] = copy[at] = static_cast<char>(random());
+      break;
+    default: ASSERT_EQ(region[at], copy[at]) << "operation " << i; break;
+    }
+  }
+  ASSERT_EQ(memcmp(region, copy.get(), bytes), 0);
+  ASSERT_EQ(pager.remove(address(region), bytes), 0);
+  munmap(region, bytes);
+}
+
+} // namespace
+
+TEST(Pager, StressBuffered) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  stress(1, 96u << 20, 60000);
+  expect_budget_kept();
+  EXPECT_GT(pager.statistics.evicted_clean, 0u);
+  EXPECT_GT(pager.statistics.evicted_dirty, 0u);
+}
+
+TEST(Pager, StressAggressive) {
+  START_PAGER(ReleasePolicy::kAggressive);
+  stress(2, 96u << 20, 40000);
+  expect_budget_kept();
+}
+
+TEST(Pager, StressWithoutReleases) {
+  START_PAGER(ReleasePolicy::kNone);
+  stress(3, 64u << 20, 30000);
+  expect_budget_kept();
+}
+
+TEST(Pager, StressThreadsEachWithRegionsThatComeAndGo) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([t] {
+      for (unsigned round = 0; round < 4; ++round) stress(10 * t + round, (4 + 5 * t) << 20, 4000);
+    });
+  for (auto &t : threads) t.join();
+  EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
+  EXPECT_EQ(pager.statistics.region_bytes, 0u);
+}
+
+TEST(Pager, TakesOverPagesThatHaveContents) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 64u << 20;
+  char *region = map(bytes);
+  for (uint64_t i = 0; i < bytes; i += 8192) memset(region + i, static_cast<int>(i >> 13), 100);
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  for (uint64_t i = 0; i < bytes; i += 8192) {
+    ASSERT_EQ(region[i + 99], static_cast<char>(i >> 13)) << i;
+    ASSERT_EQ(region[i + 4096], 0) << i;
+  }
+  EXPECT_LE(pager.statistics.peak_bytes - (64u << 20) / 2, kBudget); // what was there already had to be counted
+}
+
+TEST(Pager, PartOfARegionCanGo) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 48u << 20, hole = 16u << 20;
+  char *region = map(bytes);
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  for (uint64_t i = 0; i < bytes; i += 4096) region[i] = static_cast<char>(i >> 12);
+  ASSERT_EQ(pager.remove(address(region) + hole, hole), 0);
+  munmap(region + hole, hole);
+  for (uint64_t i = 0; i < bytes; i += 4096)
+    if (i < hole || i >= 2 * hole) {
+      ASSERT_EQ(region[i], static_cast<char>(i >> 12)) << i;
+    }
+  EXPECT_EQ(pager.look_up(address(region) + hole).bytes, 0u);
+  EXPECT_EQ(pager.look_up(address(region) + 2 * hole).bytes, hole);
+}
+
+TEST(Pager, ReadOfUntouchedMemoryWritesNothing) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 96u << 20;
+  char *region = map(bytes);
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  for (unsigned sweep = 0; sweep < 2; ++sweep)
+    for (uint64_t i = 0; i < bytes; i += 4096) ASSERT_EQ(region[i], 0);
+  EXPECT_EQ(pager.statistics.written_bytes, 0u);
+  EXPECT_EQ(pager.statistics.read_bytes, 0u);
+  expect_budget_kept();
+}
+
+TEST(Pager, RepeatedSweepWithReleasesKeepsAPrefix) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 40u << 20; // 5/3 of the budget
+  char *region = map(bytes);
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  auto sweep = [&](bool store) {
+    for (uint64_t i = 0; i < bytes; i += 65536) {
+      while (!pager.hint({address(region) + i, 16, store ? Hint::kFetchWrite : Hint::kFetch, 0, 0, 0, 0})) std::this_thread::yield();
+      for (uint64_t k = i; k < i + 65536; k += 4096)
+        if (store) region[k] = static_cast<char>(k >> 12);
+        else ASSERT_EQ(region[k], static_cast<char>(k >> 12));
+      while (!pager.hint({address(region) + i, 16, Hint::kRelease, 1, 0, 0, 0})) std::this_thread::yield();
+    }
+  };
+  sweep(true);
+  const uint64_t before = pager.statistics.read_bytes;
+  sweep(false);
+  // Least-recently-used replacement would read all 40 MiB; the prefix of about 18 MiB need not be.
+  EXPECT_LT(pager.statistics.read_bytes - before, bytes * 8 / 10);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/os.h"
+#include "runtime/pages.h"
+
+#include <gtest/gtest.h>
+
+using namespace pagecast;
+
+TEST(PageTable, SlotsFollowAddressesAndAreReused) {
+  static PageTable pages;
+  ASSERT_TRUE(pages.start());
+  const uint64_t page = os::page_size();
+  const uint64_t a = 0x10000000, b = 0x90000000;
+  const uint32_t first = pages.allocate(a, 1000);
+  const uint32_t second = pages.allocate(b, 1);
+  ASSERT_NE(first, kNoSlot);
+  EXPECT_GE(second, first + 1000);
+  EXPECT_EQ(pages.address(first + 999), a + 999 * page);
+  EXPECT_EQ(pages.address(second), b);
+  pages[first + 5].state = PageState::kDirty;
+  const uint32_t high = pages.high_water();
+  pages.free(first, 1000);
+  const uint32_t again = pages.allocate(b, 700);
+  EXPECT_EQ(again, first);
+  EXPECT_EQ(pages.high_water(), high);
+  EXPECT_EQ(pages[again + 5].state, PageState::kZero);
+  EXPECT_EQ(pages.address(again + 699), b + 699 * page);
+}
+
+TEST(PageTable, RefusesMoreThanThereIs) {
+  static PageTable pages;
+  ASSERT_TRUE(pages.start());
+  EXPECT_EQ(pages.allocate(0x1000, uint64_t{1} << 40), kNoSlot);
+}
