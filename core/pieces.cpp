@@ -89,22 +89,14 @@ Extent Pieces::first_overlap(Extent e) const {
   if (begin_ + reach <= e.begin)
     return {};
 
-  // From the largest walk in: the first iteration that ends behind e.begin. Inside it that may turn out to be
-  // a gap, at the end of an inner walk; then the piece wanted is the first of the next iteration outside.
-  Addr a = begin_, next = kUnbounded;
+  // From the largest walk in: the first iteration whose whole extent ends behind e.begin. There always is
+  // one, as the extent of the walk outside it, or of everything, ends there.
+  Addr a = begin_;
   for (unsigned k = walks_; k-- > 0;) {
     reach -= walk_[k].stride * (walk_[k].count - 1);
-    const uint64_t behind = a + reach > e.begin ? 0 : (e.begin - (a + reach)) / walk_[k].stride + 1;
-    if (behind >= walk_[k].count) {
-      a = next;
-      break;
-    }
-    if (behind + 1 < walk_[k].count)
-      next = a + (behind + 1) * walk_[k].stride;
-    a += behind * walk_[k].stride;
+    if (a + reach <= e.begin)
+      a += ((e.begin - (a + reach)) / walk_[k].stride + 1) * walk_[k].stride;
   }
-  if (a == kUnbounded || a + span_ <= e.begin)
-    a = next;
   return a < e.end ? aligned(a) : Extent{};
 }
 

@@ -6,7 +6,7 @@ namespace pagecast::core {
 void Replacement::attach(Link *links, uint32_t slots) {
   links_ = links;
   slots_ = slots;
-  active_ = 0;
+  active_ = aging_ = 0;
   epoch_ = 0;
   for (uint32_t &n : released_)
     n = 0;
@@ -22,6 +22,8 @@ void Replacement::unlink(uint32_t slot) {
   link(l.next).prev = l.prev;
   if (l.state == kActive)
     --active_;
+  else if (l.state == kAging)
+    --aging_;
   else
     --released_[l.state - kReleased];
   l.state = kFree;
@@ -40,6 +42,19 @@ void Replacement::touch(uint32_t slot) {
   link_after(slot, link(slots_).prev);
   links_[slot].state = kActive;
   ++active_;
+}
+
+uint32_t Replacement::age(uint32_t *out, uint32_t max) {
+  uint32_t n = 0;
+  for (; n < max && active_; ++n) {
+    const uint32_t slot = link(slots_).next;
+    unlink(slot);
+    link_after(slot, link(aging_list()).prev);
+    links_[slot].state = kAging;
+    ++aging_;
+    out[n] = slot;
+  }
+  return n;
 }
 
 void Replacement::release(uint32_t slot, unsigned priority) {
@@ -93,6 +108,8 @@ uint32_t Replacement::victim() const {
   const uint32_t slot = released_victim();
   if (slot != kNone)
     return slot;
+  if (aging_)
+    return link(aging_list()).next;
   return active_ ? link(slots_).next : kNone;
 }
 
@@ -134,6 +151,10 @@ bool Replacement::is_valid() const {
   uint32_t listed = 0, in_use = 0;
   if (!list_is_valid(slots_, kActive, &listed) || listed != active_)
     return false;
+  uint32_t aging = 0;
+  if (!list_is_valid(aging_list(), kAging, &aging) || aging != aging_)
+    return false;
+  listed += aging;
   for (unsigned p = 0; p < kPriorities; ++p) {
     uint32_t n = 0;
     for (unsigned e = 0; e < kEpochs; ++e)

@@ -6,7 +6,9 @@
 //      within a priority the oldest epoch first (an epoch = one execution of a nest);
 //      within an epoch the most recently released first: a repeated sweep over more than memory then keeps
 //      a prefix resident instead of losing every page just before it is wanted again;
-//   2. active pages, the one that became active first.
+//   2. aging pages, the one that began to age first: formerly active ones that are on probation. The caller
+//      lets hints for them through again, so that those still wanted come back by touch() (second chance);
+//   3. active pages, the one that became active first.
 //
 // All operations are O(1); pop_victims is O(victims). Not thread-safe: the caller holds its own lock.
 // Each list is circular through a sentinel, so that a slot leaves its list without knowing which one it is;
@@ -24,7 +26,7 @@ public:
 
   struct Link {
     uint32_t prev, next;
-    uint8_t state; ///< kFree, kActive, or kReleased + priority
+    uint8_t state; ///< kFree, kActive, kAging, or kReleased + priority
   };
   static_assert(sizeof(Link) <= 12);
 
@@ -38,6 +40,8 @@ public:
   void insert_active(uint32_t slot) { touch(slot); }
   /// To the tail of the active list, from wherever it was.
   void touch(uint32_t slot);
+  /// Puts up to `max` of the longest active slots on probation; writes them to `out` and returns how many.
+  uint32_t age(uint32_t *out, uint32_t max);
   /// Into the present epoch; a free slot stays free.
   void release(uint32_t slot, unsigned priority);
   /// The slot becomes free.
@@ -51,35 +55,38 @@ public:
   uint32_t pop_victims(uint32_t *out, uint32_t max, bool released_only = false);
 
   uint32_t active() const { return active_; }
+  uint32_t aging() const { return aging_; }
   uint32_t released() const;
   uint32_t released(unsigned priority) const { return released_[priority]; }
   bool is_released(uint32_t slot) const { return links_[slot].state >= kReleased; }
+  bool is_aging(uint32_t slot) const { return links_[slot].state == kAging; }
   bool is_free(uint32_t slot) const { return links_[slot].state == kFree; }
 
   /// Checks every invariant, in O(slots). For tests.
   bool is_valid() const;
 
 private:
-  static constexpr uint8_t kFree = 0, kActive = 1, kReleased = 2;
-  static constexpr uint32_t kLists = 1 + kPriorities * kEpochs;
+  static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kReleased = 3;
+  static constexpr uint32_t kLists = 2 + kPriorities * kEpochs;
 
   uint32_t sentinel(unsigned priority, unsigned epoch) const {
-    return slots_ + 1 + priority * kEpochs + epoch;
+    return slots_ + 2 + priority * kEpochs + epoch;
   }
   Link &link(uint32_t id) { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
   const Link &link(uint32_t id) const { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
   void unlink(uint32_t slot);
   void link_after(uint32_t slot, uint32_t where);
+  uint32_t aging_list() const { return slots_ + 1; }
   void splice_front(uint32_t from, uint32_t to);
   uint32_t released_victim() const;
   bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
 
   Link *links_ = nullptr;
   uint32_t slots_ = 0;
-  uint32_t active_ = 0;
+  uint32_t active_ = 0, aging_ = 0;
   uint32_t released_[kPriorities] = {};
   unsigned epoch_ = 0;          ///< the present one, modulo kEpochs; the next in the ring is the oldest
-  Link sentinels_[kLists] = {}; ///< ids from slots_ on: the active list, then priority by priority
+  Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, then priority by priority
 };
 
 } // namespace pagecast::core

@@ -34,6 +34,7 @@ struct NestSlot {
   core::Nest nest;
   uint64_t wake_at;
   uint64_t room_seen;
+  uint32_t turn; ///< counts the nests that the slot has held
   bool started;
 
   // Slicer's thread, once open.
@@ -60,7 +61,8 @@ void nests_start(Pager *);
 // Pager's thread: news of pages that a nest asked for. `nest` is the slot's number.
 void nest_measured(unsigned nest, uint64_t latency_ns);
 void nest_late(unsigned nest, unsigned site);
-bool nest_not_there_yet(unsigned nest, uint32_t due);
+bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due);
+
 
 /// The slicer's thread body; never returns.
 void slicer_run();

@@ -174,11 +174,11 @@ void nest_late(unsigned nest, unsigned site) {
   if (site >= slot.sites && site - slot.sites < slot.description->groups) slot.nest.late(site - slot.sites);
 }
 
-bool nest_not_there_yet(unsigned nest, uint32_t due) {
+bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due) {
   NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.started) return false;
+  if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.started || (slot.turn & 31) != turn) return false;
   const auto step = static_cast<uint32_t>(__atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED));
-  const bool not_yet = ((due - step) & ((1u << 26) - 1)) - 1 < (1u << 25); // due > step, modulo 2^26
+  const bool not_yet = ((due - step) & ((1u << 22) - 1)) - 1 < (1u << 21); // due > step, modulo 2^22
   if (not_yet) slot.nest.unused(1);
   return not_yet;
 }

@@ -185,6 +185,40 @@ private:
   NestSlot &slot_;
 };
 
+/// Resident pages of the range that were released or aging stay, as if asked for. `most`: pages to look at.
+void Pager::keep_range(uint64_t begin, uint64_t end, uint64_t *most) {
+  while (begin < end && *most) {
+    Region *r = regions_.at_or_after(begin);
+    if (!r || r->base >= end) return;
+    begin = std::max(begin, r->base);
+    const uint64_t stop = std::min({end, r->end(), begin + (*most << shift_)});
+    *most -= (stop - begin) >> shift_;
+    for (uint32_t s = slot_of(*r, begin), last = slot_of(*r, stop); s < last; ++s) {
+      if (!resident(pages_[s].state) || !(order_.is_released(s) || order_.is_aging(s))) continue;
+      pages_[s].flags &= static_cast<uint8_t>(~kEvict);
+      order_.touch(s);
+    }
+    begin = stop;
+  }
+}
+
+/// A nest begins: what earlier nests released is kept where this one will use it, so that what it releases
+/// itself goes first. Bounded by a few passes over what memory holds.
+void Pager::keep_for(NestSlot &slot) {
+  if (free_pages() > budget_pages_ / 4) return;
+  const core::Shape &shape = slot.nest.shape();
+  uint64_t most = 4ull * budget_pages_;
+  for (unsigned g = 0; g < shape.groups; ++g) {
+    if (shape.group[g].indirect) continue;
+    core::Pieces pieces;
+    slot.nest.footprint(g, &pieces);
+    for (uint64_t i = 0; i < pieces.size() && most; ++i) {
+      const core::Extent e = pieces.at(i);
+      keep_range(e.begin, e.end, &most);
+    }
+  }
+}
+
 bool Pager::run_nests() {
   bool busy = false;
   for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
@@ -203,7 +237,9 @@ bool Pager::run_nests() {
     if (state != NestSlot::kOpen) continue;
     if (!slot.started) {
       slot.started = true;
+      ++slot.turn;
       order_.new_epoch();
+      keep_for(slot);
       for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;
     } else if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) {
       continue;

@@ -79,6 +79,8 @@ private:
   bool try_command(Command &);
   bool take_hints();
   bool run_nests();
+  void keep_for(NestSlot &);
+  void keep_range(uint64_t begin, uint64_t end, uint64_t *most);
   bool anything_posted();
   void sleep();
   int command(int kind, uint64_t address, uint64_t bytes);
@@ -116,6 +118,7 @@ private:
   void put_back(uint32_t slot, uint32_t pages);
   void written(Request &, int result);
   void keep_reserve();
+  void keep_aging();
   void clean_ahead();
 
   // pager_fault.cpp

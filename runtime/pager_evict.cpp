@@ -107,7 +107,7 @@ void Pager::settle(uint32_t slot) {
   Page &p = pages_[slot];
   if (!(p.flags & kPrefetched)) return;
   p.flags &= static_cast<uint8_t>(~kPrefetched);
-  if (nest_not_there_yet(p.nest, p.due)) ++statistics.site[p.site].unused;
+  if (nest_not_there_yet(p.nest, p.turn, p.due)) ++statistics.site[p.site].unused;
 }
 
 /// Queues the discarding of clean pages, which are out of the replacement order already.
@@ -214,8 +214,21 @@ void Pager::written(Request &q, int result) {
   ++room_;
 }
 
+/// Puts the longest active pages on probation while memory is short: hints for them come through again, and
+/// what nobody asked for by the time their turn comes goes. They stay for longer than slices run ahead.
+void Pager::keep_aging() {
+  if (free_pages() > budget_pages_ / 16) return;
+  const uint32_t want = order_.active() / 4;
+  while (order_.aging() < want) {
+    uint32_t aged[256];
+    const uint32_t n = order_.age(aged, std::min(want - order_.aging(), 256u));
+    for (uint32_t i = 0; i < n; ++i) map_.clear(extent(aged[i], 1));
+  }
+}
+
 /// Keeps some memory free ahead of need, so that fetches and faults need not wait for writes.
 void Pager::keep_reserve() {
+  keep_aging();
   const uint32_t low = std::max(128u, budget_pages_ / 64);
   const uint32_t coming = pages_writing_;
   if (free_pages() + coming < low) evict(2 * low - free_pages() - coming);

@@ -33,8 +33,9 @@ struct Page {
   PageState state;
   uint8_t flags;
   uint16_t site;      ///< index into the site statistics; 0 = no hint
-  uint32_t nest : 6;  ///< nest slot that asked for it
-  uint32_t due : 26;  ///< step (modulo 2^26) by which that nest wanted it
+  uint32_t nest : 5;    ///< nest slot that asked for it
+  uint32_t turn : 5;    ///< which of the slot's nests (modulo 2^5)
+  uint32_t due : 22;    ///< step (modulo 2^22) by which that nest wanted it
 };
 static_assert(sizeof(Page) == 8);
 

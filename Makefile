@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The front door: `make help` lists what there is. The work itself is CMake's (CMakeLists.txt).
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# The system's Python: its venv module is among the packages that `make deps` installs.
+PYTHON  ?= /usr/bin/python3
+VENV    := $(BUILD)/venv
+IN_VENV := $(VENV)/bin/python
+
+.PHONY: help deps venv build test demo demo-incore install clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@echo 'Pagecast: programs on more data than memory, at the speed of the disk. Targets:'
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps: ## install what is missing of Debian packages (needs root or sudo)
+	@sh cmake/deps.sh
+
+venv: deps
+	@cmp -s requirements.txt $(VENV)/requirements.txt || { \
+	  echo 'deps: making $(VENV) with' $$(grep -v '^#' requirements.txt); \
+	  rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) && \
+	  $(IN_VENV) -m pip install --quiet --disable-pip-version-check -r requirements.txt && \
+	  cp requirements.txt $(VENV)/requirements.txt; }
+
+build: venv ## build everything into build/; the command is build/bin/pagecast
+	@cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING
+	@cmake --build $(BUILD)
+
+test: build ## build and run every test; the last line counts them
+	@$(IN_VENV) tests/system/run_all.py --build $(BUILD)
+
+demo: build ## the main job under a 256 MiB limit: in core, on swap, with pagecast (root; minutes)
+	@$(IN_VENV) bench/demo.py --build $(BUILD) $(DEMO_ARGS)
+
+demo-incore: build ## what pagecast costs when the data fits in memory (minutes)
+	@$(IN_VENV) bench/incore.py --build $(BUILD) $(DEMO_ARGS)
+
+install: build ## install command, plugin, runtime, header, CMake package: PREFIX=/usr/local DESTDIR=
+	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)' >$(BUILD)/install.log || \
+	  { cat $(BUILD)/install.log; exit 1; }
+	@echo 'installed into $(DESTDIR)$(PREFIX); files: $(BUILD)/install_manifest.txt'
+
+clean: ## remove build/ and results/
+	rm -rf $(BUILD) results

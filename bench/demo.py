@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The main job: BUK and MATVEC on more data than memory, in core, on Linux swap, and with pagecast.
+
+Every run starts cold. The original and pagecast run in a memory control group with the same limit;
+repetitions are interleaved, so that a busy moment of the machine hits all contenders alike."""
+
+import argparse
+import os
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+import disk
+import runs
+from contenders import PROGRAMS, ROOT, Program, buk_keys, code_bytes, compile_both, prepare_keys
+from limits import MemoryGroup, Unavailable
+from report import Screen, parse_size, provenance, write_json
+from swap import SwapFile
+from table import demo_table, missed_targets
+
+CONTENDERS = ("in_core", "original", "pagecast")
+WORDS = {"in_core": "in core", "original": "original on swap", "pagecast": "pagecast"}
+MAX_KEYS = 256 << 20  # bytes of key input; BUK starts over at the end of a shorter file
+
+
+class Failed(Exception):
+    """The demo cannot go on or must not be believed."""
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
+    parser.add_argument("--limit", default="256M", help="of the memory control group")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="a look at the harness: a limit of 64M, once")
+    parser.add_argument("--programs", default="buk,matvec", help="NAME or NAME:MULTIPLE of the limit, with commas between")
+    parser.add_argument("--json", type=Path, default=ROOT / "results" / "demo.json")
+    parser.add_argument("--work", type=Path, help="directory for keys, swap and backing files; default BUILD/demo")
+    parser.add_argument("--keys", default="usr", choices=("usr", "random"), help="BUK's input")
+    parser.add_argument("--budget", help="pagecast run --memory; default: it follows the control group by itself")
+    parser.add_argument("--timeout", type=float, default=900, help="seconds after which a run is given up")
+    options = parser.parse_args()
+    if options.quick:
+        options.limit, options.repetitions = "64M", 1
+    options.build = options.build.resolve()
+    options.work = (options.work or options.build / "demo").resolve()
+    options.limit_bytes = parse_size(options.limit)
+    return options
+
+
+def chosen_programs(text: str) -> list[Program]:
+    out = []
+    for word in text.split(","):
+        name, _, multiple = word.partition(":")
+        if name not in PROGRAMS:
+            raise Failed(f"there is no program '{name}'; there are {', '.join(PROGRAMS)}")
+        program = PROGRAMS[name]
+        out.append(Program(name, float(multiple or program.multiple), program.arguments, program.traffic))
+    return out
+
+
+class Demo:
+    def __init__(self, options: argparse.Namespace, screen: Screen):
+        self.options, self.screen = options, screen
+        self.programs = chosen_programs(options.programs)
+        self.pagecast = options.build / "bin" / "pagecast"
+        self.keys = options.work / "keys"
+        self.samples = {i: {c: [] for c in CONTENDERS} for i in range(len(self.programs))}
+        self.rates: list[disk.Rates] = []
+
+    def data_bytes(self, program: Program) -> int:
+        return int(program.multiple * self.options.limit_bytes)
+
+    def prepare(self):
+        self.options.work.mkdir(parents=True, exist_ok=True)
+        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in self.programs if p.name == "buk"), default=0)
+        if wanted and self.options.keys == "usr":
+            prepare_keys(self.keys, min(wanted, MAX_KEYS), self.screen.say)
+        self.built = {p.name: compile_both(p, self.options.build, self.options.work) for p in self.programs}
+
+    def swap_bytes(self) -> int:
+        """All of the largest program's data, and some for what else the kernel swaps out."""
+        return (int(max(map(self.data_bytes, self.programs)) * 1.25) + (64 << 20)) & ~0xFFF
+
+    def measure(self):
+        with SwapFile(self.options.work / "swap", self.swap_bytes(), self.screen.say) as self.swap:
+            steps = self.options.repetitions * (len(self.programs) * len(CONTENDERS) + 1)
+            with self.screen.steps(steps):
+                for repetition in range(self.options.repetitions):
+                    self.measure_once(repetition)
+
+    def measure_once(self, repetition: int):
+        turn = f"run {repetition + 1} of {self.options.repetitions}"
+        self.screen.step(f"measuring the disk, {turn}")
+        self.rates.append(disk.measure(self.pagecast, self.options.work, 0.5 if self.options.quick else 2))
+        for index, program in enumerate(self.programs):
+            for contender in CONTENDERS:
+                self.screen.step(f"{program.name}, {WORDS[contender]}, {turn}")
+                self.samples[index][contender].append(self.run(program, contender))
+
+    def run(self, program: Program, contender: str) -> runs.Run:
+        arguments = program.arguments(self.data_bytes(program), self.keys if self.options.keys == "usr" else "random")
+        disk.forget()
+        if contender == "in_core":
+            return runs.run([self.built[program.name]["plain"], *arguments], timeout=self.options.timeout)
+        if contender == "original":
+            return self.run_original([self.built[program.name]["plain"], *arguments])
+        return self.run_pagecast([self.built[program.name]["pagecast"], *arguments])
+
+    def run_original(self, command: list) -> runs.Run:
+        if self.swap.refusal:
+            return runs.Run(0, 0, 0, f"not available: {self.swap.refusal}")
+        with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
+            return runs.run(command, group, timeout=self.options.timeout)
+
+    def run_pagecast(self, command: list) -> runs.Run:
+        stats = self.options.work / "stats.json"
+        stats.unlink(missing_ok=True)
+        budget = ["--memory", self.options.budget] if self.options.budget else []
+        wrapped = [self.pagecast, "run", *budget, "--backing", self.options.work, "--stats", stats, "--", *command]
+        with MemoryGroup(self.options.limit_bytes, swap=False) as group:
+            run = runs.run(wrapped, group, timeout=self.options.timeout)
+        run.stats = runs.read_stats(stats)
+        return run
+
+    def result(self) -> dict:
+        rates = disk.typical(self.rates)
+        return provenance(limit_bytes=self.options.limit_bytes, repetitions=self.options.repetitions, keys=self.options.keys,
+                          disk=asdict(rates), disk_samples=[asdict(r) for r in self.rates],
+                          programs=[self.entry(i, p, rates) for i, p in enumerate(self.programs)])
+
+    def entry(self, index: int, program: Program, rates: disk.Rates) -> dict:
+        samples = self.samples[index]
+        medians = {c: median_of(samples[c], "wall_s") for c in CONTENDERS}
+        cpu = median_of(samples["in_core"], "cpu_s") or 0.0
+        traffic = program.traffic(self.data_bytes(program), self.options.limit_bytes)
+        limit = max(cpu, traffic.seconds(rates.read, rates.write))
+        shares = fault_shares(samples["pagecast"])
+        plain, ours = (code_bytes(self.built[program.name][k]) for k in ("plain", "pagecast"))
+        return {
+            "name": program.name, "multiple": program.multiple, "data_bytes": self.data_bytes(program),
+            "identical": identical(samples),
+            **{f"{c}_s": medians[c] for c in CONTENDERS}, "in_core_cpu_s": cpu, "limit_s": limit,
+            "limit_bytes_read": traffic.read, "limit_bytes_written": traffic.written,
+            "original_over_pagecast": quotient(medians["original"], medians["pagecast"]),
+            "pagecast_over_limit": quotient(medians["pagecast"], limit),
+            "prefetched_hit_share": shares and shares["prefetched_hit"], "fault_shares": shares,
+            "code_growth": ours / plain - 1, "code_bytes": {"plain": plain, "pagecast": ours},
+            "endings": {c: samples[c][-1].status for c in CONTENDERS},
+            "samples": {c: [s.sample() for s in samples[c]] for c in CONTENDERS},
+        }
+
+    def failures(self) -> list[str]:
+        """What makes the figures void. That the original was killed or could not be had is a result."""
+        out = []
+        for index, program in enumerate(self.programs):
+            for contender in ("in_core", "pagecast"):
+                for run in self.samples[index][contender]:
+                    if not run.ok:
+                        out.append(f"{program.name}, {WORDS[contender]}, ended with {run.status}: {run.errors.strip()[-400:]}")
+            if not identical(self.samples[index]):
+                out.append(f"{program.name}: not every output is the same as in core")
+        return list(dict.fromkeys(out))
+
+
+def median_of(samples: list[runs.Run], field: str) -> float | None:
+    values = [getattr(s, field) for s in samples if s.ok]
+    return median(values) if values else None
+
+
+def quotient(a: float | None, b: float | None) -> float | None:
+    return a / b if a is not None and b else None
+
+
+def identical(samples: dict[str, list[runs.Run]]) -> bool:
+    """To the byte, for every run that came to its end; at least one of pagecast's must have."""
+    reference = samples["in_core"][0].output
+    ended = [s for runs_of in samples.values() for s in runs_of if s.ok]
+    return bool(reference) and any(s.ok for s in samples["pagecast"]) and all(s.output == reference for s in ended)
+
+
+def fault_shares(samples: list[runs.Run]) -> dict | None:
+    """Of all repetitions together: what became of the pages that the original would have faulted on."""
+    kinds = ("prefetched_hit", "late", "not_prefetched")
+    counts = [s.stats["faults"] for s in samples if s.ok and s.stats]
+    sums = {k: sum(c.get(k, 0) for c in counts) for k in kinds}
+    total = sum(sums.values())
+    return {k: v / total for k, v in sums.items()} if total else None
+
+
+def require_root():
+    if os.geteuid() != 0:
+        raise Failed("the demo limits memory with a control group, makes a swap file and empties the page cache, all of "
+                     "which need root; run it with sudo, or run make demo-incore, which does not")
+
+
+def say_next(screen: Screen, options: argparse.Namespace):
+    screen.say(f"\nThe raw samples are in {options.json}. To try next:\n"
+               "  build/bin/pagecast cc -O2 your.c -o your && build/bin/pagecast run --memory 256M -- ./your\n"
+               "  build/bin/pagecast doctor                          what this machine allows\n"
+               "  make demo DEMO_ARGS='--programs buk:8 --limit 128M'  other sizes\n"
+               "  make demo-incore                                   what it costs when the data fits in memory")
+
+
+def main() -> int:
+    # SIGTERM unwinds like Ctrl-C, so that swap file and control groups are removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("demo: terminated"))
+    screen = Screen()
+    try:
+        options = parse_arguments()
+        require_root()
+        demo = Demo(options, screen)
+        demo.prepare()
+        demo.measure()
+    except (Failed, Unavailable, RuntimeError, ValueError, OSError) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("demo: interrupted", file=sys.stderr)
+        return 130
+    data = demo.result()
+    write_json(options.json, data)
+    screen.console.print(demo_table(data))
+    screen.say(f"The limit is the larger of the CPU time in core and the bytes that must move at the disk's rate: "
+               f"reads {data['disk']['read'] / 1e6:.0f} MB/s, writes {data['disk']['write'] / 1e6:.0f} MB/s in this run.")
+    for entry in data["programs"]:
+        for sentence in missed_targets(entry):
+            screen.say(sentence)
+    failures = demo.failures()
+    for sentence in failures:
+        print(f"demo: {sentence}", file=sys.stderr)
+    say_next(screen, options)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memory control groups, of version 1 and 2: one per run, so that no run sees the leftovers of another."""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+ROOT_V1 = Path("/sys/fs/cgroup/memory")
+ROOT_V2 = Path("/sys/fs/cgroup")
+
+
+class Unavailable(Exception):
+    """What was asked for cannot be had here; the message says why."""
+
+
+def version() -> int:
+    return 1 if (ROOT_V1 / "memory.limit_in_bytes").exists() else 2
+
+
+class MemoryGroup:
+    """A fresh group with a memory limit. Processes join it themselves, between fork and exec, so that
+    the parent is never charged."""
+
+    def __init__(self, limit: int | None, swap: bool):
+        self.limit, self.swap = limit, swap
+        self.path = (ROOT_V1 if version() == 1 else ROOT_V2) / f"pagecast-bench.{os.getpid()}.{time.monotonic_ns()}"
+        self._procs = str(self.path / "cgroup.procs")
+
+    def __enter__(self) -> "MemoryGroup":
+        try:
+            if version() == 2:
+                with contextlib.suppress(OSError):  # already on, usually
+                    (ROOT_V2 / "cgroup.subtree_control").write_text("+memory")
+            self.path.mkdir()
+        except OSError as error:
+            raise Unavailable(f"no memory control group can be made under {self.path.parent}: {error.strerror}") from error
+        try:
+            self._configure()
+        except OSError as error:
+            self._remove()
+            raise Unavailable(f"the control group has no memory limit to set ({error}); enable the memory controller") from error
+        return self
+
+    def __exit__(self, *_):
+        self._remove()
+
+    def _configure(self):
+        if version() == 1:
+            self._set("memory.limit_in_bytes", -1 if self.limit is None else self.limit)
+            if not self.swap:
+                self._set("memory.swappiness", 0)
+                self._set_if_there("memory.memsw.limit_in_bytes", -1 if self.limit is None else self.limit)
+        else:
+            self._set("memory.max", "max" if self.limit is None else self.limit)
+            self._set_if_there("memory.swap.max", "max" if self.swap else 0)
+
+    def _set(self, name: str, value):
+        (self.path / name).write_text(str(value))
+
+    def _set_if_there(self, name: str, value):
+        if (self.path / name).exists():
+            with contextlib.suppress(OSError):  # version 1 refuses without swap accounting
+                self._set(name, value)
+
+    def join(self):
+        """For the child between fork and exec, where little is safe: plain system calls."""
+        file = os.open(self._procs, os.O_WRONLY)
+        os.write(file, b"0")  # 0 is the writer itself
+        os.close(file)
+
+    def peak(self) -> int:
+        """The largest use so far in bytes; 0 where the kernel does not say."""
+        for name in ("memory.max_usage_in_bytes", "memory.peak"):
+            with contextlib.suppress(OSError, ValueError):
+                return int((self.path / name).read_text())
+        return 0
+
+    def was_killed(self) -> bool:
+        """Whether the out-of-memory killer struck in this group."""
+        for name in ("memory.oom_control", "memory.events"):
+            with contextlib.suppress(OSError):
+                for line in (self.path / name).read_text().splitlines():
+                    if line.startswith("oom_kill ") and line.split()[1] != "0":
+                        return True
+        return False
+
+    def _remove(self):
+        """Ends what is left in the group (only what was started into it) and removes it."""
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                for pid in (self.path / "cgroup.procs").read_text().split():
+                    os.kill(int(pid), signal.SIGKILL)
+            try:
+                return self.path.rmdir()
+            except FileNotFoundError:
+                return None
+            except OSError:
+                time.sleep(0.05)
+        return None

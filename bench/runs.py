@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One run of one program: its times, its output, how it ended."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass
+class Run:
+    wall_s: float
+    user_s: float
+    system_s: float
+    status: str  # "ok", "killed" (out of memory), "timeout", or what went wrong
+    output: bytes = b""
+    errors: str = ""
+    peak_bytes: int = 0
+    stats: dict | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    @property
+    def cpu_s(self) -> float:
+        return self.user_s + self.system_s
+
+    def sample(self) -> dict:
+        """The raw figures for the JSON."""
+        return {"wall_s": self.wall_s, "user_s": self.user_s, "system_s": self.system_s, "status": self.status,
+                "peak_bytes": self.peak_bytes, "stats": self.stats}
+
+
+def run(command: list, group=None, environment: dict | None = None, timeout: float | None = None) -> Run:
+    """Runs `command`, in `group` if there is one. Output and errors are read through pipes by threads, so
+    that no file on the measured disk is in play. Options of the runtime that the user has in the environment
+    do not count: `environment` has those of the run."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
+    start = time.monotonic()
+    process = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env={**clean, **(environment or {})},
+                               preexec_fn=group.join if group else None)
+    texts: dict[str, bytes] = {}
+    readers = [threading.Thread(target=lambda n=n, p=p: texts.__setitem__(n, p.read()))
+               for n, p in (("out", process.stdout), ("err", process.stderr))]
+    for reader in readers:
+        reader.start()
+    late = threading.Event()
+    timer = threading.Timer(timeout, lambda: (late.set(), _kill(process))) if timeout else None
+    if timer:
+        timer.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:  # Ctrl-C and SIGTERM must not leave the program behind
+        _kill(process)
+        process.wait()
+        raise
+    finally:
+        if timer:
+            timer.cancel()
+    wall = time.monotonic() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    for reader in readers:
+        reader.join()
+    ended = "timeout" if late.is_set() else _ending(process.returncode, group)
+    return Run(wall, usage.ru_utime, usage.ru_stime, ended, texts["out"], texts["err"].decode(errors="replace"),
+               group.peak() if group else 0)
+
+
+def _kill(process):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGKILL)
+
+
+def _ending(code: int, group) -> str:
+    if code == 0:
+        return "ok"
+    if code == -signal.SIGKILL and group and group.was_killed():
+        return "killed"
+    return f"signal {-code}" if code < 0 else f"exit status {code}"
+
+
+def read_stats(path: Path) -> dict | None:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None

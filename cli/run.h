@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <string>
+#include <vector>
+
+namespace pagecast::cli {
+
+/// The smallest budget that the runtime accepts.
+inline constexpr unsigned long long kMinimumMemory = 16ull << 20;
+
+/// What the user said; empty = not said.
+struct RunOptions {
+  std::string memory, backing, stats, release;
+  std::vector<std::string> others; ///< NAME=VALUE
+  std::vector<std::string> command;
+};
+
+/// Checks the options, hands them to the runtime by the environment and becomes the program.
+[[noreturn]] void run(const RunOptions &options);
+
+/// What the runtime says of its options, one a line; empty when it cannot be asked.
+std::string runtimeOptionsHelp();
+
+} // namespace pagecast::cli

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Groups: collection of references and their merging.
+
+#include "Groups.h"
+#include "pagecast/abi.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace pagecast {
+namespace {
+
+/// Members of one indirect group lie within one element of the target.
+constexpr int64_t ElementReach = 256;
+
+/// True for storage too small to be paged: tables, scratch arrays.
+bool isSmallObject(const Value *Pointer, const DataLayout &DL) {
+  const Value *Object = getUnderlyingObject(Pointer, 12);
+  if (const auto *Alloca = dyn_cast<AllocaInst>(Object)) {
+    std::optional<TypeSize> Size = Alloca->getAllocationSize(DL);
+    return Size && !Size->isScalable() && Size->getFixedValue() < uint64_t(BlockBytes);
+  }
+  if (const auto *Global = dyn_cast<GlobalVariable>(Object)) {
+    TypeSize Size = DL.getTypeAllocSize(Global->getValueType());
+    return Global->isThreadLocal() ||
+           (!Size.isScalable() && Size.getFixedValue() > 0 && Size.getFixedValue() < uint64_t(BlockBytes));
+  }
+  return false;
+}
+
+void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLayout &DL) {
+  auto Add = [&](Value *Pointer, Type *T, bool Reads, bool Writes) {
+    TypeSize Size = DL.getTypeStoreSize(T);
+    if (Size.isScalable() || Pointer->getType()->getPointerAddressSpace() != 0 || isSmallObject(Pointer, DL))
+      return;
+    Out.push_back({&I, Pointer, Size.getFixedValue(), Reads, Writes});
+  };
+  if (auto *Load = dyn_cast<LoadInst>(&I)) {
+    if (!Load->isVolatile())
+      Add(Load->getPointerOperand(), Load->getType(), true, false);
+  } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
+    if (!Store->isVolatile())
+      Add(Store->getPointerOperand(), Store->getValueOperand()->getType(), false, true);
+  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
+    if (!RMW->isVolatile())
+      Add(RMW->getPointerOperand(), RMW->getType(), true, true);
+  } else if (auto *CAS = dyn_cast<AtomicCmpXchgInst>(&I)) {
+    if (!CAS->isVolatile())
+      Add(CAS->getPointerOperand(), CAS->getCompareOperand()->getType(), true, true);
+  } else if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
+    auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
+    if (Memory->isVolatile() || !Length || Length->isZero() || Length->getZExtValue() > uint64_t(BlockBytes))
+      return;
+    Type *Bytes = ArrayType::get(Type::getInt8Ty(I.getContext()), Length->getZExtValue());
+    Add(Memory->getRawDest(), Bytes, false, true);
+    if (auto *Transfer = dyn_cast<MemTransferInst>(Memory))
+      Add(Transfer->getRawSource(), Bytes, true, false);
+  }
+}
+
+unsigned accessFlags(const Classified &C) {
+  return (C.Ref.Reads ? unsigned(PAGECAST_READS) : 0u) | (C.Ref.Writes ? unsigned(PAGECAST_WRITES) : 0u);
+}
+
+/// Sign of the innermost stride that is not 0: the direction in which the group moves through memory.
+bool movesDown(const AffineForm &Form) {
+  for (const SCEV *Stride : reverse(Form.Stride)) {
+    if (Stride->isZero())
+      continue;
+    std::optional<int64_t> Value = constantOf(Stride);
+    return Value && *Value < 0;
+  }
+  return false;
+}
+
+std::optional<int64_t> distance(const SCEV *From, const SCEV *To, ScalarEvolution &SE) {
+  const SCEV *Difference = SE.getMinusSCEV(To, From);
+  if (isa<SCEVCouldNotCompute>(Difference))
+    return std::nullopt;
+  return constantOf(Difference);
+}
+
+class Grouper {
+public:
+  explicit Grouper(ScalarEvolution &SE) : SE(SE) {}
+
+  SmallVector<Group, 8> Groups;
+  DenseMap<const Instruction *, unsigned> GroupOf;
+
+  bool addDirect(const Classified &C) {
+    for (Group &G : Groups) {
+      if (G.indirect() || G.Form.Stride != C.Form.Stride || G.Form.Base->getType() != C.Form.Base->getType())
+        continue;
+      std::optional<int64_t> Offset = distance(G.Form.Base, C.Form.Base, SE);
+      if (!Offset || std::max(G.Hi, *Offset) - std::min(G.Lo, *Offset) > 4 * BlockBytes)
+        continue;
+      join(G, C, *Offset);
+      return true;
+    }
+    return open(C, C.Form, 0);
+  }
+
+  bool addIndirect(const Classified &C) {
+    for (Group &G : Groups) {
+      if (!G.indirect())
+        continue;
+      std::optional<int64_t> Offset = 0;
+      if (G.Tree.Address != C.Tree.Address)
+        Offset = distance(SE.getSCEV(G.Tree.Address), SE.getSCEV(C.Tree.Address), SE);
+      if (!Offset || std::abs(*Offset) > ElementReach)
+        continue;
+      join(G, C, *Offset);
+      return true;
+    }
+    AffineForm Form;
+    Form.Base = C.Tree.Target;
+    return open(C, Form, PAGECAST_INDIRECT);
+  }
+
+private:
+  ScalarEvolution &SE;
+
+  bool open(const Classified &C, const AffineForm &Form, unsigned Flags) {
+    if (Groups.size() == PAGECAST_MAX_GROUPS)
+      return false;
+    Group G;
+    G.Flags = Flags | accessFlags(C) | (C.Conditional ? unsigned(PAGECAST_CONDITIONAL) : 0u);
+    G.Element = C.Ref.Size;
+    G.Hi = int64_t(C.Ref.Size);
+    G.Form = Form;
+    G.Tree = C.Tree;
+    G.Leading = C.Ref.At;
+    G.Members.push_back(C.Ref.At);
+    GroupOf[C.Ref.At] = Groups.size();
+    Groups.push_back(std::move(G));
+    return true;
+  }
+
+  void join(Group &G, const Classified &C, int64_t Offset) {
+    // A group is conditional only when every member is.
+    unsigned Flags = G.Flags | accessFlags(C);
+    G.Flags = C.Conditional ? Flags : Flags & ~PAGECAST_CONDITIONAL;
+    G.Element = std::max(G.Element, C.Ref.Size);
+    G.Lo = std::min(G.Lo, Offset);
+    G.Hi = std::max(G.Hi, Offset + int64_t(C.Ref.Size));
+    bool Leads = movesDown(G.Form) ? Offset < G.LeadingOffset : Offset > G.LeadingOffset;
+    if (Leads) {
+      G.Leading = C.Ref.At;
+      G.LeadingOffset = Offset;
+    }
+    G.Members.push_back(C.Ref.At);
+    GroupOf[C.Ref.At] = &G - Groups.data();
+  }
+};
+
+} // namespace
+
+bool Group::indirect() const { return Flags & PAGECAST_INDIRECT; }
+
+DebugLoc Group::where() const {
+  if (const DebugLoc &Where = Leading->getDebugLoc(); Where && Where.getLine())
+    return Where;
+  for (const Instruction *I : Members)
+    if (const DebugLoc &Where = I->getDebugLoc(); Where && Where.getLine())
+      return Where;
+  return {};
+}
+
+SmallVector<Reference, 16> referencesIn(ArrayRef<Loop *> Loops, const LoopInfo &LI) {
+  SmallVector<Reference, 16> Result;
+  const DataLayout &DL = Loops.front()->getHeader()->getModule()->getDataLayout();
+  for (BasicBlock *Block : Loops.front()->blocks())
+    if (is_contained(Loops, LI.getLoopFor(Block)))
+      for (Instruction &I : *Block)
+        addReference(Result, I, DL);
+  return Result;
+}
+
+SmallVector<Group, 8> groupsOf(ArrayRef<Classified> References, ScalarEvolution &SE,
+                               SmallVectorImpl<Instruction *> &Overflow) {
+  Grouper All(SE);
+  for (const Classified &C : References) {
+    bool Fits = true;
+    if (C.Is == Classified::Direct)
+      Fits = All.addDirect(C);
+    else if (C.Is == Classified::Indirect)
+      Fits = All.addIndirect(C);
+    if (!Fits)
+      Overflow.push_back(C.Ref.At);
+  }
+  for (const Group &G : All.Groups)
+    for (LoadInst *Index : G.Tree.Index)
+      if (auto Found = All.GroupOf.find(Index); Found != All.GroupOf.end())
+        All.Groups[Found->second].Flags |= PAGECAST_INDEX;
+  return std::move(All.Groups);
+}
+
+StringRef reuseName(const SCEV *Stride) {
+  if (Stride->isZero())
+    return "temporal";
+  std::optional<int64_t> Bytes = constantOf(Stride);
+  if (!Bytes)
+    return "unknown";
+  return std::abs(*Bytes) < BlockBytes ? "spatial" : "none";
+}
+
+} // namespace pagecast

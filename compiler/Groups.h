@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Groups: the references of a nest, merged where they touch the same pages a few iterations apart.
+//
+// In   for (i..n) for (j..m) b[i][j] = a[i][j-1] + a[i][j] + a[i][j+1];
+// there are two groups: b with [lo, hi) = [0, 8), written, and a with [-8, 16), read, whose leading
+// reference is a[i][j+1] since j runs upwards. A reference has, in loop k,
+//
+//     temporal reuse   stride[k] == 0
+//     spatial reuse    0 < |stride[k]| < a block
+//     neither          a larger constant stride
+//     unknown          a symbol
+//
+// and group reuse with the members at other offsets. (Wolf and Lam, PLDI 1991.)
+#ifndef PAGECAST_COMPILER_GROUPS_H
+#define PAGECAST_COMPILER_GROUPS_H
+
+#include "Indirect.h"
+
+namespace pagecast {
+
+/// Constant strides below this have spatial reuse; offsets up to four of it apart are one group.
+constexpr int64_t BlockBytes = 64 * 1024;
+
+/// One static access in a nest.
+struct Reference {
+  llvm::Instruction *At;
+  llvm::Value *Pointer;
+  uint64_t Size;
+  bool Reads;
+  bool Writes;
+};
+
+/// A reference as seen from one chain of loops.
+struct Classified {
+  enum Kind { Ignored, Direct, Indirect, Refused } Is = Ignored;
+  Reference Ref;
+  AffineForm Form;      ///< Direct
+  IndirectAddress Tree; ///< Indirect
+  Refusal Why = Refusal::None;
+  bool Conditional = false;
+};
+
+struct Group {
+  unsigned Flags = 0; ///< PAGECAST_READS and so on
+  uint64_t Element = 0;
+  int64_t Lo = 0; ///< relative to Form.Base
+  int64_t Hi = 0;
+  AffineForm Form;      ///< of the first member; indirect: base = target, strides 0
+  IndirectAddress Tree; ///< indirect only
+  llvm::SmallVector<llvm::Instruction *, 4> Members;
+  llvm::Instruction *Leading = nullptr; ///< the first to touch a new page
+  int64_t LeadingOffset = 0;
+
+  bool indirect() const;
+  /// Of the leading reference, or of another one where optimizations dropped it.
+  llvm::DebugLoc where() const;
+};
+
+/// All references in the blocks that belong to the loops of a chain (and to no loop beside it), in
+/// program order; those that cannot matter (volatile, small locals and small globals) are left out.
+llvm::SmallVector<Reference, 16> referencesIn(llvm::ArrayRef<llvm::Loop *> Loops, const llvm::LoopInfo &LI);
+
+/// The references merged into groups. What does not fit goes to `Overflow`.
+llvm::SmallVector<Group, 8> groupsOf(llvm::ArrayRef<Classified> References, llvm::ScalarEvolution &SE,
+                                     llvm::SmallVectorImpl<llvm::Instruction *> &Overflow);
+
+/// "temporal", "spatial", "none" or "unknown".
+llvm::StringRef reuseName(const llvm::SCEV *Stride);
+
+} // namespace pagecast
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nests: the analysis. Every innermost loop whose trip count is known on entry starts a chain that
+// climbs outwards while
+//
+//   - the trip count of the parent is known on its entry;
+//   - the trip counts inside stay fixed in it;
+//   - no reference that could be hinted so far loses its form;
+//   - the parent has no other sub-loop, or its iterations move on to other data.
+//
+// The chain with the groups of its references is a nest. Chains may share outer loops: in
+//
+//     for (t..T) { for (i..n) { for (j..m) x[i][j] = z[i];  for (j..m) y[i][j] += x[i][j]; }
+//                  for (k..n) x[k][0] = 0; }
+//
+// there are three nests, (i, j), (i, j) and (k). The first two are open at the same time, each with
+// its own steps; the reference in their shared loop, z[i], belongs to the first.
+#ifndef PAGECAST_COMPILER_NESTS_H
+#define PAGECAST_COMPILER_NESTS_H
+
+#include "Groups.h"
+
+#include "llvm/IR/PassManager.h"
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+}
+
+namespace pagecast {
+
+struct Nest {
+  Chain Loops;                                       ///< the outermost first
+  llvm::SmallVector<const llvm::SCEV *, 8> Backedges; ///< trip count - 1 of each loop, invariant in the root
+  llvm::SmallVector<Group, 8> Groups;
+  unsigned Ticked = 0; ///< the loop whose steps are ticked
+  bool Strips = false; ///< that loop is to be strip-mined
+  uint64_t Bytes = 0;  ///< footprint per innermost iteration, for the gate
+
+  llvm::Loop *root() const { return Loops.front(); }
+  unsigned indirectGroups() const;
+};
+
+/// A loop or reference that gets no hints, and why: one missed remark.
+struct Refused {
+  Refusal Why;
+  llvm::DebugLoc Where;
+  llvm::BasicBlock *In;
+  std::string Detail;
+};
+
+struct NestList {
+  std::vector<Nest> Nests;
+  std::vector<Refused> Refusals;
+};
+
+/// All nests of a function, whose loops are in simplified and LCSSA form.
+NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE);
+
+/// Whether the pass has any business in this function.
+bool isEligible(const llvm::Function &F);
+
+/// `opt -passes='print<pagecast-nests>'`
+class NestPrinterPass : public llvm::PassInfoMixin<NestPrinterPass> {
+public:
+  explicit NestPrinterPass(llvm::raw_ostream &OS) : OS(OS) {}
+  llvm::PreservedAnalyses run(llvm::Function &F, llvm::FunctionAnalysisManager &AM);
+  static bool isRequired() { return true; }
+
+private:
+  llvm::raw_ostream &OS;
+};
+
+} // namespace pagecast
+
+#endif

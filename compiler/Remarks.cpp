@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Remarks: their texts.
+
+#include "Remarks.h"
+#include "Tables.h"
+#include "pagecast/abi.h"
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace pagecast {
+namespace {
+
+constexpr char PassName[] = "pagecast";
+
+std::string textOf(const SCEV *S) {
+  std::string Text;
+  raw_string_ostream(Text) << *S;
+  return Text;
+}
+
+std::string accessOf(const Group &G) {
+  bool Reads = G.Flags & PAGECAST_READS, Writes = G.Flags & PAGECAST_WRITES;
+  std::string Text = Reads && Writes ? "read and written" : Writes ? "written" : "read";
+  if (G.Flags & PAGECAST_CONDITIONAL)
+    Text += " conditionally";
+  return Text;
+}
+
+template <typename List, typename Function> std::string joined(const List &Items, Function TextOf) {
+  std::string Text;
+  for (const auto &Item : Items)
+    Text += (Text.empty() ? "" : ", ") + TextOf(Item);
+  return Text;
+}
+
+OptimizationRemark hinted(const Nest &N, const Group &G) {
+  using ore::NV;
+  std::string Name = sourceName(G);
+  DebugLoc Where = G.where();
+  OptimizationRemark R(PassName, G.indirect() ? "HintedIndirect" : "Hinted", Where ? Where : N.root()->getStartLoc(),
+                       G.Leading->getParent());
+  R << NV("Array", Name.empty() ? "memory" : Name) << " " << NV("Access", accessOf(G));
+  if (G.indirect()) {
+    R << " through " << NV("Indices", unsigned(G.Tree.Index.size())) << " index load(s): a slice runs ahead";
+    return R;
+  }
+  R << ": strides {" << NV("Strides", joined(G.Form.Stride, textOf)) << "} bytes, reuse {"
+    << NV("Reuse", joined(G.Form.Stride, [](const SCEV *S) { return reuseName(S).str(); })) << "}";
+  if (G.Members.size() > 1)
+    R << ", group of " << NV("References", unsigned(G.Members.size())) << " references over bytes ["
+      << NV("Low", G.Lo) << ", " << NV("High", G.Hi) << ")";
+  if (G.Flags & PAGECAST_INDEX)
+    R << ", index of an indirect reference";
+  return R;
+}
+
+} // namespace
+
+void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
+  for (const Nest &N : List.Nests) {
+    for (const Group &G : N.Groups)
+      ORE.emit([&] { return hinted(N, G); });
+    if (N.Strips)
+      ORE.emit([&] {
+        Loop *L = N.Loops[N.Ticked];
+        return OptimizationRemark(PassName, "StripMined", L->getStartLoc(), L->getHeader())
+               << "loop split into strips: loop " << ore::NV("Loop", N.Ticked) << " of "
+               << ore::NV("Loops", unsigned(N.Loops.size())) << " in its nest";
+      });
+  }
+  for (const Refused &R : List.Refusals)
+    ORE.emit([&] {
+      return OptimizationRemarkMissed(PassName, nameOf(R.Why), R.Where, R.In) << explain(R.Why);
+    });
+}
+
+} // namespace pagecast

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Remarks with their lines and columns, and their stable names.
+// RUN: %pagecast-clang -O2 -gline-tables-only -Rpass=pagecast -Rpass-missed=pagecast -c %s -o %t.o 2>&1 | %FileCheck %s
+// RUN: %pagecast-clang -O2 -g -fsave-optimization-record -foptimization-record-passes=pagecast -foptimization-record-file=%t.yaml -c %s -o %t.o
+// RUN: %FileCheck --check-prefix=YAML %s < %t.yaml
+// RUN: %pagecast-clang -O2 -c %s -o %t.o 2>&1 | %FileCheck --allow-empty --check-prefix=SILENT %s
+// SILENT-NOT: remark
+
+// CHECK: remarks.c:[[@LINE+15]]:15: remark: {{.*}} read: strides {(8 * %{{.*}}), 8} bytes, reuse {unknown, spatial} [-Rpass=pagecast]
+// CHECK: remarks.c:[[@LINE+14]]:30: remark: {{.*}} read: strides {0, 8} bytes, reuse {temporal, spatial} [-Rpass=pagecast]
+// CHECK: remarks.c:[[@LINE+12]]:5: remark: loop split into strips: loop 1 of 2 in its nest [-Rpass=pagecast]
+// YAML: --- !Passed
+// YAML-NEXT: Pass: pagecast
+// YAML-NEXT: Name: Hinted
+// YAML: Function: matvec
+// YAML: Array: y
+// YAML: Access: read and written
+// YAML: Strides: 8, 0
+// YAML: Reuse: spatial, temporal
+// YAML: Name: StripMined
+void matvec(double *restrict y, const double *restrict a, const double *restrict x, long m, long n) {
+  for (long i = 0; i < m; i++)
+    for (long j = 0; j < n; j++)
+      y[i] += a[i * n + j] * x[j];
+}
+
+// CHECK: remarks.c:[[@LINE+7]]:11: remark: {{.*}} read: strides {4} bytes, reuse {spatial}, index of an indirect reference
+// CHECK: remarks.c:[[@LINE+6]]:{{[0-9]+}}: remark: {{.*}} read and written through 1 index load(s): a slice runs ahead
+// CHECK: remarks.c:[[@LINE+4]]:3: remark: loop split
+// YAML: Name: HintedIndirect
+// YAML: Array: count
+void histogram(int *restrict count, const int *restrict key, long n) {
+  for (long i = 0; i < n; i++)
+    count[key[i]]++;
+}
+
+// CHECK: remarks.c:[[@LINE+6]]:14: remark: not hinted: the address is neither affine in the loops nor indexed by a loaded value [-Rpass-missed=pagecast]
+// YAML: --- !Missed
+// YAML-NEXT: Pass: pagecast
+// YAML-NEXT: Name: NonAffine
+void square(double *a, long n) {
+  for (long i = 0; i < n; i++)
+    a[i * i] = 0;
+}
+
+// CHECK: remarks.c:[[@LINE+6]]:3: remark: loop not hinted: its trip count is not known on entry [-Rpass-missed=pagecast]
+// YAML: --- !Missed
+// YAML-NEXT: Pass: pagecast
+// YAML-NEXT: Name: UnknownTripCount
+long length(const char *p) {
+  const char *q = p;
+  for (; *q * 3 != 9; q++)
+    ;
+  return q - p;
+}
+
+// CHECK: remarks.c:[[@LINE+6]]:10: remark: not hinted: the index is itself reached through an index
+// YAML: --- !Missed
+// YAML: Name: IndirectDepth
+double chained(const double *x, const int *p, const int *q, long n) {
+  double s = 0;
+  for (long i = 0; i < n; i++)
+    s += x[p[q[i]]];
+  return s;
+}
+
+// CHECK: remarks.c:[[@LINE+9]]:18: remark: not hinted: the index is not loaded in every iteration
+// The store, after the load:
+// CHECK: remark: not hinted: the index is not loaded in every iteration
+// CHECK-NOT: remark
+// YAML: --- !Missed
+// YAML: Name: ConditionalIndex
+void conditional(int *restrict p, const int *restrict flag, const int *restrict index, long n) {
+  for (long i = 0; i < n; i++)
+    if (flag[i])
+      p[index[i]]++;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Slices compute the addresses that the program uses, in its order: the runtime of the tests runs
+// each slice through on entry and says what it was told, relative to the target.
+// RUN: %clang -O1 -I%headers -c %inputs/fake_runtime.c -o %t.runtime.o
+// RUN: %pagecast-clang -O1 %s %t.runtime.o -o %t1
+// RUN: env FAKE_PRINT=1 %t1 2>&1 | %FileCheck %s
+// RUN: %pagecast-clang -O3 -march=native %s %t.runtime.o -o %t3
+// RUN: env FAKE_PRINT=1 %t3 2>&1 | %FileCheck %s
+
+#include <stdlib.h>
+#define NOINLINE __attribute__((noinline))
+
+// CHECK: enter histogram
+// CHECK: group 0 flags=9 element=4
+// CHECK-NEXT: group 1 flags=7 element=4
+// CHECK-NEXT: touch 0 +0
+// CHECK-NEXT: touch 0 +400
+// CHECK-NEXT: touch 0 +4
+// CHECK-NEXT: touch 0 +396
+// CHECK-NEXT: touch 0 -8
+// CHECK-NEXT: exit
+NOINLINE void histogram(int *restrict count, const int *restrict key, long n) {
+  for (long i = 0; i < n; i++)
+    count[key[i]]++;
+}
+
+// From the last key to the first.
+// CHECK: enter backwards
+// CHECK: touch 0 -8
+// CHECK-NEXT: touch 0 +396
+// CHECK-NEXT: touch 0 +4
+// CHECK-NEXT: touch 0 +400
+// CHECK-NEXT: touch 0 +0
+// CHECK-NEXT: exit
+NOINLINE void backwards(int *restrict count, const int *restrict key, int n) {
+  for (int i = n - 1; i >= 0; i--)
+    count[key[i]] += i;
+}
+
+// Two groups: touch 0 is `to`, touch 1 is `count`; the second index is shifted and masked.
+// CHECK: enter two_groups
+// CHECK: touch 0 +16
+// CHECK-NEXT: touch 1 +2
+// CHECK-NEXT: touch 0 +24
+// CHECK-NEXT: touch 1 +6
+// CHECK-NEXT: touch 0 +32
+// CHECK-NEXT: touch 1 +0
+// CHECK-NEXT: exit
+NOINLINE void two_groups(double *restrict to, short *restrict count, const unsigned char *restrict a,
+                         const unsigned short *restrict b, long n, unsigned shift) {
+  for (long i = 0; i < n; i++) {
+    to[a[i] + i] = 0;
+    count[b[i] >> shift & 3] += 1;
+  }
+}
+
+// The index belongs to the outer loop.
+// CHECK: enter gathered
+// CHECK: touch 0 +240
+// CHECK-NEXT: touch 0 +248
+// CHECK-NEXT: touch 0 +256
+// CHECK-NEXT: touch 0 +80
+// CHECK-NEXT: touch 0 +88
+// CHECK-NEXT: touch 0 +96
+// CHECK-NEXT: exit
+NOINLINE double gathered(const double *m, const long *which, long n, long columns, long width) {
+  double s = 0;
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j < columns; j++)
+      s += m[which[i] * width + j];
+  return s;
+}
+
+// Two index loads of two dimensions.
+// CHECK: enter plane
+// CHECK: touch 0 +804
+// CHECK-NEXT: touch 0 +1208
+// CHECK-NEXT: touch 0 +1604
+// CHECK-NEXT: touch 0 +2008
+// CHECK-NEXT: exit
+NOINLINE void plane(int *restrict m, const int *restrict row, const int *restrict column, long n, long k, int width) {
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j < k; j++)
+      m[row[j] * width + column[j] + i * 2 * width] += 1;
+}
+
+int main(void) {
+  static int count[200], key[] = {0, 100, 1, 99, -2};
+  histogram(count + 10, key, 5);
+  backwards(count + 10, key, 5);
+  static double to[100];
+  static short small[8];
+  static unsigned char a[] = {2, 2, 2};
+  static unsigned short b[] = {1 << 4, 7 << 4 | 15, 4 << 4};
+  // Dynamic memory: statics of known small size are not worth hints.
+  double *heap = calloc(100, sizeof *heap);
+  short *heap2 = calloc(8, sizeof *heap2);
+  two_groups(heap, heap2, a, b, 3, 4);
+  static const long which[] = {3, 1};
+  double s = gathered(to, which, 2, 3, 10);
+  int *m = calloc(2000, sizeof *m);
+  static const int row[] = {2, 3}, column[] = {1, 2};
+  plane(m, row, column, 2, 2, 100);
+  return s == 0 && m[201] == 1 && count[8] == 5 ? 0 : 1;
+}

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where things are, and what a test may need of the machine. A test that cannot run is skipped with its reason."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--build", default=str(ROOT / "build"), help="the build tree")
+
+
+class Tools:
+    """The commands of a build, and how to run them."""
+
+    def __init__(self, build: Path):
+        self.build = build
+        self.pagecast = build / "bin" / "pagecast"
+        self.cc = build / "bin" / "pagecast-cc"
+        self.cxx = build / "bin" / "pagecast-c++"
+        self.plugin = build / "lib" / "pagecast" / "pagecast-llvm19.so"
+        self.runtime = build / "lib" / "libpagecast.so"
+
+    def run(self, *command, env: dict | None = None, input: str | None = None, cwd=None,
+            timeout: float = 120) -> subprocess.CompletedProcess:
+        """The environment is the test's, without variables of ours that the user may have set."""
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
+        return subprocess.run([str(c) for c in command], capture_output=True, text=True, input=input, cwd=cwd,
+                              timeout=timeout, env={**clean, **(env or {})})
+
+
+@pytest.fixture(scope="session")
+def tools(request) -> Tools:
+    tools = Tools(Path(request.config.getoption("--build")).resolve())
+    assert tools.pagecast.exists(), f"{tools.pagecast} is missing: run make build"
+    return tools
+
+
+@pytest.fixture(scope="session")
+def built(tools) -> Tools:
+    """Tools with which programs can be compiled and linked."""
+    for file in (tools.plugin, tools.runtime):
+        assert file.exists(), f"{file} is missing: run make build"
+    return tools
+
+
+@pytest.fixture
+def memory_group():
+    """A function that makes a memory control group which lasts as long as the test."""
+    import contextlib
+
+    from limits import MemoryGroup, Unavailable
+
+    if os.geteuid() != 0:
+        pytest.skip("a memory control group needs root")
+    with contextlib.ExitStack() as stack:
+        def make(limit: int, swap: bool = False) -> MemoryGroup:
+            try:
+                return stack.enter_context(MemoryGroup(limit, swap))
+            except Unavailable as reason:
+                pytest.skip(str(reason))
+        yield make
+
+
+@pytest.fixture
+def hello_source(tmp_path) -> Path:
+    source = tmp_path / "hello.c"
+    source.write_text('#include <stdio.h>\nint main(int n, char **v) {\n  puts(n > 1 ? v[1] : "hello");\n  return n > 2;\n}\n')
+    return source
+
+
+@pytest.fixture
+def disk_dir():
+    """A fresh directory on a disk: /tmp, where tests usually write, lives in memory on some machines."""
+    import shutil
+    import tempfile
+    path = Path(tempfile.mkdtemp(prefix="pagecast-test-", dir="/var/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)

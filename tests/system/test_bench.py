@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The harness: its arithmetic, its clean-up, and that a tiny demo runs to its end."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+MIB = 1 << 20
+
+
+def test_traffic_is_nothing_in_core():
+    from contenders import PROGRAMS
+    for program in PROGRAMS.values():
+        moved = program.traffic(100 * MIB, 200 * MIB)
+        assert moved.written == 0
+        assert moved.read <= 100 * MIB / 12  # buk's key file
+
+
+def test_traffic_by_hand():
+    from contenders import buk_traffic, matvec_traffic
+    row = 4_000_000
+    moved = matvec_traffic(100 * row, 50 * row)
+    assert (moved.read, moved.written) == (3 * 51 * row, 51 * row)  # the vector is as long as a row
+    s = 1200 * 1000 * 4
+    moved = buk_traffic(3 * s + 4 * MIB, s // 2)
+    assert moved.read == 3 * (s // 2) + 2 * (2 * s - s // 2) + s // 4
+    assert moved.written == (2 * s - s // 2) + s // 2
+
+
+def test_sizes():
+    from report import parse_size
+    assert parse_size("256M") == 256 * MIB and parse_size("1.5GiB") == 1536 * MIB and parse_size("12") == 12
+    with pytest.raises(ValueError):
+        parse_size("many")
+
+
+def test_run_reports_how_a_program_ended(tmp_path):
+    import runs
+    assert runs.run(["true"]).ok
+    assert runs.run(["false"]).status == "exit status 1"
+    assert runs.run(["sh", "-c", "kill -SEGV $$"]).status == "signal 11"
+    assert runs.run(["sleep", "60"], timeout=0.2).status == "timeout"
+
+
+def test_limit_is_kept_and_the_killed_are_told(memory_group):
+    import runs
+    eater = [sys.executable, "-c", "x = bytearray(64 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1"]
+    assert runs.run(eater, memory_group(32 * MIB)).status == "killed"
+    done = runs.run(eater, memory_group(256 * MIB))
+    assert done.ok and 64 * MIB <= done.peak_bytes <= 256 * MIB
+
+
+def test_control_groups_are_removed():
+    from limits import MemoryGroup
+    if os.geteuid() != 0:
+        pytest.skip("a memory control group needs root")
+    with MemoryGroup(64 * MIB, swap=False) as group:
+        path = group.path
+        assert path.exists()
+    assert not path.exists()
+
+
+def test_key_file(tmp_path):
+    from contenders import prepare_keys
+    (tmp_path / "in" / "b").mkdir(parents=True)
+    (tmp_path / "in" / "a").write_bytes(b"aaa")
+    (tmp_path / "in" / "b" / "c").write_bytes(b"ccc")
+    (tmp_path / "in" / "link").symlink_to("a")
+    prepare_keys(tmp_path / "keys", 5, lambda _: None, str(tmp_path / "in"))
+    assert (tmp_path / "keys").read_bytes() == b"aaacc"
+
+
+def test_demo_explains_itself_without_root(tools):
+    if os.geteuid() != 0:
+        prefix = []
+    else:
+        prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        if subprocess.run([*prefix, sys.executable, "-c", "import rich"], capture_output=True).returncode:
+            pytest.skip("another user cannot use this Python")
+    done = tools.run(*prefix, sys.executable, ROOT / "bench" / "demo.py", "--build", tools.build)
+    assert done.returncode == 2 and "need root" in done.stderr
+
+
+def test_tiny_demo(built, tmp_path, disk_dir):
+    if os.geteuid() != 0:
+        pytest.skip("the demo needs root")
+    result = tmp_path / "demo.json"
+    done = built.run(sys.executable, ROOT / "bench" / "demo.py", "--build", built.build, "--quick", "--json", result,
+                     "--work", disk_dir, timeout=600)
+    assert done.returncode == 0, done.stderr
+    data = json.loads(result.read_text())
+    assert {p["name"] for p in data["programs"]} == {"buk", "matvec"}
+    for program in data["programs"]:
+        assert program["identical"] is True
+        assert {"in_core_s", "original_s", "pagecast_s", "limit_s", "prefetched_hit_share", "code_growth", "samples"} <= set(program)
+    assert "swap file" not in Path("/proc/swaps").read_text() and not (disk_dir / "swap").exists()
+
+
+def test_tiny_incore(built, tmp_path):
+    result = tmp_path / "incore.json"
+    done = built.run(sys.executable, ROOT / "bench" / "incore.py", "--build", built.build, "--quick", "--json", result, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert all(p["identical"] for p in json.loads(result.read_text())["programs"])

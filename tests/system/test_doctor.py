@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""pagecast doctor, --version and --help."""
+
+import json
+import re
+
+CHECKS = {"kernel", "userfaultfd", "userfaultfd features", "io_uring", "process_madvise", "cgroup", "memory", "swap",
+          "backing", "direct I/O", "clang", "runtime"}
+
+
+def test_text_has_a_line_for_every_check_and_advice_for_every_lack(tools):
+    done = tools.run(tools.pagecast, "doctor", "--no-disk")
+    lines = done.stdout.splitlines()
+    for name in CHECKS:
+        assert any(re.match(rf"(ok|warn|fail)\s+{name}\s", line) for line in lines), name
+    for line, following in zip(lines, lines[1:]):
+        if line.startswith(("warn", "fail")):
+            assert following.strip().startswith("-> "), line
+    assert done.returncode == (1 if any(line.startswith("fail") for line in lines) else 0)
+
+
+def test_json(tools, disk_dir):
+    done = tools.run(tools.pagecast, "doctor", "--json", "--disk-seconds", "0.2", env={"PAGECAST_BACKING": str(disk_dir)})
+    report = json.loads(done.stdout)
+    assert CHECKS < {c["name"] for c in report["checks"]}
+    assert all(c["status"] in ("ok", "warn", "fail") for c in report["checks"])
+    assert report["healthy"] == (done.returncode == 0)
+    assert report["backing"] == str(disk_dir)
+    assert report["memory"]["total_bytes"] > 0
+    if report["disk"]:
+        assert all(report["disk"][k] > 0 for k in ("read_bytes_per_s", "write_bytes_per_s", "random_reads_per_s"))
+    assert list(disk_dir.iterdir()) == []
+
+
+def test_bad_backing_directory_fails_with_advice(tools, tmp_path):
+    done = tools.run(tools.pagecast, "doctor", "--json", "--no-disk", env={"PAGECAST_BACKING": str(tmp_path / "none")})
+    assert done.returncode == 1
+    backing = next(c for c in json.loads(done.stdout)["checks"] if c["name"] == "backing")
+    assert backing["status"] == "fail" and backing["advice"]
+
+
+def test_wrong_clang_fails(tools, tmp_path):
+    clang = tmp_path / "clang"
+    clang.write_text("#!/bin/sh\necho 17.0.6\n")
+    clang.chmod(0o755)
+    done = tools.run(tools.pagecast, "doctor", "--no-disk", env={"PAGECAST_CLANG": str(clang)})
+    assert done.returncode == 1 and "LLVM 19 only" in done.stdout
+
+
+def test_memory_limit_of_the_control_group_is_seen(tools, memory_group):
+    import runs
+    group = memory_group(96 << 20)
+    done = runs.run([tools.pagecast, "doctor", "--json", "--no-disk"], group)
+    assert json.loads(done.output)["cgroup"]["limit_bytes"] == 96 << 20
+
+
+def test_version(tools):
+    done = tools.run(tools.pagecast, "--version")
+    assert done.returncode == 0 and re.fullmatch(r"pagecast \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_help_teaches(tools):
+    for arguments in ((), ("--help",), ("run", "--help"), ("doctor", "--help")):
+        done = tools.run(tools.pagecast, *arguments)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+    text = tools.run(tools.pagecast, "--help").stdout
+    assert "Examples:" in text and "pagecast run --memory 256M" in text
+    assert "binary" in tools.run(tools.pagecast, "run", "--help").stdout
+
+
+def test_unknown_option(tools):
+    done = tools.run(tools.pagecast, "doctor", "--jsn")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "--jsn" in done.stderr

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""pagecast run: what it refuses, in which words, and what it lets through."""
+
+import os
+import subprocess
+
+import pytest
+
+BAD_USAGE = 2
+
+
+def one_sentence(done, *words):
+    """Exit status 2, nothing on stdout, and one line on stderr that has all the words."""
+    assert done.returncode == BAD_USAGE, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("pagecast: "), done.stderr
+    for word in words:
+        assert word in lines[0], lines[0]
+
+
+@pytest.mark.parametrize("size, words", [
+    ("0", ("--memory", "'0'", "is zero", "16 MiB")),
+    ("-5M", ("'-5M'", "is negative")),
+    ("lots", ("'lots'", "is not a size", "256M")),
+    ("12Q", ("'12Q'", "is not a size")),
+    ("1.2.3M", ("'1.2.3M'", "is not a size")),
+    ("M", ("'M'", "is not a size")),
+    ("1M", ("'1M'", "below the minimum of 16 MiB")),
+    ("16777215", ("below the minimum",)),
+    ("100T", ("'100T'", "more memory than this machine has")),
+    ("99999999999999999999999", ("more than any machine has",)),
+])
+def test_memory_size_is_refused(tools, size, words):
+    one_sentence(tools.run(tools.pagecast, "run", f"--memory={size}", "--", "true"), *words)
+
+
+def test_memory_size_of_the_environment_is_checked_too(tools):
+    done = tools.run(tools.pagecast, "run", "--", "true", env={"PAGECAST_MEMORY": "1k"})
+    one_sentence(done, "PAGECAST_MEMORY", "below the minimum")
+
+
+@pytest.mark.parametrize("size, expected", [
+    ("64M", 64 << 20), ("64MiB", 64 << 20), ("64MB", 64 << 20), ("65536k", 64 << 20), ("67108864", 64 << 20),
+    ("0.0625G", 64 << 20), ("1.5e", None), ("64m", 64 << 20), ("64 MiB", 64 << 20), ("16M", 16 << 20),
+])
+def test_memory_size_is_understood(tools, size, expected):
+    done = tools.run(tools.pagecast, "run", "--memory", size, "--", "/bin/sh", "-c", "echo $PAGECAST_MEMORY")
+    if expected is None:
+        one_sentence(done)
+    else:
+        assert done.stdout.strip() == str(expected), done.stderr
+
+
+def test_memory_size_above_the_control_group_is_reported_but_allowed(tools, memory_group):
+    import runs
+    done = runs.run([tools.pagecast, "run", "--memory", "128M", "--", "true"], memory_group(64 << 20))
+    assert done.ok and "control group's limit of 64 MiB" in done.errors
+
+
+def test_backing_directory_is_missing(tools, tmp_path):
+    one_sentence(tools.run(tools.pagecast, "run", "--backing", tmp_path / "none", "--", "true"),
+                 "none", "no such file", "--backing")
+
+
+def test_backing_directory_is_a_file(tools, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    one_sentence(tools.run(tools.pagecast, "run", "--backing", file, "--", "true"), "is not a directory")
+
+
+def test_backing_directory_in_memory_is_refused(tools):
+    if subprocess.run(["stat", "-f", "-c", "%T", "/dev/shm"], capture_output=True, text=True).stdout.strip() != "tmpfs":
+        pytest.skip("/dev/shm is no tmpfs here")
+    one_sentence(tools.run(tools.pagecast, "run", "--backing", "/dev/shm", "--", "true"), "tmpfs", "memory")
+
+
+def test_backing_directory_without_permission(tools, disk_dir):
+    if os.geteuid() != 0:
+        prefix = []
+        disk_dir.chmod(0o500)
+    else:  # root may write anywhere, so somebody else tries
+        prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        disk_dir.chmod(0o755)
+        if subprocess.run([*prefix, tools.pagecast, "--version"], capture_output=True).returncode:
+            pytest.skip("another user cannot run the command where it lies")
+    one_sentence(tools.run(*prefix, tools.pagecast, "run", "--backing", disk_dir, "--", "true"), "permission denied")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A function that mounts a fresh ext4 file system with options; unmounted at the end."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    image, point = tmp_path / "image", tmp_path / "disk"
+    point.mkdir()
+    image.touch()
+    os.truncate(image, 8 << 20)
+    mounted = []
+
+    def mount(*options):
+        for command in (["/usr/sbin/mkfs.ext4", "-q", "-m", "0", image], ["mount", "-o", ",".join(("loop", *options)), image, point]):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+        mounted.append(point)
+        return point
+
+    yield mount
+    for at in mounted:
+        subprocess.run(["umount", at])
+
+
+def test_backing_directory_is_read_only(tools, small_disk):
+    one_sentence(tools.run(tools.pagecast, "run", "--backing", small_disk("ro"), "--", "true"), "read-only")
+
+
+def test_backing_directory_is_full(tools, small_disk):
+    point = small_disk()
+    with open(point / "filler", "wb", buffering=0) as filler:
+        try:
+            while filler.write(b"x" * 65536):
+                pass
+        except OSError:
+            pass
+    one_sentence(tools.run(tools.pagecast, "run", "--backing", point, "--", "true"), "is full")
+
+
+def test_little_room_is_reported_but_allowed(tools, small_disk):
+    done = tools.run(tools.pagecast, "run", "--backing", small_disk(), "--", "/bin/sh", "-c", "echo $PAGECAST_BACKING")
+    assert done.returncode == 0 and done.stdout.strip().endswith("/disk")
+    assert "warning: only" in done.stderr and "free in the backing directory" in done.stderr
+
+
+def test_statistics_file_is_made_absolute(tools, tmp_path):
+    done = tools.run(tools.pagecast, "run", "--stats", "s.json", "--", "/bin/sh", "-c", "echo $PAGECAST_STATS", cwd=tmp_path)
+    assert done.stdout.strip() == str(tmp_path / "s.json")
+
+
+def test_statistics_file_cannot_be_written(tools, tmp_path):
+    one_sentence(tools.run(tools.pagecast, "run", "--stats", tmp_path / "none" / "s.json", "--", "true"), "directory does not exist")
+    one_sentence(tools.run(tools.pagecast, "run", "--stats", tmp_path, "--", "true"), "is a directory")
+
+
+def test_release_policy(tools):
+    one_sentence(tools.run(tools.pagecast, "run", "--release", "greedy", "--", "true"), "'greedy'", "buffered")
+    done = tools.run(tools.pagecast, "run", "--release", "buffered", "--", "/bin/sh", "-c", "echo $PAGECAST_RELEASE")
+    assert done.stdout.strip() == "buffered"
+
+
+def test_other_options_reach_the_runtime(tools):
+    done = tools.run(tools.pagecast, "run", "--option", "distance=64", "--option", "PAGECAST_SCHEDULE=nested", "--",
+                     "/bin/sh", "-c", "echo $PAGECAST_DISTANCE $PAGECAST_SCHEDULE")
+    assert done.stdout.strip() == "64 nested"
+    one_sentence(tools.run(tools.pagecast, "run", "--option", "distance", "--", "true"), "NAME=VALUE")
+
+
+def test_program_is_missing(tools, tmp_path):
+    one_sentence(tools.run(tools.pagecast, "run", "--"), "no program")
+    one_sentence(tools.run(tools.pagecast, "run", "--", "no-such-program-here"), "not found in PATH")
+    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "none"), "does not exist")
+    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path), "is a directory")
+    plain = tmp_path / "plain"
+    plain.write_text("x")
+    one_sentence(tools.run(tools.pagecast, "run", "--", plain), "is not executable", "chmod +x")
+
+
+def test_misspelt_option_and_command(tools):
+    one_sentence(tools.run(tools.pagecast, "run", "--memroy", "1G", "--", "true"), "--memroy", "--memory")
+    one_sentence(tools.run(tools.pagecast, "rnu"), "'rnu'", "'run'")
+    one_sentence(tools.run(tools.pagecast, "dcotor"), "'doctor'")
+
+
+def test_program_that_was_not_compiled_with_pagecast_runs_after_one_warning(tools):
+    done = tools.run(tools.pagecast, "run", "--memory", "64M", "--", "/bin/sh", "-c", "echo as ever; exit 7")
+    assert (done.returncode, done.stdout) == (7, "as ever\n")
+    assert len(done.stderr.splitlines()) == 1 and "was not compiled with pagecast" in done.stderr
+
+
+def test_script_runs_after_one_warning(tools, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\necho \"$1\"\n")
+    script.chmod(0o755)
+    done = tools.run(tools.pagecast, "run", "--", script, "--memory")
+    assert (done.returncode, done.stdout) == (0, "--memory\n")
+    assert len(done.stderr.splitlines()) == 1 and "is a script" in done.stderr
+
+
+def test_compiled_program_runs_without_a_word(built, hello_source, tmp_path):
+    program = tmp_path / "hello"
+    assert built.run(built.cc, hello_source, "-o", program).returncode == 0
+    done = built.run(built.pagecast, "run", "--memory", "64M", "--", program, "text", "more")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "text\n", "")
+
+
+def test_static_program_runs_after_one_warning(tools, hello_source, tmp_path):
+    program = tmp_path / "hello"
+    if tools.run("clang-19", "-static", hello_source, "-o", program).returncode:
+        pytest.skip("no static C library is installed")
+    done = tools.run(tools.pagecast, "run", "--", program)
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert len(done.stderr.splitlines()) == 1 and "linked statically" in done.stderr
+
+
+def test_damaged_program_does_not_confuse_the_warning(tools, tmp_path):
+    """The ELF reader meets files that end anywhere."""
+    whole = open("/bin/true", "rb").read()
+    for length in (0, 1, 2, 10, 63, 64, 100, 500, 4096, 10000):
+        program = tmp_path / f"cut{length}"
+        program.write_bytes(whole[:length])
+        program.chmod(0o755)
+        done = tools.run(tools.pagecast, "run", "--", program)
+        assert done.returncode >= 0 or -done.returncode in (7, 11), f"length {length}: {done}"

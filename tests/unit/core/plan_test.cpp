@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/plan.h"
+#include "shapes.h"
+#include <gtest/gtest.h>
+
+namespace pagecast::core::test {
+namespace {
+
+/// Figure 4.3 of the thesis, with `columns` columns of 4 bytes: loops iter, i, j; groups a, b, c.
+Shape matvec(uint64_t columns) {
+  const int64_t row = int64_t(columns) * 4;
+  return nest_of({10, 100, columns}, {array(kBase, {0, row, 4}, 4), array(kBase + (1u << 30), {0, 0, 4}, 4),
+                                      array(kBase + (2u << 30), {0, 4, 0}, 4)});
+}
+
+TEST(Plan, MatvecPrioritiesWhenARowDoesNotFit) {
+  const Plan p = make_plan(matvec(1000000), machine(1 << 20));
+  EXPECT_EQ(p.group[0].priority, 1u);
+  EXPECT_EQ(p.group[1].priority, 3u);
+  EXPECT_EQ(p.group[0].release_unit, 2) << "step by step";
+  EXPECT_EQ(p.group[1].release_unit, 2);
+  EXPECT_EQ(p.group[1].release_loop, -1);
+  EXPECT_TRUE(p.group[0].releases && p.group[1].releases);
+  EXPECT_FALSE(p.group[2].releases) << "a page of c is not worth a release";
+}
+
+TEST(Plan, MatvecKeepsARowThatFits) {
+  const Plan p = make_plan(matvec(1000000), machine(75 << 20));
+  EXPECT_EQ(p.localized, 1u);
+  EXPECT_FALSE(p.fits);
+  EXPECT_EQ(p.group[0].priority, 1u);
+  EXPECT_EQ(p.group[0].release_unit, 2);
+  EXPECT_EQ(p.group[1].priority, 1u) << "its reuse in i is localized, that in iter is not";
+  EXPECT_EQ(p.group[1].release_loop, 1);
+  EXPECT_EQ(p.group[1].release_unit, 0) << "released once per iteration of iter";
+}
+
+TEST(Plan, NothingIsReleasedWhenAllFits) {
+  const Plan p = make_plan(matvec(1000), machine(75 << 20));
+  EXPECT_TRUE(p.fits);
+  for (unsigned g = 0; g < 3; ++g)
+    EXPECT_FALSE(p.group[g].releases);
+}
+
+TEST(Plan, FootprintsCountSharedPagesOnce) {
+  const Plan p = make_plan(matvec(1000000), machine(75 << 20));
+  EXPECT_EQ(p.iteration_bytes[2], 3 * kPage);
+  EXPECT_EQ(p.iteration_bytes[1], 2 * 4001792u + kPage) << "a row of a, b, and a page of c";
+  EXPECT_EQ(p.total_bytes, 400003072u + 4001792 + kPage);
+}
+
+TEST(Plan, StripsMoveByABlock) {
+  Conditions c = machine(uint64_t{1} << 30);
+  c.max_io = 1 << 20;
+  const Plan p = make_plan(nest_of({1 << 24}, {array(kBase, {8})}), c);
+  EXPECT_EQ(p.strip, (256u << 10) / 8);
+  EXPECT_EQ(p.step_bytes, 256u << 10);
+  EXPECT_EQ(p.lot_steps, 4u);
+}
+
+TEST(Plan, StripsAreMultiplesOf64) {
+  std::mt19937_64 r(5);
+  for (int i = 0; i < 1000; ++i) {
+    Shape s = random_shape(r);
+    const Plan p = make_plan(s, machine(r() % (64 << 20)));
+    if (!s.strips) {
+      EXPECT_EQ(p.strip, 1u);
+    } else {
+      EXPECT_EQ(p.strip % 64, 0u);
+      EXPECT_GE(p.strip, 64u);
+      EXPECT_LE(p.strip, std::max<uint64_t>(64, (s.trips[s.ticked] + 63) / 64 * 64));
+    }
+  }
+}
+
+TEST(Plan, AStepIsASmallShareOfTheBudget) {
+  Conditions c = machine(8 << 20);
+  c.max_io = 16 << 20;
+  Shape s = nest_of({1 << 24}, {});
+  for (unsigned g = 0; g < 16; ++g)
+    s.group[s.groups++] = array(kBase + (uint64_t{g} << 30), {8});
+  const Plan p = make_plan(s, c);
+  EXPECT_LE(p.step_bytes, c.budget / 32);
+}
+
+TEST(Plan, ColumnWalksFetchWideBlocks) {
+  // 1000 rows of 1 MiB, walked column by column: the next 511 columns are on the same pages.
+  const Shape s = nest_of({100000, 1000}, {array(kBase, {8, 1 << 20})});
+  const Plan p = make_plan(s, machine(uint64_t{1} << 30));
+  EXPECT_EQ(p.group[0].wide_loop, 0);
+  EXPECT_EQ(p.group[0].block, 64u << 10);
+  EXPECT_EQ(p.group[0].release_unit, 0) << "released when the walk has left the page's columns";
+  const Plan tight = make_plan(s, machine(64 << 20));
+  EXPECT_EQ(tight.group[0].block, 16u << 10) << "a thousand blocks in a quarter of the budget";
+  const Plan none = make_plan(s, machine(1 << 20));
+  EXPECT_EQ(none.group[0].wide_loop, -1);
+  EXPECT_EQ(none.group[0].release_unit, 1);
+}
+
+TEST(Plan, OnlyTheTrailingOfThreeRowsReleases) {
+  // a[i+1][j], a[i][j], a[i-1][j] with rows of 1 MiB (figure 4.2).
+  const int64_t row = 1 << 20;
+  const Shape s = nest_of({1000, 1 << 17}, {array(kBase + 2 * row, {row, 8}), array(kBase + row, {row, 8}),
+                                            array(kBase, {row, 8})});
+  const Plan keeps = make_plan(s, machine(64 << 20));
+  EXPECT_FALSE(keeps.group[0].releases);
+  EXPECT_FALSE(keeps.group[1].releases);
+  EXPECT_TRUE(keeps.group[2].releases);
+  const Plan cannot = make_plan(s, machine(1 << 20));
+  EXPECT_TRUE(cannot.group[0].releases) << "three rows do not fit: each reference by itself";
+}
+
+TEST(Plan, IndirectGroupsAreLeftAlone) {
+  Shape s = nest_of({1 << 24}, {array(kBase, {8}), array(kBase + (1u << 30), {0})});
+  s.group[1].indirect = true;
+  const Plan p = make_plan(s, machine(1 << 20));
+  EXPECT_FALSE(p.group[1].releases);
+  EXPECT_EQ(p.group[1].step_bytes, 0u);
+}
+
+TEST(Plan, AbsurdNumbersAreHarmless) {
+  const uint64_t huge = ~uint64_t{0};
+  const Shape s =
+      nest_of({huge, huge, huge}, {array(kBase, {INT64_MIN, INT64_MAX, 8}), array(0, {0, -1, 1}, 0)});
+  for (uint64_t budget : {uint64_t{0}, uint64_t{1}, huge}) {
+    const Plan p = make_plan(s, machine(budget));
+    EXPECT_FALSE(p.fits && budget != huge);
+    EXPECT_GE(p.strip, 64u);
+  }
+}
+
+} // namespace
+} // namespace pagecast::core::test
