@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test demo demo-incore install clean
+.PHONY: help deps venv build test demo demo-incore manual install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -39,6 +39,9 @@ demo: build ## the main job under a 256 MiB limit: in core, on swap, with pageca
 
 demo-incore: build ## what pagecast costs when the data fits in memory (minutes)
 	@$(IN_VENV) bench/incore.py --build $(BUILD) $(DEMO_ARGS)
+
+manual: build ## put the runtime's table of options into docs/MANUAL.md
+	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so
 
 install: build ## install command, plugin, runtime, header, CMake package: PREFIX=/usr/local DESTDIR=
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)' >$(BUILD)/install.log || \

@@ -85,10 +85,14 @@ def compile_both(program: Program, build: Path, into: Path) -> dict[str, Path]:
 
 
 def code_bytes(executable: Path) -> int:
-    """Machine code and constants: .text and .rodata."""
-    listing = subprocess.run(["size", "-A", executable], check=True, capture_output=True, text=True).stdout
-    sizes = {line.split()[0]: int(line.split()[1]) for line in listing.splitlines() if line.startswith(".")}
-    return sizes.get(".text", 0) + sizes.get(".rodata", 0)
+    """Machine code: all sections that can be executed."""
+    listing = subprocess.run(["readelf", "-SW", executable], check=True, capture_output=True, text=True).stdout
+    total = 0
+    for line in listing.splitlines():
+        fields = line.replace("[ ", "[").split()  # [Nr] name type address offset size entry flags ...
+        if len(fields) > 7 and fields[0].startswith("[") and "X" in fields[7]:
+            total += int(fields[5], 16)
+    return total
 
 
 def prepare_keys(file: Path, wanted: int, say, source: str = "/usr"):

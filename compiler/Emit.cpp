@@ -3,6 +3,7 @@
 // Emission: enter, tick and exit.
 
 #include "Emit.h"
+#include "Arguments.h"
 #include "Remarks.h"
 #include "Slice.h"
 #include "StripMine.h"
@@ -12,9 +13,11 @@
 
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
+#include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -28,6 +31,11 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
+// What the entry points preserve: see pagecast/abi.h.
+CallingConv::ID conventionOf(const Module &M) {
+  return Triple(M.getTargetTriple()).getArch() == Triple::x86_64 ? CallingConv::PreserveMost : CallingConv::C;
+}
+
 // A runtime entry point. It touches its arguments and memory that the program cannot see, so it
 // hinders nothing around it; it is weak, so that the program links and runs without the runtime.
 FunctionCallee runtimeFunction(Module &M, StringRef Name, FunctionType *T) {
@@ -38,12 +46,12 @@ FunctionCallee runtimeFunction(Module &M, StringRef Name, FunctionType *T) {
   F->setLinkage(GlobalValue::ExternalWeakLinkage);
   F->addFnAttr(Attribute::NoUnwind);
   F->addFnAttr(Attribute::Cold);
+  F->addFnAttr(Attribute::NonLazyBind); // a call through the GOT needs no PLT entry
+  F->setCallingConv(conventionOf(M));
   F->setMemoryEffects(MemoryEffects::inaccessibleOrArgMemOnly());
   for (Argument &A : F->args())
-    F->addParamAttr(A.getArgNo(), Attribute::NoCapture);
-  // A ticket belongs to the runtime: no pointer of the program reaches it.
-  if (T->getReturnType()->isPointerTy())
-    F->addRetAttr(Attribute::NoAlias);
+    if (A.getType()->isPointerTy())
+      F->addParamAttr(A.getArgNo(), Attribute::NoCapture);
   return Callee;
 }
 
@@ -52,23 +60,33 @@ public:
   Emitter(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
       : F(F), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE),
         Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), Void(Type::getVoidTy(C)), I64(Type::getInt64Ty(C)),
-        Ptr(PointerType::get(C, 0)), Unlikely(MDBuilder(C).createBranchWeights(1, 4000)) {
-    TicketType = StructType::get(I64, I64, I64);
-  }
+        Ptr(PointerType::get(C, 0)), Unlikely(MDBuilder(C).createBranchWeights(1, 4000)) {}
 
-  void emit(const Nest &N, const Slice &S) {
+  /// `TwoCopies`: see needsTwoCopies.
+  void emit(const Nest &N, const Slice &S, bool TwoCopies) {
     Where = N.root()->getStartLoc();
     Value *Large = gate(N);
-    if (N.Loops.size() == 1)
-      emitLoop(N, S, Large);
+    SE.forgetTopmostLoop(N.root());
+    if (TwoCopies && N.Loops.size() == 1)
+      return emitCopy(N, S, Large);
+    BasicBlock *Head = N.root()->getLoopPreheader();
+    Instruction *At = Head->getTerminator();
+    Loop *Ticked = N.Loops[N.Ticked];
+    Instruction *Enter = SplitBlockAndInsertIfThen(Large, At->getIterator(), false, Unlikely, &Updater, &LI);
+    auto [Granted, Count] = enter(N, S, Enter);
+    Ticket = merge(Head, ConstantPointerNull::get(Ptr), Granted, "ticket");
+    if (!N.Strips)
+      tick(Ticked->getLoopLatch()->getTerminator()->getIterator());
     else
-      emitChain(N, S, Large);
+      strip(N, TwoCopies, Head, Count);
+    if (N.Loops.size() > 1)
+      exitNest(N.root(), nullptr);
     SE.forgetAllLoops();
   }
 
   void finish() {
-    if (Arguments)
-      Arguments->setAllocatedType(ArrayType::get(I64, ArgumentWords));
+    if (Memory)
+      Memory->setAllocatedType(ArrayType::get(I64, MemoryWords));
     RecursivelyDeleteTriviallyDeadInstructionsPermissive(Dead);
   }
 
@@ -83,21 +101,19 @@ private:
   Type *Void, *I64;
   PointerType *Ptr;
   MDNode *Unlikely;
-  StructType *TicketType;
-  AllocaInst *Arguments = nullptr; ///< shared by all nests of the function
-  uint64_t ArgumentWords = 0;
+  AllocaInst *Memory = nullptr; ///< for the words of nests that have many
+  uint64_t MemoryWords = 1;
   SmallVector<WeakTrackingVH, 8> Dead;
   // The nest at hand.
   DebugLoc Where;
-  SmallVector<Value *, 8> Trips; ///< trip count of each loop
-  SmallVector<Value *, 8> Last;  ///< trip count - 1
-  Value *Ticket;
-  Value *Opened; ///< whether the runtime has granted a ticket
+  Value *TickedTrips;
+  DenseMap<const SCEV *, Value *> Known; ///< trip counts that the gate has computed
+  Value *Ticket; ///< null when not opened
 
   AllocaInst *createAlloca(Type *T, const char *Name) {
     IRBuilder<> B(&F.getEntryBlock(), F.getEntryBlock().getFirstInsertionPt());
     auto *Alloca = B.CreateAlloca(T, nullptr, Name);
-    Alloca->setAlignment(Align(16));
+    Alloca->setAlignment(Align(8));
     return Alloca;
   }
 
@@ -116,13 +132,15 @@ private:
     SCEVExpander Expander(SE, M.getDataLayout(), "pagecast");
     IRBuilder<> B(At);
     B.SetCurrentDebugLocation(Where);
-    Last.clear();
-    Trips.clear();
     Value *Footprint = B.getInt64(N.Bytes);
-    for (const SCEV *Count : N.Backedges) {
-      Last.push_back(expand(Expander, Count, At));
-      Trips.push_back(B.CreateAdd(Last.back(), B.getInt64(1), "trips"));
-      Footprint = B.CreateMul(Footprint, Trips.back());
+    Known.clear();
+    for (unsigned K = 0; K < N.Loops.size(); ++K) {
+      const SCEV *Count = tripsOf(N.Backedges[K], SE);
+      Value *Trips = expand(Expander, Count, At);
+      Known[Count] = Trips;
+      Footprint = B.CreateMul(Trips, Footprint);
+      if (K == N.Ticked)
+        TickedTrips = Trips;
     }
     // A trip count may be poison where the loop inside would not be reached.
     if (!isa<Constant>(Footprint))
@@ -130,122 +148,145 @@ private:
     return B.CreateICmpUGE(Footprint, B.CreateAlignedLoad(I64, gateOf(M), Align(8), "gate"), "large");
   }
 
-  // A nest of one loop takes its hinted copy whenever it asks the runtime, so that the other copy
-  // meets nothing of this one, not even its register saves.
-  void emitLoop(const Nest &N, const Slice &S, Value *Large) {
+  // The copy is taken whenever the runtime is asked: the other one meets nothing of the nest.
+  void emitCopy(const Nest &N, const Slice &S, Value *Large) {
     Loop *Hinted = versionLoop(N.root(), Large, Unlikely, LI, DT);
     Instruction *At = Hinted->getLoopPreheader()->getTerminator();
-    Value *Granted = enter(N, S, At);
+    auto [Granted, Count] = enter(N, S, At);
+    Ticket = Granted;
+    ExitTest Test = exitTestOf(Hinted, TickedTrips, SE, Dead);
     IRBuilder<> B(At);
     B.SetCurrentDebugLocation(Where);
-    Opened = B.CreateICmpNE(Granted, ConstantPointerNull::get(Ptr), "opened");
-    Ticket = B.CreateSelect(Opened, Granted, dummyTicket(B), "ticket");
-    StripLoop Strip = stripMine(Hinted, Last[0], stripLast(Hinted), LI, DT, Dead);
-    tick(Strip.TickPoint);
-    closeIfOpened(Strip.Outer);
+    Loop *Whole = stripMine(Hinted, Test, Test.firstLimit(B, Count), Ticket, nextFunction(), Unlikely, LI, DT, Dead);
+    exitNest(Hinted, Whole);
+    SE.forgetAllLoops();
   }
 
-  void emitChain(const Nest &N, const Slice &S, Value *Large) {
-    BasicBlock *Head = N.root()->getLoopPreheader();
-    Instruction *At = Head->getTerminator();
-    Instruction *Enter = SplitBlockAndInsertIfThen(Large, At->getIterator(), false, Unlikely, &Updater, &LI);
-    Value *Granted = enter(N, S, Enter);
-    Constant *None = ConstantPointerNull::get(Ptr);
-    IRBuilder<> B(At->getParent(), At->getParent()->begin());
-    B.SetCurrentDebugLocation(Where);
-    PHINode *Phi = B.CreatePHI(Ptr, 2, "ticket");
-    Phi->addIncoming(None, Head);
-    Phi->addIncoming(Granted, Enter->getParent());
-    Ticket = Phi;
-    Opened = B.CreateICmpNE(Ticket, None, "opened");
-
-    Loop *Ticked = N.Loops[N.Ticked];
-    if (N.Strips) {
-      SE.forgetTopmostLoop(N.root());
-      Loop *Hinted = versionLoop(Ticked, Opened, Unlikely, LI, DT);
-      tick(stripMine(Hinted, Last[N.Ticked], stripLast(Hinted), LI, DT, Dead).TickPoint);
-    } else {
-      tick(ifOpened(Ticked->getLoopLatch()->getTerminator()->getIterator()));
-    }
-    closeIfOpened(N.root());
+  FunctionCallee nextFunction() {
+    return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {Ptr, I64}, false));
   }
 
-  // Everything that only the runtime needs is computed here, off the fast path.
-  Value *enter(const Nest &N, const Slice &S, Instruction *At) {
+  /// Everything that only the runtime needs is computed here, off the fast path.
+  std::pair<Value *, Value *> enter(const Nest &N, const Slice &S, Instruction *At) {
     SCEVExpander Expander(SE, M.getDataLayout(), "pagecast");
     IRBuilder<> B(At);
     B.SetCurrentDebugLocation(Where);
-    if (!Arguments)
-      Arguments = createAlloca(ArrayType::get(I64, 1), "pagecast.arguments");
-    uint64_t Count = 0;
-    auto Put = [&](Value *Word) {
-      B.CreateAlignedStore(Word, B.CreateConstInBoundsGEP1_64(I64, Arguments, Count++), Align(8));
-    };
-    for (Value *Trip : Trips)
-      Put(Trip);
-    for (const Group &G : N.Groups) {
-      Put(expand(Expander, G.Form.Base, At));
-      for (unsigned K = 0; K < N.Loops.size(); ++K)
-        Put(G.indirect() ? B.getInt64(0) : expand(Expander, G.Form.Stride[K], At));
+    Arguments Words(N, S, SE);
+    SmallVector<Value *, 6> Passed{nestTable(M, N, S, Words)};
+    bool InMemory = Words.dynamic().size() > PAGECAST_REGISTER_WORDS;
+    if (InMemory) {
+      if (!Memory)
+        Memory = createAlloca(ArrayType::get(I64, 1), "pagecast.words");
+      Passed.push_back(Memory);
     }
-    for (const LiveValue &V : S.Live)
-      Put(V.Direct ? widen(V.Direct, At) : expand(Expander, V.Expression, At));
-    ArgumentWords = std::max(ArgumentWords, Count);
-
-    FunctionCallee Callee =
-        runtimeFunction(M, "__pagecast_enter", FunctionType::get(Ptr, {Ptr, Ptr, Ptr}, false));
-    // The arguments lie in this frame: their address stands for it.
-    return B.CreateCall(Callee, {nestTable(M, N, S.Code, S.Live.size()), Arguments, Arguments}, "granted");
+    unsigned Number = 0;
+    for (const LiveValue &V : Words.dynamic()) {
+      Value *Word = Known.lookup(V.Expression);
+      if (!Word)
+        Word = V.Direct ? widen(V.Direct, At) : expand(Expander, V.Expression, At);
+      if (InMemory)
+        B.CreateAlignedStore(Word, B.CreateConstInBoundsGEP1_64(I64, Memory, Number++), Align(8));
+      else
+        Passed.push_back(Word);
+    }
+    MemoryWords = std::max<uint64_t>(MemoryWords, Number);
+    // The first is a pointer, so that what lies in memory is known to be read.
+    if (Passed.size() > 1)
+      Passed[1] = B.CreateBitOrPointerCast(Passed[1], Ptr);
+    else
+      Passed.push_back(PoisonValue::get(Ptr));
+    Passed.resize(1 + PAGECAST_REGISTER_WORDS, PoisonValue::get(I64));
+    auto *T = FunctionType::get(StructType::get(Ptr, I64), {Ptr, Ptr, I64, I64, I64, I64, I64}, false);
+    FunctionCallee Callee = runtimeFunction(M, "__pagecast_enter", T);
+    if (auto *Entry = dyn_cast<Function>(Callee.getCallee()))
+      Entry->addParamAttr(1, Attribute::ReadOnly);
+    CallInst *Both = B.CreateCall(Callee, Passed);
+    Both->setCallingConv(conventionOf(M));
+    if (Both->getCallingConv() == CallingConv::PreserveMost) {
+      Both->addParamAttr(0, Attribute::Nest); // in %r10
+      if (auto *Entry = dyn_cast<Function>(Callee.getCallee()))
+        Entry->addParamAttr(0, Attribute::Nest);
+    }
+    return {B.CreateExtractValue(Both, 0, "granted"), B.CreateExtractValue(Both, 1, "count")};
   }
 
-  // Never due. Lies in the arguments, which are not needed any more.
-  Value *dummyTicket(IRBuilder<> &B) {
-    for (unsigned Field = 0; Field < 3; ++Field)
-      B.CreateAlignedStore(B.getInt64(Field ? ~uint64_t(0) : 0), B.CreateStructGEP(TicketType, Arguments, Field), Align(8));
-    ArgumentWords = std::max<uint64_t>(ArgumentWords, 3);
-    return Arguments;
+  /// In the block after the gate: `Otherwise`, or `Entered` when the runtime was asked.
+  Value *merge(BasicBlock *Head, Value *Otherwise, Value *Entered, const char *Name) {
+    BasicBlock *Enter = Head->getTerminator()->getSuccessor(0);
+    BasicBlock *After = Enter->getSingleSuccessor();
+    PHINode *Phi = PHINode::Create(Entered->getType(), 2, Name, After->begin());
+    Phi->setDebugLoc(Where);
+    Phi->addIncoming(Otherwise, Head);
+    Phi->addIncoming(Entered, Enter);
+    return Phi;
   }
 
-  /// Length of a strip - 1. It does not change while a nest is open.
-  Value *stripLast(Loop *Hinted) {
-    IRBuilder<> B(Hinted->getLoopPreheader()->getTerminator());
+  void strip(const Nest &N, bool TwoCopies, BasicBlock *Head, Value *Count) {
+    Loop *Stripped = N.Loops[N.Ticked];
+    if (TwoCopies) {
+      IRBuilder<> B(N.root()->getLoopPreheader()->getTerminator());
+      Stripped = versionLoop(Stripped, B.CreateIsNotNull(Ticket, "opened"), Unlikely, LI, DT);
+    }
+    ExitTest Test = exitTestOf(Stripped, TickedTrips, SE, Dead);
+    Value *Limit = firstLimit(Test, Head, Count, Stripped);
+    Loop *Whole = stripMine(Stripped, Test, Limit, Ticket, nextFunction(), Unlikely, LI, DT, Dead);
+    // The end of the last strip closes a nest of one loop.
+    if (N.Loops.size() == 1)
+      exitNest(Stripped, Whole);
+  }
+
+  Value *firstLimit(const ExitTest &Test, BasicBlock *Head, Value *Count, Loop *Stripped) {
+    Instruction *Enter = Head->getTerminator()->getSuccessor(0)->getTerminator();
+    IRBuilder<> B(Enter);
     B.SetCurrentDebugLocation(Where);
-    Value *Strip = B.CreateAlignedLoad(I64, B.CreateStructGEP(TicketType, Ticket, 2), Align(8), "strip.length");
-    return B.CreateSub(Strip, B.getInt64(1), "strip.length.last");
+    auto IsKnown = [&](Value *V) { return !isa<Instruction>(V) || DT.dominates(cast<Instruction>(V), Head->getTerminator()); };
+    if (IsKnown(Test.Bound) && IsKnown(Test.Entry))
+      return merge(Head, Test.Bound, Test.firstLimit(B, Count), "limit");
+    // The bounds differ from one iteration of the chain to the next, but not the number of iterations.
+    Value *Short = B.CreateSub(Count, TickedTrips, "short");
+    Value *Missing = merge(Head, B.getInt64(0), Short, "missing");
+    B.SetInsertPoint(Stripped->getLoopPreheader()->getTerminator());
+    return Test.moved(B, Test.Bound, Missing);
   }
 
-  void tick(Instruction *At) {
-    IRBuilder<> B(At);
-    B.SetCurrentDebugLocation(At->getDebugLoc());
-    Value *StepField = B.CreateStructGEP(TicketType, Ticket, 0);
-    Value *Step = B.CreateAdd(B.CreateAlignedLoad(I64, StepField, Align(8)), B.getInt64(1), "step");
-    B.CreateAlignedStore(Step, StepField, Align(8));
-    // Volatile: the runtime may lower it at any time.
-    Value *Wake = B.CreateAlignedLoad(I64, B.CreateStructGEP(TicketType, Ticket, 1), Align(8), /*isVolatile=*/true, "wake");
-    Value *Due = B.CreateICmpUGE(Step, Wake);
-    Instruction *Then = SplitBlockAndInsertIfThen(Due, At->getIterator(), false, Unlikely, &Updater, &LI);
-    IRBuilder<> T(Then);
-    T.SetCurrentDebugLocation(At->getDebugLoc());
-    T.CreateCall(runtimeFunction(M, "__pagecast_tick", FunctionType::get(Void, {Ptr}, false)), {Ticket});
+  void tick(BasicBlock::iterator At) {
+    IRBuilder<> B(ifOpened(At));
+    B.SetCurrentDebugLocation(Where);
+    B.CreateCall(runtimeFunction(M, "__pagecast_tick", FunctionType::get(Void, {Ptr}, false)), {Ticket})->setCallingConv(conventionOf(M));
   }
 
   Instruction *ifOpened(BasicBlock::iterator At) {
-    return SplitBlockAndInsertIfThen(Opened, At, false, Unlikely, &Updater, &LI);
+    IRBuilder<> B(&*At);
+    B.SetCurrentDebugLocation(Where);
+    return SplitBlockAndInsertIfThen(B.CreateIsNotNull(Ticket, "opened"), At, false, Unlikely, &Updater, &LI);
   }
 
-  void closeIfOpened(Loop *Whole) {
+  /// On the edges that leave `Left`, but those that only leave to a loop around it within `Within`.
+  void exitNest(Loop *Left, Loop *Within) {
     SmallVector<BasicBlock *, 4> Exits;
-    Whole->getUniqueExitBlocks(Exits);
+    Left->getUniqueExitBlocks(Exits);
     for (BasicBlock *Exit : Exits) {
       // Nothing comes back to this frame from there, unless to unwind it: the runtime finds out.
-      if (isa<UnreachableInst>(Exit->getTerminator()))
+      if ((Within && Within->contains(Exit)) || isa<UnreachableInst>(Exit->getTerminator()))
         continue;
       IRBuilder<> B(ifOpened(Exit->getFirstInsertionPt()));
       B.SetCurrentDebugLocation(Where);
-      B.CreateCall(runtimeFunction(M, "__pagecast_exit", FunctionType::get(Void, {Ptr}, false)), {Ticket});
+      B.CreateCall(runtimeFunction(M, "__pagecast_exit", FunctionType::get(Void, {Ptr}, false)), {Ticket})->setCallingConv(conventionOf(M));
     }
   }
 };
+
+/// Loops that may be short and are entered often get a second copy for when the nest is open:
+/// a nest of one loop inside another (rows of a sparse matrix), for which a test and a register more
+/// would show; and the inner loop of a chain that needs run-time alias checks to vectorize, so that
+/// the checks of the first copy stay outside the chain.
+bool needsTwoCopies(const Nest &N, LoopAccessInfoManager &Accesses) {
+  if (!N.Strips)
+    return false;
+  if (N.Loops.size() == 1)
+    return N.root()->getParentLoop() != nullptr;
+  return Accesses.getInfo(*N.Loops.back()).getRuntimePointerChecking()->Need;
+}
 
 } // namespace
 
@@ -274,10 +315,14 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
     Emitter E(F, LI, DT, SE);
     // Slices are cut from untouched loops: nests may share some.
     SmallVector<Slice, 4> Slices;
-    for (const Nest &N : List.Nests)
+    SmallVector<bool, 4> TwoCopies;
+    auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
+    for (const Nest &N : List.Nests) {
       Slices.push_back(buildSlice(N, LI, DT, SE));
+      TwoCopies.push_back(needsTwoCopies(N, Accesses));
+    }
     for (unsigned I = 0; I < List.Nests.size(); ++I)
-      E.emit(List.Nests[I], Slices[I]);
+      E.emit(List.Nests[I], Slices[I], TwoCopies[I]);
     E.finish();
     Canonicalize();
     Changed = true;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Emission: the code of pagecast/abi.h around and inside a nest. The ticked loop gets a second copy,
-// split into strips, for when the nest has been entered; everything else runs the original:
+// Emission: the code of pagecast/abi.h around and inside a nest.
 //
 //     footprint = trips * bytes
-//     ticket = footprint >= gate ? __pagecast_enter(nest, arguments, arguments) : null
+//     ticket, count = footprint >= gate ? __pagecast_enter(nest, words) : null, trips
 //     outer loops ... {
-//         if (ticket) strips of the copy, a tick after each   else  the loop as it was
+//         strip of `count` iterations; if (ticket) more strips, as __pagecast_next says
 //     }
 //     if (ticket) __pagecast_exit(ticket)
 //
-// So where nothing is paged, a nest costs a product of trip counts and one predicted branch, and a
-// second one on each entry to its innermost loop, if there are loops around that.
+// There is one copy of the loop, but for short loops that are entered often (Version.h), and what only an open nest needs is off its path: so where nothing is
+// paged, a nest costs a product of trip counts, two predicted branches, and one more on each entry to
+// its innermost loop, if there are loops around that.
 #ifndef PAGECAST_COMPILER_EMIT_H
 #define PAGECAST_COMPILER_EMIT_H
 

@@ -66,9 +66,13 @@ void addConstructor(Module &M, Constant *Table) {
   Type *Ptr = PointerType::get(C, 0);
   auto *Init = Function::Create(FunctionType::get(Void, false), GlobalValue::InternalLinkage, ConstructorName, M);
   Init->addFnAttr(Attribute::NoUnwind);
+  Init->addFnAttr(Attribute::OptimizeForSize);
+  Init->addFnAttr(Attribute::MinSize);
   FunctionCallee Register = M.getOrInsertFunction("__pagecast_register", FunctionType::get(Void, {Ptr}, false));
-  if (auto *F = dyn_cast<Function>(Register.getCallee()); F && F->isDeclaration())
+  if (auto *F = dyn_cast<Function>(Register.getCallee()); F && F->isDeclaration()) {
     F->setLinkage(GlobalValue::ExternalWeakLinkage);
+    F->addFnAttr(Attribute::NonLazyBind); // a call through the GOT needs no PLT entry
+  }
   auto *Entry = BasicBlock::Create(C, "entry", Init);
   auto *Call = BasicBlock::Create(C, "register", Init);
   auto *Done = BasicBlock::Create(C, "done", Init);

@@ -11,6 +11,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/EHPersonalities.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
@@ -40,10 +41,35 @@ std::optional<uint64_t> constantTrips(const SCEV *Backedges) {
   return uint64_t(*Last) + 1;
 }
 
+/// Divisions by what may be zero cannot be computed early. Where the program has the quotient already,
+/// that is taken; else the divisor becomes umax(it, 1), which is the same wherever the program divides.
+class SafeDivisions : public SCEVRewriteVisitor<SafeDivisions> {
+public:
+  SafeDivisions(ScalarEvolution &SE, const DenseMap<const SCEV *, Value *> &Quotients)
+      : SCEVRewriteVisitor(SE), Quotients(Quotients) {}
+
+  const SCEV *visitUDivExpr(const SCEVUDivExpr *S) {
+    const SCEV *Divisor = S->getRHS();
+    if (SE.isKnownNonZero(Divisor))
+      return S;
+    if (Value *Known = Quotients.lookup(S))
+      return SE.getUnknown(Known);
+    Divisor = SE.getUMaxExpr(visit(Divisor), SE.getOne(Divisor->getType()));
+    return SE.getUDivExpr(visit(S->getLHS()), Divisor);
+  }
+
+private:
+  const DenseMap<const SCEV *, Value *> &Quotients;
+};
+
 class NestFinder {
 public:
   NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
-      : LI(LI), DT(DT), SE(SE), Expander(SE, F.getParent()->getDataLayout(), "pagecast") {}
+      : LI(LI), DT(DT), SE(SE), Expander(SE, F.getParent()->getDataLayout(), "pagecast") {
+    for (Instruction &I : instructions(F))
+      if (I.getOpcode() == Instruction::UDiv && SE.isSCEVable(I.getType()))
+        Quotients.try_emplace(SE.getSCEV(&I), &I);
+  }
 
   NestList run() {
     for (Loop *L : LI.getLoopsInPreorder())
@@ -57,6 +83,7 @@ private:
   DominatorTree &DT;
   ScalarEvolution &SE;
   SCEVExpander Expander;
+  DenseMap<const SCEV *, Value *> Quotients; ///< the first of each in the function
   NestList Result;
   /// References of nests so far: what several chains share belongs to the first.
   DenseSet<std::pair<const Instruction *, const Value *>> Claimed;
@@ -76,8 +103,10 @@ private:
     if (isa<SCEVCouldNotCompute>(Count) || !Count->getType()->isIntegerTy() ||
         SE.getTypeSizeInBits(Count->getType()) > 64)
       return nullptr;
-    return Count;
+    return defined(Count);
   }
+
+  const SCEV *defined(const SCEV *S) { return SafeDivisions(SE, Quotients).visit(S); }
 
   /// Whether `S` can be computed before `Root`.
   bool available(const SCEV *S, Loop *Root) {
@@ -96,6 +125,9 @@ private:
     if (std::optional<AffineForm> Form = affineForm(SE.getSCEV(Ref.Pointer), Loops, SE, &Failure)) {
       if (Form->invariant())
         return C;
+      Form->Base = defined(Form->Base);
+      for (const SCEV *&Stride : Form->Stride)
+        Stride = defined(Stride);
       C.Is = available(*Form, Loops.front()) ? Classified::Direct : Classified::Refused;
       C.Why = C.Is == Classified::Direct ? Refusal::None : Refusal::NonAffine;
       C.Form = std::move(*Form);

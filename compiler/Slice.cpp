@@ -245,6 +245,10 @@ private:
 Slice buildSlice(const Nest &N, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) {
   if (N.indirectGroups() == 0)
     return {};
+  Slice Result;
+  Result.Forms = formsOf(N, SE);
+  if (!Result.Forms.empty())
+    return Result;
   return SliceBuilder(N, LI, DT, SE).run();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slices: a function per nest with indirect groups, that computes their addresses for a run of
+// Slices: a function per nest with indirect groups that do not fit in forms, which computes their addresses for a run of
 // iterations and reports those whose page is absent (pagecast_slice in pagecast/abi.h).
 //
 // It is built from the address trees alone, so that it has no stores, no calls but the one to
@@ -8,7 +8,7 @@
 #ifndef PAGECAST_COMPILER_SLICE_H
 #define PAGECAST_COMPILER_SLICE_H
 
-#include "Nests.h"
+#include "Forms.h"
 
 namespace pagecast {
 
@@ -19,7 +19,8 @@ struct LiveValue {
 };
 
 struct Slice {
-  llvm::Function *Code = nullptr; ///< null when no group is indirect
+  llvm::Function *Code = nullptr; ///< null when no group is indirect, or there are forms
+  llvm::SmallVector<Form, 4> Forms;
   llvm::SmallVector<LiveValue, 8> Live;
 };
 

@@ -5,10 +5,11 @@
 #include "StripMine.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/IR/IRBuilder.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/Intrinsics.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
+
+#include <optional>
 
 using namespace llvm;
 
@@ -24,64 +25,122 @@ MDNode *stripLoopID(LLVMContext &Context) {
   return ID;
 }
 
+unsigned exitIndexOf(const Loop *L) {
+  return cast<BranchInst>(L->getLoopLatch()->getTerminator())->getSuccessor(0) == L->getHeader() ? 1 : 0;
+}
+
+/// +1 or -1 when that is how `Phi` moves.
+int stepOf(PHINode *Phi, Loop *L, ScalarEvolution &SE) {
+  if (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64 || !SE.isSCEVable(Phi->getType()))
+    return 0;
+  const auto *S = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(Phi));
+  if (!S || S->getLoop() != L || !S->isAffine())
+    return 0;
+  const SCEV *Step = S->getStepRecurrence(SE);
+  return Step->isOne() ? 1 : Step->isAllOnesValue() ? -1 : 0;
+}
+
+/// A comparison with what goes by one an iteration. Unless it is for equality, its bound is replaced.
+std::optional<ExitTest> unitTest(Loop *L, Value *Trips, ScalarEvolution &SE) {
+  auto *Branch = cast<BranchInst>(L->getLoopLatch()->getTerminator());
+  auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition());
+  if (!Compare)
+    return std::nullopt;
+  bool Equality = Compare->getPredicate() == (exitIndexOf(L) == 0 ? ICmpInst::ICMP_EQ : ICmpInst::ICMP_NE);
+  for (unsigned Side = 0; Side < 2; ++Side) {
+    ExitTest T{Compare->getOperand(Side), Compare->getOperand(1 - Side), nullptr, false, false};
+    if (!L->isLoopInvariant(T.Bound))
+      continue;
+    for (PHINode &Phi : L->getHeader()->phis()) {
+      T.After = Phi.getIncomingValueForBlock(L->getLoopLatch()) == T.Moving;
+      if (!T.After && T.Moving != &Phi)
+        continue;
+      if (int Step = stepOf(&Phi, L, SE)) {
+        T.Entry = Phi.getIncomingValueForBlock(L->getLoopPreheader());
+        T.Down = Step < 0;
+        if (!Equality) {
+          IRBuilder<> B(L->getLoopPreheader()->getTerminator());
+          T.Bound = T.firstLimit(B, Trips);
+        }
+        return T;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// A counter of iterations. The branch itself stays, and with it the metadata of the loop.
+ExitTest addCounter(Loop *L, Value *Trips, SmallVectorImpl<WeakTrackingVH> &Dead) {
+  auto *Branch = cast<BranchInst>(L->getLoopLatch()->getTerminator());
+  IRBuilder<> B(L->getHeader(), L->getHeader()->begin());
+  B.SetCurrentDebugLocation(Branch->getDebugLoc());
+  PHINode *Count = B.CreatePHI(B.getInt64Ty(), 2, "strip.count");
+  B.SetInsertPoint(Branch);
+  Value *Next = B.CreateAdd(Count, B.getInt64(1), "strip.next");
+  Count->addIncoming(B.getInt64(0), L->getLoopPreheader());
+  Count->addIncoming(Next, L->getLoopLatch());
+  Value *Old = Branch->getCondition();
+  Branch->setCondition(exitIndexOf(L) == 0 ? B.CreateICmpEQ(Next, Trips) : B.CreateICmpNE(Next, Trips));
+  if (isa<Instruction>(Old))
+    Dead.push_back(Old);
+  return {Next, Trips, B.getInt64(0), false, true};
+}
+
 class StripMiner {
 public:
-  StripMiner(Loop *L, LoopInfo &LI, DominatorTree &DT) : L(L), LI(LI), DT(DT) {}
+  StripMiner(Loop *L, const ExitTest &Test, LoopInfo &LI, DominatorTree &DT) : L(L), Test(Test), LI(LI), DT(DT) {}
 
-  StripLoop run(Value *Last, Value *StripLast, SmallVectorImpl<WeakTrackingVH> &Dead) {
+  Loop *run(Value *Limit, Value *Ticket, FunctionCallee NextStrip, MDNode *Unlikely,
+            SmallVectorImpl<WeakTrackingVH> &Dead) {
     Preheader = L->getLoopPreheader();
     Header = L->getHeader();
     Latch = L->getLoopLatch();
     Branch = cast<BranchInst>(Latch->getTerminator());
-    ExitIndex = Branch->getSuccessor(0) == Header ? 1 : 0;
+    ExitIndex = exitIndexOf(L);
     Exit = Branch->getSuccessor(ExitIndex);
     createBlocks();
-    buildHeader(Last, StripLast);
+    IRBuilder<> B(StripHeader);
+    B.SetCurrentDebugLocation(Branch->getDebugLoc());
+    LimitPhi = B.CreatePHI(Test.Moving->getType(), 2, "strip.limit");
+    LimitPhi->addIncoming(Limit, Preheader);
+    B.CreateBr(Header);
+    Preheader->getTerminator()->replaceSuccessorWith(Header, StripHeader);
     threadPhis();
     replaceExitTest(Dead);
-    buildLatch(StripLast);
+    buildEnd(Ticket, NextStrip, Unlikely);
     updateAnalyses();
-    return {Outer, StripLatch->getTerminator()};
+    return Outer;
   }
 
 private:
   Loop *L;
+  const ExitTest &Test;
   LoopInfo &LI;
   DominatorTree &DT;
   BasicBlock *Preheader, *Header, *Latch, *Exit;
-  BasicBlock *StripHeader, *StripLatch;
+  BasicBlock *StripHeader, *StripEnd, *NextBlock;
   BranchInst *Branch;
   unsigned ExitIndex;
-  PHINode *Done;
-  Value *Remaining, *Bound;
+  PHINode *LimitPhi;
   Loop *Outer = nullptr;
   DenseMap<Value *, PHINode *> Closed;
 
   void createBlocks() {
     Function *F = Header->getParent();
-    StripHeader = BasicBlock::Create(F->getContext(), Header->getName() + ".strip", F, Header);
-    StripLatch = BasicBlock::Create(F->getContext(), Header->getName() + ".strip.latch", F, Latch->getNextNode());
+    LLVMContext &C = F->getContext();
+    StripHeader = BasicBlock::Create(C, Header->getName() + ".strip", F, Header);
+    StripEnd = BasicBlock::Create(C, Header->getName() + ".strip.end", F, Latch->getNextNode());
+    NextBlock = BasicBlock::Create(C, Header->getName() + ".strip.next", F, StripEnd->getNextNode());
   }
 
-  void buildHeader(Value *Last, Value *StripLast) {
-    IRBuilder<> B(StripHeader);
-    B.SetCurrentDebugLocation(Branch->getDebugLoc());
-    Done = B.CreatePHI(B.getInt64Ty(), 2, "strip.done");
-    Done->addIncoming(B.getInt64(0), Preheader);
-    Remaining = B.CreateSub(Last, Done, "strip.remaining", /*NUW=*/true);
-    Bound = B.CreateBinaryIntrinsic(Intrinsic::umin, Remaining, StripLast, nullptr, "strip.last");
-    B.CreateBr(Header);
-    Preheader->getTerminator()->replaceSuccessorWith(Header, StripHeader);
-  }
-
-  /// What leaves the loop by its latch goes through one phi in the strip latch (LCSSA).
+  /// What leaves the loop by its latch goes through one phi in the end of the strip (LCSSA).
   Value *closed(Value *V) {
     auto *I = dyn_cast<Instruction>(V);
     if (!I || !L->contains(I))
       return V;
     PHINode *&Phi = Closed[V];
     if (!Phi) {
-      Phi = PHINode::Create(V->getType(), 1, V->getName() + ".strip", StripLatch);
+      Phi = PHINode::Create(V->getType(), 1, V->getName() + ".strip", StripEnd);
       Phi->addIncoming(V, Latch);
       Phi->setDebugLoc(I->getDebugLoc());
     }
@@ -92,45 +151,41 @@ private:
     for (PHINode &Phi : Header->phis()) {
       Value *Next = closed(Phi.getIncomingValueForBlock(Latch));
       int Entry = Phi.getBasicBlockIndex(Preheader);
-      PHINode *Resumed = PHINode::Create(Phi.getType(), 2, Phi.getName() + ".resume", Done->getIterator());
+      PHINode *Resumed = PHINode::Create(Phi.getType(), 2, Phi.getName() + ".resume", LimitPhi->getIterator());
       Resumed->setDebugLoc(Phi.getDebugLoc());
       Resumed->addIncoming(Phi.getIncomingValue(Entry), Preheader);
-      Resumed->addIncoming(Next, StripLatch);
+      Resumed->addIncoming(Next, NextBlock);
       Phi.setIncomingValue(Entry, Resumed);
       Phi.setIncomingBlock(Entry, StripHeader);
     }
     for (PHINode &Phi : Exit->phis()) {
       int Entry = Phi.getBasicBlockIndex(Latch);
-      Phi.setIncomingValue(Entry, closed(Phi.getIncomingValue(Entry)));
-      Phi.setIncomingBlock(Entry, StripLatch);
+      Value *V = closed(Phi.getIncomingValue(Entry));
+      Phi.setIncomingValue(Entry, V);
+      Phi.setIncomingBlock(Entry, StripEnd);
+      Phi.addIncoming(V, NextBlock);
     }
   }
 
-  // The branch itself stays, and with it the metadata of the loop.
   void replaceExitTest(SmallVectorImpl<WeakTrackingVH> &Dead) {
-    IRBuilder<> B(Header, Header->begin());
-    B.SetCurrentDebugLocation(Branch->getDebugLoc());
-    PHINode *Count = B.CreatePHI(B.getInt64Ty(), 2, "strip.count");
-    B.SetInsertPoint(Branch);
-    Value *Next = B.CreateAdd(Count, B.getInt64(1), "strip.next", /*NUW=*/true);
-    Count->addIncoming(B.getInt64(0), StripHeader);
-    Count->addIncoming(Next, Latch);
-    Value *Finished = ExitIndex == 0 ? B.CreateICmpEQ(Count, Bound) : B.CreateICmpNE(Count, Bound);
-    if (isa<Instruction>(Branch->getCondition()))
-      Dead.push_back(Branch->getCondition());
-    Branch->setCondition(Finished);
-    Branch->setSuccessor(ExitIndex, StripLatch);
+    IRBuilder<> B(Branch);
+    Value *Old = Branch->getCondition();
+    Branch->setCondition(ExitIndex == 0 ? B.CreateICmpEQ(Test.Moving, LimitPhi) : B.CreateICmpNE(Test.Moving, LimitPhi));
+    Dead.push_back(Old);
+    Branch->setSuccessor(ExitIndex, StripEnd);
   }
 
-  void buildLatch(Value *StripLast) {
-    IRBuilder<> B(StripLatch);
+  void buildEnd(Value *Ticket, FunctionCallee NextStrip, MDNode *Unlikely) {
+    Value *At = closed(Test.Moving);
+    IRBuilder<> B(StripEnd);
     B.SetCurrentDebugLocation(Branch->getDebugLoc());
-    // Overflows only in the last round, whose sum is not used.
-    Value *Length = B.CreateAdd(StripLast, B.getInt64(1));
-    Value *Next = B.CreateAdd(Done, Length, "strip.done.next");
-    Done->addIncoming(Next, StripLatch);
-    Value *More = B.CreateICmpUGT(Remaining, StripLast, "strip.more");
-    BranchInst *Back = B.CreateCondBr(More, StripHeader, Exit);
+    B.CreateCondBr(B.CreateIsNotNull(Ticket, "opened"), NextBlock, Exit, Unlikely);
+    B.SetInsertPoint(NextBlock);
+    CallInst *Count = B.CreateCall(NextStrip, {Ticket, Test.left(B, At)}, "strip.length");
+    if (auto *Callee = dyn_cast<Function>(NextStrip.getCallee()))
+      Count->setCallingConv(Callee->getCallingConv());
+    LimitPhi->addIncoming(Test.moved(B, At, Count), NextBlock);
+    BranchInst *Back = B.CreateCondBr(B.CreateICmpEQ(Count, B.getInt64(0)), Exit, StripHeader);
     Back->setMetadata(LLVMContext::MD_loop, stripLoopID(Back->getContext()));
   }
 
@@ -138,10 +193,12 @@ private:
     DT.applyUpdates({{DominatorTree::Insert, Preheader, StripHeader},
                      {DominatorTree::Delete, Preheader, Header},
                      {DominatorTree::Insert, StripHeader, Header},
-                     {DominatorTree::Insert, Latch, StripLatch},
+                     {DominatorTree::Insert, Latch, StripEnd},
                      {DominatorTree::Delete, Latch, Exit},
-                     {DominatorTree::Insert, StripLatch, Exit},
-                     {DominatorTree::Insert, StripLatch, StripHeader}});
+                     {DominatorTree::Insert, StripEnd, Exit},
+                     {DominatorTree::Insert, StripEnd, NextBlock},
+                     {DominatorTree::Insert, NextBlock, Exit},
+                     {DominatorTree::Insert, NextBlock, StripHeader}});
     Outer = LI.AllocateLoop();
     if (Loop *Parent = L->getParentLoop())
       Parent->replaceChildLoopWith(L, Outer);
@@ -151,7 +208,8 @@ private:
     Outer->addBasicBlockToLoop(StripHeader, LI);
     for (BasicBlock *Block : L->blocks())
       Outer->addBlockEntry(Block);
-    Outer->addBasicBlockToLoop(StripLatch, LI);
+    Outer->addBasicBlockToLoop(StripEnd, LI);
+    Outer->addBasicBlockToLoop(NextBlock, LI);
     // An exit block that the latch shared with an early exit is now shared by both loops.
     formDedicatedExitBlocks(L, &DT, &LI, nullptr, /*PreserveLCSSA=*/true);
     formDedicatedExitBlocks(Outer, &DT, &LI, nullptr, /*PreserveLCSSA=*/true);
@@ -159,6 +217,21 @@ private:
 };
 
 } // namespace
+
+Value *ExitTest::moved(IRBuilder<> &B, Value *From, Value *Count) const {
+  Value *Narrow = B.CreateTrunc(Count, From->getType());
+  if (auto *C = dyn_cast<ConstantInt>(From); C && C->isZero() && !Down)
+    return Narrow;
+  return Down ? B.CreateSub(From, Narrow) : B.CreateAdd(From, Narrow);
+}
+
+Value *ExitTest::left(IRBuilder<> &B, Value *At) const {
+  return B.CreateZExt(Down ? B.CreateSub(At, Bound) : B.CreateSub(Bound, At), B.getInt64Ty(), "strip.left");
+}
+
+Value *ExitTest::firstLimit(IRBuilder<> &B, Value *Count) const {
+  return moved(B, Entry, After ? Count : B.CreateSub(Count, B.getInt64(1)));
+}
 
 bool canStripMine(const Loop *L) {
   if (!L->isLoopSimplifyForm())
@@ -177,9 +250,15 @@ bool canStripMine(const Loop *L) {
   return true;
 }
 
-StripLoop stripMine(Loop *L, Value *Last, Value *StripLast, LoopInfo &LI, DominatorTree &DT,
-                    SmallVectorImpl<WeakTrackingVH> &Dead) {
-  return StripMiner(L, LI, DT).run(Last, StripLast, Dead);
+ExitTest exitTestOf(Loop *L, Value *Trips, ScalarEvolution &SE, SmallVectorImpl<WeakTrackingVH> &Dead) {
+  if (std::optional<ExitTest> Found = unitTest(L, Trips, SE))
+    return *Found;
+  return addCounter(L, Trips, Dead);
+}
+
+Loop *stripMine(Loop *L, const ExitTest &Test, Value *Limit, Value *Ticket, FunctionCallee Next, MDNode *Unlikely,
+                LoopInfo &LI, DominatorTree &DT, SmallVectorImpl<WeakTrackingVH> &Dead) {
+  return StripMiner(L, Test, LI, DT).run(Limit, Ticket, Next, Unlikely, Dead);
 }
 
 } // namespace pagecast

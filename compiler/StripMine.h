@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Strip mining: splitting a loop into an outer loop over strips and the loop itself over one strip.
+// Strip mining: making a loop pause every so many iterations.
 //
-//     for (i = 0; i < n; i++) body          for (done = 0; ; done += strip)
-//                                               last = umin(n - 1 - done, strip - 1)
-//                                      =>       for (c = 0; ; c++) { body; i++; if (c == last) break; }
-//                                               <tick>
-//                                               if (n - 1 - done < strip) break;
+//     for (i = 0; ; ) { body; i++; if (i == n) break; }
+// =>
+//     limit = n                                      or less, where the nest has been opened
+//     strip: for (; ; ) { body; i++; if (i == limit) break; }
+//     if (ticket) {                                  predicted not taken
+//         count = __pagecast_next(ticket, n - i)
+//         limit = i + count
+//         if (count) goto strip
+//     }
 //
-// Written with the *last* iteration number instead of the count, so that nothing overflows even for
-// 2^64 iterations and for strip = 2^64 - 1. The body is untouched: its header phis continue through
-// the strip loop, so early exits and reductions stay what they were, and the loop vectorizes as before.
+// In place: where nothing is paged the loop runs as one strip that ends where the loop did, at the
+// cost of the test of `ticket`. The body is untouched: its header phis continue through the strip
+// loop, so early exits and reductions stay what they were, and the loop vectorizes as before.
+// The program keeps count of its iterations itself; the runtime only says how many come next.
 #ifndef PAGECAST_COMPILER_STRIPMINE_H
 #define PAGECAST_COMPILER_STRIPMINE_H
 
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/ValueHandle.h"
 
 namespace pagecast {
@@ -23,17 +30,33 @@ namespace pagecast {
 /// Whether `L`, in simplified and LCSSA form, ends in an exit test that can be replaced.
 bool canStripMine(const llvm::Loop *L);
 
-struct StripLoop {
-  llvm::Loop *Outer;           ///< the new loop
-  llvm::Instruction *TickPoint; ///< executed once after each strip
+/// The exit test of a latch: it leaves once `Moving`, which goes by one an iteration, equals `Bound`.
+struct ExitTest {
+  llvm::Value *Moving;
+  llvm::Value *Bound; ///< invariant in the loop
+  llvm::Value *Entry; ///< of the header phi behind `Moving`, on entry
+  bool Down;          ///< by minus one
+  bool After;         ///< `Moving` is the phi plus one step, not the phi
+
+  /// `From` moved by `Count` (an i64) iterations.
+  llvm::Value *moved(llvm::IRBuilder<> &B, llvm::Value *From, llvm::Value *Count) const;
+  /// Iterations left once `Moving` is `At`, as an i64.
+  llvm::Value *left(llvm::IRBuilder<> &B, llvm::Value *At) const;
+  /// What `Moving` is compared with when the first strip is `Count` iterations.
+  llvm::Value *firstLimit(llvm::IRBuilder<> &B, llvm::Value *Count) const;
 };
 
-/// Strip-mines `L`. `Last` is its trip count - 1 and `StripLast` the strip length - 1, both i64 and
-/// available in the preheader. Expressions that scalar evolution has of the loop must be forgotten. The old exit condition is added to `Dead`. Keeps the dominator tree,
-/// the loop info, and simplified and LCSSA form.
-StripLoop stripMine(llvm::Loop *L, llvm::Value *Last, llvm::Value *StripLast, llvm::LoopInfo &LI,
-                    llvm::DominatorTree &DT,
+/// The exit test of `L`. One of another form is replaced by a counter of `Trips` (an i64 available in
+/// the preheader) iterations, and its condition added to `Dead`.
+ExitTest exitTestOf(llvm::Loop *L, llvm::Value *Trips, llvm::ScalarEvolution &SE,
                     llvm::SmallVectorImpl<llvm::WeakTrackingVH> &Dead);
+
+/// Strip-mines `L`. `Limit`, `Ticket` and `Test.Bound` are available in the preheader; `Next` is
+/// __pagecast_next. Expressions that scalar evolution has of the loop must be forgotten. Returns the
+/// new loop. Keeps the dominator tree, the loop info, and simplified and LCSSA form.
+llvm::Loop *stripMine(llvm::Loop *L, const ExitTest &Test, llvm::Value *Limit, llvm::Value *Ticket,
+                      llvm::FunctionCallee Next, llvm::MDNode *Unlikely, llvm::LoopInfo &LI, llvm::DominatorTree &DT,
+                      llvm::SmallVectorImpl<llvm::WeakTrackingVH> &Dead);
 
 } // namespace pagecast
 

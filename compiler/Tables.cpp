@@ -56,6 +56,24 @@ Constant *groupConstant(Module &M, const Group &G) {
   return ConstantStruct::getAnon(Fields);
 }
 
+Constant *formConstant(LLVMContext &C, const Form &F) {
+  Words W(C);
+  Constant *Fields[] = {W.w32(F.Group),       W.w32(F.IndexGroup), W.w32(F.Width), W.w32(F.IsSigned),
+                        W.w64(F.IndexOffset), W.w64(F.Scale),      W.w64(F.Offset)};
+  return ConstantStruct::getAnon(Fields);
+}
+
+Constant *formTable(Module &M, ArrayRef<Form> Forms) {
+  Words W(M.getContext());
+  if (Forms.empty())
+    return W.null();
+  SmallVector<Constant *, 4> Entries;
+  for (const Form &F : Forms)
+    Entries.push_back(formConstant(M.getContext(), F));
+  auto *T = ArrayType::get(Entries.front()->getType(), Entries.size());
+  return privateConstant(M, ConstantArray::get(T, Entries), ".pagecast.forms");
+}
+
 } // namespace
 
 GlobalVariable *gateOf(Module &M) {
@@ -103,7 +121,7 @@ Constant *stringConstant(Module &M, StringRef Text) {
   return privateConstant(M, ConstantDataArray::getString(M.getContext(), Text), ".pagecast.str");
 }
 
-GlobalVariable *nestTable(Module &M, const Nest &N, Function *Slice, unsigned Live) {
+GlobalVariable *nestTable(Module &M, const Nest &N, const Slice &S, const Arguments &Passed) {
   LLVMContext &C = M.getContext();
   Words W(C);
   SmallVector<Constant *, 8> Groups;
@@ -121,9 +139,13 @@ GlobalVariable *nestTable(Module &M, const Nest &N, Function *Slice, unsigned Li
                         W.w32(N.Ticked),
                         W.w32(N.Strips),
                         W.w32(N.Groups.size()),
-                        W.w32(Live),
+                        W.w32(S.Live.size()),
+                        W.w32(Passed.dynamic().size()),
+                        W.w32(S.Forms.size()),
                         privateConstant(M, GroupArray, ".pagecast.groups"),
-                        Slice ? static_cast<Constant *>(Slice) : W.null(),
+                        privateConstant(M, Passed.table(C), ".pagecast.words"),
+                        S.Code ? static_cast<Constant *>(S.Code) : W.null(),
+                        formTable(M, S.Forms),
                         stringConstant(M, Where ? Where->getFilename() : StringRef(M.getSourceFileName())),
                         stringConstant(M, FunctionName),
                         W.w32(Where ? Where.getLine() : 0),

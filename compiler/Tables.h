@@ -4,7 +4,8 @@
 #ifndef PAGECAST_COMPILER_TABLES_H
 #define PAGECAST_COMPILER_TABLES_H
 
-#include "Nests.h"
+#include "Arguments.h"
+#include "Forms.h"
 
 #include "llvm/IR/Module.h"
 
@@ -22,8 +23,8 @@ std::string sourceName(const Group &G);
 /// A private string constant, or null for "".
 llvm::Constant *stringConstant(llvm::Module &M, llvm::StringRef Text);
 
-/// The pagecast_nest of `N`, whose slice takes `Live` values.
-llvm::GlobalVariable *nestTable(llvm::Module &M, const Nest &N, llvm::Function *Slice, unsigned Live);
+/// The pagecast_nest of `N`.
+llvm::GlobalVariable *nestTable(llvm::Module &M, const Nest &N, const Slice &S, const Arguments &Words);
 
 } // namespace pagecast
 

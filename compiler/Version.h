@@ -4,8 +4,8 @@
 //
 //     if (condition) copy of the loop  else  the loop
 //
-// The hinted copy is the one that is split into strips. Where nothing is paged the program runs the
-// other one, which is what it would be without the pass: short inner loops cannot afford even a few
+// For short loops that are entered often. The hinted copy is the one that is split into strips. Where
+// nothing is paged the program runs the other one, which is what it would be without the pass: short inner loops cannot afford even a few
 // instructions, and run-time alias checks of the original stay hoisted as far as they were.
 #ifndef PAGECAST_COMPILER_VERSION_H
 #define PAGECAST_COMPILER_VERSION_H

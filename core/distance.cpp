@@ -8,8 +8,11 @@ namespace {
 
 constexpr uint64_t kMaxSteps = uint64_t{1} << 20;
 constexpr int kMaxBoost = 10, kMinBoost = -4;
+constexpr int kCrowdedBoost = -2;  // a quarter of the queue still gives the disk work
 constexpr int kPatience = 2;       // doublings without effect before they are taken back
 constexpr uint64_t kMinWindow = 8; // steps
+constexpr uint64_t kRareLates = 8; // one request in so many may be late
+constexpr int kQuietWindows = 4;    // without lates, until a doubling is taken back
 
 } // namespace
 
@@ -18,6 +21,7 @@ void Distance::start(const Plan &plan, const Conditions &c, uint64_t now_ns) {
   latency_ = c.latency_ns;
   fixed_ = c.fixed_distance;
   page_ = c.page;
+  max_io_ = most(c.max_io, c.page);
   step_bytes_ = plan.step_bytes;
   queue_known_ = c.queue_bytes > 0;
   lot_steps_ = plan.lot_steps;
@@ -42,23 +46,37 @@ void Distance::observe(uint64_t step, uint64_t now_ns) {
 
 void Distance::measured(uint64_t latency_ns) {
   latency_ns = least(latency_ns, uint64_t{1} << 50);
-  latency_ = latency_ ? latency_ - latency_ / 4 + latency_ns / 4 : latency_ns;
+  // The least of late, rising slowly: what is above it is the queue that we build ourselves.
+  if (latency_ == 0 || latency_ns < latency_)
+    latency_ = latency_ns;
+  else
+    latency_ += (latency_ns - latency_) / 64;
   compute();
 }
 
 void Distance::adapt(uint64_t step) {
   const uint64_t rate = saturating_mul(lates_, 1024) / (step - window_step_);
+  const uint64_t requests = saturating_mul(step - window_step_, step_bytes_) / max_io_;
   const uint64_t in_flight = saturating_mul(steps_, step_bytes_) / page_;
   if (unused_ > in_flight / 8) {
     if (boost_ > kMinBoost)
       --boost_;
     useless_ = 0;
     growing_ = false; // memory is the limit: lates will not be cured by more prefetches
-  } else if (lates_ == 0 || !settled_) {
+  } else if (crowded_ > in_flight / 8) {
+    if (boost_ > kCrowdedBoost)
+      --boost_;
+    rate_before_ = 0;
+  } else if (lates_ <= requests / kRareLates || !settled_) {
     useless_ = 0;
     growing_ = true;
     rate_before_ = 0;
+    if (boost_ > 0 && ++quiet_ >= kQuietWindows) {
+      --boost_;
+      quiet_ = 0;
+    }
   } else if (growing_) {
+    quiet_ = 0;
     const bool helped = rate_before_ == 0 || rate < rate_before_ - rate_before_ / 4;
     useless_ = helped ? 0 : useless_ + 1;
     if (useless_ >= kPatience) {
@@ -76,13 +94,14 @@ void Distance::adapt(uint64_t step) {
   window_step_ = step;
   lates_ = 0;
   unused_ = 0;
+  crowded_ = 0;
 }
 
 void Distance::compute() {
   uint64_t d = floor_;
   if (step_ns_) {
     const uint64_t hide = divide_up(saturating_mul(latency_, 16), step_ns_);
-    d = most(d, queue_known_ ? least(hide, saturating_mul(floor_, 4)) : hide);
+    d = most(d, queue_known_ ? least(hide, saturating_mul(floor_, 2)) : hide);
   }
   d = least(d, kMaxSteps);
   d = boost_ >= 0 ? d << boost_ : d >> -boost_;

@@ -6,7 +6,7 @@
 //
 // The first term keeps the disk busy: what is in flight between two touches of a bandwidth-bound nest is the
 // queue's depth, whatever the latency. The second hides the latency of a nest that computes. Where the
-// queue's depth is known, the second counts for at most four times the first: latency measured under load
+// queue's depth is known, the second counts for at most twice the first: latency measured under load
 // contains the queue that an already too long distance has built, and following it would raise the distance
 // for ever. The boost doubles the distance while the program meets pages in flight and doubling helps; it
 // takes back doublings that did not help (bandwidth-bound), and falls when fetched pages are evicted unused.
@@ -25,6 +25,7 @@ public:
   void measured(uint64_t latency_ns);
   void late() { ++lates_; }
   void unused(uint64_t pages) { unused_ += pages; }
+  void crowded(uint64_t pages) { crowded_ += pages; }
 
   uint64_t steps() const { return steps_; } ///< >= 1
   /// Steps that are fetched at a time, so that requests are large and calls are few.
@@ -40,14 +41,14 @@ private:
   uint64_t ceiling_ = 1; ///< steps: a quarter of the budget
   uint64_t fixed_ = 0;
   uint64_t lot_steps_ = 1;
-  uint64_t page_ = 4096, step_bytes_ = 0;
+  uint64_t page_ = 4096, max_io_ = 4096, step_bytes_ = 0;
   bool queue_known_ = false;
 
   uint64_t last_step_ = 0, last_ns_ = 0;
   // One window lasts for a whole turnover of what is in flight, so that a change has shown its effect.
-  uint64_t window_step_ = 0, lates_ = 0, unused_ = 0;
+  uint64_t window_step_ = 0, lates_ = 0, unused_ = 0, crowded_ = 0;
   uint64_t rate_before_ = 0;    ///< lates per 1024 steps in the window before the last doubling
-  int boost_ = 0, useless_ = 0; ///< useless_: doublings in a row that did not help
+  int boost_ = 0, useless_ = 0, quiet_ = 0; ///< useless_: doublings in a row that did not help
   bool settled_ = false;        ///< the first window is over: its lates are those of an empty pipeline
   bool growing_ = true;         ///< false: doublings proved useless, until something changes
 

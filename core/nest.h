@@ -40,9 +40,11 @@ public:
   void finish(uint64_t program_step, Sink &);
 
   /// Measurements. `late`: the program ran into a page in flight. `unused`: fetched, evicted untouched.
+  /// `crowded`: pages that nobody had released were evicted.
   void measured(uint64_t latency_ns) { distance_.measured(latency_ns); }
   void late(unsigned group);
   void unused(uint64_t pages) { distance_.unused(pages); }
+  void crowded(uint64_t pages) { distance_.crowded(pages); }
 
   uint64_t distance() const { return distance_.steps(); } ///< steps, now
   /// Steps by which slices run ahead of the program: what a slice touches needs as long as anything else.

@@ -2,16 +2,19 @@
 #include "core/replacement.h"
 
 namespace pagecast::core {
+namespace {
+constexpr bool kBoth[] = {false, true};
+}
 
 void Replacement::attach(Link *links, uint32_t slots) {
   links_ = links;
   slots_ = slots;
-  active_ = aging_ = 0;
+  active_ = aging_ = released_clean_ = 0;
   epoch_ = 0;
   for (uint32_t &n : released_)
     n = 0;
   for (uint32_t i = 0; i < kLists; ++i)
-    sentinels_[i] = {slots + i, slots + i, kFree};
+    sentinels_[i] = {slots + i, slots + i, kFree, 0};
 }
 
 void Replacement::unlink(uint32_t slot) {
@@ -24,8 +27,10 @@ void Replacement::unlink(uint32_t slot) {
     --active_;
   else if (l.state == kAging)
     --aging_;
-  else
+  else {
     --released_[l.state - kReleased];
+    released_clean_ -= !l.dirty;
+  }
   l.state = kFree;
 }
 
@@ -57,15 +62,29 @@ uint32_t Replacement::age(uint32_t *out, uint32_t max) {
   return n;
 }
 
-void Replacement::release(uint32_t slot, unsigned priority) {
+void Replacement::release(uint32_t slot, unsigned priority, bool dirty) {
   if (links_[slot].state == kFree)
     return;
   if (priority >= kPriorities)
     priority = kPriorities - 1;
   unlink(slot);
-  link_after(slot, sentinel(priority, epoch_)); // the head is the next victim
+  link_after(slot, sentinel(priority, epoch_, dirty)); // the head is the next victim
   links_[slot].state = uint8_t(kReleased + priority);
+  links_[slot].dirty = dirty;
+  released_clean_ += !dirty;
   ++released_[priority];
+}
+
+uint32_t Replacement::clean(uint32_t *out, uint32_t max) {
+  uint32_t n = 0;
+  for (; n < max; ++n) {
+    const uint32_t slot = released_victim(true);
+    if (slot == kNone)
+      break;
+    release(slot, links_[slot].state - kReleased, false);
+    out[n] = slot;
+  }
+  return n;
 }
 
 void Replacement::remove(uint32_t slot) {
@@ -87,18 +106,23 @@ void Replacement::splice_front(uint32_t from, uint32_t to) {
 void Replacement::new_epoch() {
   const unsigned oldest = (epoch_ + 1) % kEpochs, second = (epoch_ + 2) % kEpochs;
   for (unsigned p = 0; p < kPriorities; ++p)
-    splice_front(sentinel(p, oldest), sentinel(p, second));
+    for (const bool dirty : kBoth)
+      splice_front(sentinel(p, oldest, dirty), sentinel(p, second, dirty));
   epoch_ = oldest;
 }
 
-uint32_t Replacement::released_victim() const {
+uint32_t Replacement::released_victim(bool dirty_only) const {
   for (unsigned p = 0; p < kPriorities; ++p) {
     if (released_[p] == 0)
       continue;
     for (unsigned age = 1; age <= kEpochs; ++age) {
-      const uint32_t s = sentinel(p, (epoch_ + age) % kEpochs);
-      if (link(s).next != s)
-        return link(s).next;
+      for (const bool dirty : kBoth) {
+        if (dirty_only && !dirty)
+          continue;
+        const uint32_t s = sentinel(p, (epoch_ + age) % kEpochs, dirty);
+        if (link(s).next != s)
+          return link(s).next;
+      }
     }
   }
   return kNone;
@@ -148,7 +172,7 @@ bool Replacement::list_is_valid(uint32_t head, uint8_t state, uint32_t *count) c
 }
 
 bool Replacement::is_valid() const {
-  uint32_t listed = 0, in_use = 0;
+  uint32_t listed = 0, in_use = 0, clean = 0;
   if (!list_is_valid(slots_, kActive, &listed) || listed != active_)
     return false;
   uint32_t aging = 0;
@@ -158,8 +182,9 @@ bool Replacement::is_valid() const {
   for (unsigned p = 0; p < kPriorities; ++p) {
     uint32_t n = 0;
     for (unsigned e = 0; e < kEpochs; ++e)
-      if (!list_is_valid(sentinel(p, e), uint8_t(kReleased + p), &n))
-        return false;
+      for (const bool dirty : kBoth)
+        if (!list_is_valid(sentinel(p, e, dirty), uint8_t(kReleased + p), &n))
+          return false;
     if (n != released_[p])
       return false;
     listed += n;
@@ -168,8 +193,9 @@ bool Replacement::is_valid() const {
     if (links_[s].state >= kReleased + kPriorities)
       return false;
     in_use += links_[s].state != kFree;
+    clean += links_[s].state >= kReleased && !links_[s].dirty;
   }
-  return in_use == listed;
+  return in_use == listed && clean == released_clean_;
 }
 
 } // namespace pagecast::core

@@ -4,7 +4,8 @@
 //
 //   1. released pages, the lowest priority first;
 //      within a priority the oldest epoch first (an epoch = one execution of a nest);
-//      within an epoch the most recently released first: a repeated sweep over more than memory then keeps
+//      within an epoch clean pages before dirty ones, which cost a write;
+//      then the most recently released first: a repeated sweep over more than memory then keeps
 //      a prefix resident instead of losing every page just before it is wanted again;
 //   2. aging pages, the one that began to age first: formerly active ones that are on probation. The caller
 //      lets hints for them through again, so that those still wanted come back by touch() (second chance);
@@ -27,6 +28,7 @@ public:
   struct Link {
     uint32_t prev, next;
     uint8_t state; ///< kFree, kActive, kAging, or kReleased + priority
+    uint8_t dirty; ///< released as such
   };
   static_assert(sizeof(Link) <= 12);
 
@@ -42,8 +44,11 @@ public:
   void touch(uint32_t slot);
   /// Puts up to `max` of the longest active slots on probation; writes them to `out` and returns how many.
   uint32_t age(uint32_t *out, uint32_t max);
-  /// Into the present epoch; a free slot stays free.
-  void release(uint32_t slot, unsigned priority);
+  /// Into the present epoch; a free slot stays free. `dirty`: giving it up costs a write.
+  void release(uint32_t slot, unsigned priority, bool dirty = false);
+  /// Makes up to `max` of the next dirty victims clean ones of the present epoch, writes them to `out` and
+  /// returns how many: the caller is about to write them.
+  uint32_t clean(uint32_t *out, uint32_t max);
   /// The slot becomes free.
   void remove(uint32_t slot);
   void new_epoch();
@@ -57,6 +62,8 @@ public:
   uint32_t active() const { return active_; }
   uint32_t aging() const { return aging_; }
   uint32_t released() const;
+  /// Released slots that go without a write.
+  uint32_t released_clean() const { return released_clean_; }
   uint32_t released(unsigned priority) const { return released_[priority]; }
   bool is_released(uint32_t slot) const { return links_[slot].state >= kReleased; }
   bool is_aging(uint32_t slot) const { return links_[slot].state == kAging; }
@@ -67,10 +74,10 @@ public:
 
 private:
   static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kReleased = 3;
-  static constexpr uint32_t kLists = 2 + kPriorities * kEpochs;
+  static constexpr uint32_t kLists = 2 + kPriorities * kEpochs * 2;
 
-  uint32_t sentinel(unsigned priority, unsigned epoch) const {
-    return slots_ + 2 + priority * kEpochs + epoch;
+  uint32_t sentinel(unsigned priority, unsigned epoch, bool dirty) const {
+    return slots_ + 2 + (priority * kEpochs + epoch) * 2 + dirty;
   }
   Link &link(uint32_t id) { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
   const Link &link(uint32_t id) const { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
@@ -78,12 +85,12 @@ private:
   void link_after(uint32_t slot, uint32_t where);
   uint32_t aging_list() const { return slots_ + 1; }
   void splice_front(uint32_t from, uint32_t to);
-  uint32_t released_victim() const;
+  uint32_t released_victim(bool dirty_only = false) const;
   bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
 
   Link *links_ = nullptr;
   uint32_t slots_ = 0;
-  uint32_t active_ = 0, aging_ = 0;
+  uint32_t active_ = 0, aging_ = 0, released_clean_ = 0;
   uint32_t released_[kPriorities] = {};
   unsigned epoch_ = 0;          ///< the present one, modulo kEpochs; the next in the ring is the oldest
   Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, then priority by priority

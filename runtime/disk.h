@@ -36,6 +36,7 @@ private:
   struct Ring;
   Ring *ring_ = nullptr;
   int file_ = -1;
+  bool fixed_ = false; ///< the file is registered with the ring
 };
 
 } // namespace pagecast

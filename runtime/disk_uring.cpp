@@ -29,8 +29,13 @@ int Disk::start(unsigned depth, int file) {
   if (error) {
     os::unmap(ring_, sizeof(Ring));
     ring_ = nullptr;
+    return error;
   }
-  return error;
+  // Saves looking the file up at each request. And the ring, which the kernel takes apart in the background,
+  // then lets go of the file last: the program's exit does not wait until the disk has freed the space (0.7 s
+  // for 600 MB on ext4 mounted with `discard`).
+  fixed_ = io_uring_register_files(&ring_->ring, &file_, 1) == 0;
+  return 0;
 }
 
 void Disk::stop() {
@@ -40,11 +45,20 @@ void Disk::stop() {
   ring_ = nullptr;
 }
 
+/// Aims a prepared request at the backing file.
+static void aim(io_uring_sqe *sqe, bool fixed, uint64_t tag) {
+  if (fixed) {
+    sqe->fd = 0;
+    sqe->flags |= IOSQE_FIXED_FILE;
+  }
+  io_uring_sqe_set_data64(sqe, tag);
+}
+
 bool Disk::read(void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
   io_uring_prep_read(sqe, file_, to, static_cast<unsigned>(bytes), offset);
-  io_uring_sqe_set_data64(sqe, tag);
+  aim(sqe, fixed_, tag);
   return true;
 }
 
@@ -52,7 +66,7 @@ bool Disk::write(const void *from, uint64_t bytes, uint64_t offset, uint64_t tag
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
   io_uring_prep_write(sqe, file_, from, static_cast<unsigned>(bytes), offset);
-  io_uring_sqe_set_data64(sqe, tag);
+  aim(sqe, fixed_, tag);
   return true;
 }
 

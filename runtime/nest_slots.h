@@ -34,13 +34,14 @@ struct NestSlot {
   core::Nest nest;
   uint64_t wake_at;
   uint64_t room_seen;
+  uint64_t crowded_seen;
   uint32_t turn; ///< counts the nests that the slot has held
   bool started;
 
   // Slicer's thread, once open.
   bool sliced;
   core::Cursor slice_cursor;
-  static constexpr unsigned kMostLive = 96;
+  static constexpr unsigned kMostLive = PAGECAST_MAX_LIVE;
   uint64_t live[kMostLive];
   pagecast_touch touch[PAGECAST_MAX_GROUPS]; ///< one per indirect group
   uint8_t touch_group[PAGECAST_MAX_GROUPS];  ///< which group it is

@@ -2,6 +2,7 @@
 //
 // The program's side of nests: __pagecast_enter, _tick, _exit (pagecast/abi.h).
 #include "runtime/message.h"
+#include "runtime/nest_args.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
@@ -45,8 +46,12 @@ void close_slot(NestSlot *slot) {
 }
 
 /// Closes nests whose frames have gone without passing an exit: longjmp, exceptions. The stack grows down.
-void close_stale(const void *frame) {
-  while (open_count && open_stack[open_count - 1].frame <= frame) close_slot(open_stack[--open_count].slot);
+/// One frame may have several nests open, one inside the other, but each only once.
+void close_stale(const pagecast_nest *d, const void *frame) {
+  while (open_count && open_stack[open_count - 1].frame < frame) close_slot(open_stack[--open_count].slot);
+  for (unsigned i = open_count; i-- > 0 && open_stack[i].frame == frame;)
+    if (open_stack[i].slot->description == d)
+      while (open_count > i) close_slot(open_stack[--open_count].slot);
 }
 
 /// The emitted description with the run-time values. Groups outside regions are left out (they become
@@ -81,7 +86,7 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
 /// Sets up the touches of the indirect groups. Returns true if the slice is worth running.
 bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args) {
   slot.sliced = false;
-  if (!d.slice || d.live > NestSlot::kMostLive) return false;
+  if (!d.slice && !d.forms) return false;
   unsigned n = 0;
   for (unsigned g = 0; g < d.groups; ++g) {
     if (!(d.group[g].flags & PAGECAST_INDIRECT)) continue;
@@ -123,7 +128,7 @@ bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest
 }
 
 pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
-  close_stale(frame);
+  close_stale(&d, frame);
   NestSlot *slot = open_count < kDepth ? claim_slot() : nullptr;
   if (!slot) {
     pager.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
@@ -189,24 +194,45 @@ using namespace pagecast;
 
 extern "C" {
 
-__attribute__((visibility("default"))) pagecast_ticket *__pagecast_enter(const pagecast_nest *nest, const uint64_t *args,
-                                                                         const void *frame) {
-  Pager *pager = pager_in_charge.load(std::memory_order_acquire);
-  if (!pager || nest->abi != PAGECAST_ABI_VERSION) return nullptr;
-  return open_nest(*pager, *nest, args, frame);
+// The bodies of the entry points, which are in nest_entry.cpp. `words` are those of __pagecast_enter.
+pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
+  const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
+  pagecast_ticket *ticket = nullptr;
+  if (Pager *pager = pager_in_charge.load(std::memory_order_acquire)) {
+    static thread_local uint64_t *args __attribute__((tls_model("initial-exec"))) = nullptr;
+    if (!args) args = static_cast<uint64_t *>(os::map_memory(kMostArguments * sizeof(uint64_t), false));
+    if (args && nest->abi == PAGECAST_ABI_VERSION && expand_args(*nest, dynamic, args)) ticket = open_nest(*pager, *nest, args, frame);
+  }
+  const uint64_t all = argument(nest->word[nest->ticked], dynamic);
+  return {ticket, ticket && ticket->strip < all ? ticket->strip : all};
 }
 
-__attribute__((visibility("default"))) void __pagecast_tick(pagecast_ticket *ticket) {
+void pagecast_do_tick(pagecast_ticket *ticket) {
+  const uint64_t step = ticket->step + 1; // the only writer
+  __atomic_store_n(&ticket->step, step, __ATOMIC_RELEASE);
+  if (__builtin_expect(step < __atomic_load_n(&ticket->wake, __ATOMIC_RELAXED), 1)) return;
   __atomic_store_n(&ticket->wake, ~0ull, __ATOMIC_RELAXED); // once; the pager sets the next
   if (Pager *pager = pager_in_charge.load(std::memory_order_acquire)) pager->poke();
 }
 
-__attribute__((visibility("default"))) void __pagecast_exit(pagecast_ticket *ticket) {
+void pagecast_do_exit(pagecast_ticket *ticket) {
   // A nest inside this one may have been left open by a jump: it goes with it.
   for (unsigned i = open_count; i-- > 0;) {
     if (&open_stack[i].slot->ticket != ticket) continue;
     while (open_count > i) close_slot(open_stack[--open_count].slot);
     return;
   }
+}
+
+// Whatever the ticket says, never more iterations than the program has left, and never none of some.
+uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t left) {
+  pagecast_do_tick(ticket);
+  if (left) return ticket->strip - 1 < left ? ticket->strip : left;
+  for (unsigned i = open_count; i-- > 0;) {
+    if (&open_stack[i].slot->ticket != ticket) continue;
+    if (open_stack[i].slot->description->loops == 1) pagecast_do_exit(ticket);
+    break;
+  }
+  return 0;
 }
 }

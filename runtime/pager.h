@@ -7,7 +7,7 @@
 //   store    to a protected page: a fault; the page becomes dirty. So the pager knows every dirty page.
 //   evict    clean pages are discarded, many in one call; dirty ones are protected, written from where
 //            they are, and discarded when the write is done and nobody stored in between
-//   release  changes the order of eviction (core/replacement.h), and starts writing dirty pages early
+//   release  changes the order of eviction (core/replacement.h)
 //
 // Measured on Linux 6.18, us per 4 KiB page in 1 MiB batches, against a memfd in its place (DESIGN.md
 // section 5): copy-in 1.0 and discard 0.26, against 2.3 for a page of a memfd filled by direct I/O, 0.25 to
@@ -67,6 +67,9 @@ public:
   Statistics statistics;
 
 private:
+  struct Run {
+    uint32_t slot, pages;
+  };
   struct Command;
   struct Request;
   struct Waiting;
@@ -78,9 +81,10 @@ private:
   bool take_commands();
   bool try_command(Command &);
   bool take_hints();
+  Run zero_run(const Region &, uint32_t slot);
   bool run_nests();
   void keep_for(NestSlot &);
-  void keep_range(uint64_t begin, uint64_t end, uint64_t *most);
+  void keep_range(uint64_t begin, uint64_t end);
   bool anything_posted();
   void sleep();
   int command(int kind, uint64_t address, uint64_t bytes);
@@ -114,7 +118,7 @@ private:
   void discard_run(uint32_t slot, uint32_t pages);
   void flush_discards();
   void settle(uint32_t slot);
-  bool write_out(Region &, uint32_t slot, uint32_t pages, bool evict);
+  bool write_out(Region &, uint32_t slot, uint32_t pages, bool going);
   void put_back(uint32_t slot, uint32_t pages);
   void written(Request &, int result);
   void keep_reserve();
@@ -161,7 +165,8 @@ private:
   Disk disk_;
   int faults_ = -1;
   int event_ = -1;
-  char *zeros_ = nullptr; ///< kChunkPages pages
+  static constexpr uint32_t kZeroPages = 64;
+  char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
   bool batch_discard_ = false;
 
   struct Request {
@@ -178,20 +183,13 @@ private:
   uint16_t free_request_[kRequests];
   unsigned free_requests_ = 0;
   uint32_t pages_writing_ = 0;
+  uint32_t reading_ = 0; ///< read requests under way
   uint64_t write_retry_ns_ = 0; ///< no writes before then: the backing store refused
   bool write_trouble_ = false;
 
-  struct Discard {
-    uint32_t slot, pages;
-  };
   static constexpr unsigned kDiscards = 256;
-  Discard discard_[kDiscards];
+  Run discard_[kDiscards];
   unsigned discards_ = 0;
-
-  /// Released dirty runs that may be written ahead of need, oldest first; full: forgotten.
-  static constexpr unsigned kCleaning = 4096;
-  Discard cleaning_[kCleaning];
-  uint32_t cleaning_head_ = 0, cleaning_tail_ = 0;
 
   /// Faults that found no memory or queue; retried.
   struct Waiting {
@@ -210,6 +208,7 @@ private:
   Stall stall_[kStalls];
   unsigned stalls_ = 0;
 
+  uint64_t crowded_ = 0; ///< pages evicted that nobody had released
   uint64_t room_ = 1; ///< grows whenever memory, staging or a request became free
   uint64_t latency_ns_ = 0;
 

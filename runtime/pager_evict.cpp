@@ -11,40 +11,38 @@
 
 namespace pagecast {
 namespace {
-constexpr uint32_t kVictims = 256;
-/// Dirty pages on their way out at once: enough to keep the disk writing, few enough that reads get through.
-constexpr uint32_t kMostWriting = 4096;
-constexpr uint32_t kMostCleaning = 1024;
+constexpr uint32_t kVictims = 256, kLeastVictims = 128;
+/// Dirty pages on their way out at once: enough to keep the disk writing; fewer while somebody reads, since a
+/// read waits for all that was queued before it.
+constexpr uint32_t kMostWriting = 4096, kMostWritingBesideReads = 256;
+constexpr uint32_t kMostCleaning = 2048;
 } // namespace
 
 /// The program has finished with [begin, end). The pages stay until their memory is needed (buffered), or
 /// go at once (aggressive).
 void Pager::release(uint64_t begin, uint64_t end, unsigned priority, uint16_t site) {
   if (options_->release == ReleasePolicy::kNone) return;
+  uint32_t count = 0;
   while (begin < end) {
     Region *r = regions_.at_or_after(begin);
-    if (!r || r->base >= end) return;
+    if (!r || r->base >= end) break;
     if (begin < r->base) begin = r->base;
     const uint64_t stop = std::min(end, r->end());
     const uint32_t first = slot_of(*r, begin), last = slot_of(*r, stop);
-    uint32_t dirty = 0;
     for (uint32_t i = first; i < last; ++i) {
       Page &p = pages_[i];
       if (!resident(p.state)) continue;
       p.flags &= static_cast<uint8_t>(~kPrefetched); // it was used
-      order_.release(i, priority);
+      order_.release(i, priority, p.state == PageState::kDirty);
       ++statistics.site[site].released;
-      dirty += p.state == PageState::kDirty;
+      ++count;
     }
     map_.clear({begin, stop}); // a new hint comes through and rescues
     for (uint32_t i = first; i < last; ++i) // in flight stays marked
       if (pages_[i].state == PageState::kReading) map_.set(extent(i, 1));
-    if (dirty) {
-      if (cleaning_tail_ - cleaning_head_ < kCleaning) cleaning_[cleaning_tail_++ % kCleaning] = {first, last - first};
-    }
     begin = stop;
   }
-  if (options_->release == ReleasePolicy::kAggressive) evict(static_cast<uint32_t>((end - begin) >> shift_) + 16);
+  if (options_->release == ReleasePolicy::kAggressive) evict(count);
 }
 
 /// Gives up to `pages` pages back, the least wanted first. Clean ones are free on return; dirty ones later.
@@ -53,8 +51,10 @@ uint32_t Pager::evict(uint32_t pages) {
   uint32_t done = 0;
   while (done < pages) {
     uint32_t victims[kVictims];
-    uint32_t n = order_.pop_victims(victims, std::min(pages - done, kVictims));
+    // At least a lot at a time, so that neighbours are written together.
+    uint32_t n = order_.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims));
     if (n == 0) break;
+    if (order_.released() == 0) crowded_ += n;
     std::sort(victims, victims + n);
     bool stuck = false;
     for (uint32_t i = 0; i < n;) {
@@ -137,9 +137,10 @@ void Pager::flush_discards() {
   ++room_;
 }
 
-/// Starts writing a run of dirty pages. False: not now (queue full, disk full); nothing changed.
+/// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.
 bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
-  if (r.draining || free_requests_ < 8 || pages_writing_ + pages > kMostWriting) return false;
+  if (r.draining || free_requests_ < 8 || pages_writing_ + pages > (reading_ ? kMostWritingBesideReads : kMostWriting))
+    return false;
   if (write_trouble_ && os::now_ns() < write_retry_ns_) return false;
   const int error = backing_.reserve(static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_);
   if (error) {
@@ -229,32 +230,31 @@ void Pager::keep_aging() {
 /// Keeps some memory free ahead of need, so that fetches and faults need not wait for writes.
 void Pager::keep_reserve() {
   keep_aging();
-  const uint32_t low = std::max(128u, budget_pages_ / 64);
+  const uint32_t low = std::max(128u, budget_pages_ / 128);
   const uint32_t coming = pages_writing_;
   if (free_pages() + coming < low) evict(2 * low - free_pages() - coming);
   else if (free_pages() == 0 && waiting_count_) evict(64);
 }
 
-/// Writes released dirty pages while the disk has nothing better to do, so that they can go at once later.
+/// Writes released dirty pages before their memory is needed, so that a part of memory can always be given up
+/// at once and the disk works while the program computes. In the order in which they would go; much while
+/// nothing is read, little while reads wait for the same disk.
 void Pager::clean_ahead() {
-  if (used_ < budget_pages_ / 2) return;
-  while (cleaning_head_ != cleaning_tail_ && pages_writing_ < kMostCleaning && free_requests_ > kRequests / 2) {
-    Discard &d = cleaning_[cleaning_head_ % kCleaning];
-    Region *r = region_of(d.slot);
-    uint32_t n = 0;
-    if (r && d.slot - r->first_slot < (r->bytes >> shift_)) {
-      const auto most = static_cast<uint32_t>((r->bytes >> shift_) - (d.slot - r->first_slot));
-      if (d.pages > most) d.pages = most;
-      // Still released (its bit is clear) and still dirty.
-      while (n < d.pages && n < io_pages_ && pages_[d.slot + n].state == PageState::kDirty && !map_.test(pages_.address(d.slot + n))) ++n;
-      if (n && !write_out(*r, d.slot, n, false)) return;
-      if (n == 0) n = 1;
-    } else {
-      n = d.pages;
-    }
-    d.slot += n;
-    d.pages -= std::min(n, d.pages);
-    if (d.pages == 0) ++cleaning_head_;
+  const uint32_t stock = budget_pages_ / (reading_ ? 16 : 2), most = kMostCleaning / (reading_ ? 8 : 1);
+  if (free_pages() > stock || order_.released_clean() > stock || pages_writing_ >= most || write_trouble_) return;
+  uint32_t dirty[kVictims];
+  const uint32_t n = order_.clean(dirty, kVictims);
+  std::sort(dirty, dirty + n);
+  for (uint32_t i = 0; i < n;) {
+    uint32_t run = 1;
+    const uint32_t slot = dirty[i];
+    while (i + run < n && dirty[i + run] == slot + run && pages_[slot + run].state == pages_[slot].state &&
+           pages_.address(slot + run) == pages_.address(slot) + (static_cast<uint64_t>(run) << shift_))
+      ++run;
+    Region *r = region_of(slot);
+    if (r && pages_[slot].state == PageState::kDirty && !write_out(*r, slot, run, false))
+      for (uint32_t s = slot; s < slot + run; ++s) order_.release(s, 0, true); // not now
+    i += run;
   }
 }
 

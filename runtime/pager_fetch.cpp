@@ -57,7 +57,7 @@ uint32_t Pager::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked 
 }
 
 uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
-  if (pages > kChunkPages) pages = kChunkPages;
+  if (pages > kZeroPages) pages = kZeroPages;
   pages = admit(pages, asked.demand);
   if (pages == 0) return 0;
   const uint64_t address = pages_.address(slot);
@@ -99,6 +99,7 @@ uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &a
     return 0;
   }
   ++r.in_flight;
+  ++reading_;
   used_ += pages;
   for (uint32_t i = slot; i < slot + pages; ++i) {
     Page &p = pages_[i];
@@ -150,6 +151,7 @@ void Pager::install(Request &q) {
   const uint64_t now = os::now_ns();
   Region *r = region_of(q.slot);
   if (r) --r->in_flight;
+  --reading_;
   latency_ns_ = latency_ns_ ? (latency_ns_ * 7 + (now - q.started_ns)) / 8 : now - q.started_ns;
   nest_measured(q.nest, now - q.started_ns);
   for (uint32_t i = 0; i < q.pages;) {
@@ -177,6 +179,7 @@ void Pager::install(Request &q) {
 void Pager::read_failed(Request &q, int result) {
   say("reading %u pages from the backing store failed (%s)", q.pages, result < 0 ? strerror(-result) : "short read");
   if (Region *r = region_of(q.slot)) --r->in_flight;
+  --reading_;
   for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
     pages_[s].state = PageState::kAbsent;
     pages_[s].flags = 0;

@@ -39,7 +39,7 @@ uint64_t find_budget() {
   const os::Limits limits = os::limits();
   uint64_t most = limits.available - limits.available / 16;
   if (limits.cgroup_limit != ~0ull) {
-    const uint64_t reserve = (4u << 20) + limits.cgroup_limit / 64 + limits.cgroup_usage;
+    const uint64_t reserve = (2u << 20) + limits.cgroup_limit / 64 + limits.cgroup_usage;
     most = std::min(most, limits.cgroup_limit > reserve ? limits.cgroup_limit - reserve : 0);
   }
   if (options.memory != kAuto && options.memory <= most) return options.memory;

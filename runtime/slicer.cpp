@@ -5,6 +5,7 @@
 #include "runtime/nest_slots.h"
 #include "runtime/os.h"
 #include "runtime/pager.h"
+#include "runtime/slice_forms.h"
 
 #include <ctime>
 
@@ -28,6 +29,12 @@ bool index_resident(Pager &pager, const NestSlot &slot) {
   return there;
 }
 
+void slice(NestSlot &slot, const uint64_t *index, uint64_t first, uint64_t count) {
+  const pagecast_nest &d = *slot.description;
+  if (d.slice) d.slice(slot.live, index, first, count, slot.touch);
+  else run_forms(d, slot.nest.shape(), index, first, count, slot.touch);
+}
+
 /// Runs the slice up to its distance. True if it did something.
 bool run_slice(Pager &pager, NestSlot &slot) {
   slot.slicing.store(1, std::memory_order_seq_cst);
@@ -44,10 +51,10 @@ bool run_slice(Pager &pager, NestSlot &slot) {
       uint64_t index[PAGECAST_MAX_LOOPS];
       for (unsigned k = 0; k < d.ticked; ++k) index[k] = cursor.index(k);
       // A slice covers the innermost loop; where that is inside a step, the step's outer iterations follow each other.
-      if (d.ticked + 1 == d.loops) d.slice(slot.live, index, cursor.first(), cursor.count(), slot.touch);
+      if (d.ticked + 1 == d.loops) slice(slot, index, cursor.first(), cursor.count());
       else if (d.ticked + 2 == d.loops) {
         index[d.ticked] = cursor.first();
-        d.slice(slot.live, index, 0, slot.nest.shape().trips[d.loops - 1], slot.touch);
+        slice(slot, index, 0, slot.nest.shape().trips[d.loops - 1]);
       }
       cursor.next();
       worked = true;

@@ -4,17 +4,16 @@
 // Plain C, fixed-width, versioned: a program and a runtime of different versions refuse each other
 // and the program runs without hints. The words are those of docs/ARCHITECTURE.md.
 //
-// One nest, as emitted:
+// One nest, as emitted (see compiler/Emit.h for nests of several loops):
 //
 //     footprint = trips[0] * ... * trips[loops-1] * bytes        one multiplication per loop
-//     ticket    = &dummy                                          a local { 0, ~0, ~0 }
+//     ticket    = NULL, count = trips of the ticked loop
 //     if (footprint >= __pagecast_gate)                           predicted not taken when nothing is paged
-//         if ((t = __pagecast_enter(&nest, args, frame)))  ticket = t
-//     loops ... {
-//         strip of at most ticket->strip iterations of the ticked loop, with no call in it
-//         if (++ticket->step >= ticket->wake)  __pagecast_tick(ticket)
-//     }
-//     if (ticket != &dummy)  __pagecast_exit(ticket)              on every edge that leaves the nest
+//         { ticket, count } = __pagecast_enter(&nest, words...)
+//     do
+//         strip of `count` iterations of the ticked loop, with no call in it
+//     while (ticket && (count = __pagecast_next(ticket, iterations left)))
+//     if (ticket)  __pagecast_exit(ticket)                        on other edges that leave the nest
 #ifndef PAGECAST_ABI_H
 #define PAGECAST_ABI_H
 
@@ -24,9 +23,11 @@
 extern "C" {
 #endif
 
-#define PAGECAST_ABI_VERSION 1u
+#define PAGECAST_ABI_VERSION 2u
 #define PAGECAST_MAX_LOOPS 8u
 #define PAGECAST_MAX_GROUPS 32u
+#define PAGECAST_MAX_LIVE 96u
+#define PAGECAST_REGISTER_WORDS 6u ///< up to so many dynamic words are passed in registers
 
 /// What a group's references do (pagecast_group.flags).
 enum {
@@ -67,40 +68,77 @@ typedef struct pagecast_touch {
 typedef void (*pagecast_slice)(const uint64_t *live, const uint64_t *index, uint64_t first,
                                uint64_t count, pagecast_touch *touch);
 
+/// The slice of an indirect group in a table, for the commonest kind: its addresses are
+/// target + scale * value + offset for one index load each. The value is at
+/// index group's base + index_offset + strides * iterations.
+typedef struct pagecast_form {
+  uint32_t group;       ///< the indirect group, whose base is the target
+  uint32_t index_group; ///< the group that holds the index load
+  uint32_t width;       ///< bytes of the index: 1, 2, 4 or 8
+  uint32_t is_signed;
+  int64_t index_offset;
+  int64_t scale;
+  int64_t offset;
+} pagecast_form;
+
+/// One argument: constant + scale * (dynamic word `from`); scale 0 for a constant.
+typedef struct pagecast_word {
+  uint64_t constant;
+  int32_t scale;
+  uint32_t from;
+} pagecast_word;
+
 /// The static description of one nest: a chain of loops, the outermost first.
 typedef struct pagecast_nest {
-  uint32_t abi;    ///< PAGECAST_ABI_VERSION
-  uint32_t loops;  ///< length of the chain, 1 .. PAGECAST_MAX_LOOPS
-  uint32_t ticked; ///< the loop whose steps are ticked
-  uint32_t strips; ///< 1: the ticked loop is strip-mined and obeys ticket->strip; 0: one tick an iteration
-  uint32_t groups; ///< 1 .. PAGECAST_MAX_GROUPS
-  uint32_t live;   ///< values that the slice needs
+  uint32_t abi;     ///< PAGECAST_ABI_VERSION
+  uint32_t loops;   ///< length of the chain, 1 .. PAGECAST_MAX_LOOPS
+  uint32_t ticked;  ///< the loop whose steps are ticked
+  uint32_t strips;  ///< 1: the ticked loop runs in strips (__pagecast_next); 0: one tick an iteration
+  uint32_t groups;  ///< 1 .. PAGECAST_MAX_GROUPS
+  uint32_t live;    ///< values that the slice needs, at most PAGECAST_MAX_LIVE
+  uint32_t dynamic; ///< words that the program passes
+  uint32_t forms;   ///< 0, or one per indirect group, in their order; `slice` is NULL then
   const pagecast_group *group;
-  pagecast_slice slice; ///< NULL when no group is indirect
-  const char *file;     ///< source file, function and line of the outermost loop; may be NULL
+  const pagecast_word *word; ///< one per argument
+  pagecast_slice slice;
+  const pagecast_form *form;
+  const char *file; ///< source file, function and line of the outermost loop; may be NULL
   const char *function;
   uint32_t line;
   uint32_t reserved;
   uint64_t *cache; ///< one zero-initialised word that belongs to the runtime
 } pagecast_nest;
 
-// The arguments of a nest are one array of uint64_t:
+// The arguments of a nest, which the runtime computes from pagecast_nest.word and the dynamic words:
 //     trips[loops]                                  iterations of each loop per entry to it
 //     for each group: base, stride[loops]           base = address at iteration 0 of all loops, offset 0
 //                                                   (indirect: base = the target's base pointer, strides 0)
 //     live[nest.live]
 
-/// One execution of a nest. The program's thread writes `step`; the runtime writes the rest.
+/// One execution of a nest. The runtime owns it.
 typedef struct pagecast_ticket {
   uint64_t step;  ///< steps finished
-  uint64_t wake;  ///< call __pagecast_tick at this step
-  uint64_t strip; ///< iterations of the ticked loop per step, a multiple of 64
+  uint64_t wake;  ///< the runtime looks at the nest at this step
+  uint64_t strip; ///< iterations of the ticked loop per step
 } pagecast_ticket;
 
-/// Opens a nest. `frame` is an address in the caller's stack frame: nests of frames that have gone
-/// (longjmp, exceptions) are closed by it. Returns NULL when the runtime wants no hints of it.
-pagecast_ticket *__pagecast_enter(const pagecast_nest *, const uint64_t *args, const void *frame);
-/// Reached ticket->wake. Never blocks.
+typedef struct pagecast_opened {
+  pagecast_ticket *ticket; ///< NULL when the runtime wants no hints of the nest
+  uint64_t count;          ///< iterations of the ticked loop until __pagecast_next: all of them without a ticket
+} pagecast_opened;
+
+// On x86-64 these preserve all general registers but %r11 and those of their result,
+// LLVM's preserve_most convention, so that a nest spills next to nothing around its calls; and the nest
+// is passed in %r10, so that six words fit in the argument registers. C programs cannot call them there.
+
+/// Opens a nest. Nests of stack frames that have gone (longjmp, exceptions) are closed by the address
+/// of the caller's frame. The words are the dynamic ones, or the first is the address of an array of
+/// them if there are more than PAGECAST_REGISTER_WORDS.
+pagecast_opened __pagecast_enter(const pagecast_nest *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+/// A strip has been finished, with `left` iterations of the ticked loop to go. Returns how many to do
+/// next: 0 if none are left, else 1 .. left. A nest of one loop is closed by that. Never blocks.
+uint64_t __pagecast_next(pagecast_ticket *, uint64_t left);
+/// An iteration of the ticked loop has been finished (strips == 0). Never blocks.
 void __pagecast_tick(pagecast_ticket *);
 /// Closes a nest.
 void __pagecast_exit(pagecast_ticket *);

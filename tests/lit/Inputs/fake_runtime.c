@@ -13,9 +13,12 @@
 // nests are left open at the end.
 #include "pagecast/abi.h"
 
+#include "../../../runtime/nest_entry.c"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_OPEN = 64 };
 static const uint64_t max_slice = 1000000;
@@ -72,6 +75,33 @@ static void record(pagecast_touch *touch, uint64_t address) {
     fprintf(stderr, "touch %ld %+" PRId64 "\n", number, (int64_t)(address - bases[number]));
 }
 
+// One iteration after the other, so that the order is that of an emitted slice.
+static void run_forms(const pagecast_nest *nest, const uint64_t *args, const uint64_t *index, uint64_t first,
+                      uint64_t count) {
+  for (uint64_t i = first; i < first + count; i++)
+    for (uint32_t f = 0; f < nest->forms; f++) {
+      const pagecast_form *form = &nest->form[f];
+      const uint64_t *from = args + nest->loops + (uint64_t)form->index_group * (nest->loops + 1);
+      uint64_t at = from[0] + (uint64_t)form->index_offset;
+      for (uint32_t k = 0; k < nest->loops; k++)
+        at += from[1 + k] * (k + 1 == nest->loops ? i : index[k]);
+      uint64_t value = 0;
+      memcpy(&value, (const void *)(uintptr_t)at, form->width);
+      if (form->is_signed && form->width < 8 && value >> (form->width * 8 - 1))
+        value |= ~0ull << form->width * 8;
+      const uint64_t target = args[nest->loops + (uint64_t)form->group * (nest->loops + 1)];
+      record(&touches[f], target + value * (uint64_t)form->scale + (uint64_t)form->offset);
+    }
+}
+
+static void slice(const pagecast_nest *nest, const uint64_t *args, const uint64_t *live, const uint64_t *index,
+                  uint64_t first, uint64_t count) {
+  if (nest->slice)
+    nest->slice(live, index, first, count, touches);
+  else
+    run_forms(nest, args, index, first, count);
+}
+
 // Runs the slice for all iterations of the nest, each innermost loop in three uneven parts.
 static void run_slice(const pagecast_nest *nest, const uint64_t *args) {
   static const uint8_t nothing_resident[1];
@@ -89,9 +119,9 @@ static void run_slice(const pagecast_nest *nest, const uint64_t *args) {
     }
   for (;;) {
     uint64_t first = innermost / 3;
-    nest->slice(live, index, 0, first, touches);
-    nest->slice(live, index, first, innermost - first, touches);
-    nest->slice(live, index, innermost, 0, touches);
+    slice(nest, args, live, index, 0, first);
+    slice(nest, args, live, index, first, innermost - first);
+    slice(nest, args, live, index, innermost, 0);
     int k = (int)nest->loops - 2;
     for (; k >= 0; k--) {
       if (++index[k] < args[k])
@@ -101,6 +131,17 @@ static void run_slice(const pagecast_nest *nest, const uint64_t *args) {
     if (k < 0)
       return;
   }
+}
+
+static const uint64_t *expand(const pagecast_nest *nest, const uint64_t *dynamic) {
+  static uint64_t full[PAGECAST_MAX_LOOPS + PAGECAST_MAX_GROUPS * (1 + PAGECAST_MAX_LOOPS) + PAGECAST_MAX_LIVE];
+  for (uint32_t i = 0; i < nest->loops + nest->groups * (1 + nest->loops) + nest->live; i++) {
+    const pagecast_word *w = &nest->word[i];
+    if (w->scale && w->from >= nest->dynamic)
+      abort();
+    full[i] = w->constant + (w->scale ? (uint64_t)(int64_t)w->scale * dynamic[w->from] : 0);
+  }
+  return full;
 }
 
 static void print_nest(const pagecast_nest *nest, const uint64_t *args) {
@@ -125,33 +166,42 @@ static void print_nest(const pagecast_nest *nest, const uint64_t *args) {
   }
 }
 
-pagecast_ticket *__pagecast_enter(const pagecast_nest *nest, const uint64_t *args, const void *frame) {
+pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
   if (nest->abi != PAGECAST_ABI_VERSION || nest->loops < 1 || nest->loops > PAGECAST_MAX_LOOPS || nest->groups < 1 ||
-      nest->groups > PAGECAST_MAX_GROUPS || nest->ticked >= nest->loops)
+      nest->groups > PAGECAST_MAX_GROUPS || nest->ticked >= nest->loops || nest->live > PAGECAST_MAX_LIVE)
     abort();
+  const uint64_t *args = expand(nest, nest->dynamic > PAGECAST_REGISTER_WORDS ? (const uint64_t *)(uintptr_t)words[0] : words);
   if (printing)
     print_nest(nest, args);
-  if (nest->slice)
+  if (nest->slice || nest->forms)
     run_slice(nest, args);
   // Frames below the caller's have gone.
   while (leaves_early && open_count && nests[open_count - 1].frame < (const char *)frame)
     open_count--;
+  uint64_t all = args[nest->ticked];
   if (granting_nothing || open_count == MAX_OPEN)
-    return 0;
+    return (pagecast_opened){0, all};
   nests[open_count] = (open_nest){{0, 1, strip}, nest, frame, 0};
-  return &nests[open_count++].ticket;
+  return (pagecast_opened){&nests[open_count++].ticket, strip < all ? strip : all};
 }
 
-void __pagecast_tick(pagecast_ticket *ticket) {
+void pagecast_do_tick(pagecast_ticket *ticket) {
   open_nest *open = (open_nest *)ticket;
   if (open < nests || open >= nests + open_count)
     abort();
-  if (++open->ticks != ticket->step)
-    abort();
-  ticket->wake = ticket->step + 1;
+  ticket->step++;
 }
 
-void __pagecast_exit(pagecast_ticket *ticket) {
+uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t left) {
+  if (!((open_nest *)ticket)->nest->strips)
+    abort();
+  pagecast_do_tick(ticket);
+  if (left == 0 && ((open_nest *)ticket)->nest->loops == 1)
+    pagecast_do_exit(ticket);
+  return left < strip ? left : strip;
+}
+
+void pagecast_do_exit(pagecast_ticket *ticket) {
   if (open_count == 0 || (ticket != &nests[open_count - 1].ticket && !leaves_early))
     abort();
   open_nest *open = (open_nest *)ticket;

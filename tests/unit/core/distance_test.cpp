@@ -85,6 +85,37 @@ TEST(Distance, UnusedPagesLowerIt) {
   EXPECT_EQ(r.distance.steps(), before / 2);
 }
 
+TEST(Distance, AQuietTimeTakesDoublingsBack) {
+  Pace r(with(100000, 0));
+  r.steps(10, 10000);
+  const uint64_t before = r.distance.steps();
+  r.steps(before + 10, 10000, 1);
+  ASSERT_GE(r.distance.steps(), 2 * before);
+  r.steps(5000, 10000);
+  EXPECT_EQ(r.distance.steps(), before);
+}
+
+TEST(Distance, NoGrowthAtTheExpenseOfPagesThatNobodyReleased) {
+  Pace r(with(100000, 0));
+  r.steps(10, 10000);
+  const uint64_t before = r.distance.steps();
+  for (int i = 0; i < 50; ++i) {
+    r.distance.crowded(1000);
+    r.steps(10, 10000, 1);
+  }
+  EXPECT_LE(r.distance.steps(), before);
+  EXPECT_GE(r.distance.steps(), before / 4);
+}
+
+TEST(Distance, OneSlowAnswerIsNotTheLatency) {
+  Pace r(with(100000, 0));
+  r.steps(20, 10000);
+  const uint64_t before = r.distance.steps();
+  r.distance.measured(6000000);
+  r.steps(1, 10000);
+  EXPECT_LE(r.distance.steps(), 2 * before);
+}
+
 TEST(Distance, FixedIsFixed) {
   Conditions c = with(1000000, 1 << 20);
   c.fixed_distance = 7;

@@ -57,6 +57,41 @@ TEST(Replacement, ReleasedPagesGoFirstLowestPriorityAndMostRecentFirst) {
   EXPECT_EQ(s.pop(8), (Order{3, 2, 1, 0, 4, 5, 6, 7}));
 }
 
+TEST(Replacement, CleanPagesOfAnEpochGoBeforeDirtyOnes) {
+  Slots s(8);
+  for (uint32_t i = 0; i < 6; ++i)
+    s.order.insert_active(i);
+  s.order.release(0, 1, true);
+  s.order.release(1, 1, false);
+  s.order.release(2, 1, true);
+  s.order.release(3, 1, false);
+  s.order.new_epoch();
+  s.order.release(4, 1, false);
+  s.order.release(5, 0, true);
+  EXPECT_EQ(s.pop(8), (Order{5, 3, 1, 2, 0, 4}));
+  EXPECT_TRUE(s.order.is_valid());
+}
+
+TEST(Replacement, CleaningTakesTheNextDirtyVictimsAndMakesThemClean) {
+  Slots s(8);
+  for (uint32_t i = 0; i < 6; ++i)
+    s.order.insert_active(i);
+  s.order.release(0, 1, true);
+  s.order.release(1, 0, true);
+  s.order.release(2, 0, false);
+  s.order.release(3, 0, true);
+  EXPECT_EQ(s.order.released_clean(), 1u);
+  uint32_t out[8];
+  ASSERT_EQ(s.order.clean(out, 2), 2u);
+  EXPECT_EQ((Order{out[0], out[1]}), (Order{3, 1}));
+  EXPECT_EQ(s.order.released_clean(), 3u);
+  EXPECT_EQ(s.order.clean(out, 8), 1u);
+  EXPECT_EQ(s.order.clean(out, 8), 0u);
+  EXPECT_TRUE(s.order.is_valid());
+  EXPECT_EQ(s.pop(8), (Order{1, 3, 2, 0, 4, 5}));
+  EXPECT_EQ(s.order.released_clean(), 0u);
+}
+
 TEST(Replacement, TheOldestEpochGoesFirst) {
   Slots s(8);
   for (uint32_t i = 0; i < 6; ++i)

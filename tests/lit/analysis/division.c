@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Trip counts that are quotients: the division may trap, so that it cannot be repeated before an outer
+// loop; the program's own quotient is used, and the chain goes on.
+// RUN: %nests %s | %FileCheck %s
+
+// CHECK-LABEL: nests of 'sweeps'
+// CHECK-NEXT: nest 0: loops=3 ticked=2 strips=1
+// CHECK-NEXT: loop 0: {{.*}} backedges=(-1 + %times)
+// CHECK-NEXT: loop 1: {{.*}} backedges=(-1 + (1 umax %div))
+// CHECK-NEXT: loop 2: {{.*}} backedges=(-1 + (1 umax %columns))
+unsigned long sweeps(const unsigned *a, unsigned long bytes, unsigned long columns, unsigned long times) {
+  unsigned long rows = bytes / columns, sum = 0;
+  for (unsigned long t = 0; t < times; t++)
+    for (unsigned long i = 0; i < rows; i++)
+      for (unsigned long j = 0; j < columns; j++)
+        sum = sum * 3 + a[i * columns + j];
+  return sum;
+}
+
+// Negative twin: the divisor changes in the outer loop, and with it the inner trip count.
+// CHECK-LABEL: nests of 'varies'
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1
+// CHECK-NOT: loop 1:
+unsigned long varies(const unsigned *a, unsigned long bytes, const unsigned long *divisor, unsigned long times) {
+  unsigned long sum = 0;
+  for (unsigned long t = 0; t < times; t++)
+    for (unsigned long i = 0; i < bytes / divisor[t]; i++)
+      sum = sum * 3 + a[i];
+  return sum;
+}

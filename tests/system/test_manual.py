@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The manual lists the options that the runtime has."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_manual_has_the_table_of_options(built):
+    done = subprocess.run([sys.executable, ROOT / "docs" / "manual.py", built.runtime, "--check"])
+    assert done.returncode == 0, "docs/MANUAL.md differs from runtime/options.def: run `make manual`"
