@@ -38,6 +38,9 @@ struct NestSlot {
   uint32_t turn; ///< counts the nests that the slot has held
   bool started;
 
+  uint64_t pinned[PAGECAST_MAX_GROUPS]; ///< addresses in indirect targets that are fetched whole
+  unsigned pinned_count;
+
   // Slicer's thread, once open.
   bool sliced;
   core::Cursor slice_cursor;

@@ -86,6 +86,7 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
 /// Sets up the touches of the indirect groups. Returns true if the slice is worth running.
 bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args) {
   slot.sliced = false;
+  slot.pinned_count = 0;
   if (!d.slice && !d.forms) return false;
   unsigned n = 0;
   for (unsigned g = 0; g < d.groups; ++g) {
@@ -98,6 +99,7 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
     if (r.bytes == 0) continue;
     if (r.bytes <= pager.budget() / kSmallTargetShare) {
       t.size = 0;
+      slot.pinned[slot.pinned_count++] = r.base;
       if (pager.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) continue;
       pager.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()),
                   (d.group[g].flags & PAGECAST_WRITES) ? Hint::kFetchWrite : Hint::kFetch, 0,

@@ -185,14 +185,14 @@ private:
   NestSlot &slot_;
 };
 
-/// Resident pages of the range that were released or aging stay, as if asked for, the last one first.
+/// Resident pages of the range stay, as if asked for now, the last one first.
 void Pager::keep_range(uint64_t begin, uint64_t end) {
   while (begin < end) {
     Region *r = regions_.find(end - 1);
     if (!r) return; // a nest's extents seldom span regions; what lies before a gap goes without
     const uint64_t from = std::max(begin, r->base);
     for (uint32_t s = slot_of(*r, end), first = slot_of(*r, from); s-- > first;) {
-      if (!resident(pages_[s].state) || !(order_.is_released(s) || order_.is_aging(s))) continue;
+      if (!resident(pages_[s].state)) continue;
       pages_[s].flags &= static_cast<uint8_t>(~kEvict);
       order_.touch(s);
     }
@@ -200,8 +200,8 @@ void Pager::keep_range(uint64_t begin, uint64_t end) {
   }
 }
 
-/// A nest begins: what earlier nests released is kept where this one will use it, so that what it releases
-/// itself goes first. The groups are walked backwards, side by side: if memory must be found among these pages
+/// A nest begins: what is resident is kept where this one will use it, so that what it releases itself and what
+/// it does not use go first. The groups are walked backwards, side by side: if memory must be found among these pages
 /// all the same, the ones that the nest comes to last go first. Cost: 2-5 ns a page of the footprint.
 void Pager::keep_for(NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
@@ -228,6 +228,15 @@ void Pager::keep_for(NestSlot &slot) {
   }
 }
 
+/// Indirect targets that are fetched whole get no hints while their nest runs: they do not age then.
+void Pager::pin_targets(const NestSlot &slot, int change) {
+  for (unsigned i = 0; i < slot.pinned_count; ++i)
+    if (Region *r = regions_.find(slot.pinned[i])) {
+      r->pinned = static_cast<uint32_t>(static_cast<int>(r->pinned) + change);
+      if (change > 0) keep_range(r->base, r->end());
+    }
+}
+
 bool Pager::run_nests() {
   bool busy = false;
   for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
@@ -238,6 +247,7 @@ bool Pager::run_nests() {
     const uint64_t step = __atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED);
     if (state == NestSlot::kClosing) {
       slot.nest.finish(step, sink);
+      if (slot.started) pin_targets(slot, -1);
       open_nests.fetch_and(~(1u << i), std::memory_order_seq_cst);
       slot.state.store(NestSlot::kFree, std::memory_order_release);
       busy = true;
@@ -250,6 +260,7 @@ bool Pager::run_nests() {
       slot.crowded_seen = crowded_;
       order_.new_epoch();
       keep_for(slot);
+      pin_targets(slot, 1);
       for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;
     } else if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) {
       continue;

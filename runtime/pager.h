@@ -84,6 +84,7 @@ private:
   Run zero_run(const Region &, uint32_t slot);
   bool run_nests();
   void keep_for(NestSlot &);
+  void pin_targets(const NestSlot &, int change);
   void keep_range(uint64_t begin, uint64_t end);
   bool anything_posted();
   void sleep();

@@ -220,10 +220,14 @@ void Pager::written(Request &q, int result) {
 void Pager::keep_aging() {
   if (free_pages() > budget_pages_ / 16) return;
   const uint32_t want = order_.active() / 4;
-  while (order_.aging() < want) {
+  for (unsigned lot = 0; lot < 64 && order_.aging() < want; ++lot) {
     uint32_t aged[256];
     const uint32_t n = order_.age(aged, std::min(want - order_.aging(), 256u));
-    for (uint32_t i = 0; i < n; ++i) map_.clear(extent(aged[i], 1));
+    for (uint32_t i = 0; i < n; ++i) {
+      const Region *r = region_of(aged[i]);
+      if (r && r->pinned) order_.touch(aged[i]);
+      else map_.clear(extent(aged[i], 1));
+    }
   }
 }
 

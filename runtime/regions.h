@@ -12,6 +12,7 @@ struct Region {
   uint64_t bytes = 0;
   uint32_t first_slot = 0;
   uint32_t in_flight = 0;   ///< requests under way
+  uint32_t pinned = 0;      ///< nests under way that use all of it without hints
   bool draining = false;    ///< about to go: nothing new is started
   uint64_t fault_end = 0;   ///< where the last unhinted fault's cluster ended: a stream continues there
   uint32_t fault_pages = 0; ///< its length
