@@ -206,6 +206,8 @@ void Pager::keep_range(uint64_t begin, uint64_t end) {
 void Pager::keep_for(NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
   if (free_pages() > budget_pages_ / 4 || slot.nest.plan().total_bytes >> shift_ > 16ull * budget_pages_) return;
+  read_only_count_ = 0;
+  read_only_left_ = budget_pages_;
   constexpr uint64_t kParts = 64;
   for (uint64_t part = kParts; part-- > 0;) {
     for (unsigned g = 0; g < shape.groups; ++g) {
@@ -217,6 +219,8 @@ void Pager::keep_for(NestSlot &slot) {
         for (uint64_t i = n * (part + 1) / kParts; i-- > n * part / kParts;) keep_range(pieces.at(i).begin, pieces.at(i).end);
         continue;
       }
+      if (part == 0 && !shape.group[g].writes)
+        for (uint64_t i = 0; i < n; ++i) note_read_only(pieces.at(i));
       for (uint64_t i = n; i-- > 0;) { // few pieces: each in parts
         const core::Extent e = pieces.at(i);
         const uint64_t pages = e.size() >> shift_;

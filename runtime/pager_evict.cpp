@@ -245,7 +245,8 @@ void Pager::keep_reserve() {
 /// nothing is read, little while reads wait for the same disk.
 void Pager::clean_ahead() {
   const uint32_t stock = budget_pages_ / (reading_ ? 16 : 2), most = kMostCleaning / (reading_ ? 8 : 1);
-  if (free_pages() > stock || order_.released_clean() > stock || pages_writing_ >= most || write_trouble_) return;
+  if (free_pages() > stock || pages_writing_ >= most || write_trouble_) return;
+  if (order_.released_clean() > stock || order_.released() == order_.released_clean()) return clean_read_only(most);
   uint32_t dirty[kVictims];
   const uint32_t n = order_.clean(dirty, kVictims);
   std::sort(dirty, dirty + n);
@@ -259,6 +260,33 @@ void Pager::clean_ahead() {
     if (r && pages_[slot].state == PageState::kDirty && !write_out(*r, slot, run, false))
       for (uint32_t s = slot; s < slot + run; ++s) order_.release(s, 0, true); // not now
     i += run;
+  }
+}
+
+void Pager::note_read_only(core::Extent e) {
+  Region *r = regions_.find(e.begin);
+  if (!r || read_only_count_ == kReadOnly) return;
+  const uint64_t end = std::min(e.end, r->end());
+  read_only_[read_only_count_++] = {slot_of(*r, e.begin), static_cast<uint32_t>((end - e.begin) >> shift_)};
+}
+
+/// Nothing released is left to write: then what the newest nest only reads. It is not stored to meanwhile, and
+/// when memory is short, as it is, most of it will have to go before long.
+void Pager::clean_read_only(uint32_t most) {
+  while (read_only_count_ && read_only_left_ && !reading_ && pages_writing_ < most) {
+    Run &run = read_only_[read_only_count_ - 1];
+    Region *r = region_of(run.slot);
+    if (!r || run.pages == 0 || r->draining) {
+      --read_only_count_;
+      continue;
+    }
+    uint32_t n = 0;
+    while (n < run.pages && n < io_pages_ && pages_[run.slot + n].state == PageState::kDirty) ++n;
+    if (n && !write_out(*r, run.slot, n, false)) return;
+    read_only_left_ -= std::min(n, read_only_left_);
+    const uint32_t done = n ? n : 1;
+    run.slot += done;
+    run.pages -= done;
   }
 }
 

@@ -18,10 +18,13 @@ namespace {
 constexpr uint64_t kBudget = 24u << 20;
 Options options;
 Pager pager;
+bool pager_started = false;
 
 /// Skips where the kernel or the privilege lacks; else a running pager.
 #define START_PAGER(policy)                                                   \
   do {                                                                        \
+    ASSERT_FALSE(pager_started) << "one test a process: use ctest, or a filter for one"; \
+    pager_started = true;                                                     \
     options.release = policy;                                                 \
     const os::Support support = os::probe();                                  \
     if (support.missing) GTEST_SKIP() << support.missing;                     \
