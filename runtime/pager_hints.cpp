@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pager's side of nests and hints: moving the cursors of open nests, and emptying the rings.
+#include "runtime/nest_slots.h"
+#include "runtime/pager.h"
+
+#include <algorithm>
+
+namespace pagecast {
+
+/// One advance of one nest: translates the core's decisions.
+class Pager::NestSink final : public core::Sink {
+public:
+  NestSink(Pager &pager, NestSlot &slot) : pager_(pager), slot_(slot) {}
+  bool fetch(core::Extent e, unsigned group, bool write) override {
+    const auto step = static_cast<uint32_t>(slot_.ticket.step + slot_.nest.distance());
+    return pager_.fetch(e.begin, e.end,
+                        {static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots), step, write, false});
+  }
+  void release(core::Extent e, unsigned group, unsigned priority) override {
+    pager_.release(e.begin, e.end, priority, static_cast<uint16_t>(slot_.sites + group));
+  }
+
+private:
+  Pager &pager_;
+  NestSlot &slot_;
+};
+
+/// Resident pages of the range stay, as if asked for now, the last one first.
+void Pager::keep_range(uint64_t begin, uint64_t end) {
+  while (begin < end) {
+    Region *r = regions_.find(end - 1);
+    if (!r) return; // a nest's extents seldom span regions; what lies before a gap goes without
+    const uint64_t from = std::max(begin, r->base);
+    for (uint32_t s = slot_of(*r, end), first = slot_of(*r, from); s-- > first;) {
+      if (!resident(pages_[s].state)) continue;
+      pages_[s].flags &= static_cast<uint8_t>(~kEvict);
+      order_.touch(s);
+    }
+    end = from;
+  }
+}
+
+/// A nest begins: what is resident is kept where this one will use it, so that what it releases itself and what
+/// it does not use go first. The groups are walked backwards, side by side: if memory must be found among these pages
+/// all the same, the ones that the nest comes to last go first. Cost: 2-5 ns a page of the footprint.
+void Pager::keep_for(NestSlot &slot) {
+  const core::Shape &shape = slot.nest.shape();
+  if (free_pages() > budget_pages_ / 4 || slot.nest.plan().total_bytes >> shift_ > 16ull * budget_pages_) return;
+  read_only_count_ = 0;
+  read_only_left_ = budget_pages_;
+  constexpr uint64_t kParts = 64;
+  for (uint64_t part = kParts; part-- > 0;) {
+    for (unsigned g = 0; g < shape.groups; ++g) {
+      if (shape.group[g].indirect) continue;
+      core::Pieces pieces;
+      slot.nest.footprint(g, &pieces);
+      const uint64_t n = pieces.size();
+      if (n >= kParts) {
+        for (uint64_t i = n * (part + 1) / kParts; i-- > n * part / kParts;) keep_range(pieces.at(i).begin, pieces.at(i).end);
+        continue;
+      }
+      if (part == 0 && !shape.group[g].writes)
+        for (uint64_t i = 0; i < n; ++i) note_read_only(pieces.at(i));
+      for (uint64_t i = n; i-- > 0;) { // few pieces: each in parts
+        const core::Extent e = pieces.at(i);
+        const uint64_t pages = e.size() >> shift_;
+        const bool down = n == 1 && shape.group[g].stride[shape.ticked] < 0;
+        const uint64_t at = down ? kParts - 1 - part : part;
+        keep_range(e.begin + (pages * at / kParts << shift_), e.begin + (pages * (at + 1) / kParts << shift_));
+      }
+    }
+  }
+}
+
+/// Indirect targets that are fetched whole get no hints while their nest runs: they do not age then.
+void Pager::pin_targets(const NestSlot &slot, int change) {
+  for (unsigned i = 0; i < slot.pinned_count; ++i)
+    if (Region *r = regions_.find(slot.pinned[i])) {
+      r->pinned = static_cast<uint32_t>(static_cast<int>(r->pinned) + change);
+      if (change > 0) keep_range(r->base, r->end());
+    }
+}
+
+bool Pager::run_nests() {
+  bool busy = false;
+  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
+    const unsigned i = static_cast<unsigned>(__builtin_ctz(open));
+    NestSlot &slot = nest_slots[i];
+    const uint32_t state = slot.state.load(std::memory_order_acquire);
+    NestSink sink(*this, slot);
+    const uint64_t step = __atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED);
+    if (state == NestSlot::kClosing) {
+      slot.nest.finish(step, sink);
+      if (slot.started) pin_targets(slot, -1);
+      open_nests.fetch_and(~(1u << i), std::memory_order_seq_cst);
+      slot.state.store(NestSlot::kFree, std::memory_order_release);
+      busy = true;
+      continue;
+    }
+    if (state != NestSlot::kOpen) continue;
+    if (!slot.started) {
+      slot.started = true;
+      ++slot.turn;
+      slot.crowded_seen = crowded_;
+      order_.new_epoch();
+      keep_for(slot);
+      pin_targets(slot, 1);
+      for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;
+    } else if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) {
+      continue;
+    }
+    const uint64_t room = room_;
+    slot.nest.crowded(crowded_ - slot.crowded_seen);
+    slot.crowded_seen = crowded_;
+    const uint64_t wake = slot.nest.advance(step, os::now_ns(), map_, sink);
+    slot.room_seen = room;
+    // Blocked: only room can help, not the program's progress.
+    slot.wake_at = slot.nest.blocked() && wake <= step ? step + 1 : wake;
+    slot.slice_ahead.store(slot.nest.slice_distance(), std::memory_order_relaxed);
+    __atomic_store_n(&slot.ticket.wake, slot.wake_at, __ATOMIC_RELAXED);
+    busy = true;
+  }
+  return busy;
+}
+
+bool Pager::hint(const Hint &hint) {
+  const bool taken = hand_ring_.push(hint);
+  if (!taken) statistics.hints_dropped.fetch_add(1, std::memory_order_relaxed);
+  poke();
+  return taken;
+}
+
+bool Pager::slice_hint(const Hint &hint) { return slice_ring_.push(hint); }
+
+/// The run of untouched pages around `slot` within its block of eight, where the block is in use already: it
+/// fills up sooner or later, and one call for several pages costs little more than for one. Else the page.
+Pager::Run Pager::zero_run(const Region &r, uint32_t slot) {
+  if (pages_[slot].state != PageState::kZero) return {slot, 1};
+  const uint32_t start = std::max(slot & ~7u, r.first_slot);
+  const uint32_t stop = std::min((slot | 7u) + 1, r.first_slot + static_cast<uint32_t>(r.bytes >> shift_));
+  uint32_t begin = slot, end = slot + 1;
+  while (begin > start && pages_[begin - 1].state == PageState::kZero) --begin;
+  while (end < stop && pages_[end].state == PageState::kZero) ++end;
+  if (begin == start && end == stop) return {slot, 1};
+  return {begin, end - begin};
+}
+
+bool Pager::take_hints() {
+  bool busy = false;
+  for (unsigned n = 0; n < 64; ++n) {
+    const Hint *h = hand_ring_.front();
+    if (!h) break;
+    const uint64_t end = h->address + (static_cast<uint64_t>(h->pages) << shift_);
+    if (h->kind == Hint::kRelease) release(h->address, end, h->priority, h->site);
+    else if (!fetch(h->address, end, {h->site, h->nest, 0, h->kind == Hint::kFetchWrite, false})) {
+      // By hand: non-binding. It is asked again while memory is only being freed; else dropped.
+      if (pages_writing_ || free_requests_ < kRequests) break;
+      ++statistics.refused_fetches;
+    }
+    hand_ring_.pop();
+    busy = true;
+  }
+  for (unsigned n = 0; n < 512; ++n) {
+    const Hint *h = slice_ring_.front();
+    if (!h) break;
+    ++statistics.slice_hints;
+    if (Region *r = regions_.find(h->address)) {
+      const uint32_t slot = slot_of(*r, h->address);
+      const Asked asked{h->site, h->nest, h->due, h->kind == Hint::kFetchWrite, false};
+      if (pages_[slot].state == PageState::kReading) {
+        ++statistics.useless_hints;
+      } else if (!r->draining) {
+        const Run run = zero_run(*r, slot);
+        uint32_t done = fetch_run(*r, run.slot, run.pages, asked);
+        if (run.slot + done <= slot) done = fetch_run(*r, slot, 1, asked); // little room: the page itself
+        if (done == 0) {
+          --statistics.slice_hints;
+          break;
+        }
+      }
+    }
+    slice_ring_.pop();
+    busy = true;
+  }
+  return busy;
+}
+
+} // namespace pagecast
