@@ -80,3 +80,22 @@ def test_unusable_backing_directory_is_said_and_the_program_runs(built, tmp_path
     done = built.run(hinted, env={"PAGECAST_MEMORY": "16M", "PAGECAST_BACKING": str(tmp_path / "none")})
     assert done.returncode == 0
     assert done.stderr.count("\n") == 1 and "cannot be paged" in done.stderr and str(tmp_path / "none") in done.stderr
+
+
+def test_hints_by_hand(built, disk_dir, tmp_path):
+    root = Path(__file__).resolve().parents[2]
+    program = compile_with(built, built.cc, root / "apps" / "handhints" / "handhints.c", tmp_path / "handhints",
+                           "-I", root / "runtime" / "include")
+    arguments = ["--slots", str(4 << 20)]  # 64 MiB
+    expected = built.run(program, *arguments)
+    assert expected.returncode == 0, expected.stderr
+    stats = tmp_path / "stats.json"
+    done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--",
+                     program, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == expected.stdout
+    figures = json.loads(stats.read_text())
+    paged(figures)
+    assert figures["hints"]["by_hand"] > 0
+    by_hand = [s for s in figures["sites"] if s["name"] == "by hand"]
+    assert by_hand and by_hand[0]["prefetched"] > 0
