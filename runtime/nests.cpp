@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program's side of nests: __pagecast_enter, _tick, _exit (pagecast/abi.h).
+// The program's side of nests: the bodies of __pagecast_enter, _next, _tick and _exit (pagecast/abi.h).
 #include "runtime/message.h"
 #include "runtime/nest_args.h"
 #include "runtime/nest_slots.h"
@@ -196,7 +196,7 @@ using namespace pagecast;
 
 extern "C" {
 
-// The bodies of the entry points, which are in nest_entry.cpp. `words` are those of __pagecast_enter.
+// The bodies of the entry points, which are in nest_entry.c. `words` are those of __pagecast_enter.
 pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
   const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
   pagecast_ticket *ticket = nullptr;

@@ -116,6 +116,7 @@ private:
   // pager_evict.cpp
   void release(uint64_t begin, uint64_t end, unsigned priority, uint16_t site);
   uint32_t evict(uint32_t pages);
+  uint32_t run_length(const uint32_t *slots, uint32_t count) const;
   void discard_run(uint32_t slot, uint32_t pages);
   void flush_discards();
   void settle(uint32_t slot);
@@ -170,7 +171,6 @@ private:
   int event_ = -1;
   static constexpr uint32_t kZeroPages = 64;
   char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
-  bool batch_discard_ = false;
 
   struct Request {
     uint64_t started_ns;

@@ -45,6 +45,15 @@ void Pager::release(uint64_t begin, uint64_t end, unsigned priority, uint16_t si
   if (options_->release == ReleasePolicy::kAggressive) evict(count);
 }
 
+/// How many of the ascending slots follow each other, with neighbouring addresses and in the same state.
+uint32_t Pager::run_length(const uint32_t *slots, uint32_t count) const {
+  uint32_t run = 1;
+  while (run < count && slots[run] == slots[0] + run && pages_[slots[run]].state == pages_[slots[0]].state &&
+         pages_.address(slots[run]) == pages_.address(slots[0]) + (static_cast<uint64_t>(run) << shift_))
+    ++run;
+  return run;
+}
+
 /// Gives up to `pages` pages back, the least wanted first. Clean ones are free on return; dirty ones later.
 /// Returns the pages freed or on their way.
 uint32_t Pager::evict(uint32_t pages) {
@@ -60,10 +69,7 @@ uint32_t Pager::evict(uint32_t pages) {
     for (uint32_t i = 0; i < n;) {
       const uint32_t slot = victims[i];
       const PageState state = pages_[slot].state;
-      uint32_t run = 1;
-      while (i + run < n && victims[i + run] == slot + run && pages_[slot + run].state == state &&
-             pages_.address(slot + run) == pages_.address(slot) + (static_cast<uint64_t>(run) << shift_))
-        ++run;
+      const uint32_t run = run_length(victims + i, n - i);
       if (state == PageState::kClean) {
         discard_run(slot, run);
         done += run;
@@ -139,7 +145,8 @@ void Pager::flush_discards() {
 
 /// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.
 bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
-  if (r.draining || free_requests_ < 8 || pages_writing_ + pages > (reading_ ? kMostWritingBesideReads : kMostWriting))
+  // One request for each io_pages_, and some left for faults.
+  if (r.draining || free_requests_ < 8 + pages / io_pages_ || pages_writing_ + pages > (reading_ ? kMostWritingBesideReads : kMostWriting))
     return false;
   if (write_trouble_ && os::now_ns() < write_retry_ns_) return false;
   const int error = backing_.reserve(static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_);
@@ -251,11 +258,7 @@ void Pager::clean_ahead() {
   const uint32_t n = order_.clean(dirty, kVictims);
   std::sort(dirty, dirty + n);
   for (uint32_t i = 0; i < n;) {
-    uint32_t run = 1;
-    const uint32_t slot = dirty[i];
-    while (i + run < n && dirty[i + run] == slot + run && pages_[slot + run].state == pages_[slot].state &&
-           pages_.address(slot + run) == pages_.address(slot) + (static_cast<uint64_t>(run) << shift_))
-      ++run;
+    const uint32_t slot = dirty[i], run = run_length(dirty + i, n - i);
     Region *r = region_of(slot);
     if (r && pages_[slot].state == PageState::kDirty && !write_out(*r, slot, run, false))
       for (uint32_t s = slot; s < slot + run; ++s) order_.release(s, 0, true); // not now

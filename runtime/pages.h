@@ -53,6 +53,7 @@ public:
   void free(uint32_t first, uint64_t pages);
 
   Page &operator[](uint32_t slot) { return pages_[slot]; }
+  const Page &operator[](uint32_t slot) const { return pages_[slot]; }
   uint64_t address(uint32_t slot) const {
     return chunk_address_[slot / kChunkPages] + (static_cast<uint64_t>(slot % kChunkPages) << shift_);
   }
