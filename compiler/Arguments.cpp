@@ -16,7 +16,7 @@ const SCEV *tripsOf(const SCEV *Backedges, ScalarEvolution &SE) {
   return SE.getAddExpr(SE.getNoopOrZeroExtend(Backedges, I64), SE.getOne(I64));
 }
 
-Arguments::Arguments(const Nest &N, const Slice &S, ScalarEvolution &SE) : SE(SE) {
+Arguments::Arguments(const Nest &N, ScalarEvolution &SE) : SE(SE) {
   const SCEV *Zero = SE.getZero(Type::getInt64Ty(SE.getContext()));
   for (const SCEV *Count : N.Backedges)
     add(tripsOf(Count, SE));
@@ -25,20 +25,108 @@ Arguments::Arguments(const Nest &N, const Slice &S, ScalarEvolution &SE) : SE(SE
     for (unsigned K = 0; K < N.Loops.size(); ++K)
       add(G.indirect() ? Zero : G.Form.Stride[K]);
   }
-  for (const LiveValue &V : S.Live) {
-    if (V.Expression)
-      add(V.Expression);
-    else
-      Words.push_back({ConstantInt::get(Type::getInt64Ty(SE.getContext()), 0), 1, pass(V)});
+  for (const SCEV *S : N.Code.Live)
+    add(S);
+}
+
+Arguments::Register Arguments::pass(const SCEV *S) {
+  const auto *Found = find(Dynamic, S);
+  unsigned Number = Found - Dynamic.begin();
+  if (Found == Dynamic.end())
+    Dynamic.push_back(S);
+  return {Register::Dynamic, Number};
+}
+
+Arguments::Register Arguments::constant(Constant *C) {
+  const auto *Found = find(Constants, C);
+  unsigned Number = Found - Constants.begin();
+  if (Found == Constants.end())
+    Constants.push_back(C);
+  return {Register::Constant, Number};
+}
+
+uint32_t Arguments::number(Register R) const {
+  switch (R.Is) {
+  case Register::Dynamic:
+    return R.Number;
+  case Register::Constant:
+    return Dynamic.size() + R.Number;
+  case Register::Result:
+    return Dynamic.size() + Constants.size() + R.Number;
+  }
+  return 0;
+}
+
+SmallVector<pagecast_op, 16> Arguments::prologue() const {
+  SmallVector<pagecast_op, 16> Ops;
+  for (unsigned I = 0; I < Operations.size(); ++I) {
+    const Operation &O = Operations[I];
+    Ops.push_back({uint8_t(O.Code), 1, uint8_t(O.Width), 0, uint16_t(number({Register::Result, I})), uint16_t(number(O.A)),
+                   uint16_t(number(O.B)), PAGECAST_NONE, O.Extra});
+  }
+  return Ops;
+}
+
+static std::optional<unsigned> codeOf(SCEVTypes T) {
+  switch (T) {
+  case scAddExpr:
+    return PAGECAST_OP_ADD;
+  case scMulExpr:
+    return PAGECAST_OP_MUL;
+  case scUMaxExpr:
+    return PAGECAST_OP_UMAX;
+  case scSMaxExpr:
+    return PAGECAST_OP_SMAX;
+  case scUMinExpr:
+    return PAGECAST_OP_UMIN;
+  case scSMinExpr:
+    return PAGECAST_OP_SMIN;
+  case scUDivExpr:
+    return PAGECAST_OP_UDIV;
+  default:
+    return std::nullopt;
   }
 }
 
-uint32_t Arguments::pass(LiveValue V) {
-  for (uint32_t I = 0; I < Dynamic.size(); ++I)
-    if (Dynamic[I].Expression == V.Expression && Dynamic[I].Direct == V.Direct)
-      return I;
-  Dynamic.push_back(V);
-  return Dynamic.size() - 1;
+Arguments::Register Arguments::operate(const SCEV *S) {
+  unsigned Width = SE.getTypeSizeInBits(S->getType());
+  auto Append = [&](Operation O) {
+    Operations.push_back(O);
+    return Register{Register::Result, unsigned(Operations.size() - 1)};
+  };
+  if (isa<SCEVZeroExtendExpr, SCEVPtrToIntExpr>(S))
+    return compute(S->operands()[0]);
+  if (isa<SCEVTruncateExpr, SCEVSignExtendExpr>(S)) {
+    Register From = compute(S->operands()[0]);
+    unsigned Bits = SE.getTypeSizeInBits(S->operands()[0]->getType());
+    return Append({isa<SCEVTruncateExpr>(S) ? unsigned(PAGECAST_OP_TRUNC) : unsigned(PAGECAST_OP_SEXT), Width, Bits, From, From});
+  }
+  Register Sum = compute(S->operands()[0]);
+  for (const SCEV *Part : drop_begin(S->operands())) {
+    Register Next = compute(Part);
+    Sum = Append({*codeOf(S->getSCEVType()), Width, 0, Sum, Next});
+  }
+  return Sum;
+}
+
+Arguments::Register Arguments::compute(const SCEV *S) {
+  constexpr unsigned MostOperations = 160;
+  Type *I64 = Type::getInt64Ty(SE.getContext());
+  if (auto Found = Computed.find(S); Found != Computed.end())
+    return Found->second;
+  Register R;
+  if (const auto *Whole = dyn_cast<SCEVConstant>(S))
+    R = constant(ConstantInt::get(I64, Whole->getAPInt().getZExtValue()));
+  else if (auto *Unknown = dyn_cast<SCEVUnknown>(S);
+           Unknown && isa<GlobalVariable>(Unknown->getValue()) && !cast<GlobalVariable>(Unknown->getValue())->isThreadLocal() &&
+           !cast<GlobalVariable>(Unknown->getValue())->hasDLLImportStorageClass())
+    R = constant(ConstantExpr::getPtrToInt(cast<Constant>(Unknown->getValue()), I64));
+  else if (Operations.size() < MostOperations && (codeOf(S->getSCEVType()) || isa<SCEVCastExpr>(S)))
+    R = operate(S);
+  else
+    R = pass(S);
+  Computed[S] = R;
+  return R;
 }
 
 // Narrow expressions wrap at their own width: they are passed whole.
@@ -62,24 +150,24 @@ void Arguments::add(const SCEV *S) {
   }
   if (const auto *Whole = dyn_cast<SCEVConstant>(S)) {
     uint64_t Value = Whole->getAPInt().getZExtValue();
-    Words.push_back({ConstantInt::get(I64, Known + uint64_t(int64_t(Scale)) * Value), 0, 0});
+    Words.push_back({ConstantInt::get(I64, Known + uint64_t(int64_t(Scale)) * Value), 0, {Register::Dynamic, 0}});
     return;
   }
   if (const auto *Unknown = dyn_cast<SCEVUnknown>(S); Unknown && Scale == 1)
     if (auto *G = dyn_cast<GlobalVariable>(Unknown->getValue());
         G && !G->isThreadLocal() && !G->hasDLLImportStorageClass()) {
       Constant *Address = ConstantExpr::getPtrToInt(G, I64);
-      Words.push_back({ConstantExpr::getAdd(Address, ConstantInt::get(I64, Known)), 0, 0});
+      Words.push_back({ConstantExpr::getAdd(Address, ConstantInt::get(I64, Known)), 0, {Register::Dynamic, 0}});
       return;
     }
-  Words.push_back({ConstantInt::get(I64, Known), Scale, pass({S, nullptr})});
+  Words.push_back({ConstantInt::get(I64, Known), Scale, compute(S)});
 }
 
 Constant *Arguments::table(LLVMContext &C) const {
   Type *I32 = Type::getInt32Ty(C);
   SmallVector<Constant *, 16> Entries;
   for (const Word &W : Words) {
-    Constant *Fields[] = {W.Known, ConstantInt::getSigned(I32, W.Scale), ConstantInt::get(I32, W.From)};
+    Constant *Fields[] = {W.Known, ConstantInt::getSigned(I32, W.Scale), ConstantInt::get(I32, number(W.From))};
     Entries.push_back(ConstantStruct::getAnon(Fields));
   }
   return ConstantArray::get(ArrayType::get(Entries.front()->getType(), Entries.size()), Entries);

@@ -4,38 +4,58 @@
 //
 //     for (i = 1; i < n; i++) b[i] = a[i]          // int
 //
-// they are trips = n - 1, base = b + 4, stride = 4, base = a + 4, stride = 4. Each is a constant plus
-// a multiple of one value, so that the program passes n, b and a, and a table holds the rest.
+// they are trips = n - 1, base = b + 4, stride = 4, base = a + 4, stride = 4. The program passes n, b and a: what
+// is in them already. All arithmetic on them is in tables, a prologue that the runtime does.
 #ifndef PAGECAST_COMPILER_ARGUMENTS_H
 #define PAGECAST_COMPILER_ARGUMENTS_H
 
-#include "Slice.h"
+#include "Nests.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/Constants.h"
 
 namespace pagecast {
 
 class Arguments {
 public:
-  Arguments(const Nest &N, const Slice &S, llvm::ScalarEvolution &SE);
+  Arguments(const Nest &N, llvm::ScalarEvolution &SE);
 
   /// The pagecast_words.
   llvm::Constant *table(llvm::LLVMContext &C) const;
-  /// What the program passes: expressions, or values of the program.
-  llvm::ArrayRef<LiveValue> dynamic() const { return Dynamic; }
+  llvm::ArrayRef<llvm::Constant *> constants() const { return Constants; } ///< i64
+  /// The prologue, with its registers numbered.
+  llvm::SmallVector<pagecast_op, 16> prologue() const;
+  /// What the program passes.
+  llvm::ArrayRef<const llvm::SCEV *> dynamic() const { return Dynamic; }
 
 private:
+  struct Register {
+    enum Kind { Dynamic, Constant, Result } Is;
+    unsigned Number;
+  };
+  struct Operation {
+    unsigned Code, Width, Extra;
+    Register A, B;
+  };
   struct Word {
     llvm::Constant *Known; ///< i64
     int32_t Scale;
-    uint32_t From;
+    Register From;
   };
   llvm::ScalarEvolution &SE;
   llvm::SmallVector<Word, 16> Words;
-  llvm::SmallVector<LiveValue, 4> Dynamic;
+  llvm::SmallVector<const llvm::SCEV *, 4> Dynamic;
+
+  llvm::SmallVector<llvm::Constant *, 8> Constants;
+  llvm::SmallVector<Operation, 16> Operations;
+  llvm::DenseMap<const llvm::SCEV *, Register> Computed;
 
   void add(const llvm::SCEV *S);
-  uint32_t pass(LiveValue V);
+  Register compute(const llvm::SCEV *S);
+  Register operate(const llvm::SCEV *S);
+  Register pass(const llvm::SCEV *S);
+  Register constant(llvm::Constant *C);
+  uint32_t number(Register R) const;
 };
 
 /// Trip count from the number of backedges taken, as an i64.

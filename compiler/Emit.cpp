@@ -5,10 +5,8 @@
 #include "Emit.h"
 #include "Arguments.h"
 #include "Remarks.h"
-#include "Slice.h"
 #include "StripMine.h"
 #include "Tables.h"
-#include "Version.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
@@ -62,24 +60,21 @@ public:
         Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), Void(Type::getVoidTy(C)), I64(Type::getInt64Ty(C)),
         Ptr(PointerType::get(C, 0)), Unlikely(MDBuilder(C).createBranchWeights(1, 4000)) {}
 
-  /// `TwoCopies`: see needsTwoCopies.
-  void emit(const Nest &N, const Slice &S, bool TwoCopies) {
+  void emit(const Nest &N) {
     Where = N.root()->getStartLoc();
     Value *Large = gate(N);
     SE.forgetTopmostLoop(N.root());
-    if (TwoCopies && N.Loops.size() == 1)
-      return emitCopy(N, S, Large);
     BasicBlock *Head = N.root()->getLoopPreheader();
     Instruction *At = Head->getTerminator();
     Loop *Ticked = N.Loops[N.Ticked];
     Instruction *Enter = SplitBlockAndInsertIfThen(Large, At->getIterator(), false, Unlikely, &Updater, &LI);
-    auto [Granted, Count] = enter(N, S, Enter);
+    auto [Granted, Count] = enter(N, Enter);
     Ticket = merge(Head, ConstantPointerNull::get(Ptr), Granted, "ticket");
     if (!N.Strips)
       tick(Ticked->getLoopLatch()->getTerminator()->getIterator());
     else
-      strip(N, TwoCopies, Head, Count);
-    if (N.Loops.size() > 1)
+      strip(N, Head, Count);
+    if (N.Loops.size() > 1 || !N.Strips)
       exitNest(N.root(), nullptr);
     SE.forgetAllLoops();
   }
@@ -148,31 +143,17 @@ private:
     return B.CreateICmpUGE(Footprint, B.CreateAlignedLoad(I64, gateOf(M), Align(8), "gate"), "large");
   }
 
-  // The copy is taken whenever the runtime is asked: the other one meets nothing of the nest.
-  void emitCopy(const Nest &N, const Slice &S, Value *Large) {
-    Loop *Hinted = versionLoop(N.root(), Large, Unlikely, LI, DT);
-    Instruction *At = Hinted->getLoopPreheader()->getTerminator();
-    auto [Granted, Count] = enter(N, S, At);
-    Ticket = Granted;
-    ExitTest Test = exitTestOf(Hinted, TickedTrips, SE, Dead);
-    IRBuilder<> B(At);
-    B.SetCurrentDebugLocation(Where);
-    Loop *Whole = stripMine(Hinted, Test, Test.firstLimit(B, Count), Ticket, nextFunction(), Unlikely, LI, DT, Dead);
-    exitNest(Hinted, Whole);
-    SE.forgetAllLoops();
-  }
-
   FunctionCallee nextFunction() {
     return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {Ptr, I64}, false));
   }
 
   /// Everything that only the runtime needs is computed here, off the fast path.
-  std::pair<Value *, Value *> enter(const Nest &N, const Slice &S, Instruction *At) {
+  std::pair<Value *, Value *> enter(const Nest &N, Instruction *At) {
     SCEVExpander Expander(SE, M.getDataLayout(), "pagecast");
     IRBuilder<> B(At);
     B.SetCurrentDebugLocation(Where);
-    Arguments Words(N, S, SE);
-    SmallVector<Value *, 6> Passed{nestTable(M, N, S, Words)};
+    Arguments Words(N, SE);
+    SmallVector<Value *, 6> Passed{nestTable(M, N, Words)};
     bool InMemory = Words.dynamic().size() > PAGECAST_REGISTER_WORDS;
     if (InMemory) {
       if (!Memory)
@@ -180,10 +161,10 @@ private:
       Passed.push_back(Memory);
     }
     unsigned Number = 0;
-    for (const LiveValue &V : Words.dynamic()) {
-      Value *Word = Known.lookup(V.Expression);
+    for (const SCEV *S : Words.dynamic()) {
+      Value *Word = Known.lookup(S);
       if (!Word)
-        Word = V.Direct ? widen(V.Direct, At) : expand(Expander, V.Expression, At);
+        Word = expand(Expander, S, At);
       if (InMemory)
         B.CreateAlignedStore(Word, B.CreateConstInBoundsGEP1_64(I64, Memory, Number++), Align(8));
       else
@@ -221,12 +202,8 @@ private:
     return Phi;
   }
 
-  void strip(const Nest &N, bool TwoCopies, BasicBlock *Head, Value *Count) {
+  void strip(const Nest &N, BasicBlock *Head, Value *Count) {
     Loop *Stripped = N.Loops[N.Ticked];
-    if (TwoCopies) {
-      IRBuilder<> B(N.root()->getLoopPreheader()->getTerminator());
-      Stripped = versionLoop(Stripped, B.CreateIsNotNull(Ticket, "opened"), Unlikely, LI, DT);
-    }
     ExitTest Test = exitTestOf(Stripped, TickedTrips, SE, Dead);
     Value *Limit = firstLimit(Test, Head, Count, Stripped);
     Loop *Whole = stripMine(Stripped, Test, Limit, Ticket, nextFunction(), Unlikely, LI, DT, Dead);
@@ -276,18 +253,6 @@ private:
   }
 };
 
-/// Loops that may be short and are entered often get a second copy for when the nest is open:
-/// a nest of one loop inside another (rows of a sparse matrix), for which a test and a register more
-/// would show; and the inner loop of a chain that needs run-time alias checks to vectorize, so that
-/// the checks of the first copy stay outside the chain.
-bool needsTwoCopies(const Nest &N, LoopAccessInfoManager &Accesses) {
-  if (!N.Strips)
-    return false;
-  if (N.Loops.size() == 1)
-    return N.root()->getParentLoop() != nullptr;
-  return Accesses.getInfo(*N.Loops.back()).getRuntimePointerChecking()->Need;
-}
-
 } // namespace
 
 PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
@@ -309,24 +274,21 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
     return Changed;
   };
   bool Changed = Canonicalize();
-  NestList List = findNests(F, LI, DT, SE);
+  auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
+  Assumed A(LI, DT, SE);
+  A.insert();
+  NestList List = findNests(F, LI, DT, SE, A, [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; });
+  Accesses.clear();
   emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
   if (!List.Nests.empty()) {
     Emitter E(F, LI, DT, SE);
-    // Slices are cut from untouched loops: nests may share some.
-    SmallVector<Slice, 4> Slices;
-    SmallVector<bool, 4> TwoCopies;
-    auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
-    for (const Nest &N : List.Nests) {
-      Slices.push_back(buildSlice(N, LI, DT, SE));
-      TwoCopies.push_back(needsTwoCopies(N, Accesses));
-    }
-    for (unsigned I = 0; I < List.Nests.size(); ++I)
-      E.emit(List.Nests[I], Slices[I], TwoCopies[I]);
+    for (const Nest &N : List.Nests)
+      E.emit(N);
     E.finish();
     Canonicalize();
     Changed = true;
   }
+  Changed |= A.removeUnused();
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

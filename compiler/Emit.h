@@ -9,7 +9,7 @@
 //     }
 //     if (ticket) __pagecast_exit(ticket)
 //
-// There is one copy of the loop, but for short loops that are entered often (Version.h), and what only an open nest needs is off its path: so where nothing is
+// There is one copy of the loop, and what only an open nest needs is off its path: so where nothing is
 // paged, a nest costs a product of trip counts, two predicted branches, and one more on each entry to
 // its innermost loop, if there are loops around that.
 #ifndef PAGECAST_COMPILER_EMIT_H

@@ -20,7 +20,7 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Members of one indirect group lie within one element of the target.
+/// Members of one indirect group lie within one element of the target, those of a range within a block.
 constexpr int64_t ElementReach = 256;
 
 /// True for storage too small to be paged: tables, scratch arrays.
@@ -57,6 +57,15 @@ void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLay
   } else if (auto *CAS = dyn_cast<AtomicCmpXchgInst>(&I)) {
     if (!CAS->isVolatile())
       Add(CAS->getPointerOperand(), CAS->getCompareOperand()->getType(), true, true);
+  } else if (auto *Call = dyn_cast<CallBase>(&I); Call && !isa<IntrinsicInst>(Call) && !Call->isInlineAsm()) {
+    for (unsigned N = 0; N < Call->arg_size(); ++N) {
+      Value *V = Call->getArgOperand(N);
+      bool Reads = !Call->onlyWritesMemory(N), Writes = !Call->onlyReadsMemory(N);
+      if (!V->getType()->isPointerTy() || isa<Constant>(V) || Call->doesNotAccessMemory(N) || isSmallObject(V, DL) ||
+          V->getType()->getPointerAddressSpace() != 0)
+        continue;
+      Out.push_back({&I, V, 1, Reads, Writes, true});
+    }
   } else if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
     auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
     if (Memory->isVolatile() || !Length || Length->isZero() || Length->getZExtValue() > uint64_t(BlockBytes))
@@ -92,7 +101,7 @@ std::optional<int64_t> distance(const SCEV *From, const SCEV *To, ScalarEvolutio
 
 class Grouper {
 public:
-  explicit Grouper(ScalarEvolution &SE) : SE(SE) {}
+  Grouper(ScalarEvolution &SE, DominatorTree &DT) : SE(SE), DT(DT) {}
 
   SmallVector<Group, 8> Groups;
   DenseMap<const Instruction *, unsigned> GroupOf;
@@ -112,23 +121,26 @@ public:
 
   bool addIndirect(const Classified &C) {
     for (Group &G : Groups) {
-      if (!G.indirect())
+      if (!G.indirect() || G.Target.Step != C.Target.Step || G.Target.Over != C.Target.Over)
         continue;
       std::optional<int64_t> Offset = 0;
-      if (G.Tree.Address != C.Tree.Address)
-        Offset = distance(SE.getSCEV(G.Tree.Address), SE.getSCEV(C.Tree.Address), SE);
-      if (!Offset || std::abs(*Offset) > ElementReach)
+      if (G.Target.Address != C.Target.Address)
+        Offset = distance(G.Target.Address, C.Target.Address, SE);
+      if (!Offset || std::abs(*Offset) > (C.Target.Step ? BlockBytes : ElementReach))
         continue;
+      G.Target.At = DT.findNearestCommonDominator(G.Target.At, C.Target.At);
+      for (LoadInst *Index : C.Index)
+        if (!is_contained(G.Index, Index))
+          G.Index.push_back(Index);
       join(G, C, *Offset);
       return true;
     }
-    AffineForm Form;
-    Form.Base = C.Tree.Target;
-    return open(C, Form, PAGECAST_INDIRECT);
+    return open(C, C.Form, PAGECAST_INDIRECT);
   }
 
 private:
   ScalarEvolution &SE;
+  DominatorTree &DT;
 
   bool open(const Classified &C, const AffineForm &Form, unsigned Flags) {
     if (Groups.size() == PAGECAST_MAX_GROUPS)
@@ -136,9 +148,10 @@ private:
     Group G;
     G.Flags = Flags | accessFlags(C) | (C.Conditional ? unsigned(PAGECAST_CONDITIONAL) : 0u);
     G.Element = C.Ref.Size;
-    G.Hi = int64_t(C.Ref.Size);
+    G.Hi = int64_t(C.Bytes);
     G.Form = Form;
-    G.Tree = C.Tree;
+    G.Target = C.Target;
+    G.Index = C.Index;
     G.Leading = C.Ref.At;
     G.Members.push_back(C.Ref.At);
     GroupOf[C.Ref.At] = Groups.size();
@@ -152,7 +165,7 @@ private:
     G.Flags = C.Conditional ? Flags : Flags & ~PAGECAST_CONDITIONAL;
     G.Element = std::max(G.Element, C.Ref.Size);
     G.Lo = std::min(G.Lo, Offset);
-    G.Hi = std::max(G.Hi, Offset + int64_t(C.Ref.Size));
+    G.Hi = std::max(G.Hi, Offset + int64_t(C.Bytes));
     bool Leads = movesDown(G.Form) ? Offset < G.LeadingOffset : Offset > G.LeadingOffset;
     if (Leads) {
       G.Leading = C.Ref.At;
@@ -176,19 +189,20 @@ DebugLoc Group::where() const {
   return {};
 }
 
-SmallVector<Reference, 16> referencesIn(ArrayRef<Loop *> Loops, const LoopInfo &LI) {
+SmallVector<Reference, 16> referencesIn(ArrayRef<Loop *> Loops, const LoopInfo &LI,
+                                        function_ref<bool(const Loop *)> Belongs) {
   SmallVector<Reference, 16> Result;
   const DataLayout &DL = Loops.front()->getHeader()->getModule()->getDataLayout();
   for (BasicBlock *Block : Loops.front()->blocks())
-    if (is_contained(Loops, LI.getLoopFor(Block)))
+    if (const Loop *L = LI.getLoopFor(Block); is_contained(Loops, L) || Belongs(L))
       for (Instruction &I : *Block)
         addReference(Result, I, DL);
   return Result;
 }
 
-SmallVector<Group, 8> groupsOf(ArrayRef<Classified> References, ScalarEvolution &SE,
+SmallVector<Group, 8> groupsOf(ArrayRef<Classified> References, ScalarEvolution &SE, DominatorTree &DT,
                                SmallVectorImpl<Instruction *> &Overflow) {
-  Grouper All(SE);
+  Grouper All(SE, DT);
   for (const Classified &C : References) {
     bool Fits = true;
     if (C.Is == Classified::Direct)
@@ -199,7 +213,7 @@ SmallVector<Group, 8> groupsOf(ArrayRef<Classified> References, ScalarEvolution 
       Overflow.push_back(C.Ref.At);
   }
   for (const Group &G : All.Groups)
-    for (LoadInst *Index : G.Tree.Index)
+    for (LoadInst *Index : G.Index)
       if (auto Found = All.GroupOf.find(Index); Found != All.GroupOf.end())
         All.Groups[Found->second].Flags |= PAGECAST_INDEX;
   return std::move(All.Groups);

@@ -15,7 +15,7 @@
 #ifndef PAGECAST_COMPILER_GROUPS_H
 #define PAGECAST_COMPILER_GROUPS_H
 
-#include "Indirect.h"
+#include "Slice.h"
 
 namespace pagecast {
 
@@ -29,14 +29,17 @@ struct Reference {
   uint64_t Size;
   bool Reads;
   bool Writes;
+  bool Passed = false; ///< an argument of a call: the function touches something there
 };
 
 /// A reference as seen from one chain of loops.
 struct Classified {
   enum Kind { Ignored, Direct, Indirect, Refused } Is = Ignored;
   Reference Ref;
-  AffineForm Form;      ///< Direct
-  IndirectAddress Tree; ///< Indirect
+  uint64_t Bytes = 0;                        ///< touched at the address: more than Ref.Size where small loops were folded
+  AffineForm Form;                           ///< Direct
+  SliceTarget Target;                        ///< Indirect
+  llvm::SmallVector<llvm::LoadInst *, 2> Index; ///< Indirect: loads that its slice begins with
   Refusal Why = Refusal::None;
   bool Conditional = false;
 };
@@ -46,8 +49,9 @@ struct Group {
   uint64_t Element = 0;
   int64_t Lo = 0; ///< relative to Form.Base
   int64_t Hi = 0;
-  AffineForm Form;      ///< of the first member; indirect: base = target, strides 0
-  IndirectAddress Tree; ///< indirect only
+  AffineForm Form;      ///< of the first member; indirect: base = the array's if it is fixed in the nest, no strides
+  SliceTarget Target;   ///< indirect only: of the first member, that is, at offset 0
+  llvm::SmallVector<llvm::LoadInst *, 2> Index; ///< indirect only
   llvm::SmallVector<llvm::Instruction *, 4> Members;
   llvm::Instruction *Leading = nullptr; ///< the first to touch a new page
   int64_t LeadingOffset = 0;
@@ -57,13 +61,15 @@ struct Group {
   llvm::DebugLoc where() const;
 };
 
-/// All references in the blocks that belong to the loops of a chain (and to no loop beside it), in
-/// program order; those that cannot matter (volatile, small locals and small globals) are left out.
-llvm::SmallVector<Reference, 16> referencesIn(llvm::ArrayRef<llvm::Loop *> Loops, const llvm::LoopInfo &LI);
+/// All references in the blocks that belong to the loops of a chain, in program order; those that cannot
+/// matter (volatile, small locals and small globals) are left out. `Belongs` says which loops beside those of
+/// the chain count as part of them.
+llvm::SmallVector<Reference, 16> referencesIn(llvm::ArrayRef<llvm::Loop *> Loops, const llvm::LoopInfo &LI,
+                                              llvm::function_ref<bool(const llvm::Loop *)> Belongs);
 
 /// The references merged into groups. What does not fit goes to `Overflow`.
 llvm::SmallVector<Group, 8> groupsOf(llvm::ArrayRef<Classified> References, llvm::ScalarEvolution &SE,
-                                     llvm::SmallVectorImpl<llvm::Instruction *> &Overflow);
+                                     llvm::DominatorTree &DT, llvm::SmallVectorImpl<llvm::Instruction *> &Overflow);
 
 /// "temporal", "spatial", "none" or "unknown".
 llvm::StringRef reuseName(const llvm::SCEV *Stride);

@@ -3,8 +3,8 @@
 // Nests: growing chains of loops outwards, and choosing the ticked loop.
 
 #include "Nests.h"
+#include "Control.h"
 #include "StripMine.h"
-#include "Version.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -12,12 +12,14 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/EHPersonalities.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 
 using namespace llvm;
 
@@ -26,6 +28,10 @@ namespace {
 
 /// A step should move by about a page: constant inner loops that move less are not ticked.
 constexpr uint64_t StepBytes = 4096;
+/// Inner loops of so many iterations in all count as part of the loop around them.
+constexpr uint64_t SmallTrips = 128;
+/// What an iteration with a range in its slice is taken to touch, for the gate.
+constexpr uint64_t SlicedBytes = 256;
 /// Nests that cannot touch more than this get no code at all.
 constexpr uint64_t SmallNestBytes = BlockBytes;
 
@@ -64,16 +70,17 @@ private:
 
 class NestFinder {
 public:
-  NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
-      : LI(LI), DT(DT), SE(SE), Expander(SE, F.getParent()->getDataLayout(), "pagecast") {
+  NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, NeedsChecks Checks)
+      : LI(LI), DT(DT), SE(SE), A(A), Checks(Checks), Expander(SE, F.getParent()->getDataLayout(), "pagecast") {
     for (Instruction &I : instructions(F))
       if (I.getOpcode() == Instruction::UDiv && SE.isSCEVable(I.getType()))
         Quotients.try_emplace(SE.getSCEV(&I), &I);
   }
 
   NestList run() {
+    findSmall();
     for (Loop *L : LI.getLoopsInPreorder())
-      if (L->isInnermost())
+      if (!Small.count(L) && all_of(*L, [&](Loop *Inner) { return Small.count(Inner); }))
         visit(L);
     return std::move(Result);
   }
@@ -82,8 +89,14 @@ private:
   LoopInfo &LI;
   DominatorTree &DT;
   ScalarEvolution &SE;
+  Assumed &A;
+  NeedsChecks Checks;
   SCEVExpander Expander;
   DenseMap<const SCEV *, Value *> Quotients; ///< the first of each in the function
+  DenseSet<const Loop *> Small;              ///< inner loops that count as part of the loop around them
+  DenseSet<const Loop *> Done;               ///< what is inside belongs to the slice of a nest
+  DenseSet<const Loop *> Sliced;             ///< innermost chain loops of nests with slices through inner loops
+  DenseSet<const CallBase *> Hidden;         ///< calls that there is a remark about
   NestList Result;
   /// References of nests so far: what several chains share belongs to the first.
   DenseSet<std::pair<const Instruction *, const Value *>> Claimed;
@@ -94,16 +107,41 @@ private:
 
   void refuse(Refusal Why, Loop *L) { Result.Refusals.push_back({Why, L->getStartLoc(), L->getHeader(), ""}); }
 
-  /// Trip count - 1 per entry to `L`, if known there. Exact when the latch is the exit.
+  /// Inner loops of few iterations, at most a constant, with nothing but such loops inside.
+  void findSmall() {
+    DenseMap<const Loop *, uint64_t> Trips;
+    SmallVector<Loop *, 8> Outwards = LI.getLoopsInReverseSiblingPreorder();
+    std::reverse(Outwards.begin(), Outwards.end());
+    for (Loop *L : Outwards) {
+      if (!L->getParentLoop() || !all_of(*L, [&](Loop *Inner) { return Small.count(Inner); }))
+        continue;
+      uint64_t Inside = fewTrips(L, SmallTrips, SE);
+      if (Inside == 0 || !movesWithin(L, Inside))
+        continue;
+      for (Loop *Inner : *L)
+        Inside = saturatingMultiply(Inside, Trips[Inner]);
+      if (Inside > SmallTrips)
+        continue;
+      Trips[L] = Inside;
+      Small.insert(L);
+    }
+  }
+
+  /// Whether no reference in `L` moves far in it.
+  bool movesWithin(Loop *L, uint64_t Trips) {
+    return all_of(referencesIn(L, LI, [&](const Loop *In) { return In && L->contains(In); }), [&](const Reference &R) {
+      std::optional<AffineForm> Form = affineForm(A.scev(R.Pointer), {L}, SE);
+      if (!Form)
+        return true; // a matter for slices
+      std::optional<int64_t> Stride = constantOf(Form->Stride.front());
+      return Stride && saturatingMultiply(std::abs(*Stride), Trips) < StepBytes;
+    });
+  }
+
+  /// Trip count - 1 per entry to `L`, if known there.
   const SCEV *backedges(Loop *L) {
-    if (!L->isLoopSimplifyForm())
-      return nullptr;
-    const SCEV *Count = L->isLoopExiting(L->getLoopLatch()) ? SE.getExitCount(L, L->getLoopLatch())
-                                                            : SE.getBackedgeTakenCount(L);
-    if (isa<SCEVCouldNotCompute>(Count) || !Count->getType()->isIntegerTy() ||
-        SE.getTypeSizeInBits(Count->getType()) > 64)
-      return nullptr;
-    return defined(Count);
+    const SCEV *Count = backedgesOf(L, SE, A);
+    return Count ? defined(Count) : nullptr;
   }
 
   const SCEV *defined(const SCEV *S) { return SafeDivisions(SE, Quotients).visit(S); }
@@ -117,56 +155,106 @@ private:
     return available(Form.Base, Root) && all_of(Form.Stride, [&](const SCEV *S) { return available(S, Root); });
   }
 
+  /// What a function that is given the address touches, about: up to where the next call's begins.
+  static uint64_t passedBytes(const AffineForm &Form) {
+    for (const SCEV *Stride : reverse(Form.Stride))
+      if (!Stride->isZero()) {
+        std::optional<int64_t> Bytes = constantOf(Stride);
+        return Bytes ? std::min<uint64_t>(std::abs(*Bytes), StepBytes) : 64;
+      }
+    return 1;
+  }
+
+  /// As a direct reference: its address when small loops inside the chain have been folded into it.
+  bool classifyDirect(Classified &C, const SliceTarget &Folded, ArrayRef<Loop *> Loops) {
+    if (Folded.Step)
+      return false;
+    AffineFailure Failure;
+    std::optional<AffineForm> Form = affineForm(Folded.Address, Loops, SE, &Failure);
+    if (!Form) {
+      C.Why = Failure == AffineFailure::VariantStride ? Refusal::VariantStride : Refusal::NonAffine;
+      return false;
+    }
+    C.Bytes = uint64_t(Folded.Hi);
+    if (Form->invariant()) {
+      C.Is = Classified::Ignored;
+      return true;
+    }
+    Form->Base = defined(Form->Base);
+    for (const SCEV *&Stride : Form->Stride)
+      Stride = defined(Stride);
+    C.Is = available(*Form, Loops.front()) ? Classified::Direct : Classified::Refused;
+    if (C.Ref.Passed)
+      C.Bytes = passedBytes(*Form);
+    C.Why = C.Is == Classified::Direct ? Refusal::None : Refusal::NonAffine;
+    C.Form = std::move(*Form);
+    return C.Is == Classified::Direct;
+  }
+
   Classified classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
     Classified C;
     C.Ref = Ref;
-    C.Conditional = !runsEachIteration(Ref.At->getParent(), LI, DT);
-    AffineFailure Failure;
-    if (std::optional<AffineForm> Form = affineForm(SE.getSCEV(Ref.Pointer), Loops, SE, &Failure)) {
-      if (Form->invariant())
-        return C;
-      Form->Base = defined(Form->Base);
-      for (const SCEV *&Stride : Form->Stride)
-        Stride = defined(Stride);
-      C.Is = available(*Form, Loops.front()) ? Classified::Direct : Classified::Refused;
-      C.Why = C.Is == Classified::Direct ? Refusal::None : Refusal::NonAffine;
-      C.Form = std::move(*Form);
-      return C;
-    }
-    C.Why = Failure == AffineFailure::VariantStride ? Refusal::VariantStride : Refusal::NonAffine;
-    Refusal Why = Refusal::None;
-    std::optional<IndirectAddress> Tree = recognise(Ref.Pointer, Loops, LI, DT, SE, Why);
-    if (Tree && slicable(*Tree, Loops)) {
-      C.Is = Classified::Indirect;
-      C.Tree = std::move(*Tree);
-      C.Why = Refusal::None;
-      return C;
-    }
+    C.Bytes = Ref.Size;
     C.Is = Classified::Refused;
-    if (Why != Refusal::None && C.Why == Refusal::NonAffine)
-      C.Why = Why;
+    C.Why = Refusal::NonAffine;
+    C.Conditional = !runsEachIteration(Ref.At->getParent(), LI, DT);
+    Loop *In = LI.getLoopFor(Ref.At->getParent());
+    while (Small.count(In) && !is_contained(Loops, In))
+      In = In->getParentLoop();
+    bool Inner = !is_contained(Loops, In); // inside the innermost loop of the chain: a slice goes there
+    Loop *Until = Inner ? Loops.back() : In;
+    SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A);
+    if (classifyDirect(C, T, Loops))
+      return C;
+    if (Until != Loops.back())
+      return C; // slices run through the innermost loop
+    LoopValues Values(*this, Loops.front());
+    Refusal Why = sliceable(T, {Loops, LI, DT, SE, A, Values.function()}, &C.Index);
+    if (Why != Refusal::None) {
+      if (C.Why == Refusal::NonAffine)
+        C.Why = Why;
+      return C;
+    }
+    C.Is = Classified::Indirect;
+    C.Why = Refusal::None;
+    C.Target = T;
+    C.Bytes = uint64_t(T.Hi);
+    C.Form.Base = baseOf(T.Address, Loops.front());
     return C;
   }
 
-  /// Everything that the slice gets from the program can be computed before the root.
-  bool slicable(const IndirectAddress &Tree, ArrayRef<Loop *> Loops) {
-    if (!available(Tree.Target, Loops.front()))
-      return false;
-    SmallVector<Value *, 16> Work{Tree.Address};
-    while (!Work.empty()) {
-      Value *V = Work.pop_back_val();
-      Node N = classifyNode(V, Loops, LI, DT, SE);
-      if ((N.Is == Node::Affine || N.Is == Node::Index) && !available(N.Form, Loops.front()))
-        return false;
-      if (N.Is == Node::Operation)
-        append_range(Work, cast<Instruction>(V)->operands());
-    }
-    return true;
+  /// The array behind an address, for a look at its region on entry; 0 when it differs within the nest.
+  const SCEV *baseOf(const SCEV *Address, Loop *Root) {
+    const SCEV *Base = SE.getPointerBase(Address);
+    if (Base->getType()->isPointerTy() && available(Base, Root))
+      return Base;
+    return SE.getZero(Type::getInt64Ty(SE.getContext()));
   }
 
-  SmallVector<Classified, 16> classifyAll(ArrayRef<Loop *> Loops) {
+  /// What slices get on entry.
+  class LoopValues {
+  public:
+    LoopValues(NestFinder &Finder, Loop *Root)
+        : Get([&Finder, Root](const SCEV *S) -> const SCEV * {
+            const SCEV *Computable = Finder.defined(S);
+            return Finder.available(Computable, Root) ? Computable : nullptr;
+          }) {}
+    LiveFunction function() { return Get; }
+
+  private:
+    std::function<const SCEV *(const SCEV *)> Get;
+  };
+
+  SmallVector<Classified, 16> classifyAll(ArrayRef<Loop *> Loops, bool Sliced) {
     SmallVector<Classified, 16> All;
-    for (const Reference &Ref : referencesIn(Loops, LI))
+    auto Belongs = [&](const Loop *L) {
+      if (Sliced && L && Loops.back()->contains(L))
+        return true;
+      while (L && Small.count(L) && !is_contained(Loops, L))
+        L = L->getParentLoop();
+      return is_contained(Loops, L);
+    };
+    for (const Reference &Ref : referencesIn(Loops, LI, Belongs))
       All.push_back(classify(Ref, Loops));
     return All;
   }
@@ -179,28 +267,63 @@ private:
            any_of(drop_begin(C.Form.Stride), [](const SCEV *S) { return !S->isZero(); });
   }
 
+  /// Whether a reference that was hinted still is, and as well: one touch for each element is no match for strides.
+  static bool keeps(const Classified &Old, const Classified &New) {
+    if (Old.Is == Classified::Direct)
+      return New.Is == Classified::Direct || New.Is == Classified::Ignored || (New.Is == Classified::Indirect && New.Target.Step);
+    return Old.Is != Classified::Indirect || hinted(New);
+  }
+
+  static bool keeps(ArrayRef<Classified> Before, ArrayRef<Classified> After) {
+    return all_of(Before, [&](const Classified &Old) {
+      return all_of(After, [&](const Classified &New) {
+        return New.Ref.At != Old.Ref.At || New.Ref.Pointer != Old.Ref.Pointer || keeps(Old, New);
+      });
+    });
+  }
+
+  /// Whether what is lost has its base from a call in `Parent`: nobody can say where the next iteration's will be.
+  bool losesOnlyResults(ArrayRef<Classified> Before, ArrayRef<Classified> After, Loop *Parent) {
+    auto IsResult = [&](const SCEV *S) {
+      const auto *Unknown = dyn_cast<SCEVUnknown>(S);
+      const auto *I = Unknown ? dyn_cast<CallBase>(Unknown->getValue()) : nullptr;
+      return I && Parent->contains(I);
+    };
+    return all_of(Before, [&](const Classified &Old) {
+      return all_of(After, [&](const Classified &New) {
+        return New.Ref.At != Old.Ref.At || New.Ref.Pointer != Old.Ref.Pointer || keeps(Old, New) ||
+               (Old.Is == Classified::Direct && SCEVExprContains(Old.Form.Base, IsResult));
+      });
+    });
+  }
+
+  /// The trip count of the loop around the nest, if the nest may have one.
+  const SCEV *parentCount(const Nest &N) {
+    Loop *Parent = N.root()->getParentLoop();
+    if (!Parent || N.Loops.size() == PAGECAST_MAX_LOOPS)
+      return nullptr;
+    const SCEV *Count = backedges(Parent);
+    return Count && available(Count, Parent) ? Count : nullptr;
+  }
+
   /// The nest one loop further out, if nothing is lost by it. A parent with several sub-loops is
   /// taken only where the inner loops are pieces (rows, planes) of a larger sweep. Where each of them
   /// goes over the same data again, as in the time steps of a simulation, they stay nests of their
   /// own: their cursors must not run ahead into the next time step while their siblings work.
   bool climb(Nest &N, SmallVectorImpl<Classified> &References) {
+    const SCEV *Count = parentCount(N);
+    if (!Count)
+      return false;
     Loop *Parent = N.root()->getParentLoop();
-    if (!Parent || N.Loops.size() == PAGECAST_MAX_LOOPS)
-      return false;
-    const SCEV *Count = backedges(Parent);
-    if (!Count || !available(Count, Parent))
-      return false;
     if (!all_of(N.Backedges, [&](const SCEV *Inner) { return available(Inner, Parent); }))
       return false;
     Chain Candidate{Parent};
     append_range(Candidate, N.Loops);
-    SmallVector<Classified, 16> All = classifyAll(Candidate);
-    for (const Classified &Old : References)
-      if (hinted(Old))
-        for (const Classified &New : All)
-          if (New.Ref.At == Old.Ref.At && New.Ref.Pointer == Old.Ref.Pointer && !hinted(New))
-            return false;
-    if (Parent->getSubLoops().size() > 1 && !any_of(All, advances))
+    SmallVector<Classified, 16> All = classifyAll(Candidate, N.Sliced);
+    bool Loses = !keeps(References, All);
+    if (Loses && (!losesOnlyResults(References, All, Parent) || none_of(All, advances)))
+      return false;
+    if (count_if(*Parent, [&](Loop *L) { return !Small.count(L); }) > 1 && !any_of(All, advances))
       return false;
     N.Loops = std::move(Candidate);
     N.Backedges.insert(N.Backedges.begin(), Count);
@@ -208,39 +331,126 @@ private:
     return true;
   }
 
-  void visit(Loop *L) {
-    if (!any_of(referencesIn(L, LI), [&](const Reference &R) { return !L->isLoopInvariant(R.Pointer); }))
-      return;
-    const SCEV *Count = backedges(L);
-    if (!Count || !available(Count, L))
-      return refuse(Refusal::UnknownTripCount, L);
-    Nest N;
-    N.Loops.push_back(L);
-    N.Backedges.push_back(Count);
-    SmallVector<Classified, 16> References = classifyAll(N.Loops);
-    while (climb(N, References))
-      ;
-    finish(N, References);
+  /// Whether the iterations of the loop around the nest differ in more than their place: in trip counts or bases.
+  bool differs(const Nest &N, ArrayRef<Classified> References, Loop *Parent) {
+    return !all_of(N.Backedges, [&](const SCEV *Inner) { return available(Inner, Parent); }) ||
+           any_of(References, [&](const Classified &C) { return C.Is == Classified::Direct && !available(C.Form.Base, Parent) &&
+                                                                !affineForm(C.Form.Base, {Parent}, SE); });
   }
 
-  void finish(Nest &N, SmallVectorImpl<Classified> &References) {
+  /// Rows: a nest that begins with the loop around `N`, whose iterations differ. A slice goes through all that is
+  /// inside.
+  std::optional<Nest> slice(const Nest &N, ArrayRef<Classified> Before, SmallVectorImpl<Classified> &References) {
+    const SCEV *Count = N.Loops.size() <= 3 ? parentCount(N) : nullptr;
+    Loop *Parent = N.root()->getParentLoop();
+    if (!Count || !differs(N, Before, Parent))
+      return std::nullopt;
+    SmallVector<Classified, 16> All = classifyAll({Parent}, true);
+    // Where each iteration goes over the same data from the start, its inner loops are sweeps, not rows.
+    auto MovesOn = [&](const Classified &C) {
+      return C.Is == Classified::Indirect && !SE.isLoopInvariant(C.Target.Address, Parent);
+    };
+    if (!keeps(Before, All) || none_of(All, MovesOn))
+      return std::nullopt;
+    References.assign(All.begin(), All.end());
+    Nest Outer;
+    Outer.Loops = {Parent};
+    Outer.Backedges = {Count};
+    Outer.Sliced = true;
+    return Outer;
+  }
+
+  void visit(Loop *L) {
+    if (any_of(Done, [&](const Loop *Outer) { return Outer->contains(L); }))
+      return;
+    if (!any_of(referencesIn(L, LI, [&](const Loop *Inner) { return Inner && L->contains(Inner); }),
+                [&](const Reference &R) { return !L->isLoopInvariant(R.Pointer); }))
+      return;
+    Nest N;
+    N.Loops.push_back(L);
+    SmallVector<Classified, 16> References;
+    const SCEV *Count = backedges(L);
+    if (Count && available(Count, L)) {
+      N.Backedges.push_back(Count);
+      References = classifyAll(N.Loops, false);
+      while (climb(N, References))
+        ;
+    }
+    SmallVector<Classified, 16> All;
+    std::optional<Nest> Outer = slice(N, References, All);
+    if (!Outer) {
+      if (N.Backedges.empty())
+        return refuse(Refusal::UnknownTripCount, L);
+      return finish(N, References);
+    }
+    // Of rows of several loops there is a nest as well, for when an iteration of the outer loop is too much at a time.
+    bool Both = N.Loops.size() > 1;
+    if (Both)
+      finish(N, References, /*Claims=*/false);
+    else
+      Done.insert(Outer->root());
+    while (climb(*Outer, All))
+      ;
+    if (!Sliced.insert(Outer->Loops.back()).second)
+      return;
+    finish(*Outer, All);
+  }
+
+  /// The slice of the nest; groups that it has no room for go.
+  void sliceGroups(Nest &N) {
+    for (;;) {
+      SmallVector<std::pair<unsigned, SliceTarget>, 8> Targets;
+      for (unsigned G = 0; G < N.Groups.size(); ++G)
+        if (N.Groups[G].indirect())
+          Targets.push_back({G, N.Groups[G].Target});
+      LoopValues Values(*this, N.root());
+      SmallVector<unsigned, 4> Left;
+      N.Code = buildSlice(Targets, {N.Loops, LI, DT, SE, A, Values.function()}, Left);
+      if (Left.empty())
+        return;
+      llvm::sort(Left);
+      for (unsigned G : reverse(Left)) {
+        refuse(Refusal::SliceTooLarge, N.Groups[G].Leading);
+        N.Groups.erase(N.Groups.begin() + G);
+      }
+    }
+  }
+
+  /// What functions touch besides is not known here.
+  void refuseCalls(const Nest &N) {
+    for (Loop *L : N.Loops)
+      for (BasicBlock *Block : L->blocks())
+        for (Instruction &I : *Block) {
+          auto *Call = dyn_cast<CallBase>(&I);
+          if (!Call || LI.getLoopFor(Block) != L || isa<IntrinsicInst>(Call) || Call->isInlineAsm() ||
+              Call->doesNotAccessMemory() || !Hidden.insert(Call).second)
+            continue;
+          const Function *Callee = Call->getCalledFunction();
+          refuse(Refusal::HiddenByCall, Call, Callee ? Callee->getName().str() : "");
+        }
+  }
+
+  void finish(Nest &N, SmallVectorImpl<Classified> &References, bool Claims = true) {
     erase_if(References, [&](const Classified &C) { return Claimed.count({C.Ref.At, C.Ref.Pointer}); });
     SmallVector<Instruction *, 4> Overflow;
-    N.Groups = groupsOf(References, SE, Overflow);
-    if (!N.Groups.empty() && isSmall(N))
+    N.Groups = groupsOf(References, SE, DT, Overflow);
+    if (!N.Groups.empty() && !N.Sliced && isSmall(N))
       return;
     for (const Classified &C : References)
-      if (C.Is == Classified::Refused)
+      if (C.Is == Classified::Refused && !C.Ref.Passed)
         refuse(C.Why, C.Ref.At);
+    refuseCalls(N);
     for (Instruction *I : Overflow)
       refuse(Refusal::TooManyGroups, I);
+    sliceGroups(N);
     if (N.Groups.empty())
       return;
     if (!chooseTicked(N))
       return refuse(Refusal::NotStripMinable, N.root());
     N.Bytes = bytesPerIteration(N);
     for (const Classified &C : References)
-      Claimed.insert({C.Ref.At, C.Ref.Pointer});
+      if (Claims)
+        Claimed.insert({C.Ref.At, C.Ref.Pointer});
     Result.Nests.push_back(std::move(N));
   }
 
@@ -286,18 +496,27 @@ private:
     return saturatingMultiply(*Trips, Step) < StepBytes;
   }
 
+  /// Whether the trip count of loop `K` is not assumed: strips end where it says.
+  bool isExact(const Nest &N, unsigned K) {
+    const SCEV *Count = SE.getExitCount(N.Loops[K], N.Loops[K]->getLoopLatch());
+    return !isa<SCEVCouldNotCompute>(Count) && N.Backedges[K] == defined(Count);
+  }
+
   bool chooseTicked(Nest &N) {
     unsigned Innermost = N.Loops.size() - 1;
     N.Ticked = Innermost;
-    while (N.Ticked > 0 && movesLittle(N, N.Ticked))
+    while (N.Ticked > 0 && !N.Sliced && movesLittle(N, N.Ticked))
       --N.Ticked;
-    if (N.Ticked == Innermost && canStripMine(N.Loops[Innermost]) && canVersion(N.Loops[Innermost])) {
-      N.Strips = true;
+    if (N.Ticked < Innermost)
       return true;
-    }
-    if (N.Ticked == Innermost && N.Ticked == 0)
+    // Alias checks would move into the loop around the strips. Where there are planes, rows are short.
+    bool Checked = Innermost > 1 && N.Loops[Innermost]->isInnermost() && Checks(*N.Loops[Innermost]);
+    N.Strips = canStripMine(N.Loops[Innermost], SE) && isExact(N, Innermost) && !Checked;
+    if (N.Strips || N.Sliced)
+      return true;
+    if (Innermost == 0)
       return false;
-    N.Ticked = std::min(N.Ticked, Innermost - 1);
+    --N.Ticked;
     return true;
   }
 
@@ -309,7 +528,7 @@ private:
     for (const Group &G : N.Groups) {
       Bytes = std::max(Bytes, G.Element);
       if (G.indirect()) {
-        Bytes = std::max<uint64_t>(Bytes, 64);
+        Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? SlicedBytes : 64);
         continue;
       }
       uint64_t Smallest = StepBytes;
@@ -361,8 +580,8 @@ bool isEligible(const Function &F) {
   return !isAnnotated(F);
 }
 
-NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) {
-  return NestFinder(F, LI, DT, SE).run();
+NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, NeedsChecks Checks) {
+  return NestFinder(F, LI, DT, SE, A, Checks).run();
 }
 
 } // namespace pagecast

@@ -8,6 +8,11 @@
 //   - no reference that could be hinted so far loses its form;
 //   - the parent has no other sub-loop, or its iterations move on to other data.
 //
+// Small inner loops of constant length (the five unknowns of a grid point) count as part of the loop around
+// them. Where an inner loop's bounds or bases differ from one iteration of its parent to the next (rows of a
+// sparse matrix, triangles, pointers to rows), the chain begins with the parent, and a slice (Slice.h) goes
+// through its inner loops.
+//
 // The chain with the groups of its references is a nest. Chains may share outer loops: in
 //
 //     for (t..T) { for (i..n) { for (j..m) x[i][j] = z[i];  for (j..m) y[i][j] += x[i][j]; }
@@ -35,6 +40,8 @@ struct Nest {
   llvm::SmallVector<Group, 8> Groups;
   unsigned Ticked = 0; ///< the loop whose steps are ticked
   bool Strips = false; ///< that loop is to be strip-mined
+  bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
+  Slice Code;          ///< for the indirect groups
   uint64_t Bytes = 0;  ///< footprint per innermost iteration, for the gate
 
   llvm::Loop *root() const { return Loops.front(); }
@@ -54,8 +61,13 @@ struct NestList {
   std::vector<Refused> Refusals;
 };
 
+/// Whether an innermost loop needs run-time alias checks to vectorize.
+using NeedsChecks = llvm::function_ref<bool(llvm::Loop &)>;
+
 /// All nests of a function, whose loops are in simplified and LCSSA form.
-NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE);
+/// Expressions of the nests may have copies of `A`.
+NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
+                   Assumed &A, NeedsChecks Checks);
 
 /// Whether the pass has any business in this function.
 bool isEligible(const llvm::Function &F);

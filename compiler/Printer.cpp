@@ -30,7 +30,9 @@ void printGroup(const Group &G, unsigned Number, raw_ostream &OS) {
   printFlags(G.Flags, OS);
   OS << " element=" << G.Element << " [" << G.Lo << ", " << G.Hi << ") base=" << *G.Form.Base;
   if (G.indirect()) {
-    OS << " indices=" << G.Tree.Index.size();
+    OS << " indices=" << G.Index.size();
+    if (G.Target.Step)
+      OS << " range=" << *G.Target.Step;
   } else {
     OS << " strides={";
     ListSeparator Comma;
@@ -52,7 +54,7 @@ void printGroup(const Group &G, unsigned Number, raw_ostream &OS) {
 
 void printNest(const Nest &N, unsigned Number, raw_ostream &OS) {
   OS << "  nest " << Number << ": loops=" << N.Loops.size() << " ticked=" << N.Ticked << " strips=" << N.Strips
-     << " bytes=" << N.Bytes << "\n";
+     << (N.Sliced ? " sliced" : "") << " bytes=" << N.Bytes << "\n";
   for (unsigned K = 0; K < N.Loops.size(); ++K) {
     OS << "    loop " << K << ": ";
     N.Loops[K]->getHeader()->printAsOperand(OS, /*PrintType=*/false);
@@ -70,8 +72,12 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
     OS << "  not eligible\n";
     return PreservedAnalyses::all();
   }
-  NestList List = findNests(F, AM.getResult<LoopAnalysis>(F), AM.getResult<DominatorTreeAnalysis>(F),
-                            AM.getResult<ScalarEvolutionAnalysis>(F));
+  auto &LI = AM.getResult<LoopAnalysis>(F);
+  auto &DT = AM.getResult<DominatorTreeAnalysis>(F);
+  auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
+  Assumed A(LI, DT, SE);
+  A.insert();
+  NestList List = findNests(F, LI, DT, SE, A, [](Loop &) { return false; });
   for (unsigned I = 0; I < List.Nests.size(); ++I)
     printNest(List.Nests[I], I, OS);
   for (const Refused &R : List.Refusals) {
@@ -81,6 +87,7 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
       OS << " at " << R.Where.getLine() << ":" << R.Where.getCol();
     OS << "\n";
   }
+  A.removeUnused();
   return PreservedAnalyses::all();
 }
 

@@ -46,7 +46,7 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
                        G.Leading->getParent());
   R << NV("Array", Name.empty() ? "memory" : Name) << " " << NV("Access", accessOf(G));
   if (G.indirect()) {
-    R << " through " << NV("Indices", unsigned(G.Tree.Index.size())) << " index load(s): a slice runs ahead";
+    R << " through " << NV("Indices", unsigned(G.Index.size())) << " index load(s): a slice runs ahead";
     return R;
   }
   R << ": strides {" << NV("Strides", joined(G.Form.Stride, textOf)) << "} bytes, reuse {"
@@ -75,7 +75,11 @@ void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
   }
   for (const Refused &R : List.Refusals)
     ORE.emit([&] {
-      return OptimizationRemarkMissed(PassName, nameOf(R.Why), R.Where, R.In) << explain(R.Why);
+      OptimizationRemarkMissed Missed(PassName, nameOf(R.Why), R.Where, R.In);
+      Missed << explain(R.Why);
+      if (!R.Detail.empty())
+        Missed << ": " << ore::NV("Detail", R.Detail);
+      return Missed;
     });
 }
 

@@ -1,255 +1,647 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slices: construction.
-//
-//     entry:    nothing to do for count == 0
-//     prepare:  fields of touch[], live values, affine values at (index[], first)
-//     body:     index loads, address trees; one filter per indirect group
-//     check.j / miss.j / next.j
+// Slices: construction. Every value belongs to the innermost loop in which it varies, its node; its operation
+// stands there, once, whoever needs it. Operations get their register numbers at the end, when it is known
+// which nodes became loops and which of those are vector loops.
+
 #include "Slice.h"
-#include "pagecast/abi.h"
+#include "Control.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/MDBuilder.h"
-#include "llvm/IR/Module.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+
+#include <algorithm>
 
 using namespace llvm;
 
 namespace pagecast {
 namespace {
 
-// The fields of pagecast_touch that the filter reads, in registers.
-struct Touch {
-  Value *Self, *Low, *Size, *Map, *Shift;
+/// More operations than this for one reference are not an address computation any more.
+constexpr unsigned MostOpsEach = 96;
+/// Constant inner loops that move less than this are part of one access.
+constexpr int64_t FoldedBytes = 4096;
+
+bool isSliceType(const Type *T) {
+  if (const auto *P = dyn_cast<PointerType>(T))
+    return P->getAddressSpace() == 0;
+  const auto *I = dyn_cast<IntegerType>(T);
+  return I && I->getBitWidth() <= 64;
+}
+
+unsigned widthOf(const Type *T) { return T->isPointerTy() ? 64 : T->getIntegerBitWidth(); }
+
+bool hasThreadLocal(const Constant *C) {
+  if (const auto *G = dyn_cast<GlobalValue>(C))
+    return G->isThreadLocal();
+  return any_of(C->operands(), [](const Use &U) {
+    const auto *Operand = dyn_cast<Constant>(U);
+    return Operand && hasThreadLocal(Operand);
+  });
+}
+
+/// A value while the slice is being built.
+struct Operand {
+  enum Kind : uint8_t { Nothing, Live, Outer, Iteration, Result } Is = Nothing;
+  unsigned Number = 0; ///< Live: which; Outer: loop of the chain; Result: operation
+  int Node = -1;       ///< -1: fixed in the nest
+  unsigned Depth = 0;  ///< loads behind one another in it
 };
 
-constexpr unsigned TouchWords = sizeof(pagecast_touch) / sizeof(uint64_t);
-static_assert(sizeof(pagecast_touch) == 5 * sizeof(uint64_t), "one word per field");
+struct PendingOp {
+  unsigned Code, Depth, Width, Extra;
+  Operand A, B, C, Times;
+};
 
-class SliceBuilder {
+/// One loop: the innermost of the chain, or one inside it.
+struct LoopNode {
+  Loop *L;
+  int Parent;
+  Operand Trips, When;              ///< in the parent's node
+  SmallVector<unsigned, 8> Ops;     ///< in the order of their making, which is that of their dependences
+  bool Used = false;                ///< something in it or below it is wanted
+  bool HasLoops = false;
+};
+
+class Builder {
 public:
-  SliceBuilder(const Nest &N, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
-      : N(N), LI(LI), DT(DT), SE(SE), Parent(*N.root()->getHeader()->getParent()), C(Parent.getContext()), P(C), B(C) {
+  explicit Builder(const SliceContext &X) : X(X), SE(X.SE) { nodeOf(X.Chain.back()); }
+
+  Refusal add(unsigned Group, const SliceTarget &T) {
+    Why = Refusal::NonAffine;
+    Astray = false;
+    unsigned Before = Ops.size();
+    std::optional<Operand> Address = value(T.Address);
+    if (!Address)
+      return Why;
+    Operand Step, Times, When;
+    Loop *At = X.LI.getLoopFor(T.At);
+    BasicBlock *Block = T.At;
+    if (T.Step) {
+      std::optional<Operand> S = value(T.Step), N = tripsOf(T.Over);
+      if (!S || !N)
+        return Why;
+      Step = *S, Times = *N;
+      At = T.Over->getParentLoop();
+      Block = T.Over->getLoopPreheader();
+    }
+    int Node = nodeOf(At);
+    if (Node < 0)
+      return Refusal::UnknownTripCount;
+    When = predicate(Block, At);
+    PendingOp Op{T.Step ? unsigned(PAGECAST_OP_RANGE) : unsigned(PAGECAST_OP_TOUCH), 0, 64, Group, *Address, Step, When, Times};
+    emit(Op, Node);
+    if (Astray)
+      return Refusal::LoopCarried;
+    if (Ops.size() - Before > MostOpsEach || Ops.size() > PAGECAST_MAX_OPS - 2 * Nodes.size() || LiveValues.size() > PAGECAST_MAX_LIVE)
+      return Refusal::SliceTooLarge;
+    if (Ops.back().Depth > PAGECAST_MAX_DEPTH)
+      return Refusal::IndirectDepth;
+    for (int N = Node; N >= 0; N = Nodes[N].Parent)
+      Nodes[N].Used = true;
+    return Refusal::None;
   }
 
-  Slice run() {
-    createFunction();
-    createLoop();
-    Block = Body;
-    for (unsigned J = 0; J < Addresses.size(); ++J)
-      filter(Addresses[J], Touches[J]);
-    closeLoop();
-    return std::move(Result);
-  }
+  Slice finish();
+  ArrayRef<LoadInst *> index() const { return Index; }
 
 private:
-  const Nest &N;
-  LoopInfo &LI;
-  DominatorTree &DT;
+  const SliceContext &X;
   ScalarEvolution &SE;
-  Function &Parent;
-  LLVMContext &C;
-  IRBuilder<> P; ///< at the end of `prepare`: computed once
-  IRBuilder<> B; ///< at the end of the current block of the loop
-  Slice Result;
-  Value *LiveArgument, *IndexArgument, *First, *Count, *TouchArgument;
-  BasicBlock *Prepare, *Body, *Block, *Done;
-  PHINode *Iteration;
-  Value *End;
-  SmallVector<Touch, 4> Touches;
-  SmallVector<Value *, 4> Addresses;
-  DenseMap<const void *, Value *> LiveOf;
-  DenseMap<Value *, Value *> Mapped;
+  SmallVector<PendingOp, 32> Ops;
+  SmallVector<LoopNode, 4> Nodes; ///< a parent before its children; 0: the innermost loop of the chain
+  SmallVector<const SCEV *, 8> LiveValues;
+  SmallVector<LoadInst *, 4> Index;
+  DenseMap<const SCEV *, std::optional<Operand>> Known;
+  DenseMap<const Value *, std::optional<Operand>> KnownValues;
+  DenseMap<const BasicBlock *, Operand> KnownPredicates;
+  SmallPtrSet<const Value *, 8> Open; ///< being computed: meeting one again is a cycle
+  Refusal Why = Refusal::NonAffine;
+  bool Astray = false; ///< a value of one inner loop was wanted in another
 
-  Type *i64() { return Type::getInt64Ty(C); }
-  ConstantInt *word(uint64_t V) { return ConstantInt::get(Type::getInt64Ty(C), V); }
-
-  void createFunction() {
-    Type *Ptr = PointerType::get(C, 0);
-    auto *T = FunctionType::get(Type::getVoidTy(C), {Ptr, Ptr, i64(), i64(), Ptr}, false);
-    Function *F = Function::Create(T, GlobalValue::InternalLinkage, Parent.getName() + ".pagecast.slice",
-                                   Parent.getParent());
-    F->addFnAttr(Attribute::NoInline);
-    F->addFnAttr("nopagecast");
-    F->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
-    // Unwind tables: a fault in the slice may be left by the runtime through its frame.
-    for (StringRef Inherited : {"target-cpu", "target-features", "tune-cpu", "frame-pointer"})
-      if (Parent.hasFnAttribute(Inherited))
-        F->addFnAttr(Parent.getFnAttribute(Inherited));
-    if (Parent.hasUWTable())
-      F->setUWTableKind(Parent.getUWTableKind());
-    static constexpr const char *Names[] = {"live", "index", "first", "count", "touch"};
-    for (unsigned I = 0; I < 5; ++I)
-      F->getArg(I)->setName(Names[I]);
-    LiveArgument = F->getArg(0);
-    IndexArgument = F->getArg(1);
-    First = F->getArg(2);
-    Count = F->getArg(3);
-    TouchArgument = F->getArg(4);
-    Result.Code = F;
+  /// Whether what varies in `Inner` may use what varies in `Outer`.
+  bool encloses(int Outer, int Inner) const {
+    while (Inner >= 0 && Inner != Outer)
+      Inner = Nodes[Inner].Parent;
+    return Inner == Outer;
   }
 
-  void createLoop() {
-    Function *F = Result.Code;
-    auto *Entry = BasicBlock::Create(C, "entry", F);
-    Prepare = BasicBlock::Create(C, "prepare", F);
-    Body = BasicBlock::Create(C, "body", F);
-    Done = BasicBlock::Create(C, "done", F);
-    P.SetInsertPoint(Entry);
-    P.CreateCondBr(P.CreateICmpEQ(Count, word(0)), Done, Prepare);
-    IRBuilder<>(Done).CreateRetVoid();
-    P.SetInsertPoint(Prepare);
-    End = P.CreateAdd(First, Count, "end");
-    B.SetInsertPoint(Body);
-    Iteration = B.CreatePHI(i64(), 2, "iteration");
-    Iteration->addIncoming(First, Prepare);
-    unsigned Number = 0;
-    for (const Group &G : N.Groups) {
-      if (!G.indirect())
-        continue;
-      Touches.push_back(loadTouch(Number++));
-      Addresses.push_back(B.CreatePtrToInt(valueOf(G.Tree.Address), i64(), "address"));
+  std::nullopt_t refuse(Refusal Reason) {
+    Why = Reason;
+    return std::nullopt;
+  }
+
+  /// -1 when its trip count is unknown.
+  int nodeOf(Loop *L) {
+    for (unsigned N = 0; N < Nodes.size(); ++N)
+      if (Nodes[N].L == L)
+        return N;
+    int Parent = -1;
+    Operand Trips, When;
+    if (L != X.Chain.back()) {
+      Parent = nodeOf(L->getParentLoop());
+      std::optional<Operand> Count = Parent < 0 ? std::nullopt : tripsOf(L);
+      if (!Count)
+        return -1;
+      Trips = *Count;
+      When = predicate(L->getLoopPreheader(), L->getParentLoop());
+      Astray |= !encloses(Trips.Node, Parent) || !encloses(When.Node, Parent);
     }
+    Nodes.push_back({L, Parent, Trips, When, {}});
+    return Nodes.size() - 1;
   }
 
-  Touch loadTouch(unsigned Number) {
-    Value *Self = P.CreateConstInBoundsGEP1_64(i64(), TouchArgument, uint64_t(Number) * TouchWords, "touch.self");
-    auto Field = [&](unsigned Word, Type *T, const char *Name) {
-      return P.CreateAlignedLoad(T, P.CreateConstInBoundsGEP1_64(i64(), Self, Word), Align(8), Name);
-    };
-    return {Self, Field(0, i64(), "low"), Field(1, i64(), "size"), Field(2, P.getPtrTy(), "map"),
-            Field(3, i64(), "shift")};
+  std::optional<Operand> tripsOf(Loop *L) {
+    const SCEV *Count = backedgesOf(L, SE, X.A);
+    if (!Count)
+      return refuse(Refusal::UnknownTripCount);
+    Type *I64 = Type::getInt64Ty(SE.getContext());
+    return value(SE.getAddExpr(SE.getNoopOrZeroExtend(Count, I64), SE.getOne(I64)));
   }
 
-  // if (address - low < size && !(map[address >> shift >> 3] >> (address >> shift & 7) & 1)) miss
-  void filter(Value *Address, const Touch &T) {
-    Function *F = Result.Code;
-    auto *Check = BasicBlock::Create(C, "check", F, Done);
-    auto *Miss = BasicBlock::Create(C, "miss", F, Done);
-    auto *Next = BasicBlock::Create(C, "next", F, Done);
-    MDNode *Unlikely = MDBuilder(C).createBranchWeights(1, 2000);
-    B.CreateCondBr(B.CreateICmpULT(B.CreateSub(Address, T.Low), T.Size), Check, Next);
-    B.SetInsertPoint(Check);
-    Value *Page = B.CreateLShr(Address, T.Shift, "page");
-    Value *Byte = B.CreateLoad(B.getInt8Ty(), B.CreateGEP(B.getInt8Ty(), T.Map, B.CreateLShr(Page, word(3))));
-    Value *Bit = B.CreateLShr(B.CreateZExt(Byte, B.getInt32Ty()), B.CreateTrunc(B.CreateAnd(Page, word(7)), B.getInt32Ty()));
-    Value *Absent = B.CreateICmpEQ(B.CreateAnd(Bit, B.getInt32(1)), B.getInt32(0), "absent");
-    B.CreateCondBr(Absent, Miss, Next, Unlikely);
-    B.SetInsertPoint(Miss);
-    Value *Callee = B.CreateAlignedLoad(
-        B.getPtrTy(), B.CreateConstInBoundsGEP1_64(i64(), T.Self, TouchWords - 1), Align(8), "on.miss");
-    auto *CalleeType = FunctionType::get(B.getVoidTy(), {B.getPtrTy(), i64()}, false);
-    CallInst *Call = B.CreateCall(CalleeType, Callee, {T.Self, Address});
-    Call->addFnAttr(Attribute::Cold);
-    B.CreateBr(Next);
-    B.SetInsertPoint(Next);
-    Block = Next;
+  Operand emit(PendingOp Op, int At = -1) {
+    unsigned Depth = std::max({Op.A.Depth, Op.B.Depth, Op.C.Depth, Op.Times.Depth});
+    int Node = std::max({At, 0, Op.A.Node, Op.B.Node, Op.C.Node, Op.Times.Node}, [this](int L, int R) { return level(L) < level(R); });
+    for (const Operand *Part : {&Op.A, &Op.B, &Op.C, &Op.Times})
+      Astray |= !encloses(Part->Node, Node);
+    if (Op.Code == PAGECAST_OP_TOUCH || Op.Code == PAGECAST_OP_RANGE) // not before its loops are run
+      for (int N = Node; N > 0; N = Nodes[N].Parent)
+        Depth = std::max({Depth, Nodes[N].Trips.Depth, Nodes[N].When.Depth});
+    Op.Depth = std::max(Depth, 1u);
+    if (Op.Code == PAGECAST_OP_LOAD)
+      Op.Depth = ++Depth;
+    Ops.push_back(Op);
+    Nodes[Node].Ops.push_back(Ops.size() - 1);
+    return {Operand::Result, unsigned(Ops.size() - 1), Node, Depth};
   }
 
-  void closeLoop() {
-    Value *NextIteration = B.CreateAdd(Iteration, word(1), "iteration.next");
-    Iteration->addIncoming(NextIteration, Block);
-    B.CreateCondBr(B.CreateICmpEQ(NextIteration, End), Done, Body);
-    P.CreateBr(Body);
+  int level(int Node) const {
+    int Level = 0;
+    for (; Node >= 0; Node = Nodes[Node].Parent)
+      ++Level;
+    return Level;
   }
 
-  Value *live(const void *Key, LiveValue V) {
-    Value *&Loaded = LiveOf[Key];
-    if (!Loaded) {
-      Loaded = P.CreateAlignedLoad(i64(), P.CreateConstInBoundsGEP1_64(i64(), LiveArgument, Result.Live.size()),
-                                   Align(8), "live");
-      Result.Live.push_back(V);
-    }
-    return Loaded;
+  Operand operation(unsigned Code, unsigned Width, Operand A, Operand B = {}, Operand C = {}, unsigned Extra = 0) {
+    return emit({Code, 0, Width, Extra, A, B, C, {}});
   }
 
-  Value *wordOf(const SCEV *S) {
-    if (const auto *Known = dyn_cast<SCEVConstant>(S))
-      return word(Known->getAPInt().sextOrTrunc(64).getZExtValue());
-    return live(S, {S, nullptr});
+  std::optional<Operand> live(const SCEV *S) {
+    S = X.Live(S);
+    if (!S)
+      return refuse(Refusal::NonAffine);
+    auto *Found = find(LiveValues, S);
+    unsigned Number = Found - LiveValues.begin();
+    if (Found == LiveValues.end())
+      LiveValues.push_back(S);
+    return Operand{Operand::Live, Number, -1, 0};
   }
 
-  /// The form at the current iteration, as a word.
-  Value *evaluate(const AffineForm &Form) {
-    Value *Start = wordOf(Form.Base);
-    unsigned Innermost = Form.Stride.size() - 1;
-    for (unsigned K = 0; K < Innermost; ++K) {
-      if (Form.Stride[K]->isZero())
-        continue;
-      Value *Number = P.CreateAlignedLoad(i64(), P.CreateConstInBoundsGEP1_64(i64(), IndexArgument, K), Align(8));
-      Start = P.CreateAdd(Start, P.CreateMul(Number, wordOf(Form.Stride[K])));
-    }
-    if (Form.Stride[Innermost]->isZero())
-      return Start;
-    return B.CreateAdd(Start, B.CreateMul(Iteration, wordOf(Form.Stride[Innermost])));
-  }
+  Operand constant(uint64_t V) { return *live(SE.getConstant(Type::getInt64Ty(SE.getContext()), V)); }
 
-  static Value *fromWord(IRBuilder<> &At, Value *Word, Type *T) {
-    return T->isPointerTy() ? At.CreateIntToPtr(Word, T) : At.CreateTrunc(Word, T);
-  }
-
-  Value *loadIndex(LoadInst *Load, const AffineForm &Address) {
-    // An index of an outer loop is the same for all iterations here.
-    IRBuilder<> &At = Address.Stride.back()->isZero() ? P : B;
-    Value *Pointer = fromWord(At, evaluate(Address), PointerType::get(C, 0));
-    return At.CreateAlignedLoad(Load->getType(), Pointer, Load->getAlign(), "index");
-  }
-
-  // Flags go: what was never poison in the program may be in an iteration that it does not reach.
-  Value *repeat(Instruction *I) {
-    SmallVector<Value *, 4> Operands;
-    for (Value *Operand : I->operands())
-      Operands.push_back(valueOf(Operand));
-    Instruction *Copy = I->clone();
-    for (unsigned K = 0; K < Operands.size(); ++K)
-      Copy->setOperand(K, Operands[K]);
-    Copy->dropPoisonGeneratingFlags();
-    Copy->dropUnknownNonDebugMetadata();
-    Copy->setDebugLoc(DebugLoc());
-    return B.Insert(Copy);
-  }
-
-  Value *valueOf(Value *V) {
-    if (auto Found = Mapped.find(V); Found != Mapped.end())
+  std::optional<Operand> value(const SCEV *S) {
+    if (auto Found = Known.find(S); Found != Known.end())
       return Found->second;
-    Node Is = classifyNode(V, N.Loops, LI, DT, SE);
-    Value *Mine = nullptr;
-    switch (Is.Is) {
-    case Node::Constant:
-      Mine = V;
-      break;
-    case Node::Invariant:
-      Mine = fromWord(P, live(V, {nullptr, V}), V->getType());
-      break;
-    case Node::Affine:
-      Mine = fromWord(Is.Form.Stride.back()->isZero() ? P : B, evaluate(Is.Form), V->getType());
-      break;
-    case Node::Index:
-      Mine = loadIndex(cast<LoadInst>(V), Is.Form);
-      break;
-    case Node::Operation:
-      Mine = repeat(cast<Instruction>(V));
-      break;
-    case Node::Refused:
-      llvm_unreachable("recognised before");
+    std::optional<Operand> V = compute(S);
+    Known[S] = V;
+    return V;
+  }
+
+  std::optional<Operand> compute(const SCEV *S) {
+    if (isa<SCEVCouldNotCompute>(S) || !isSliceType(S->getType()) || Ops.size() > 2 * PAGECAST_MAX_OPS)
+      return refuse(Refusal::NonAffine);
+    if (SE.isLoopInvariant(S, X.Chain.front()))
+      if (std::optional<Operand> Fixed = live(S))
+        return Fixed;
+    unsigned Width = widthOf(S->getType());
+    switch (S->getSCEVType()) {
+    case scAddRecExpr:
+      return recurrence(cast<SCEVAddRecExpr>(S), Width);
+    case scAddExpr:
+      return fold(PAGECAST_OP_ADD, cast<SCEVNAryExpr>(S), Width);
+    case scMulExpr:
+      return fold(PAGECAST_OP_MUL, cast<SCEVNAryExpr>(S), Width);
+    case scUMaxExpr:
+      return fold(PAGECAST_OP_UMAX, cast<SCEVNAryExpr>(S), Width);
+    case scUMinExpr:
+    case scSequentialUMinExpr:
+      return fold(PAGECAST_OP_UMIN, cast<SCEVNAryExpr>(S), Width);
+    case scSMaxExpr:
+      return fold(PAGECAST_OP_SMAX, cast<SCEVNAryExpr>(S), Width);
+    case scSMinExpr:
+      return fold(PAGECAST_OP_SMIN, cast<SCEVNAryExpr>(S), Width);
+    case scUDivExpr:
+      return binary(PAGECAST_OP_UDIV, cast<SCEVUDivExpr>(S)->getLHS(), cast<SCEVUDivExpr>(S)->getRHS(), Width);
+    case scZeroExtend:
+    case scPtrToInt:
+      return value(cast<SCEVCastExpr>(S)->getOperand());
+    case scTruncate:
+    case scSignExtend:
+      return convert(cast<SCEVCastExpr>(S), Width);
+    case scUnknown:
+      return unknown(cast<SCEVUnknown>(S)->getValue());
+    default:
+      return refuse(Refusal::NonAffine);
     }
-    Mapped[V] = Mine;
-    return Mine;
+  }
+
+  std::optional<Operand> convert(const SCEVCastExpr *S, unsigned Width) {
+    std::optional<Operand> From = value(S->getOperand());
+    if (!From)
+      return std::nullopt;
+    if (isa<SCEVTruncateExpr>(S))
+      return operation(PAGECAST_OP_TRUNC, Width, *From);
+    return operation(PAGECAST_OP_SEXT, Width, *From, {}, {}, widthOf(S->getOperand()->getType()));
+  }
+
+  std::optional<Operand> binary(unsigned Code, const SCEV *L, const SCEV *R, unsigned Width) {
+    std::optional<Operand> A = value(L), B = A ? value(R) : std::nullopt;
+    if (!B)
+      return std::nullopt;
+    return operation(Code, Width, *A, *B);
+  }
+
+  /// Outer operands first, so that what is fixed in inner loops is computed outside them.
+  std::optional<Operand> fold(unsigned Code, const SCEVNAryExpr *S, unsigned Width) {
+    SmallVector<Operand, 4> Parts;
+    for (const SCEV *Part : S->operands()) {
+      std::optional<Operand> V = value(Part);
+      if (!V)
+        return std::nullopt;
+      Parts.push_back(*V);
+    }
+    stable_sort(Parts, [&](const Operand &L, const Operand &R) { return level(L.Node) < level(R.Node); });
+    Operand Sum = Parts.front();
+    for (const Operand &Part : drop_begin(Parts))
+      Sum = operation(Code, Width, Sum, Part);
+    return Sum;
+  }
+
+  std::optional<Operand> iteration(const Loop *L) {
+    const auto *Level = find(X.Chain, L);
+    if (Level != X.Chain.end() && L != X.Chain.back())
+      return Operand{Operand::Outer, unsigned(Level - X.Chain.begin()), 0, 0};
+    if (!X.Chain.back()->contains(L))
+      return refuse(Refusal::NonAffine);
+    int Node = nodeOf(const_cast<Loop *>(L));
+    if (Node < 0)
+      return std::nullopt;
+    return Operand{Operand::Iteration, 0, Node, 0};
+  }
+
+  /// {start, +, step}, or with a step that itself grows evenly: rows of triangles.
+  std::optional<Operand> recurrence(const SCEVAddRecExpr *S, unsigned Width) {
+    if (S->getNumOperands() > 3)
+      return refuse(Refusal::NonAffine);
+    std::optional<Operand> I = iteration(S->getLoop()), Start = value(S->getStart()), Step = value(S->getOperand(1));
+    if (!I || !Start || !Step)
+      return std::nullopt;
+    Operand Sum = operation(PAGECAST_OP_MADD, Width, *I, *Step, *Start);
+    if (S->isAffine())
+      return Sum;
+    std::optional<Operand> Growth = value(S->getOperand(2));
+    if (!Growth)
+      return std::nullopt;
+    Operand Before = operation(PAGECAST_OP_SUB, 64, *I, constant(1));
+    Operand Pairs = operation(PAGECAST_OP_LSHR, 64, operation(PAGECAST_OP_MUL, 64, *I, Before), constant(1));
+    return operation(PAGECAST_OP_MADD, Width, Pairs, *Growth, Sum);
+  }
+
+  std::optional<Operand> unknown(Value *V) {
+    if (auto Found = KnownValues.find(V); Found != KnownValues.end())
+      return Found->second;
+    if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C)) // the machine runs on another thread
+      return refuse(Refusal::NonAffine);
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || !X.Chain.front()->contains(I))
+      return refuse(Refusal::NonAffine); // fixed, but not to be had on entry
+    if (!Open.insert(V).second)
+      return refuse(Refusal::LoopCarried);
+    std::optional<Operand> Result = instruction(I);
+    Open.erase(V);
+    KnownValues[V] = Result;
+    return Result;
+  }
+
+  /// Scalar evolution has an expression for most values, an unknown for the rest.
+  std::optional<Operand> valueOf(Value *V) {
+    if (!isSliceType(V->getType()))
+      return refuse(Refusal::NonAffine);
+    if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C))
+      return refuse(Refusal::NonAffine);
+    return value(X.A.scev(V));
+  }
+
+  std::optional<Operand> load(LoadInst *I) {
+    unsigned Width = widthOf(I->getType());
+    if (!I->isSimple() || (Width != 8 && Width != 16 && Width != 32 && Width != 64))
+      return refuse(Refusal::NonAffine);
+    std::optional<Operand> Address = valueOf(I->getPointerOperand());
+    if (!Address)
+      return std::nullopt;
+    if (Address->Depth == 0 && !is_contained(Index, I))
+      Index.push_back(I);
+    return operation(PAGECAST_OP_LOAD, Width, *Address);
+  }
+
+  /// What the iteration before has loaded, row[j + 1] as the next row[j]: it is loaded again.
+  std::optional<Operand> earlierLoad(PHINode *Phi) {
+    Loop *L = X.LI.getLoopFor(Phi->getParent());
+    auto *Load = dyn_cast<LoadInst>(Phi->getIncomingValueForBlock(L->getLoopLatch()));
+    unsigned Width = widthOf(Phi->getType());
+    if (!Load || !Load->isSimple() || X.LI.getLoopFor(Load->getParent()) != L || Width % 8 || Width & (Width - 1))
+      return refuse(Refusal::LoopCarried);
+    const auto *Address = dyn_cast<SCEVAddRecExpr>(X.A.scev(Load->getPointerOperand()));
+    if (!Address || Address->getLoop() != L || !Address->isAffine())
+      return refuse(Refusal::LoopCarried);
+    std::optional<Operand> Before = value(SE.getMinusSCEV(Address, SE.getTruncateOrSignExtend(Address->getStepRecurrence(SE), Type::getInt64Ty(SE.getContext()))));
+    if (!Before)
+      return std::nullopt;
+    if (Before->Depth == 0 && !is_contained(Index, Load))
+      Index.push_back(Load);
+    return operation(PAGECAST_OP_LOAD, Width, *Before);
+  }
+
+  std::optional<Operand> phi(PHINode *Phi) {
+    if (Phi->getNumIncomingValues() == 1) // what leaves an inner loop
+      return refuse(Refusal::LoopCarried);
+    if (X.LI.isLoopHeader(Phi->getParent()))
+      return earlierLoad(Phi);
+    std::optional<Merge> M = mergeOf(Phi, X.DT);
+    if (!M)
+      return refuse(Refusal::NonAffine);
+    std::optional<Operand> When = valueOf(M->When), True = When ? valueOf(M->IfTrue) : std::nullopt;
+    std::optional<Operand> False = True ? valueOf(M->IfFalse) : std::nullopt;
+    if (!False)
+      return std::nullopt;
+    return operation(PAGECAST_OP_SELECT, widthOf(Phi->getType()), *When, *True, *False);
+  }
+
+  static std::optional<unsigned> codeOf(unsigned Opcode) {
+    switch (Opcode) {
+    case Instruction::Add: return PAGECAST_OP_ADD;
+    case Instruction::Sub: return PAGECAST_OP_SUB;
+    case Instruction::Mul: return PAGECAST_OP_MUL;
+    case Instruction::And: return PAGECAST_OP_AND;
+    case Instruction::Or: return PAGECAST_OP_OR;
+    case Instruction::Xor: return PAGECAST_OP_XOR;
+    case Instruction::Shl: return PAGECAST_OP_SHL;
+    case Instruction::LShr: return PAGECAST_OP_LSHR;
+    case Instruction::AShr: return PAGECAST_OP_ASHR;
+    case Instruction::UDiv: return PAGECAST_OP_UDIV;
+    case Instruction::URem: return PAGECAST_OP_UREM;
+    case Instruction::SDiv: return PAGECAST_OP_SDIV;
+    case Instruction::SRem: return PAGECAST_OP_SREM;
+    default: return std::nullopt;
+    }
+  }
+
+  std::optional<Operand> instruction(Instruction *I) {
+    if (auto *Load = dyn_cast<LoadInst>(I))
+      return load(Load);
+    if (auto *Phi = dyn_cast<PHINode>(I))
+      return phi(Phi);
+    if (auto *Compare = dyn_cast<ICmpInst>(I))
+      return compare(Compare);
+    unsigned Width = widthOf(I->getType());
+    if (isa<SelectInst>(I) || codeOf(I->getOpcode())) {
+      SmallVector<Operand, 3> Parts;
+      for (Value *V : I->operands()) {
+        std::optional<Operand> Part = valueOf(V);
+        if (!Part)
+          return std::nullopt;
+        Parts.push_back(*Part);
+      }
+      if (isa<SelectInst>(I))
+        return operation(PAGECAST_OP_SELECT, Width, Parts[0], Parts[1], Parts[2]);
+      return operation(*codeOf(I->getOpcode()), Width, Parts[0], Parts[1]);
+    }
+    switch (I->getOpcode()) {
+    case Instruction::Freeze:
+    case Instruction::ZExt:
+    case Instruction::PtrToInt:
+    case Instruction::IntToPtr:
+      return valueOf(I->getOperand(0));
+    default:
+      return refuse(Refusal::NonAffine);
+    }
+  }
+
+  std::optional<Operand> compare(ICmpInst *I) {
+    if (!isSliceType(I->getOperand(0)->getType()))
+      return refuse(Refusal::NonAffine);
+    std::optional<Operand> A = valueOf(I->getOperand(0)), B = A ? valueOf(I->getOperand(1)) : std::nullopt;
+    if (!B)
+      return std::nullopt;
+    unsigned Width = widthOf(I->getOperand(0)->getType());
+    switch (I->getPredicate()) {
+    case CmpInst::ICMP_EQ: return operation(PAGECAST_OP_EQ, Width, *A, *B);
+    case CmpInst::ICMP_NE: return operation(PAGECAST_OP_NE, Width, *A, *B);
+    case CmpInst::ICMP_ULT: return operation(PAGECAST_OP_ULT, Width, *A, *B);
+    case CmpInst::ICMP_ULE: return operation(PAGECAST_OP_ULE, Width, *A, *B);
+    case CmpInst::ICMP_UGT: return operation(PAGECAST_OP_ULT, Width, *B, *A);
+    case CmpInst::ICMP_UGE: return operation(PAGECAST_OP_ULE, Width, *B, *A);
+    case CmpInst::ICMP_SLT: return operation(PAGECAST_OP_SLT, Width, *A, *B);
+    case CmpInst::ICMP_SLE: return operation(PAGECAST_OP_SLE, Width, *A, *B);
+    case CmpInst::ICMP_SGT: return operation(PAGECAST_OP_SLT, Width, *B, *A);
+    case CmpInst::ICMP_SGE: return operation(PAGECAST_OP_SLE, Width, *B, *A);
+    default: return refuse(Refusal::NonAffine);
+    }
+  }
+
+  /// All conditions of the block that can be computed. One that varies only outside the loop costs an operation
+  /// there.
+  Operand predicate(BasicBlock *Block, Loop *Within) {
+    if (auto Found = KnownPredicates.find(Block); Found != KnownPredicates.end())
+      return Found->second;
+    Operand All;
+    for (const Condition &C : conditionsOf(Block, Within, X.LI, X.DT)) {
+      Refusal Kept = Why;
+      std::optional<Operand> V = valueOf(C.When);
+      Why = Kept;
+      if (!V || V->Depth >= PAGECAST_MAX_DEPTH)
+        continue;
+      Operand Holds = C.Holds ? *V : operation(PAGECAST_OP_EQ, 1, *V, constant(0));
+      All = All.Is == Operand::Nothing ? Holds : operation(PAGECAST_OP_AND, 1, All, Holds);
+    }
+    KnownPredicates[Block] = All;
+    return All;
+  }
+
+  // Numbering.
+  SmallVector<bool, 64> Wanted;
+  DenseMap<unsigned, uint16_t> RegisterOf;      ///< of the result of an operation
+  SmallVector<uint16_t, 4> IterationOf;         ///< of a node
+  unsigned FirstTemporary = 0;
+
+  void want(const Operand &V) {
+    if (V.Is != Operand::Result || Wanted[V.Number])
+      return;
+    Wanted[V.Number] = true;
+    for (const Operand *Part : {&Ops[V.Number].A, &Ops[V.Number].B, &Ops[V.Number].C, &Ops[V.Number].Times})
+      want(*Part);
+  }
+
+  void findWanted() {
+    Wanted.assign(Ops.size(), false);
+    for (unsigned I = 0; I < Ops.size(); ++I)
+      if (Ops[I].Code == PAGECAST_OP_RANGE || Ops[I].Code == PAGECAST_OP_TOUCH)
+        want({Operand::Result, I});
+    // Loops are there for what is in them.
+    for (unsigned N = Nodes.size(); N-- > 1;) {
+      LoopNode &Node = Nodes[N];
+      Node.Used = Node.HasLoops || any_of(Node.Ops, [&](unsigned I) { return Wanted[I]; });
+      if (!Node.Used)
+        continue;
+      Nodes[Node.Parent].HasLoops = true;
+      want(Node.Trips);
+      want(Node.When);
+    }
+  }
+
+  uint16_t registerOf(const Operand &V) {
+    switch (V.Is) {
+    case Operand::Nothing: return PAGECAST_NONE;
+    case Operand::Live: return V.Number;
+    case Operand::Outer: return LiveValues.size() + V.Number;
+    case Operand::Iteration: return IterationOf[V.Node];
+    case Operand::Result: return RegisterOf.lookup(V.Number);
+    }
+    return PAGECAST_NONE;
+  }
+
+  uint16_t newRegister(Slice &S, int Node) {
+    return Nodes[Node].HasLoops ? S.Scalars++ : PAGECAST_VECTOR + S.Vectors++;
+  }
+
+  pagecast_op encode(unsigned Code, unsigned Depth, unsigned Width, uint16_t To, uint16_t A, uint16_t B, uint16_t C, uint32_t Extra) {
+    return {uint8_t(Code), uint8_t(Depth), uint8_t(Width), 0, To, A, B, C, Extra};
+  }
+
+  /// Returns the least depth of a touch in it.
+  unsigned emitNode(Slice &S, int Number) {
+    LoopNode &Node = Nodes[Number];
+    unsigned Least = PAGECAST_MAX_DEPTH;
+    for (unsigned I : Node.Ops) {
+      if (!Wanted[I])
+        continue;
+      const PendingOp &Op = Ops[I];
+      uint16_t To = PAGECAST_NONE;
+      if (Op.Code == PAGECAST_OP_RANGE || Op.Code == PAGECAST_OP_TOUCH) {
+        Least = std::min(Least, Op.Depth);
+        To = registerOf(Op.Times);
+      } else {
+        To = RegisterOf[I] = newRegister(S, Number);
+      }
+      S.Depths = std::max(S.Depths, Op.Depth);
+      S.Ops.push_back(encode(Op.Code, Op.Depth, Op.Width, To, registerOf(Op.A), registerOf(Op.B), registerOf(Op.C), Op.Extra));
+    }
+    for (unsigned Child = 1; Child < Nodes.size(); ++Child)
+      if (Nodes[Child].Parent == Number && Nodes[Child].Used)
+        Least = std::min(Least, emitLoop(S, Child));
+    return Least;
+  }
+
+  unsigned emitLoop(Slice &S, int Number) {
+    LoopNode &Node = Nodes[Number];
+    unsigned Begin = S.Ops.size();
+    IterationOf[Number] = newRegister(S, Number);
+    S.Ops.push_back(encode(PAGECAST_OP_LOOP, 1, 64, IterationOf[Number], registerOf(Node.Trips), PAGECAST_NONE, registerOf(Node.When), 0));
+    unsigned Least = emitNode(S, Number);
+    unsigned Own = std::max({Node.Trips.Depth, Node.When.Depth, Least, 1u});
+    S.Ops[Begin].depth = Own;
+    S.Ops[Begin].extra = S.Ops.size();
+    S.Ops.push_back(encode(PAGECAST_OP_END, Own, 64, PAGECAST_NONE, PAGECAST_NONE, PAGECAST_NONE, PAGECAST_NONE, 0));
+    return Own;
   }
 };
+
+Slice Builder::finish() {
+  Slice S;
+  findWanted();
+  IterationOf.assign(Nodes.size(), PAGECAST_NONE);
+  S.Scalars = LiveValues.size() + X.Chain.size() - 1;
+  S.HasLoops = Nodes[0].HasLoops;
+  IterationOf[0] = newRegister(S, 0);
+  emitNode(S, 0);
+  S.Live = LiveValues;
+  S.Index.assign(Index.begin(), Index.end());
+  return S;
+}
+
+/// The loops of the address from the block outwards, while it does not move in them.
+Loop *movingLoop(const SCEV *Address, Loop *Innermost, Loop *Outermost, ScalarEvolution &SE) {
+  Loop *L = Innermost;
+  while (L != Outermost && SE.isLoopInvariant(Address, L))
+    L = L->getParentLoop();
+  return L;
+}
 
 } // namespace
 
-Slice buildSlice(const Nest &N, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) {
-  if (N.indirectGroups() == 0)
-    return {};
-  Slice Result;
-  Result.Forms = formsOf(N, SE);
-  if (!Result.Forms.empty())
-    return Result;
-  return SliceBuilder(N, LI, DT, SE).run();
+SliceTarget sliceTarget(Value *Pointer, uint64_t Size, BasicBlock *At, ArrayRef<Loop *> Chain, LoopInfo &LI, ScalarEvolution &SE,
+                        Assumed &A) {
+  SliceTarget T;
+  T.Address = A.scev(Pointer);
+  T.At = At;
+  T.Hi = int64_t(Size);
+  Loop *L = LI.getLoopFor(At);
+  while (L != Chain.back()) {
+    if (Loop *Moving = movingLoop(T.Address, L, Chain.back(), SE); Moving != L) {
+      while (L != Moving) { // the same in each iteration
+        T.At = L->getLoopPreheader();
+        L = L->getParentLoop();
+      }
+      continue;
+    }
+    std::optional<AffineForm> Form = affineForm(T.Address, {L}, SE);
+    if (!Form || !backedgesOf(L, SE, A))
+      return T;
+    std::optional<int64_t> Stride = constantOf(Form->Stride.front());
+    int64_t Few = int64_t(fewTrips(L, FoldedBytes, SE));
+    if (Stride && Few && *Stride >= 0 && *Stride * (Few - 1) < FoldedBytes) {
+      T.Address = Form->Base;
+      T.Hi += *Stride * (Few - 1);
+      T.At = L->getLoopPreheader();
+      L = L->getParentLoop();
+      continue;
+    }
+    T.Address = Form->Base;
+    T.Step = Form->Stride.front();
+    T.Over = L;
+    return T;
+  }
+  return T;
+}
+
+Refusal sliceable(const SliceTarget &T, const SliceContext &X, SmallVectorImpl<LoadInst *> *Index) {
+  Builder B(X);
+  Refusal Why = B.add(0, T);
+  if (Why == Refusal::None && Index)
+    Index->append(B.index().begin(), B.index().end());
+  return Why;
+}
+
+Slice buildSlice(ArrayRef<std::pair<unsigned, SliceTarget>> Targets, const SliceContext &X, SmallVectorImpl<unsigned> &Left) {
+  SmallVector<std::pair<unsigned, SliceTarget>, 8> Taken(Targets);
+  for (;;) {
+    Builder B(X);
+    const auto *Refused = find_if(Taken, [&](const auto &T) { return B.add(T.first, T.second) != Refusal::None; });
+    if (Refused == Taken.end()) {
+      if (Taken.empty())
+        return {};
+      Slice S = B.finish();
+      if (S.Ops.size() <= PAGECAST_MAX_OPS && S.Scalars <= PAGECAST_MAX_SCALARS && S.Vectors <= PAGECAST_MAX_VECTORS &&
+          S.Live.size() <= PAGECAST_MAX_LIVE)
+        return S;
+      Refused = Taken.end() - 1;
+    }
+    Left.push_back(Refused->first);
+    Taken.erase(Refused);
+  }
 }
 
 } // namespace pagecast

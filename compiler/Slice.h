@@ -1,30 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slices: a function per nest with indirect groups that do not fit in forms, which computes their addresses for a run of
-// iterations and reports those whose page is absent (pagecast_slice in pagecast/abi.h).
+// Slices: the addresses that the strides of a nest do not give, as operations for the runtime's machine
+// (pagecast_slice in pagecast/abi.h). In
 //
-// It is built from the address trees alone, so that it has no stores, no calls but the one to
-// touch->miss, and a loop of exactly `count` iterations. It reads the index arrays, nothing else.
+//     for (j..n) for (k = row[j]; k < row[j + 1]; k++) y[j] += a[k] * x[column[k]];
+//
+// the nest is the loop j, and its slice
+//
+//     from = load row[j], to = load row[j + 1]         stage 1
+//     range a + 8 * from, stride 8, to - from times    stage 1
+//     range column + 4 * from ...                      stage 1
+//     loop k, to - from times:
+//         c = load column[from + k]                    stage 2
+//         touch x + 8 * c                              stage 2
+//
+// A reference is taken when everything that its address and its loops' trip counts need is integer
+// arithmetic over loaded values, iteration numbers and values fixed in the nest. Conditions are kept where
+// they are that, and taken to hold where not.
 #ifndef PAGECAST_COMPILER_SLICE_H
 #define PAGECAST_COMPILER_SLICE_H
 
-#include "Forms.h"
+#include "Affine.h"
+#include "Assumed.h"
+#include "Refusals.h"
+#include "pagecast/abi.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
 
 namespace pagecast {
 
-/// A value that the slice gets from the program, as a word: an expression or a value of the program.
-struct LiveValue {
-  const llvm::SCEV *Expression;
-  llvm::Value *Direct;
+/// What one reference touches, for the slice.
+struct SliceTarget {
+  const llvm::SCEV *Address = nullptr; ///< of the first byte; of a range: in its first iteration
+  const llvm::SCEV *Step = nullptr;    ///< range: bytes an iteration; null: one access
+  llvm::Loop *Over = nullptr;          ///< the loop that the range replaces
+  llvm::BasicBlock *At = nullptr;      ///< where conditions are looked up
+  int64_t Hi = 0;                      ///< bytes touched at the address
 };
+
+/// What is touched by `Size` bytes at `Pointer` in `At`, a block of the innermost loop of the chain or of a
+/// loop inside it: inner loops through which the address moves evenly become ranges.
+SliceTarget sliceTarget(llvm::Value *Pointer, uint64_t Size, llvm::BasicBlock *At, llvm::ArrayRef<llvm::Loop *> Chain,
+                        llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, Assumed &A);
 
 struct Slice {
-  llvm::Function *Code = nullptr; ///< null when no group is indirect, or there are forms
-  llvm::SmallVector<Form, 4> Forms;
-  llvm::SmallVector<LiveValue, 8> Live;
+  llvm::SmallVector<pagecast_op, 16> Ops;
+  unsigned Scalars = 0, Vectors = 0, Depths = 0;
+  bool HasLoops = false;
+  llvm::SmallVector<const llvm::SCEV *, 8> Live;      ///< invariant in the root
+  llvm::SmallVector<llvm::LoadInst *, 4> Index;       ///< loads at addresses affine in the chain
+  bool empty() const { return Ops.empty(); }
 };
 
-Slice buildSlice(const Nest &N, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE);
+/// The value that a slice gets for an expression which is invariant in the root of the nest: the expression
+/// itself or one that can be computed on entry; null if there is none.
+using LiveFunction = llvm::function_ref<const llvm::SCEV *(const llvm::SCEV *)>;
+
+struct SliceContext {
+  llvm::ArrayRef<llvm::Loop *> Chain;
+  llvm::LoopInfo &LI;
+  llvm::DominatorTree &DT;
+  llvm::ScalarEvolution &SE;
+  Assumed &A;
+  LiveFunction Live;
+};
+
+/// Whether a slice can touch it: Refusal::None, or why not. The loads that it needs go to `Index`.
+Refusal sliceable(const SliceTarget &, const SliceContext &, llvm::SmallVectorImpl<llvm::LoadInst *> *Index = nullptr);
+
+/// The slice that touches the targets, each given with its group's number. None too many are given: those that
+/// do not fit (Refusal::SliceTooLarge) are left out, and their group numbers added to `Left`.
+Slice buildSlice(llvm::ArrayRef<std::pair<unsigned, SliceTarget>> Targets, const SliceContext &,
+                 llvm::SmallVectorImpl<unsigned> &Left);
 
 } // namespace pagecast
 

@@ -233,11 +233,13 @@ Value *ExitTest::firstLimit(IRBuilder<> &B, Value *Count) const {
   return moved(B, Entry, After ? Count : B.CreateSub(Count, B.getInt64(1)));
 }
 
-bool canStripMine(const Loop *L) {
+bool canStripMine(Loop *L, ScalarEvolution &SE) {
   if (!L->isLoopSimplifyForm())
     return false;
   auto *Branch = dyn_cast<BranchInst>(L->getLoopLatch()->getTerminator());
   if (!Branch || !Branch->isConditional() || !L->isLoopExiting(Branch->getParent()))
+    return false;
+  if (isa<SCEVCouldNotCompute>(SE.getExitCount(L, L->getLoopLatch())))
     return false;
   // Tokens cannot go through phis, and convergent operations must not see new control flow.
   for (const BasicBlock *Block : L->blocks())

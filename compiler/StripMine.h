@@ -27,8 +27,9 @@
 
 namespace pagecast {
 
-/// Whether `L`, in simplified and LCSSA form, ends in an exit test that can be replaced.
-bool canStripMine(const llvm::Loop *L);
+/// Whether `L`, in simplified and LCSSA form, ends in an exit test that can be replaced: one whose iterations are
+/// counted before the loop.
+bool canStripMine(llvm::Loop *L, llvm::ScalarEvolution &SE);
 
 /// The exit test of a latch: it leaves once `Moving`, which goes by one an iteration, equals `Bound`.
 struct ExitTest {

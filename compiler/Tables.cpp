@@ -18,9 +18,12 @@ namespace pagecast {
 namespace {
 
 struct Words {
-  explicit Words(LLVMContext &C) : I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)), Ptr(PointerType::get(C, 0)) {}
-  Type *I32, *I64;
+  explicit Words(LLVMContext &C)
+      : I8(Type::getInt8Ty(C)), I16(Type::getInt16Ty(C)), I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)), Ptr(PointerType::get(C, 0)) {}
+  Type *I8, *I16, *I32, *I64;
   PointerType *Ptr;
+  Constant *w8(uint64_t V) const { return ConstantInt::get(I8, V); }
+  Constant *w16(uint64_t V) const { return ConstantInt::get(I16, V); }
   Constant *w32(uint64_t V) const { return ConstantInt::get(I32, V); }
   Constant *w64(uint64_t V) const { return ConstantInt::get(I64, V); }
   Constant *null() const { return ConstantPointerNull::get(Ptr); }
@@ -56,22 +59,37 @@ Constant *groupConstant(Module &M, const Group &G) {
   return ConstantStruct::getAnon(Fields);
 }
 
-Constant *formConstant(LLVMContext &C, const Form &F) {
+Constant *opConstant(LLVMContext &C, const pagecast_op &Op) {
   Words W(C);
-  Constant *Fields[] = {W.w32(F.Group),       W.w32(F.IndexGroup), W.w32(F.Width), W.w32(F.IsSigned),
-                        W.w64(F.IndexOffset), W.w64(F.Scale),      W.w64(F.Offset)};
+  Constant *Fields[] = {W.w8(Op.code), W.w8(Op.depth), W.w8(Op.width), W.w8(0), W.w16(Op.to),
+                        W.w16(Op.a),   W.w16(Op.b),    W.w16(Op.c),    W.w32(Op.extra)};
   return ConstantStruct::getAnon(Fields);
 }
 
-Constant *formTable(Module &M, ArrayRef<Form> Forms) {
-  Words W(M.getContext());
-  if (Forms.empty())
-    return W.null();
-  SmallVector<Constant *, 4> Entries;
-  for (const Form &F : Forms)
-    Entries.push_back(formConstant(M.getContext(), F));
+Constant *opTable(Module &M, ArrayRef<pagecast_op> Ops, StringRef Name) {
+  if (Ops.empty())
+    return Words(M.getContext()).null();
+  SmallVector<Constant *, 16> Entries;
+  for (const pagecast_op &Op : Ops)
+    Entries.push_back(opConstant(M.getContext(), Op));
   auto *T = ArrayType::get(Entries.front()->getType(), Entries.size());
-  return privateConstant(M, ConstantArray::get(T, Entries), ".pagecast.forms");
+  return privateConstant(M, ConstantArray::get(T, Entries), Name);
+}
+
+Constant *constantTable(Module &M, ArrayRef<Constant *> Values) {
+  Words W(M.getContext());
+  if (Values.empty())
+    return W.null();
+  return privateConstant(M, ConstantArray::get(ArrayType::get(W.I64, Values.size()), Values), ".pagecast.constants");
+}
+
+Constant *sliceTable(Module &M, const Slice &S) {
+  Words W(M.getContext());
+  if (S.empty())
+    return W.null();
+  Constant *Fields[] = {W.w32(S.Ops.size()), W.w16(S.Scalars),   W.w16(S.Vectors),
+                        W.w32(S.Depths),   W.w32(S.HasLoops), opTable(M, S.Ops, ".pagecast.ops")};
+  return privateConstant(M, ConstantStruct::getAnon(Fields), ".pagecast.slice");
 }
 
 } // namespace
@@ -121,7 +139,7 @@ Constant *stringConstant(Module &M, StringRef Text) {
   return privateConstant(M, ConstantDataArray::getString(M.getContext(), Text), ".pagecast.str");
 }
 
-GlobalVariable *nestTable(Module &M, const Nest &N, const Slice &S, const Arguments &Passed) {
+GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
   LLVMContext &C = M.getContext();
   Words W(C);
   SmallVector<Constant *, 8> Groups;
@@ -134,22 +152,24 @@ GlobalVariable *nestTable(Module &M, const Nest &N, const Slice &S, const Argume
   DebugLoc Where = N.root()->getStartLoc();
   const DISubprogram *Sub = F->getSubprogram();
   StringRef FunctionName = Sub && !Sub->getName().empty() ? Sub->getName() : F->getName();
+  SmallVector<pagecast_op, 16> Prologue = Passed.prologue();
   Constant *Fields[] = {W.w32(PAGECAST_ABI_VERSION),
                         W.w32(N.Loops.size()),
                         W.w32(N.Ticked),
                         W.w32(N.Strips),
                         W.w32(N.Groups.size()),
-                        W.w32(S.Live.size()),
+                        W.w32(N.Code.Live.size()),
                         W.w32(Passed.dynamic().size()),
-                        W.w32(S.Forms.size()),
+                        W.w32(Passed.constants().size()),
                         privateConstant(M, GroupArray, ".pagecast.groups"),
                         privateConstant(M, Passed.table(C), ".pagecast.words"),
-                        S.Code ? static_cast<Constant *>(S.Code) : W.null(),
-                        formTable(M, S.Forms),
+                        sliceTable(M, N.Code),
+                        constantTable(M, Passed.constants()),
+                        opTable(M, Prologue, ".pagecast.prologue"),
                         stringConstant(M, Where ? Where->getFilename() : StringRef(M.getSourceFileName())),
                         stringConstant(M, FunctionName),
                         W.w32(Where ? Where.getLine() : 0),
-                        W.w32(0),
+                        W.w32(Prologue.size()),
                         Cache};
   return privateConstant(M, ConstantStruct::getAnon(C, Fields), ".pagecast.nest");
 }

@@ -5,7 +5,6 @@
 #define PAGECAST_COMPILER_TABLES_H
 
 #include "Arguments.h"
-#include "Forms.h"
 
 #include "llvm/IR/Module.h"
 
@@ -24,7 +23,7 @@ std::string sourceName(const Group &G);
 llvm::Constant *stringConstant(llvm::Module &M, llvm::StringRef Text);
 
 /// The pagecast_nest of `N`.
-llvm::GlobalVariable *nestTable(llvm::Module &M, const Nest &N, const Slice &S, const Arguments &Words);
+llvm::GlobalVariable *nestTable(llvm::Module &M, const Nest &N, const Arguments &Words);
 
 } // namespace pagecast
 

@@ -35,7 +35,7 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
   distance_.observe(step, now_ns);
   blocked_ = false;
   unfinished_ = false;
-  const uint64_t d = distance_.steps(), far = saturating_add(d, slice_distance());
+  const uint64_t d = distance_.steps(), far = saturating_add(d, saturating_mul(slice_distance(), most(shape_.stages, 1)));
 
   // Index arrays first: the slices that need them bring the hints for everything else that is indirect.
   bool room = !index_.active() || fetch(index_, step, far, map, sink);

@@ -158,20 +158,24 @@ void choose_strip(const Shape &s, const Conditions &c, Plan *plan) {
     fastest = most(fastest, m);
     sum = saturating_add(sum, m);
   }
+  fastest = most(fastest, s.sliced_bytes);
+  sum = saturating_add(sum, s.sliced_bytes);
+  const uint64_t unit = s.sliced_bytes ? 1 : kStripUnit; // loops around loops are not vectorized
   const uint64_t trip = s.trips[s.ticked];
   if (s.strips) {
     const uint64_t block = most(c.page, least(c.max_io / 4, c.budget / 256));
     uint64_t strip = fastest ? block / fastest : 4096; // nothing moves: only slices count steps
     if (sum)
       strip = least(strip, c.budget / 32 / sum);
-    const uint64_t whole = round_up(least(trip, uint64_t{1} << 62), kStripUnit);
-    plan->strip = most(kStripUnit, least(round_down(strip, kStripUnit), whole));
+    const uint64_t whole = round_up(least(trip, uint64_t{1} << 62), unit);
+    plan->strip = most(unit, least(strip / unit * unit, whole));
   }
   const uint64_t iterations = most(1, least(plan->strip, trip));
   for (unsigned g = 0; g < s.groups; ++g) {
     plan->group[g].step_bytes = saturating_mul(moved(s, s.group[g], c.page), iterations);
     plan->step_bytes = saturating_add(plan->step_bytes, plan->group[g].step_bytes);
   }
+  plan->step_bytes = saturating_add(plan->step_bytes, saturating_mul(s.sliced_bytes, iterations));
   plan->prefetches = plan->fits || plan->step_bytes <= c.budget / 2;
   plan->lot_steps = fastest ? most(1, c.max_io / most(1, saturating_mul(fastest, iterations))) : 16;
 }
@@ -183,6 +187,7 @@ Plan make_plan(const Shape &s, const Conditions &c) {
   if (s.loops == 0)
     return plan;
   add_footprints(s, c, &plan);
+  plan.total_bytes = saturating_add(plan.total_bytes, s.sliced_total);
   plan.fits = plan.total_bytes <= c.budget;
   for (unsigned g = 0; g < s.groups; ++g)
     find_reuse(s, s.group[g], c.page, &plan.group[g]);

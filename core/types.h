@@ -46,6 +46,9 @@ struct Shape {
   unsigned ticked = 0; ///< which loop a step advances; loops below it are inside one step
   bool strips = false; ///< the ticked loop is strip-mined: a step is `strip` iterations of it
   unsigned groups = 0;
+  unsigned stages = 0;        ///< of the slice: loads behind one another
+  uint64_t sliced_bytes = 0;  ///< that the slice's ranges touch in one iteration of the ticked loop, about
+  uint64_t sliced_total = 0;  ///< and in all
   uint64_t trips[kMaxLoops] = {};
   Group group[kMaxGroups];
 };

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/blocks.h"
 
+#include "runtime/guards.h"
 #include "runtime/lock.h"
+#include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 #include "runtime/runtime.h"
 
 #include <algorithm>
 #include <cstring>
 #include <pthread.h>
+#include <sys/mman.h>
 
 namespace pagecast {
 namespace {
@@ -37,6 +40,8 @@ void before_fork() { lock.acquire(); }
 void after_fork() { lock.release(); }
 /// The child has neither the regions nor the pager's thread.
 void after_fork_in_child() {
+  guards.unreadable.forked();
+  guards.keyed.forked();
   runtime_forked();
   lock.release();
 }
@@ -82,7 +87,12 @@ bool block_remove(uint64_t begin, uint64_t end) {
     right.bytes = whole.end() > end ? whole.end() - end : 0;
     right.base = whole.end() - right.bytes;
     const uint64_t from = std::max(begin, whole.base), to = std::min(end, whole.end());
-    if (Pager *pager = whole.paged ? runtime_running_pager() : nullptr) pager->remove(from, to - from);
+    if (Pager *pager = whole.paged ? runtime_running_pager() : nullptr) {
+      pager->remove(from, to - from);
+      slicer_let_go();
+    }
+    guards.unreadable.remove(from, to);
+    guards.keyed.remove(from, to);
     const unsigned keep = (left.bytes != 0) + (right.bytes != 0);
     if (count - 1 + keep > kMost) right.bytes = 0;
     memmove(blocks + i + keep, blocks + i + 1, (count - i - 1) * sizeof(Block));
@@ -115,6 +125,25 @@ bool block_clear(uint64_t begin, uint64_t end) {
     any = true;
   }
   return any;
+}
+
+int block_protect(uint64_t begin, uint64_t end, int protection, int key) {
+  // Under the lock as a whole, so that what is noted is what the last of several threads did.
+  Guard guard(lock);
+  const bool readable = protection & PROT_READ;
+  bool paged = false;
+  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
+    const uint64_t from = std::max(begin, blocks[i].base), to = std::min(end, blocks[i].end());
+    if (!readable) guards.unreadable.add(from, to);
+    if (key > 0) guards.keyed.add(from, to);
+    paged |= blocks[i].paged;
+  }
+  if (paged && (!readable || key > 0) && runtime_running_pager()) slicer_let_go();
+  // A change that fails may have been made in part: what was noted stays, which costs hints at most.
+  const int error = os::protect_mapping(begin, end - begin, protection, key);
+  if (!error && readable) guards.unreadable.remove(begin, end);
+  if (!error && key == 0) guards.keyed.remove(begin, end);
+  return error;
 }
 
 } // namespace pagecast

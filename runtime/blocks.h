@@ -34,4 +34,8 @@ bool block_paged(uint64_t begin, uint64_t end);
 /// Makes the paged parts of the range zero (MADV_DONTNEED); true if there were any.
 bool block_clear(uint64_t begin, uint64_t end);
 
+/// mprotect, or with key >= 0 pkey_mprotect, of a range that may be in blocks: no slice reads what becomes unreadable
+/// from before the change on. 0 or -errno.
+int block_protect(uint64_t begin, uint64_t end, int protection, int key);
+
 } // namespace pagecast

@@ -3,6 +3,7 @@
 // mmap and its relatives, where a program (or its allocator) maps anonymous memory itself. Everything that
 // is not about large anonymous memory goes to the kernel unchanged.
 #include "runtime/blocks.h"
+#include "runtime/guards.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
 
@@ -65,7 +66,9 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   const uint64_t end = page_end(begin + old_bytes);
   if (!block_near(begin, end)) return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
   if (!block_paged(begin, end)) {
-    const bool ours = block_remove(begin, end);
+    // Parts that differ in protection keep it when they move, but nobody could tell where they are then.
+    const bool guarded = guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end);
+    const bool ours = block_remove(begin, end) && !guarded;
     const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
     if (ours) block_add(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes), Block::kMapping);
     return reinterpret_cast<void *>(p);
@@ -76,11 +79,28 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     return old;
   }
   if (!(flags & MREMAP_MAYMOVE)) return errno = ENOMEM, MAP_FAILED;
+  // What the kernel says of mappings whose parts differ; and there is no copying them.
+  if (guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end)) return errno = EFAULT, MAP_FAILED;
   void *fresh = mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (to ? MAP_FIXED : 0), -1, 0);
   if (fresh == MAP_FAILED) return MAP_FAILED;
   memcpy(fresh, old, std::min(old_bytes, bytes));
   munmap(old, old_bytes);
   return fresh;
+}
+
+static int protect(void *addr, size_t bytes, int protection, int key) {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  const uint64_t end = page_end(begin + bytes);
+  // What the kernel refuses (no page's address, a range around the end of the address space) changes nothing.
+  const bool ours = (begin & (os::page_size() - 1)) == 0 && begin < end && block_near(begin, end);
+  const int error = ours ? block_protect(begin, end, protection, key) : os::protect_mapping(begin, bytes, protection, key);
+  return error ? errno = -error, -1 : 0;
+}
+
+EXPORTED int mprotect(void *addr, size_t bytes, int protection) noexcept { return protect(addr, bytes, protection, -1); }
+
+EXPORTED int pkey_mprotect(void *addr, size_t bytes, int protection, int key) noexcept {
+  return protect(addr, bytes, protection, key);
 }
 
 EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {

@@ -6,6 +6,7 @@
 #include "core/cursor.h"
 #include "core/nest.h"
 #include "pagecast/abi.h"
+#include "runtime/slice_trail.h"
 
 #include <atomic>
 #include <cstdint>
@@ -40,14 +41,15 @@ struct NestSlot {
 
   uint64_t pinned[PAGECAST_MAX_GROUPS]; ///< addresses in indirect targets that are fetched whole
   unsigned pinned_count;
+  core::Extent hull[PAGECAST_MAX_GROUPS]; ///< of the ranges of slices: see SliceSurvey
 
   // Slicer's thread, once open.
   bool sliced;
-  core::Cursor slice_cursor;
-  static constexpr unsigned kMostLive = PAGECAST_MAX_LIVE;
-  uint64_t live[kMostLive];
-  pagecast_touch touch[PAGECAST_MAX_GROUPS]; ///< one per indirect group
-  uint8_t touch_group[PAGECAST_MAX_GROUPS];  ///< which group it is
+  core::Cursor slice_cursor[PAGECAST_MAX_DEPTH]; ///< of each stage
+  uint64_t live[PAGECAST_MAX_LIVE];
+  uint32_t dropped;                         ///< bit g: hints of group g are not wanted
+  uint8_t range_stage[PAGECAST_MAX_GROUPS]; ///< in which the group's ranges are touched; 0: it has none
+  SliceTrail trail;
 };
 
 inline constexpr unsigned kNestSlots = 32;
@@ -70,9 +72,9 @@ bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due);
 
 /// The slicer's thread body; never returns.
 void slicer_run();
-/// Where slices report pages that they find absent (pagecast_touch.miss).
-void slice_miss(pagecast_touch *, uint64_t address);
 /// Wakes it if it sleeps.
 void slicer_poke();
+/// Returns when no slice reads memory that was in a region before the call. For who is going to unmap it.
+void slicer_let_go();
 
 } // namespace pagecast

@@ -5,6 +5,8 @@
 #include "runtime/nest_args.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
+#include "runtime/slice_machine.h"
+#include "runtime/slice_survey.h"
 
 namespace pagecast {
 
@@ -17,6 +19,8 @@ namespace {
 /// An indirect target up to this share of the budget is fetched whole: it will stay, and a slice per
 /// reference would cost more than it brings (the ranking phase of BUK).
 constexpr uint64_t kSmallTargetShare = 8;
+/// Where one iteration touches more than this share of the budget, there is no running ahead by iterations.
+constexpr uint64_t kSlicedShare = 8;
 /// Nests up to this size are first looked up in the residency map.
 constexpr uint64_t kFilteredNest = 8u << 20;
 
@@ -54,6 +58,25 @@ void close_stale(const pagecast_nest *d, const void *frame) {
       while (open_count > i) close_slot(open_stack[--open_count].slot);
 }
 
+/// Where the group lies in all iterations.
+core::Extent reach_of(const core::Shape &shape, const core::Group &group) {
+  core::Extent e{group.base + static_cast<uint64_t>(group.lo), group.base + static_cast<uint64_t>(group.hi)};
+  for (unsigned k = 0; k < shape.loops; ++k) {
+    const int64_t reach = group.stride[k] * static_cast<int64_t>(shape.trips[k] ? shape.trips[k] - 1 : 0);
+    if (reach < 0) e.begin += static_cast<uint64_t>(reach);
+    else e.end += static_cast<uint64_t>(reach);
+  }
+  return e;
+}
+
+/// A look at its ends: the first and last pages of globals are in no region.
+bool in_regions(Pager &pager, core::Extent e) {
+  const uint64_t page = os::page_size();
+  for (const uint64_t at : {e.begin, e.begin + page, e.end - page - 1, e.end - 1})
+    if (at - e.begin < e.size() && pager.look_up(at).bytes) return true;
+  return false;
+}
+
 /// The emitted description with the run-time values. Groups outside regions are left out (they become
 /// indirect ones that no slice serves). Returns false if nothing is left.
 bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
@@ -61,6 +84,8 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
   shape.ticked = d.ticked;
   shape.strips = d.strips != 0;
   shape.groups = d.groups;
+  shape.sliced_bytes = shape.sliced_total = 0;
+  shape.stages = d.slice ? d.slice->depths : 0;
   for (unsigned k = 0; k < d.loops; ++k) shape.trips[k] = args[k];
   bool any = false;
   const uint64_t *values = args + d.loops;
@@ -77,39 +102,61 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
     to.hi = from.hi;
     to.base = values[0];
     for (unsigned k = 0; k < d.loops; ++k) to.stride[k] = static_cast<int64_t>(values[1 + k]);
-    if (pager.look_up(to.base + static_cast<uint64_t>(to.lo)).bytes == 0) to.indirect = true;
+    if (!in_regions(pager, reach_of(shape, to))) to.indirect = true;
     any |= !to.indirect || (from.flags & PAGECAST_INDIRECT);
   }
   return any;
 }
 
-/// Sets up the touches of the indirect groups. Returns true if the slice is worth running.
-bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args) {
+/// A small target is fetched whole and stays while the nest runs.
+void fetch_whole(Pager &pager, NestSlot &slot, unsigned group, const Region &r, bool write) {
+  slot.dropped |= 1u << group;
+  slot.pinned[slot.pinned_count++] = r.base;
+  if (pager.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) return;
+  pager.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()), write ? Hint::kFetchWrite : Hint::kFetch, 0,
+              static_cast<uint16_t>(slot.sites + group), 0, 0});
+}
+
+/// Notes what the slice's operations touch. Returns true if it has ranges.
+bool find_ranges(NestSlot &slot, const pagecast_slice &s) {
+  bool any = false;
+  for (uint8_t &stage : slot.range_stage) stage = 0;
+  for (unsigned i = 0; i < s.ops; ++i) {
+    if (s.op[i].code != PAGECAST_OP_RANGE) continue;
+    slot.range_stage[s.op[i].extra] = s.op[i].depth;
+    any = true;
+  }
+  return any;
+}
+
+/// What the slice needs. `shape` gets the sizes of its ranges. Returns true if the slice is worth running.
+bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
   slot.sliced = false;
   slot.pinned_count = 0;
-  if (!d.slice && !d.forms) return false;
-  unsigned n = 0;
+  slot.dropped = 0;
+  for (core::Extent &h : slot.hull) h = {};
+  if (!d.slice || !slice_valid(d)) return false;
+  const uint64_t *live = args + d.loops + d.groups * (1 + d.loops);
+  for (unsigned i = 0; i < d.live; ++i) slot.live[i] = live[i];
+  const bool ranges = find_ranges(slot, *d.slice);
   for (unsigned g = 0; g < d.groups; ++g) {
     if (!(d.group[g].flags & PAGECAST_INDIRECT)) continue;
     const uint64_t base = args[d.loops + g * (1 + d.loops)];
-    const Region r = pager.look_up(base);
-    pagecast_touch &t = slot.touch[n];
-    t = {r.base, r.bytes, pager.map().origin(), os::page_shift(), slice_miss};
-    slot.touch_group[n++] = static_cast<uint8_t>(g);
-    if (r.bytes == 0) continue;
-    if (r.bytes <= pager.budget() / kSmallTargetShare) {
-      t.size = 0;
-      slot.pinned[slot.pinned_count++] = r.base;
-      if (pager.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) continue;
-      pager.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()),
-                  (d.group[g].flags & PAGECAST_WRITES) ? Hint::kFetchWrite : Hint::kFetch, 0,
-                  static_cast<uint16_t>(slot.sites + g), 0, 0});
-    } else {
-      slot.sliced = true;
-    }
+    Region r = base ? pager.look_up(base) : Region{};
+    if (base && r.bytes == 0) r = pager.look_up(base + os::page_size()); // globals begin within a page
+    if (base && r.bytes == 0) slot.dropped |= 1u << g;
+    else if (base && slot.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
+      fetch_whole(pager, slot, g, r, d.group[g].flags & PAGECAST_WRITES);
+    else slot.sliced = true;
   }
-  for (unsigned i = 0; i < d.live; ++i) slot.live[i] = args[d.loops + d.groups * (1 + d.loops) + i];
-  return slot.sliced;
+  if (!slot.sliced || !ranges) return slot.sliced;
+  SliceSurvey survey;
+  survey_slice(pager, d, slot.live, shape.trips[d.loops - 1], &survey);
+  shape.sliced_bytes = survey.iteration_bytes;
+  shape.sliced_total = survey.total_bytes;
+  if (d.loops == 1)
+    for (unsigned g = 0; g < d.groups; ++g) slot.hull[g] = survey.hull[g];
+  return true;
 }
 
 /// Everything that the nest touches is in memory: it needs no hints. Only worth asking for small nests.
@@ -118,12 +165,7 @@ bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Group &group = shape.group[g];
     if (group.indirect) continue;
-    core::Extent e{group.base + static_cast<uint64_t>(group.lo), group.base + static_cast<uint64_t>(group.hi)};
-    for (unsigned k = 0; k < shape.loops; ++k) {
-      const int64_t reach = group.stride[k] * static_cast<int64_t>(shape.trips[k] ? shape.trips[k] - 1 : 0);
-      if (reach < 0) e.begin += static_cast<uint64_t>(reach);
-      else e.end += static_cast<uint64_t>(reach);
-    }
+    const core::Extent e = reach_of(shape, group);
     if (e.empty() || e.size() > 4 * kFilteredNest || !pager.map().next_absent(e, ~0ull >> 1).empty()) return false;
   }
   return true;
@@ -147,10 +189,13 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   if (!scratch || !make_shape(pager, d, args, *scratch)) return give_back(pager.statistics.nests_declined);
   slot->description = &d;
   slot->sites = pager.statistics.sites_of(&d);
+  const bool slice = prepare_slice(pager, *slot, d, args, *scratch);
+  if (scratch->sliced_bytes > pager.budget() / kSlicedShare) return give_back(pager.statistics.nests_declined);
   slot->nest.start(*scratch, pager.conditions(), os::now_ns());
-  const bool slice = prepare_slice(pager, *slot, d, args);
   if (!slice && all_resident(pager, *scratch, slot->nest)) return give_back(pager.statistics.nests_filtered);
-  if (slice) slot->slice_cursor.start(*scratch, slot->nest.strip());
+  for (unsigned stage = 0; slice && stage < d.slice->depths; ++stage)
+    slot->slice_cursor[stage].start(*scratch, slot->nest.strip());
+  if (slice) slot->trail.start(os::page_size(), pager.max_io());
   slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
   slot->ticket = {0, ~0ull, slot->nest.strip()};
   slot->wake_at = 0;
@@ -199,13 +244,12 @@ extern "C" {
 // The bodies of the entry points, which are in nest_entry.c. `words` are those of __pagecast_enter.
 pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
   const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
-  pagecast_ticket *ticket = nullptr;
-  if (Pager *pager = pager_in_charge.load(std::memory_order_acquire)) {
-    static thread_local uint64_t *args __attribute__((tls_model("initial-exec"))) = nullptr;
-    if (!args) args = static_cast<uint64_t *>(os::map_memory(kMostArguments * sizeof(uint64_t), false));
-    if (args && nest->abi == PAGECAST_ABI_VERSION && expand_args(*nest, dynamic, args)) ticket = open_nest(*pager, *nest, args, frame);
-  }
-  const uint64_t all = argument(nest->word[nest->ticked], dynamic);
+  uint64_t args[kMostArguments];
+  // Modules of another version have been refused: their gates are shut.
+  if (!expand_args(*nest, dynamic, args)) return {nullptr, 0};
+  Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+  pagecast_ticket *ticket = pager ? open_nest(*pager, *nest, args, frame) : nullptr;
+  const uint64_t all = args[nest->ticked];
   return {ticket, ticket && ticket->strip < all ? ticket->strip : all};
 }
 

@@ -45,20 +45,28 @@ int fault_watch(int fd, uint64_t addr, uint64_t bytes);
 int fault_unwatch(int fd, uint64_t addr, uint64_t bytes);
 /// Up to `most` faults that wait; 0 = none now.
 int fault_read(int fd, Fault *faults, unsigned most);
-/// Installs copies of `source` at `addr`, waking who waits. Returns bytes installed (may be fewer than
-/// asked: something was there already) or -errno.
+/// Installs copies of `source` at `addr`, waking who waits. The range may consist of several of the kernel's
+/// mappings (mprotect splits them). Returns the bytes installed from its beginning on, or -errno if the first page
+/// cannot be: -EEXIST: something is there already; -ENOENT: that page is no longer watched.
 int64_t fault_copy(int fd, uint64_t addr, const void *source, uint64_t bytes, bool protect);
-/// Write-protects resident pages, or lifts it (and wakes).
+/// Write-protects resident pages, or lifts it (and wakes). Does what it can; -errno if some pages cannot be:
+/// -ENOENT: they are no longer watched.
 int fault_protect(int fd, uint64_t addr, uint64_t bytes, bool protect);
 /// Touching the page gives SIGBUS from now on: its contents cannot be read. -EINVAL before Linux 6.6.
 int fault_poison(int fd, uint64_t addr, uint64_t bytes);
 int fault_wake(int fd, uint64_t addr, uint64_t bytes);
 
-/// Drops the contents of page-aligned anonymous ranges. Returns 0 or -errno.
+/// Drops the contents of page-aligned anonymous ranges, locked ones too. Does what it can; 0 or -errno.
 int discard(const iovec *ranges, unsigned count);
 
 /// A child made by fork does not get the range: its absent pages could not be served there.
 int keep_out_of_children(uint64_t addr, uint64_t bytes);
+
+/// Copies this process's own memory; false where some of it is not there. Never faults.
+bool copy_memory(void *to, uint64_t from, size_t bytes);
+/// Copies this process's own memory whatever its protection. Absent pages of regions must not be asked for by the
+/// pager: it would wait for itself. 0 or -errno.
+int copy_protected_memory(void *to, uint64_t from, size_t bytes);
 
 /// For each page of [addr, addr+bytes): out[i] = 1 if it has contents (present or swapped).
 int populated(uint64_t addr, uint64_t pages, uint8_t *out);
@@ -84,6 +92,9 @@ void futex_wake(const uint32_t *word);
 int start_thread(const char *name, void (*body)());
 
 // --- address space, past our own interposers ---------------------------------------------------------
+
+/// mprotect, or with key >= 0 pkey_mprotect. 0 or -errno.
+int protect_mapping(uint64_t addr, size_t bytes, int protection, int key);
 
 /// mremap(MAYMOVE). NULL on failure.
 void *move_mapping(void *addr, size_t bytes, size_t new_bytes);

@@ -24,6 +24,7 @@ namespace pagecast::os {
 namespace {
 
 int self_pidfd = -1;
+constexpr int kDontNeedLocked = 24; ///< MADV_DONTNEED_LOCKED, Linux 5.18
 
 uint64_t clock_ns(clockid_t id) {
   timespec t;
@@ -152,24 +153,47 @@ int fault_read(int fd, Fault *faults, unsigned most) {
   return count;
 }
 
+/// Of a range that fails as a whole, the part to try next: whole pages, at least one.
+static uint64_t first_half(uint64_t bytes) { return (bytes / 2 + page_size() - 1) & ~(page_size() - 1); }
+
 int64_t fault_copy(int fd, uint64_t addr, const void *source, uint64_t bytes, bool protect) {
-  uffdio_copy c{};
-  uint64_t done = 0;
+  uint64_t done = 0, piece = bytes;
   while (done < bytes) {
-    c = {addr + done, reinterpret_cast<uint64_t>(source) + done, bytes - done, protect ? UFFDIO_COPY_MODE_WP : 0u, 0};
-    if (ioctl(fd, UFFDIO_COPY, &c) == 0) return static_cast<int64_t>(bytes);
-    // The layout of the address space is changing under us (fork, mmap): the rest can be tried again.
-    if (c.copy > 0) done += static_cast<uint64_t>(c.copy);
-    else if (errno != EAGAIN) return done ? static_cast<int64_t>(done) : -errno;
+    uffdio_copy c{addr + done, reinterpret_cast<uint64_t>(source) + done, piece, protect ? UFFDIO_COPY_MODE_WP : 0u, 0};
+    const int error = ioctl(fd, UFFDIO_COPY, &c) ? errno : 0;
+    if (error == 0) {
+      done += piece;
+      piece = bytes - done;
+    } else if (c.copy > 0) {
+      // The layout of the address space is changing under us (fork, mmap): the rest can be tried again.
+      done += static_cast<uint64_t>(c.copy);
+      piece = bytes - done;
+    } else if (error == ENOENT && piece > page_size()) {
+      piece = first_half(piece); // each call must stay within one of the kernel's mappings
+    } else if (error != EAGAIN) {
+      return done ? static_cast<int64_t>(done) : -error;
+    }
   }
   return static_cast<int64_t>(done);
 }
 
 int fault_protect(int fd, uint64_t addr, uint64_t bytes, bool protect) {
-  uffdio_writeprotect w{{addr, bytes}, protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0u};
-  while (ioctl(fd, UFFDIO_WRITEPROTECT, &w))
-    if (errno != EAGAIN) return -errno;
-  return 0;
+  int failed = 0;
+  for (uint64_t done = 0, piece = bytes; done < bytes;) {
+    uffdio_writeprotect w{{addr + done, piece}, protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0u};
+    const int error = ioctl(fd, UFFDIO_WRITEPROTECT, &w) ? errno : 0;
+    if (error == 0) {
+      done += piece;
+      piece = bytes - done;
+    } else if (error != EAGAIN && piece > page_size()) {
+      piece = first_half(piece); // older kernels want one mapping here as well
+    } else if (error != EAGAIN) {
+      failed = -error;
+      if (!protect) fault_wake(fd, addr + done, page_size());
+      done += page_size(); // its neighbours will hardly fare better: page by page until one does
+    }
+  }
+  return failed;
 }
 
 int fault_poison(int fd, uint64_t addr, uint64_t bytes) {
@@ -192,18 +216,42 @@ int discard(const iovec *ranges, unsigned count) {
     ranges += batch;
     count -= batch;
   }
-  for (unsigned i = 0; i < count; ++i)
-    if (syscall(SYS_madvise, ranges[i].iov_base, ranges[i].iov_len, MADV_DONTNEED)) return -errno;
-  return 0;
+  int failed = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (syscall(SYS_madvise, ranges[i].iov_base, ranges[i].iov_len, MADV_DONTNEED) == 0) continue;
+    // Memory that the program has locked (mlock) needs the other advice.
+    if (errno == EINVAL && syscall(SYS_madvise, ranges[i].iov_base, ranges[i].iov_len, kDontNeedLocked) == 0) continue;
+    failed = -errno;
+  }
+  return failed;
 }
 
 int keep_out_of_children(uint64_t addr, uint64_t bytes) {
   return syscall(SYS_madvise, addr, bytes, MADV_DONTFORK) ? -errno : 0;
 }
 
+int protect_mapping(uint64_t addr, size_t bytes, int protection, int key) {
+  const long done = key < 0 ? syscall(SYS_mprotect, addr, bytes, protection)
+                            : syscall(SYS_pkey_mprotect, addr, bytes, protection, key);
+  return done ? -errno : 0;
+}
+
 void *move_mapping(void *addr, size_t bytes, size_t new_bytes) {
   const long p = syscall(SYS_mremap, addr, bytes, new_bytes, MREMAP_MAYMOVE, nullptr);
   return p == -1 ? nullptr : reinterpret_cast<void *>(p);
+}
+
+bool copy_memory(void *to, uint64_t from, size_t bytes) {
+  const iovec into{to, bytes}, source{reinterpret_cast<void *>(from), bytes};
+  return process_vm_readv(getpid(), &into, 1, &source, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+int copy_protected_memory(void *to, uint64_t from, size_t bytes) {
+  static int fd = -1; // the pager's thread alone comes here
+  if (fd < 0) fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  const ssize_t got = pread(fd, to, bytes, static_cast<off_t>(from));
+  return got == static_cast<ssize_t>(bytes) ? 0 : got < 0 ? -errno : -EFAULT;
 }
 
 int populated(uint64_t addr, uint64_t pages, uint8_t *out) {

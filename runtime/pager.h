@@ -60,6 +60,12 @@ public:
   /// Wakes the pager's thread if it sleeps.
   void poke();
   core::ResidencyMap &map() { return map_; }
+  /// The largest request, bytes.
+  uint64_t max_io() const { return static_cast<uint64_t>(io_pages_) << shift_; }
+  /// Whether the page of `r`, a copy from look_up(), is in memory. Any thread; it may go right after.
+  bool ready(const Region &r, uint64_t page) const {
+    return __atomic_load_n(&pages_[slot_of(r, page)].state, __ATOMIC_RELAXED) >= PageState::kClean;
+  }
   Region look_up(uint64_t address) { return regions_.look_up(address); }
   core::Conditions conditions() const;
   uint64_t budget() const { return budget_; }
@@ -85,6 +91,7 @@ private:
   bool run_nests();
   void keep_for(NestSlot &);
   void pin_targets(const NestSlot &, int change);
+  void keep_part(core::Extent, uint64_t part, uint64_t parts);
   void keep_range(uint64_t begin, uint64_t end);
   bool anything_posted();
   void sleep();
@@ -108,6 +115,7 @@ private:
   uint32_t zero_fill(Region &, uint32_t slot, uint32_t pages, const Asked &);
   uint32_t read_in(Region &, uint32_t slot, uint32_t pages, const Asked &);
   void want_again(Region &, uint32_t slot, uint32_t pages, const Asked &);
+  uint32_t place(uint32_t slot, const char *from, uint32_t pages, bool writable);
   void install(Request &);
   void read_failed(Request &, int result);
   void make_writable(Region &, uint32_t slot, uint32_t pages);
@@ -122,6 +130,7 @@ private:
   void settle(uint32_t slot);
   bool write_out(Region &, uint32_t slot, uint32_t pages, bool going);
   void put_back(uint32_t slot, uint32_t pages);
+  int write_copies(Region &, uint32_t slot, uint32_t pages);
   void written(Request &, int result);
   void keep_reserve();
   void keep_aging();
@@ -180,6 +189,7 @@ private:
     uint8_t nest;
     bool write; ///< to the backing store
     bool busy;
+    bool copied = false; ///< written from a copy in staging
   };
   static constexpr unsigned kRequests = 512;
   Request request_[kRequests];

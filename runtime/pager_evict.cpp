@@ -184,12 +184,42 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
   return true;
 }
 
+/// Starts writing pages that are protected for writing already, from copies: the kernel does not read memory for us
+/// that the program has made unreadable. Returns how many of the first ones; 0: not now; -errno: they cannot be read.
+int Pager::write_copies(Region &r, uint32_t slot, uint32_t pages) {
+  if (r.draining || free_requests_ < 8) return 0;
+  uint32_t first = 0;
+  pages = staging_.take(pages, &first);
+  if (pages == 0) return 0;
+  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
+  const int error = os::copy_protected_memory(staging_.address(first), pages_.address(slot), bytes);
+  Request &q = *new_request();
+  const auto tag = static_cast<uint64_t>(&q - request_);
+  if (error || !disk_.write(staging_.address(first), bytes, offset, tag)) {
+    staging_.give(first, pages);
+    free_request(q);
+    return error;
+  }
+  q = {os::now_ns(), slot, pages, first, 0, 0, true, true, true};
+  ++r.in_flight;
+  pages_writing_ += pages;
+  ++statistics.writes;
+  return static_cast<int>(pages);
+}
+
 /// A write is done, or has failed: then the data stay in memory.
 void Pager::written(Request &q, int result) {
-  if (Region *r = region_of(q.slot)) --r->in_flight;
+  Region *r = region_of(q.slot);
+  if (r) --r->in_flight;
   pages_writing_ -= q.pages;
+  if (q.copied) staging_.give(q.staging, q.pages);
   const bool good = result == static_cast<int>(q.pages << shift_);
-  if (!good) {
+  const bool unreadable = !good && !q.copied && (result == -EFAULT || result > 0);
+  const int copied = unreadable && r ? write_copies(*r, q.slot, q.pages) : -EFAULT;
+  if (copied >= 0) { // the others' turn comes again
+    q.slot += static_cast<uint32_t>(copied);
+    q.pages -= static_cast<uint32_t>(copied);
+  } else if (!good) {
     if (!write_trouble_)
       say("writing to the backing store failed (%s): the data stay in memory and the write is tried again",
           result < 0 ? strerror(-result) : "short write");

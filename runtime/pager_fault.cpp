@@ -22,10 +22,11 @@ bool Pager::take_faults() {
       statistics.stall_ns += os::now_ns() - began;
       continue;
     }
-    if (!serve(faults[i].address, faults[i].write, false) && waiting_count_ < kWaiting)
-      waiting_[waiting_count_++] = {faults[i].address, faults[i].write};
-    if (resident(pages_[slot_of(*r, faults[i].address)].state)) statistics.stall_ns += os::now_ns() - began;
-    else note_wait(slot_of(*r, faults[i].address), began);
+    const bool served = serve(faults[i].address, faults[i].write, false);
+    if (!served && waiting_count_ < kWaiting) waiting_[waiting_count_++] = {faults[i].address, faults[i].write};
+    const PageState state = pages_[slot_of(*r, faults[i].address)].state;
+    if (resident(state)) statistics.stall_ns += os::now_ns() - began;
+    else if (!served || state == PageState::kReading) note_wait(slot_of(*r, faults[i].address), began);
   }
   return n > 0;
 }
@@ -101,7 +102,8 @@ void Pager::stored_to_protected(Region &r, uint32_t slot) {
     return;
   }
   if (p.state != PageState::kClean) { // unprotected in the meantime, or on its way out and in again
-    os::fault_wake(faults_, pages_.address(slot), page_);
+    if (p.state == PageState::kDirty) os::fault_protect(faults_, pages_.address(slot), page_, false);
+    else os::fault_wake(faults_, pages_.address(slot), page_);
     return;
   }
   const uint64_t address = pages_.address(slot);

@@ -60,12 +60,9 @@ uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked 
   if (pages > kZeroPages) pages = kZeroPages;
   pages = admit(pages, asked.demand);
   if (pages == 0) return 0;
-  const uint64_t address = pages_.address(slot);
   // Protected unless a store is coming: a zero page that stays zero never needs writing.
-  int64_t done = os::fault_copy(faults_, address, zeros_, static_cast<uint64_t>(pages) << shift_, !asked.write);
-  if (done == -EEXIST) done = static_cast<int64_t>(page_); // there already: cannot happen while we own the range
-  if (done <= 0) return pages;                             // the mapping went away under us
-  pages = static_cast<uint32_t>(done >> shift_);
+  pages = place(slot, zeros_, pages, asked.write);
+  if (pages == 0) return 1; // nothing more can be done for the first one
   used_ += pages;
   for (uint32_t i = slot; i < slot + pages; ++i) {
     pages_[i].state = asked.write ? PageState::kDirty : PageState::kClean;
@@ -146,6 +143,20 @@ void Pager::make_writable(Region &, uint32_t slot, uint32_t pages) {
   os::fault_protect(faults_, pages_.address(slot), static_cast<uint64_t>(pages) << shift_, false);
 }
 
+/// Copies pages to where the program sees them, which wakes who waits. Returns how many of the first ones are there
+/// now. 0: the first one cannot be put there (its mapping went away under us); who waits is woken to find that out.
+uint32_t Pager::place(uint32_t slot, const char *from, uint32_t pages, bool writable) {
+  const uint64_t address = pages_.address(slot);
+  const int64_t done = os::fault_copy(faults_, address, from, static_cast<uint64_t>(pages) << shift_, !writable);
+  if (done > 0) return static_cast<uint32_t>(done >> shift_);
+  if (done == -EEXIST) os::fault_protect(faults_, address, page_, !writable); // the kernel was asked past us: make it ours
+  os::fault_wake(faults_, address, page_);
+  if (done == -EEXIST) return 1;
+  map_.clear(extent(slot, 1));
+  end_wait(slot, 1);
+  return 0;
+}
+
 /// A read is done: its pages go where the program sees them, which also wakes who waits.
 void Pager::install(Request &q) {
   const uint64_t now = os::now_ns();
@@ -159,9 +170,14 @@ void Pager::install(Request &q) {
     uint32_t n = 1;
     while (i + n < q.pages && ((pages_[q.slot + i + n].flags & kWriteIntent) != 0) == writable) ++n;
     const uint32_t slot = q.slot + i;
-    const int64_t done = os::fault_copy(faults_, pages_.address(slot), staging_.address(q.staging + i),
-                                        static_cast<uint64_t>(n) << shift_, !writable);
-    (void)done; // fails only when the mapping went away under us; then nobody can look
+    n = place(slot, staging_.address(q.staging + i), n, writable);
+    if (n == 0) { // it stays in the backing store
+      pages_[slot].state = PageState::kAbsent;
+      pages_[slot].flags = 0;
+      --used_;
+      ++i;
+      continue;
+    }
     for (uint32_t s = slot; s < slot + n; ++s) {
       Page &p = pages_[s];
       p.state = writable ? PageState::kDirty : PageState::kClean;

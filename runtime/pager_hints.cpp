@@ -41,6 +41,13 @@ void Pager::keep_range(uint64_t begin, uint64_t end) {
   }
 }
 
+/// Part number `part` of `parts` of the range.
+void Pager::keep_part(core::Extent e, uint64_t part, uint64_t parts) {
+  if (e.empty()) return;
+  const uint64_t begin = e.begin & ~(page_ - 1), pages = (e.end - begin + page_ - 1) >> shift_;
+  keep_range(begin + (pages * part / parts << shift_), begin + (pages * (part + 1) / parts << shift_));
+}
+
 /// A nest begins: what is resident is kept where this one will use it, so that what it releases itself and what
 /// it does not use go first. The groups are walked backwards, side by side: if memory must be found among these pages
 /// all the same, the ones that the nest comes to last go first. Cost: 2-5 ns a page of the footprint.
@@ -52,7 +59,10 @@ void Pager::keep_for(NestSlot &slot) {
   constexpr uint64_t kParts = 64;
   for (uint64_t part = kParts; part-- > 0;) {
     for (unsigned g = 0; g < shape.groups; ++g) {
-      if (shape.group[g].indirect) continue;
+      if (shape.group[g].indirect) {
+        keep_part(slot.hull[g], part, kParts);
+        continue;
+      }
       core::Pieces pieces;
       slot.nest.footprint(g, &pieces);
       const uint64_t n = pieces.size();
@@ -64,10 +74,8 @@ void Pager::keep_for(NestSlot &slot) {
         for (uint64_t i = 0; i < n; ++i) note_read_only(pieces.at(i));
       for (uint64_t i = n; i-- > 0;) { // few pieces: each in parts
         const core::Extent e = pieces.at(i);
-        const uint64_t pages = e.size() >> shift_;
         const bool down = n == 1 && shape.group[g].stride[shape.ticked] < 0;
-        const uint64_t at = down ? kParts - 1 - part : part;
-        keep_range(e.begin + (pages * at / kParts << shift_), e.begin + (pages * (at + 1) / kParts << shift_));
+        keep_part(e, down ? kParts - 1 - part : part, kParts);
       }
     }
   }
@@ -164,6 +172,21 @@ bool Pager::take_hints() {
   for (unsigned n = 0; n < 512; ++n) {
     const Hint *h = slice_ring_.front();
     if (!h) break;
+    if (h->kind == Hint::kRelease) {
+      release(h->address, h->address + (static_cast<uint64_t>(h->pages) << shift_), h->priority, h->site);
+      slice_ring_.pop();
+      busy = true;
+      continue;
+    }
+    if (h->pages > 1) { // where a refusal stopped it, a repetition goes on
+      if (!fetch(h->address, h->address + (static_cast<uint64_t>(h->pages) << shift_),
+                 {h->site, h->nest, h->due, h->kind == Hint::kFetchWrite, false}))
+        break;
+      statistics.slice_hints += h->pages;
+      slice_ring_.pop();
+      busy = true;
+      continue;
+    }
     ++statistics.slice_hints;
     if (Region *r = regions_.find(h->address)) {
       const uint32_t slot = slot_of(*r, h->address);

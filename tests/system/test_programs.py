@@ -65,6 +65,21 @@ def test_nothing_is_paged_while_the_data_fit(built, tmp_path):
     assert figures["active"] is False and figures["faults"]["events"] == 0 and figures["hints"]["nests_opened"] == 0
 
 
+def test_unreadable_data_are_paged_without_a_word(built, disk_dir, tmp_path):
+    """Writing out what the program cannot read goes another way; slices run, and die of no guard."""
+    plain = compile_with(built, "clang-19", PROGRAMS / "guards.c", tmp_path / "plain")
+    hinted = compile_with(built, built.cc, PROGRAMS / "guards.c", tmp_path / "hinted")
+    stats = tmp_path / "stats.json"
+    done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", hinted)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == built.run(plain).stdout
+    figures = json.loads(stats.read_text())
+    paged(figures)
+    assert "failed" not in done.stderr
+    assert figures["hints"]["slice_hints"] > 0
+    assert figures["budget"]["peak_bytes"] <= 1.02 * (16 << 20)
+
+
 def test_kill_leaves_nothing_behind(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "allocations.c", tmp_path / "hinted")
     child = subprocess.Popen([built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--", hinted],

@@ -23,10 +23,15 @@
 extern "C" {
 #endif
 
-#define PAGECAST_ABI_VERSION 2u
+#define PAGECAST_ABI_VERSION 3u
 #define PAGECAST_MAX_LOOPS 8u
 #define PAGECAST_MAX_GROUPS 32u
 #define PAGECAST_MAX_LIVE 96u
+#define PAGECAST_MAX_OPS 512u     ///< of a slice
+#define PAGECAST_MAX_SCALARS 256u ///< registers of a slice, its live values included
+#define PAGECAST_MAX_VECTORS 128u
+#define PAGECAST_MAX_DEPTH 4u ///< loads behind one another in a slice
+#define PAGECAST_MAX_SLICE_LOOPS 6u
 #define PAGECAST_REGISTER_WORDS 6u ///< up to so many dynamic words are passed in registers
 
 /// What a group's references do (pagecast_group.flags).
@@ -36,6 +41,7 @@ enum {
   PAGECAST_INDIRECT = 4u,     ///< addresses come from the nest's slice, not from strides
   PAGECAST_INDEX = 8u,        ///< the slice reads it: fetched further ahead than the rest
   PAGECAST_CONDITIONAL = 16u, ///< not executed in every iteration
+  PAGECAST_OVERWRITES = 32u,  ///< each byte of its extents is stored to before anything reads it
 };
 
 /// The static description of one group. Iteration (i0, i1, ...) touches the bytes
@@ -50,38 +56,76 @@ typedef struct pagecast_group {
   const char *name; ///< of the array or pointer in the source, or NULL
 } pagecast_group;
 
-/// One indirect group while its slice runs: where hints for it make sense, and where they go.
-/// The slice's inlined filter is:
-///     if (address - low < size && !(map[address >> shift >> 3] >> (address >> shift & 7) & 1)) miss(touch, address);
-typedef struct pagecast_touch {
-  uint64_t low;       ///< first byte of the region that holds the target
-  uint64_t size;      ///< its length in bytes; 0 = drop every hint
-  const uint8_t *map; ///< the residency map, indexed by page number
-  uint64_t shift;     ///< log2 of the page size
-  void (*miss)(struct pagecast_touch *, uint64_t address);
-} pagecast_touch;
+/// What a slice's operations do. Values are 64-bit words; an operation of width w computes modulo 2^w and its
+/// result is zero-extended. Nothing traps: division by zero gives 0, shifts by w or more give 0 (or the sign),
+/// and a load of memory that is not there ends the work on that iteration.
+enum {
+  PAGECAST_OP_ADD, ///< to = a + b
+  PAGECAST_OP_SUB,
+  PAGECAST_OP_MUL,
+  PAGECAST_OP_MADD, ///< to = a * b + c
+  PAGECAST_OP_AND,
+  PAGECAST_OP_OR,
+  PAGECAST_OP_XOR,
+  PAGECAST_OP_SHL,
+  PAGECAST_OP_LSHR,
+  PAGECAST_OP_ASHR,
+  PAGECAST_OP_UDIV,
+  PAGECAST_OP_UREM,
+  PAGECAST_OP_SDIV,
+  PAGECAST_OP_SREM,
+  PAGECAST_OP_UMIN,
+  PAGECAST_OP_UMAX,
+  PAGECAST_OP_SMIN,
+  PAGECAST_OP_SMAX,
+  PAGECAST_OP_TRUNC, ///< to = a modulo 2^width
+  PAGECAST_OP_SEXT,  ///< to = a, sign-extended from `extra` bits to `width`
+  PAGECAST_OP_EQ,    ///< to = a == b ? 1 : 0, of `width` bits, as the five below
+  PAGECAST_OP_NE,
+  PAGECAST_OP_ULT,
+  PAGECAST_OP_ULE,
+  PAGECAST_OP_SLT,
+  PAGECAST_OP_SLE,
+  PAGECAST_OP_SELECT, ///< to = a ? b : c
+  PAGECAST_OP_LOAD,   ///< to = the `width` bits (8, 16, 32, 64) at address a; c: as TOUCH
+  PAGECAST_OP_TOUCH,  ///< group `extra` touches address a; c: predicate (0 = does not), or PAGECAST_NONE
+  PAGECAST_OP_RANGE,  ///< group `extra` touches a + lo .. a + hi, a + b + lo .., to = number of times; c: predicate
+  PAGECAST_OP_LOOP,   ///< operations up to END number `extra`, a times; to: register of the iteration number; c: predicate
+  PAGECAST_OP_END,    ///< of the innermost LOOP open
+  PAGECAST_OPS
+};
 
-/// The slice of a nest: the address computations of its indirect groups for `count` iterations of
-/// the innermost loop, beginning with number `first`, at the iteration numbers index[0 .. loops-2]
-/// of the loops around it. `live` are the values that the program handed over at entry. `touch` is
-/// an array, one entry per indirect group, in the order of the group table. It stores nothing.
-typedef void (*pagecast_slice)(const uint64_t *live, const uint64_t *index, uint64_t first,
-                               uint64_t count, pagecast_touch *touch);
+/// Operands are registers: scalars by number, vectors by number with PAGECAST_VECTOR added. The first scalars
+/// are the live values, then the iteration numbers of the chain's loops, outermost first, but the last.
+#define PAGECAST_VECTOR 0x8000u
+#define PAGECAST_NONE 0xffffu
 
-/// The slice of an indirect group in a table, for the commonest kind: its addresses are
-/// target + scale * value + offset for one index load each. The value is at
-/// index group's base + index_offset + strides * iterations.
-typedef struct pagecast_form {
-  uint32_t group;       ///< the indirect group, whose base is the target
-  uint32_t index_group; ///< the group that holds the index load
-  uint32_t width;       ///< bytes of the index: 1, 2, 4 or 8
-  uint32_t is_signed;
-  int64_t index_offset;
-  int64_t scale;
-  int64_t offset;
-} pagecast_form;
+/// One operation. A loop without loops inside is run for many iterations at a time: the results of its
+/// operations are vectors (`to` of its LOOP, too); everything else is scalar. The innermost loop of the chain
+/// is such a loop as well, around all operations; its iteration number is scalar register live + loops - 1, or vector 0.
+/// A slice is run in stages: stage d executes the operations of depth <= d, but only its own touches.
+typedef struct pagecast_op {
+  uint8_t code;
+  uint8_t depth; ///< 1 .. PAGECAST_MAX_DEPTH: loads before it in the chain of loads, plus 1; of a load: that of its address
+  uint8_t width; ///< bits of the result; of comparisons: of the operands
+  uint8_t reserved;
+  uint16_t to, a, b, c;
+  uint32_t extra;
+} pagecast_op;
 
-/// One argument: constant + scale * (dynamic word `from`); scale 0 for a constant.
+/// The slice of a nest: the address computations of its indirect groups as a program for the runtime, which runs
+/// it ahead of the nest for `count` iterations of the innermost loop of the chain at a time. It stores nothing,
+/// and whatever it is given it cannot harm the program: every load is checked and its work is bounded.
+typedef struct pagecast_slice {
+  uint32_t ops;
+  uint16_t scalars; ///< registers: the live values and iteration numbers, and temporaries
+  uint16_t vectors;
+  uint32_t depths; ///< stages: the largest depth
+  uint32_t loops;  ///< 1: there are LOOPs in it, so that the chain's innermost loop is run one iteration at a time
+  const pagecast_op *op;
+} pagecast_slice;
+
+/// One argument: constant + scale * (register `from` of the prologue); scale 0 for a constant.
 typedef struct pagecast_word {
   uint64_t constant;
   int32_t scale;
@@ -97,22 +141,25 @@ typedef struct pagecast_nest {
   uint32_t groups;  ///< 1 .. PAGECAST_MAX_GROUPS
   uint32_t live;    ///< values that the slice needs, at most PAGECAST_MAX_LIVE
   uint32_t dynamic; ///< words that the program passes
-  uint32_t forms;   ///< 0, or one per indirect group, in their order; `slice` is NULL then
+  uint32_t constants; ///< of the prologue
   const pagecast_group *group;
   const pagecast_word *word; ///< one per argument
-  pagecast_slice slice;
-  const pagecast_form *form;
+  const pagecast_slice *slice; ///< NULL when no group is indirect
+  const uint64_t *constant;
+  const pagecast_op *prologue; ///< arithmetic that the program need not do
   const char *file; ///< source file, function and line of the outermost loop; may be NULL
   const char *function;
   uint32_t line;
-  uint32_t reserved;
+  uint32_t prologue_ops;
   uint64_t *cache; ///< one zero-initialised word that belongs to the runtime
 } pagecast_nest;
 
-// The arguments of a nest, which the runtime computes from pagecast_nest.word and the dynamic words:
+// The arguments of a nest, which the runtime computes on entry. The registers of the prologue are the dynamic
+// words, the constants, and the result of each of its operations in turn (`to` says which that is); its
+// operations are scalar and arithmetic. pagecast_nest.word takes the arguments from there:
 //     trips[loops]                                  iterations of each loop per entry to it
 //     for each group: base, stride[loops]           base = address at iteration 0 of all loops, offset 0
-//                                                   (indirect: base = the target's base pointer, strides 0)
+//                                                   (indirect: base = the target's base pointer, or 0; strides 0)
 //     live[nest.live]
 
 /// One execution of a nest. The runtime owns it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A runtime for tests: it opens every gate, grants every nest, runs every slice to its end, and
-// says what it was told.
+// A runtime for tests: it opens every gate, grants every nest, runs every slice to its end, stage by
+// stage, and says what it was told.
 //
 //   FAKE_STRIP=n         iterations per strip (64)
 //   FAKE_GATE=n          the gate (0: everything is entered)
@@ -9,13 +9,15 @@
 //   FAKE_PRINT=1         print nests, arguments, steps, addresses and globals to stderr
 //   FAKE_LEAVES_EARLY=1  nests may be left by unwinding
 //
-// It aborts on its own accord when a ticket is closed that is not the innermost open one, or when
-// nests are left open at the end.
+// It aborts on its own accord when a ticket is closed that is not the innermost open one, when a slice is
+// not what abi.h says, or when nests are left open at the end.
 #include "pagecast/abi.h"
 
 #include "../../../runtime/nest_entry.c"
 
 #include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +37,8 @@ static unsigned open_count;
 static int printing, granting_nothing, leaves_early;
 static uint64_t strip = 64, gate;
 
-// Of the slice that runs.
-static pagecast_touch touches[PAGECAST_MAX_GROUPS];
+// Of the slice that runs: registers, vectors with the value of the iteration at hand.
+static uint64_t scalars[PAGECAST_MAX_SCALARS], vectors[PAGECAST_MAX_VECTORS];
 static uint64_t bases[PAGECAST_MAX_GROUPS];
 
 static uint64_t number(const char *name, uint64_t otherwise) {
@@ -69,59 +71,226 @@ void __pagecast_register(const pagecast_module *m) {
       fprintf(stderr, "global %s %" PRIu64 "\n", m->global[i].name, m->global[i].size);
 }
 
-static void record(pagecast_touch *touch, uint64_t address) {
-  long number = touch - touches;
+// A test that defines `fake_origin` gets bases, and addresses in groups without a base, relative to it.
+extern char fake_origin[] __attribute__((weak));
+
+static int64_t relative(uint32_t group, uint64_t address) {
+  return (int64_t)(address - (bases[group] ? bases[group] : (uint64_t)(uintptr_t)fake_origin));
+}
+
+static void record(uint32_t group, uint64_t address) {
   if (printing)
-    fprintf(stderr, "touch %ld %+" PRId64 "\n", number, (int64_t)(address - bases[number]));
+    fprintf(stderr, "touch %u %+" PRId64 "\n", group, relative(group, address));
 }
 
-// One iteration after the other, so that the order is that of an emitted slice.
-static void run_forms(const pagecast_nest *nest, const uint64_t *args, const uint64_t *index, uint64_t first,
-                      uint64_t count) {
-  for (uint64_t i = first; i < first + count; i++)
-    for (uint32_t f = 0; f < nest->forms; f++) {
-      const pagecast_form *form = &nest->form[f];
-      const uint64_t *from = args + nest->loops + (uint64_t)form->index_group * (nest->loops + 1);
-      uint64_t at = from[0] + (uint64_t)form->index_offset;
-      for (uint32_t k = 0; k < nest->loops; k++)
-        at += from[1 + k] * (k + 1 == nest->loops ? i : index[k]);
-      uint64_t value = 0;
-      memcpy(&value, (const void *)(uintptr_t)at, form->width);
-      if (form->is_signed && form->width < 8 && value >> (form->width * 8 - 1))
-        value |= ~0ull << form->width * 8;
-      const uint64_t target = args[nest->loops + (uint64_t)form->group * (nest->loops + 1)];
-      record(&touches[f], target + value * (uint64_t)form->scale + (uint64_t)form->offset);
+static void record_range(uint32_t group, uint64_t address, uint64_t stride, uint64_t times) {
+  if (printing && times)
+    fprintf(stderr, "range %u %+" PRId64 " stride=%" PRId64 " times=%" PRIu64 "\n", group, relative(group, address),
+            (int64_t)stride, times);
+}
+
+static uint64_t *reg(uint16_t r) { return r & PAGECAST_VECTOR ? &vectors[r & ~PAGECAST_VECTOR] : &scalars[r]; }
+static uint64_t masked(uint64_t v, unsigned width) { return width < 64 ? v & ((1ull << width) - 1) : v; }
+static int64_t extended(uint64_t v, unsigned width) { return (int64_t)(v << (64 - width)) >> (64 - width); }
+
+static uint64_t compute(const pagecast_op *op, uint64_t a, uint64_t b, uint64_t c) {
+  const unsigned w = op->width;
+  const int64_t x = extended(a, w), y = extended(b, w);
+  switch (op->code) {
+  case PAGECAST_OP_ADD: return a + b;
+  case PAGECAST_OP_SUB: return a - b;
+  case PAGECAST_OP_MUL: return a * b;
+  case PAGECAST_OP_MADD: return a * b + c;
+  case PAGECAST_OP_AND: return a & b;
+  case PAGECAST_OP_OR: return a | b;
+  case PAGECAST_OP_XOR: return a ^ b;
+  case PAGECAST_OP_SHL: return b < w ? a << b : 0;
+  case PAGECAST_OP_LSHR: return b < w ? a >> b : 0;
+  case PAGECAST_OP_ASHR: return (uint64_t)(x >> (b < w ? b : w - 1));
+  case PAGECAST_OP_UDIV: return b ? a / b : 0;
+  case PAGECAST_OP_UREM: return b ? a % b : 0;
+  case PAGECAST_OP_SDIV: return y == 0 ? 0 : y == -1 ? 0 - a : (uint64_t)(x / y);
+  case PAGECAST_OP_SREM: return y == 0 || y == -1 ? 0 : (uint64_t)(x % y);
+  case PAGECAST_OP_UMIN: return a < b ? a : b;
+  case PAGECAST_OP_UMAX: return a > b ? a : b;
+  case PAGECAST_OP_SMIN: return x < y ? a : b;
+  case PAGECAST_OP_SMAX: return x > y ? a : b;
+  case PAGECAST_OP_TRUNC: return a;
+  case PAGECAST_OP_SEXT: return (uint64_t)extended(a, op->extra);
+  case PAGECAST_OP_EQ: return a == b;
+  case PAGECAST_OP_NE: return a != b;
+  case PAGECAST_OP_ULT: return a < b;
+  case PAGECAST_OP_ULE: return a <= b;
+  case PAGECAST_OP_SLT: return x < y;
+  case PAGECAST_OP_SLE: return x <= y;
+  case PAGECAST_OP_SELECT: return a ? b : c;
+  }
+  abort();
+}
+
+// What the iteration at hand leaves to when memory that it loads from is not there.
+static sigjmp_buf *leave;
+
+static void on_fault(int number) {
+  if (leave)
+    siglongjmp(*leave, 1);
+  signal(number, SIG_DFL);
+}
+
+static void run_ops(const pagecast_slice *s, uint32_t begin, uint32_t end, unsigned stage);
+
+// Iterations [first, first + count) of a loop whose number is in `to`.
+static void run_loop(const pagecast_slice *s, uint32_t begin, uint32_t end, uint16_t to, uint64_t first, uint64_t count,
+                     unsigned stage) {
+  sigjmp_buf here, *const outer = leave;
+  if (count > max_slice) // garbage
+    return;
+  for (volatile uint64_t n = 0; n < count; n++) {
+    leave = &here;
+    if (sigsetjmp(here, 0))
+      continue;
+    *reg(to) = first + n;
+    run_ops(s, begin, end, stage);
+  }
+  leave = outer;
+}
+
+static uint64_t load(const pagecast_op *op, uint64_t address) {
+  uint64_t value = 0;
+  for (unsigned byte = 0; byte < op->width / 8; byte++)
+    value |= (uint64_t)((const volatile unsigned char *)(uintptr_t)address)[byte] << 8 * byte;
+  return value;
+}
+
+// A hint belongs to one stage, a value to all stages from its own on.
+static int executed(const pagecast_op *op, unsigned stage) {
+  int hint = op->code == PAGECAST_OP_TOUCH || op->code == PAGECAST_OP_RANGE;
+  return hint ? op->depth == stage : op->depth <= stage;
+}
+
+static void run_op(const pagecast_slice *s, uint32_t i, unsigned stage) {
+  const pagecast_op *op = &s->op[i];
+  const uint64_t a = op->a == PAGECAST_NONE ? 0 : *reg(op->a), b = op->b == PAGECAST_NONE ? 0 : *reg(op->b);
+  const uint64_t c = op->c == PAGECAST_NONE ? 0 : *reg(op->c);
+  const int wanted = op->c == PAGECAST_NONE || c;
+  switch (op->code) {
+  case PAGECAST_OP_LOAD:
+    *reg(op->to) = wanted ? load(op, a) : 0;
+    break;
+  case PAGECAST_OP_TOUCH:
+    if (wanted)
+      record(op->extra, a);
+    break;
+  case PAGECAST_OP_RANGE:
+    if (wanted)
+      record_range(op->extra, a, b, *reg(op->to));
+    break;
+  case PAGECAST_OP_LOOP:
+    if (wanted)
+      run_loop(s, i + 1, op->extra, op->to, 0, a, stage);
+    break;
+  default:
+    *reg(op->to) = masked(compute(op, a, b, c), op->code >= PAGECAST_OP_EQ && op->code <= PAGECAST_OP_SLE ? 1 : op->width);
+  }
+}
+
+static void run_ops(const pagecast_slice *s, uint32_t begin, uint32_t end, unsigned stage) {
+  for (uint32_t i = begin; i < end; i = s->op[i].code == PAGECAST_OP_LOOP ? s->op[i].extra + 1 : i + 1)
+    if (executed(&s->op[i], stage))
+      run_op(s, i, stage);
+}
+
+static void slice(const pagecast_nest *nest, const uint64_t *live, const uint64_t *index, uint64_t first, uint64_t count) {
+  const pagecast_slice *s = nest->slice;
+  const uint16_t to = s->loops ? (uint16_t)(nest->live + nest->loops - 1) : PAGECAST_VECTOR;
+  for (unsigned stage = 1; stage <= s->depths; stage++) {
+    // No stage, and no slice before, may have left anything that this one needs.
+    memset(scalars, 0xee, sizeof scalars);
+    memset(vectors, 0xee, sizeof vectors);
+    memcpy(scalars, live, nest->live * sizeof *live);
+    memcpy(scalars + nest->live, index, (nest->loops - 1) * sizeof *index);
+    run_loop(s, 0, s->ops, to, first, count, stage);
+  }
+}
+
+static void must(int holds, const char *what, uint32_t op) {
+  if (holds)
+    return;
+  fprintf(stderr, "slice: operation %u: %s\n", op, what);
+  _Exit(4);
+}
+
+static int operands(unsigned code) {
+  return code == PAGECAST_OP_MADD || code == PAGECAST_OP_SELECT ? 3
+         : code == PAGECAST_OP_TRUNC || code == PAGECAST_OP_SEXT || code == PAGECAST_OP_LOAD ||
+                 code == PAGECAST_OP_TOUCH || code == PAGECAST_OP_LOOP
+             ? 1
+             : 2;
+}
+
+// Registers in [begin, end) are in range, and vectors in vector loops only; loops nest.
+static void check_ops(const pagecast_nest *nest, uint32_t begin, uint32_t end, int in_vector, unsigned open) {
+  const pagecast_slice *s = nest->slice;
+  for (uint32_t i = begin; i < end; i++) {
+    const pagecast_op *op = &s->op[i];
+    const uint16_t from[] = {op->a, op->b, op->c};
+    must(op->code < PAGECAST_OPS && op->code != PAGECAST_OP_END, "code", i);
+    must(op->depth >= 1 && op->depth <= s->depths, "depth", i);
+    must(op->width >= 1 && op->width <= 64, "width", i);
+    for (int k = 0; k < 3; k++)
+      must(from[k] == PAGECAST_NONE ? k >= operands(op->code)
+           : from[k] & PAGECAST_VECTOR ? in_vector && (from[k] & ~PAGECAST_VECTOR) < s->vectors
+                                       : from[k] < s->scalars,
+           "operand", i);
+    int vector_result = in_vector;
+    if (op->code == PAGECAST_OP_LOOP) {
+      must(open < PAGECAST_MAX_SLICE_LOOPS && !in_vector, "loop", i);
+      must(op->extra > i && op->extra < end && s->op[op->extra].code == PAGECAST_OP_END, "end of loop", i);
+      vector_result = 1;
+      for (uint32_t n = i + 1; n < op->extra; n++)
+        vector_result &= s->op[n].code != PAGECAST_OP_LOOP;
+      check_ops(nest, i + 1, op->extra, vector_result, open + 1);
+    } else if (op->code == PAGECAST_OP_TOUCH || op->code == PAGECAST_OP_RANGE) {
+      must(op->extra < nest->groups && nest->group[op->extra].flags & PAGECAST_INDIRECT, "group", i);
     }
+    if (op->code == PAGECAST_OP_RANGE && !(op->to & PAGECAST_VECTOR))
+      must(op->to < s->scalars, "times", i);
+    else if (op->code != PAGECAST_OP_TOUCH)
+      must(vector_result ? op->to & PAGECAST_VECTOR && (op->to & ~PAGECAST_VECTOR) < s->vectors : op->to < s->scalars,
+           "result", i);
+    if (op->code == PAGECAST_OP_LOOP)
+      i = op->extra;
+  }
 }
 
-static void slice(const pagecast_nest *nest, const uint64_t *args, const uint64_t *live, const uint64_t *index,
-                  uint64_t first, uint64_t count) {
-  if (nest->slice)
-    nest->slice(live, index, first, count, touches);
-  else
-    run_forms(nest, args, index, first, count);
+static void check_slice(const pagecast_nest *nest) {
+  const pagecast_slice *s = nest->slice;
+  must(s->loops <= 1 && s->ops >= 1 && s->ops <= PAGECAST_MAX_OPS && s->depths >= 1 && s->depths <= PAGECAST_MAX_DEPTH,
+       "the slice's sizes", 0);
+  must(s->scalars >= nest->live + nest->loops - 1 + s->loops && s->scalars <= PAGECAST_MAX_SCALARS, "scalars", 0);
+  must(s->vectors + s->loops >= 1 && s->vectors <= PAGECAST_MAX_VECTORS, "vectors", 0);
+  check_ops(nest, 0, s->ops, !s->loops, 0);
 }
 
 // Runs the slice for all iterations of the nest, each innermost loop in three uneven parts.
 static void run_slice(const pagecast_nest *nest, const uint64_t *args) {
-  static const uint8_t nothing_resident[1];
   const uint64_t *group = args + nest->loops;
   const uint64_t *live = group + (uint64_t)nest->groups * (nest->loops + 1);
   uint64_t index[PAGECAST_MAX_LOOPS] = {0}, total = 1, innermost = args[nest->loops - 1];
-  unsigned indirect = 0;
   for (uint32_t k = 0; k < nest->loops; k++)
     if (args[k] > max_slice || (total *= args[k]) > max_slice)
       return;
   for (uint32_t g = 0; g < nest->groups; g++)
-    if (nest->group[g].flags & PAGECAST_INDIRECT) {
-      touches[indirect] = (pagecast_touch){0, ~0ull, nothing_resident, 63, record};
-      bases[indirect++] = group[(uint64_t)g * (nest->loops + 1)];
-    }
+    bases[g] = group[(uint64_t)g * (nest->loops + 1)];
+  const struct sigaction catching = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
+  struct sigaction before[2];
+  sigaction(SIGSEGV, &catching, &before[0]);
+  sigaction(SIGBUS, &catching, &before[1]);
   for (;;) {
     uint64_t first = innermost / 3;
-    slice(nest, args, live, index, 0, first);
-    slice(nest, args, live, index, first, innermost - first);
-    slice(nest, args, live, index, innermost, 0);
+    slice(nest, live, index, 0, first);
+    slice(nest, live, index, first, innermost - first);
+    slice(nest, live, index, innermost, 0);
     int k = (int)nest->loops - 2;
     for (; k >= 0; k--) {
       if (++index[k] < args[k])
@@ -129,17 +298,32 @@ static void run_slice(const pagecast_nest *nest, const uint64_t *args) {
       index[k] = 0;
     }
     if (k < 0)
-      return;
+      break;
   }
+  sigaction(SIGSEGV, &before[0], 0);
+  sigaction(SIGBUS, &before[1], 0);
 }
 
 static const uint64_t *expand(const pagecast_nest *nest, const uint64_t *dynamic) {
   static uint64_t full[PAGECAST_MAX_LOOPS + PAGECAST_MAX_GROUPS * (1 + PAGECAST_MAX_LOOPS) + PAGECAST_MAX_LIVE];
+  static uint64_t registers[PAGECAST_MAX_SCALARS];
+  const uint32_t first = nest->dynamic + nest->constants, known = first + nest->prologue_ops;
+  if (known > PAGECAST_MAX_SCALARS)
+    abort();
+  memcpy(registers, dynamic, nest->dynamic * sizeof *dynamic);
+  if (nest->constants)
+    memcpy(registers + nest->dynamic, nest->constant, nest->constants * sizeof *dynamic);
+  for (uint32_t i = 0; i < nest->prologue_ops; i++) {
+    const pagecast_op *op = &nest->prologue[i];
+    if (op->to != first + i || op->a >= first + i || op->b >= first + i)
+      abort();
+    registers[op->to] = masked(compute(op, registers[op->a], registers[op->b], 0), op->width);
+  }
   for (uint32_t i = 0; i < nest->loops + nest->groups * (1 + nest->loops) + nest->live; i++) {
     const pagecast_word *w = &nest->word[i];
-    if (w->scale && w->from >= nest->dynamic)
+    if (w->scale && w->from >= known)
       abort();
-    full[i] = w->constant + (w->scale ? (uint64_t)(int64_t)w->scale * dynamic[w->from] : 0);
+    full[i] = w->constant + (w->scale ? (uint64_t)(int64_t)w->scale * registers[w->from] : 0);
   }
   return full;
 }
@@ -153,10 +337,8 @@ static void print_nest(const pagecast_nest *nest, const uint64_t *args) {
   const uint64_t *word = args + nest->loops;
   for (uint32_t g = 0; g < nest->groups; g++) {
     const pagecast_group *group = &nest->group[g];
-    extern char fake_origin[] __attribute__((weak));
     fprintf(stderr, "group %u flags=%u element=%u lo=%" PRId64 " hi=%" PRId64, g, group->flags, group->element,
             group->lo, group->hi);
-    // A test that defines `fake_origin` gets its bases relative to it.
     if (fake_origin)
       fprintf(stderr, " base=%+" PRId64, (int64_t)(*word - (uint64_t)(uintptr_t)fake_origin));
     word++;
@@ -173,8 +355,10 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
   const uint64_t *args = expand(nest, nest->dynamic > PAGECAST_REGISTER_WORDS ? (const uint64_t *)(uintptr_t)words[0] : words);
   if (printing)
     print_nest(nest, args);
-  if (nest->slice || nest->forms)
+  if (nest->slice) {
+    check_slice(nest);
     run_slice(nest, args);
+  }
   // Frames below the caller's have gone.
   while (leaves_early && open_count && nests[open_count - 1].frame < (const char *)frame)
     open_count--;

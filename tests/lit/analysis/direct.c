@@ -87,11 +87,11 @@ void far(double *a, long n) {
     a[i] = a[i + 100000] + 1;
 }
 
-// The inner trip count changes in the outer loop: the chain stops below it.
+// The inner trip count changes in the outer loop: the rows are ranges of that one's slice (analysis/rows.c).
 // CHECK-LABEL: nests of 'triangular'
-// CHECK-NEXT: nest 0: loops=1
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 sliced
 // CHECK-NOT: nest 1
-// CHECK: strides={8}
+// CHECK: range=8
 void triangular(double *a, long n, long m) {
   for (long i = 0; i < n; i++)
     for (long j = 0; j <= i; j++)
@@ -139,10 +139,12 @@ void pieces(double *restrict x, double *restrict y, const double *restrict z, lo
   }
 }
 
-// Row pointers: the rows are nests of their own, with the pointer fixed in each.
+// Row pointers: the rows are ranges that start where the pointers say; a nest for each would be too short.
 // CHECK-LABEL: nests of 'rows'
-// CHECK-NEXT: nest 0: loops=1
-// CHECK: group 0: reads writes element=8 [0, 8) base=%{{.*}} strides={8}
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 sliced
+// CHECK: group 0: reads index element=8 [0, 8) base=%p strides={8}
+// CHECK-NEXT: group 1: reads writes indirect element=8 [0, 8) base=0 indices=1 range=8
+// CHECK-NOT: nest 1
 void rows(double **p, long n, long m) {
   for (long i = 0; i < n; i++)
     for (long j = 0; j < m; j++)
@@ -159,12 +161,23 @@ void conditional(int *restrict p, const int *restrict q, long n) {
       p[i] = 0;
 }
 
+// Not affine, but integer arithmetic: a slice without any load computes it.
 // CHECK-LABEL: nests of 'square'
-// CHECK-NOT: nest
-// CHECK: refused NonAffine in {{.*}} at [[@LINE+3]]:14
+// CHECK-NEXT: nest 0: loops=1
+// CHECK: group 0: writes indirect element=8 [0, 8) base=%a indices=0
+// CHECK-NOT: refused
 void square(double *a, long n) {
   for (long i = 0; i < n; i++)
     a[i * i] = 0;
+}
+
+// Negative twin: the address comes from floating point.
+// CHECK-LABEL: nests of 'rounded'
+// CHECK-NOT: nest
+// CHECK: refused NonAffine in {{.*}} at [[@LINE+3]]:22
+void rounded(char *a, double f, long n) {
+  for (long i = 0; i < n; i++)
+    a[(long)(f * i)] = 0;
 }
 
 // CHECK-LABEL: nests of 'list'

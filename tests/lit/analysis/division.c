@@ -18,10 +18,12 @@ unsigned long sweeps(const unsigned *a, unsigned long bytes, unsigned long colum
   return sum;
 }
 
-// Negative twin: the divisor changes in the outer loop, and with it the inner trip count.
+// Negative twin: the divisor changes in the outer loop, and with it the inner trip count. Each time is a sweep
+// over the same data: no row of a larger nest, but a nest of its own.
 // CHECK-LABEL: nests of 'varies'
-// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 bytes=4
 // CHECK-NOT: loop 1:
+// CHECK: group 0: reads element=4 {{.*}} name=a
 unsigned long varies(const unsigned *a, unsigned long bytes, const unsigned long *divisor, unsigned long times) {
   unsigned long sum = 0;
   for (unsigned long t = 0; t < times; t++)

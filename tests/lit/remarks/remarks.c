@@ -35,13 +35,19 @@ void histogram(int *restrict count, const int *restrict key, long n) {
     count[key[i]]++;
 }
 
-// CHECK: remarks.c:[[@LINE+6]]:14: remark: not hinted: the address is neither affine in the loops nor indexed by a loaded value [-Rpass-missed=pagecast]
-// YAML: --- !Missed
-// YAML-NEXT: Pass: pagecast
-// YAML-NEXT: Name: NonAffine
+// Integer arithmetic without a load; its twin's address comes from floating point.
+// CHECK: remarks.c:[[@LINE+3]]:14: remark: {{.*}} a slice runs ahead [-Rpass=pagecast]
 void square(double *a, long n) {
   for (long i = 0; i < n; i++)
     a[i * i] = 0;
+}
+// CHECK: remarks.c:[[@LINE+6]]:22: remark: not hinted: the address is neither affine in the loops nor computed from loaded values by integer operations [-Rpass-missed=pagecast]
+// YAML: --- !Missed
+// YAML-NEXT: Pass: pagecast
+// YAML-NEXT: Name: NonAffine
+void rounded(char *a, double f, long n) {
+  for (long i = 0; i < n; i++)
+    a[(long)(f * i)] = 0;
 }
 
 // CHECK: remarks.c:[[@LINE+6]]:3: remark: loop not hinted: its trip count is not known on entry [-Rpass-missed=pagecast]
@@ -55,22 +61,33 @@ long length(const char *p) {
   return q - p;
 }
 
-// CHECK: remarks.c:[[@LINE+6]]:10: remark: not hinted: the index is itself reached through an index
+// Four loads behind one another are the most: the fifth index has a page of its own, and nothing behind it.
+// CHECK: remarks.c:[[@LINE+8]]:16: remark: {{.*}} read through
+// CHECK: remarks.c:[[@LINE+7]]:14: remark: {{.*}} read through
+// CHECK: remarks.c:[[@LINE+6]]:10: remark: not hinted: the index is reached through too many indices
 // YAML: --- !Missed
 // YAML: Name: IndirectDepth
-double chained(const double *x, const int *p, const int *q, long n) {
+double chained(const double *x, const int *p, long n) {
   double s = 0;
   for (long i = 0; i < n; i++)
-    s += x[p[q[i]]];
+    s += x[p[p[p[p[p[i]]]]]];
   return s;
 }
 
-// CHECK: remarks.c:[[@LINE+9]]:18: remark: not hinted: the index is not loaded in every iteration
-// The store, after the load:
-// CHECK: remark: not hinted: the index is not loaded in every iteration
-// CHECK-NOT: remark
+// CHECK: remarks.c:[[@LINE+7]]:9: remark: not hinted: the address depends on what earlier iterations computed
 // YAML: --- !Missed
-// YAML: Name: ConditionalIndex
+// YAML: Name: LoopCarried
+void carried(int *restrict p, const int *restrict a, long n) {
+  int k = 0;
+  for (long i = 0; i < n; i++) {
+    k = (k ^ a[i]) & 1023;
+    p[k]++;
+  }
+}
+
+// A condition that the slice can compute is no reason to refuse.
+// CHECK: remarks.c:[[@LINE+5]]:18: remark: {{.*}} read and written conditionally through 2 index load(s)
+// CHECK-NOT: not hinted
 void conditional(int *restrict p, const int *restrict flag, const int *restrict index, long n) {
   for (long i = 0; i < n; i++)
     if (flag[i])

@@ -13,9 +13,9 @@
 char fake_origin[8 << 20];
 #define AT(type, offset) ((type *)(fake_origin + (offset)))
 
-// 100 * 200 * 8 bytes are less than the gate of 1000000; 1000 * 5 * 100 * 8 are not.
+// 100 * 200 * 8 bytes are less than the gate of 1000000; 1000 * 5 * 800 are not.
 // SHUT-NOT: enter matvec
-// SHUT: enter cube loops=3 ticked=1 strips=0 trips 1000 5 100
+// SHUT: enter cube loops=2 ticked=1 strips=1 trips 1000 5
 // SHUT-NOT: enter
 
 // REFUSED: enter matvec
@@ -44,11 +44,11 @@ NOINLINE void down(int *restrict p, const int *restrict q, int n) {
     p[i] = q[i] + q[i - 1];
 }
 
-// The innermost loop moves by 800 bytes: the one around it is ticked, every iteration.
-// CHECK: enter cube loops=3 ticked=1 strips=0 trips 1000 5 100
-// CHECK-NEXT: group 0 flags=3 element=8 lo=0 hi=8 base=+0 5600 800 8
-// CHECK-NEXT: exit cube steps=5000
-// LONG: exit cube steps=5000
+// The innermost loop moves by 800 bytes in 100 iterations: it is one access to the loop around it.
+// CHECK: enter cube loops=2 ticked=1 strips=1 trips 1000 5
+// CHECK-NEXT: group 0 flags=3 element=8 lo=0 hi=800 base=+0 5600 800
+// CHECK-NEXT: exit cube steps=1000
+// LONG: exit cube steps=1000
 NOINLINE void cube(double (*p)[7][100], long n, long m) {
   for (long i = 0; i < n; i++)
     for (long j = 0; j < m; j++)

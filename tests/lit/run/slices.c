@@ -14,11 +14,11 @@
 // CHECK: enter histogram
 // CHECK: group 0 flags=9 element=4
 // CHECK-NEXT: group 1 flags=7 element=4
-// CHECK-NEXT: touch 0 +0
-// CHECK-NEXT: touch 0 +400
-// CHECK-NEXT: touch 0 +4
-// CHECK-NEXT: touch 0 +396
-// CHECK-NEXT: touch 0 -8
+// CHECK-NEXT: touch 1 +0
+// CHECK-NEXT: touch 1 +400
+// CHECK-NEXT: touch 1 +4
+// CHECK-NEXT: touch 1 +396
+// CHECK-NEXT: touch 1 -8
 // CHECK-NEXT: exit
 NOINLINE void histogram(int *restrict count, const int *restrict key, long n) {
   for (long i = 0; i < n; i++)
@@ -27,25 +27,25 @@ NOINLINE void histogram(int *restrict count, const int *restrict key, long n) {
 
 // From the last key to the first.
 // CHECK: enter backwards
-// CHECK: touch 0 -8
-// CHECK-NEXT: touch 0 +396
-// CHECK-NEXT: touch 0 +4
-// CHECK-NEXT: touch 0 +400
-// CHECK-NEXT: touch 0 +0
+// CHECK: touch 1 -8
+// CHECK-NEXT: touch 1 +396
+// CHECK-NEXT: touch 1 +4
+// CHECK-NEXT: touch 1 +400
+// CHECK-NEXT: touch 1 +0
 // CHECK-NEXT: exit
 NOINLINE void backwards(int *restrict count, const int *restrict key, int n) {
   for (int i = n - 1; i >= 0; i--)
     count[key[i]] += i;
 }
 
-// Two groups: touch 0 is `to`, touch 1 is `count`; the second index is shifted and masked.
+// Two groups: touch 1 is `to`, touch 3 is `count`; the second index is shifted and masked.
 // CHECK: enter two_groups
-// CHECK: touch 0 +16
-// CHECK-NEXT: touch 1 +2
-// CHECK-NEXT: touch 0 +24
-// CHECK-NEXT: touch 1 +6
-// CHECK-NEXT: touch 0 +32
-// CHECK-NEXT: touch 1 +0
+// CHECK: touch 1 +16
+// CHECK-NEXT: touch 3 +2
+// CHECK-NEXT: touch 1 +24
+// CHECK-NEXT: touch 3 +6
+// CHECK-NEXT: touch 1 +32
+// CHECK-NEXT: touch 3 +0
 // CHECK-NEXT: exit
 NOINLINE void two_groups(double *restrict to, short *restrict count, const unsigned char *restrict a,
                          const unsigned short *restrict b, long n, unsigned shift) {
@@ -55,14 +55,10 @@ NOINLINE void two_groups(double *restrict to, short *restrict count, const unsig
   }
 }
 
-// The index belongs to the outer loop.
+// The index belongs to the outer loop: each row is a range.
 // CHECK: enter gathered
-// CHECK: touch 0 +240
-// CHECK-NEXT: touch 0 +248
-// CHECK-NEXT: touch 0 +256
-// CHECK-NEXT: touch 0 +80
-// CHECK-NEXT: touch 0 +88
-// CHECK-NEXT: touch 0 +96
+// CHECK: range 1 +240 stride=8 times=3
+// CHECK-NEXT: range 1 +80 stride=8 times=3
 // CHECK-NEXT: exit
 NOINLINE double gathered(const double *m, const long *which, long n, long columns, long width) {
   double s = 0;
@@ -74,10 +70,10 @@ NOINLINE double gathered(const double *m, const long *which, long n, long column
 
 // Two index loads of two dimensions.
 // CHECK: enter plane
-// CHECK: touch 0 +804
-// CHECK-NEXT: touch 0 +1208
-// CHECK-NEXT: touch 0 +1604
-// CHECK-NEXT: touch 0 +2008
+// CHECK: touch 2 +804
+// CHECK-NEXT: touch 2 +1208
+// CHECK-NEXT: touch 2 +1604
+// CHECK-NEXT: touch 2 +2008
 // CHECK-NEXT: exit
 NOINLINE void plane(int *restrict m, const int *restrict row, const int *restrict column, long n, long k, int width) {
   for (long i = 0; i < n; i++)

@@ -3,6 +3,7 @@
 // The pager with the real kernel and a real disk: contents against a plain copy, and the budget by counting.
 #include "runtime/pager.h"
 
+#include <cerrno>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
@@ -184,4 +185,81 @@ TEST(Pager, RepeatedSweepWithReleasesKeepsAPrefix) {
   sweep(false);
   // Least-recently-used replacement would read all 40 MiB; the prefix of about 18 MiB need not be.
   EXPECT_LT(pager.statistics.read_bytes - before, bytes * 8 / 10);
+}
+
+// mprotect splits the kernel's mappings; requests of many pages must not end at their borders.
+TEST(Pager, ProtectionMaySplitARegion) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 48u << 20, page = os::page_size();
+  char *region = map(bytes);
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  for (uint64_t i = 0; i < bytes; i += 37 * page) ASSERT_EQ(mprotect(region + i, page, PROT_NONE), 0);
+  for (unsigned round = 0; round < 2; ++round) {
+    for (uint64_t i = 0; i < bytes; i += page) {
+      if (i % (64 * page) == 0) { // zeros first, then from the disk; hints cover guards
+        const uint64_t n = std::min<uint64_t>(64, (bytes - i) / page);
+        pager.hint({address(region) + i, static_cast<uint32_t>(n), round ? Hint::kFetchWrite : Hint::kFetch, 0, 0, 0, 0});
+      }
+      if (i / page % 37 == 0) continue;
+      ASSERT_EQ(region[i], round ? static_cast<char>(i >> 12) : 0) << i;
+      region[i] = static_cast<char>((i >> 12) + round);
+    }
+  }
+  ASSERT_EQ(mprotect(region, bytes, PROT_READ), 0);
+  for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(region[i], i / page % 37 ? static_cast<char>((i >> 12) + 1) : 0) << i;
+  expect_budget_kept();
+  ASSERT_EQ(pager.remove(address(region), bytes), 0);
+}
+
+TEST(Pager, UnreadableDirtyPagesGoToTheBackingStore) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 16u << 20, page = os::page_size();
+  char *hidden = map(bytes), *other = map(4 * bytes);
+  ASSERT_EQ(pager.add(address(hidden), bytes), 0);
+  ASSERT_EQ(pager.add(address(other), 4 * bytes), 0);
+  for (uint64_t i = 0; i < bytes; i += 8) *reinterpret_cast<uint64_t *>(hidden + i) = i * 31;
+  ASSERT_EQ(mprotect(hidden + page, bytes - page, PROT_NONE), 0);
+  // Most of the hidden pages go, so that the other ones have their memory: how fast depends on the room for copies.
+  uint64_t there = ~0ull;
+  for (unsigned sweep = 0; sweep < 20 && there > bytes / page / 2; ++sweep) {
+    for (uint64_t i = 0; i < 4 * bytes; i += page) other[i] = 1;
+    there = 0;
+    for (uint64_t i = 0; i < bytes; i += page) there += pager.map().test(address(hidden) + i);
+  }
+  EXPECT_LE(there, bytes / page / 2);
+  expect_budget_kept();
+  ASSERT_EQ(mprotect(hidden, bytes, PROT_READ), 0);
+  for (uint64_t i = 0; i < bytes; i += 8) ASSERT_EQ(*reinterpret_cast<uint64_t *>(hidden + i), i * 31) << i;
+}
+
+TEST(Pager, LockedPagesAreCountedAsTheyAre) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 64u << 20, page = os::page_size();
+  char *region = map(bytes);
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  for (uint64_t i = 0; i < bytes; i += page) region[i] = static_cast<char>(i >> 12);
+  if (mlock(region + (1u << 20), 32 * page)) GTEST_SKIP() << "memory cannot be locked here: " << strerror(errno);
+  for (unsigned sweep = 0; sweep < 3; ++sweep)
+    for (uint64_t i = 0; i < bytes; i += page) {
+      ASSERT_EQ(region[i], static_cast<char>((i >> 12) + sweep)) << i;
+      ++region[i];
+    }
+  expect_budget_kept();
+}
+
+// The program unmaps a part behind the runtime's back (a system call, not the function): who touches it is not kept waiting.
+TEST(Pager, MappingsThatGoUnseenBlockNobody) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 8u << 20, page = os::page_size();
+  char *region = map(bytes);
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(munmap(region + (1u << 20), 16 * page), 0);
+  for (uint64_t i = 0; i < bytes; i += 64 * page)
+    while (!pager.hint({address(region) + i, 64, Hint::kFetch, 0, 0, 0, 0})) std::this_thread::yield();
+  for (uint64_t i = 0; i < bytes; i += page)
+    if (i < 1u << 20 || i >= (1u << 20) + 16 * page) {
+      ASSERT_EQ(region[i], 0) << i;
+    }
+  EXPECT_FALSE(pager.map().test(address(region) + (1u << 20) + page));
+  EXPECT_TRUE(pager.map().test(address(region) + (1u << 20) - page));
 }

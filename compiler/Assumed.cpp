@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Assumed values: finding the loads, and reading expressions with them.
+
+#include "Assumed.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/Loads.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace pagecast {
+namespace {
+
+bool isWanted(const LoadInst *I) {
+  const Type *T = I->getType();
+  return I->isSimple() && (T->isPointerTy() || (T->isIntegerTy() && T->getIntegerBitWidth() >= 16 && T->getIntegerBitWidth() <= 64));
+}
+
+/// A load that `V` is the value of, whichever way it came: earlier optimizations turn what is loaded again at the
+/// end of each iteration into phis of loads of one address.
+LoadInst *loadBehind(Value *V) {
+  constexpr unsigned Most = 16;
+  LoadInst *Found = nullptr;
+  SmallVector<Value *, 8> Work{V};
+  SmallPtrSet<Value *, 16> Seen;
+  while (!Work.empty()) {
+    Value *Next = Work.pop_back_val();
+    if (!Seen.insert(Next).second)
+      continue;
+    if (Seen.size() > Most)
+      return nullptr;
+    if (auto *Phi = dyn_cast<PHINode>(Next)) {
+      append_range(Work, Phi->incoming_values());
+      continue;
+    }
+    auto *Load = dyn_cast<LoadInst>(Next);
+    if (!Load || !isWanted(Load) || (Found && Found->getPointerOperand() != Load->getPointerOperand()))
+      return nullptr;
+    Found = Load;
+  }
+  return Found;
+}
+
+/// Whether `L` itself says that what is at the address changes: a store to it, or a call that is given it.
+bool changes(const Value *Pointer, const Loop *L) {
+  return any_of(Pointer->users(), [&](const User *U) {
+    const auto *I = dyn_cast<Instruction>(U);
+    if (!I || !L->contains(I))
+      return false;
+    if (const auto *Store = dyn_cast<StoreInst>(I))
+      return Store->getPointerOperand() == Pointer;
+    return isa<CallBase>(I) && !I->isLifetimeStartOrEnd() && !I->isDebugOrPseudoInst();
+  });
+}
+
+/// Whether the load is reached whenever the loop is entered: nothing before it in the header leaves.
+bool isFirst(const LoadInst *I, const Loop *L) {
+  if (I->getParent() != L->getHeader())
+    return false;
+  for (const Instruction &Before : *I->getParent()) {
+    if (&Before == I)
+      return true;
+    if (!isGuaranteedToTransferExecutionToSuccessor(&Before))
+      return false;
+  }
+  return false;
+}
+
+} // namespace
+
+/// The outermost loop around `Innermost`, or that itself, whose preheader can have the copy.
+Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
+  Loop *Found = nullptr;
+  const DataLayout &DL = I->getModule()->getDataLayout();
+  for (Loop *L = Innermost; L; L = L->getParentLoop()) {
+    BasicBlock *Before = L->getLoopPreheader();
+    if (!Before || !L->isLoopInvariant(I->getPointerOperand()) || changes(I->getPointerOperand(), L))
+      break;
+    if (isSafeToLoadUnconditionally(I->getPointerOperand(), I->getType(), I->getAlign(), DL, Before->getTerminator(), nullptr, &DT) ||
+        isFirst(I, L))
+      Found = L;
+  }
+  return Found;
+}
+
+void Assumed::insert() {
+  DenseMap<std::pair<Loop *, Value *>, LoadInst *> Made;
+  SmallVector<Instruction *, 16> Values; // loads and phis of loads
+  for (Loop *Top : LI)
+    for (BasicBlock *Block : Top->blocks())
+      for (Instruction &I : *Block)
+        if (isa<LoadInst, PHINode>(I) && I.getType()->isIntOrPtrTy() && SE.isSCEVable(I.getType()))
+          Values.push_back(&I);
+  for (Instruction *Value : Values) {
+    if (isa<PHINode>(Value) && !isa<SCEVUnknown>(SE.getSCEV(Value)))
+      continue;
+    LoadInst *I = loadBehind(Value);
+    Loop *L = I ? furthest(I, LI.getLoopFor(Value->getParent())) : nullptr;
+    if (!L)
+      continue;
+    LoadInst *&Copy = Made[{L, I->getPointerOperand()}];
+    if (!Copy || Copy->getType() != I->getType()) {
+      Copy = cast<LoadInst>(I->clone());
+      Copy->setName("assumed");
+      Copy->dropUnknownNonDebugMetadata();
+      Copy->insertBefore(L->getLoopPreheader()->getTerminator());
+      Copies.push_back(Copy);
+    }
+    Known[Value] = SE.getUnknown(Copy);
+  }
+}
+
+const SCEV *Assumed::rewrite(const SCEV *S) {
+  return Known.empty() || isa<SCEVCouldNotCompute>(S) ? S : SCEVParameterRewriter::rewrite(S, SE, Known);
+}
+
+const SCEV *Assumed::scev(Value *V) { return rewrite(SE.getSCEV(V)); }
+
+bool Assumed::removeUnused() {
+  bool Left = false;
+  for (LoadInst *Copy : Copies) {
+    if (Copy->use_empty()) {
+      SE.forgetValue(Copy);
+      Copy->eraseFromParent();
+    } else {
+      Left = true;
+    }
+  }
+  Copies.clear();
+  Known.clear();
+  return Left;
+}
+
+} // namespace pagecast

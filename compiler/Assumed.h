@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Assumed values: what is loaded again in every iteration from an address that stays is taken to stay, too.
+//
+//     for (i = 0; i < n; i++) f(a + 5 * i);        n and a are globals, and f might change them
+//
+// Hints may be wrong, so the bound and the base are loaded once more before the loop, for the hints alone. The
+// program's own loads remain what they are. A copy of a load is made only where it cannot fault.
+#ifndef PAGECAST_COMPILER_ASSUMED_H
+#define PAGECAST_COMPILER_ASSUMED_H
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+
+namespace pagecast {
+
+class Assumed {
+public:
+  Assumed(llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {}
+  Assumed(const Assumed &) = delete;
+
+  /// Puts the copies in front of the loops, each as far out as it goes.
+  void insert();
+  /// The expression of `V` with the copies for the originals.
+  const llvm::SCEV *scev(llvm::Value *V);
+  const llvm::SCEV *rewrite(const llvm::SCEV *S);
+  /// Removes the copies that nothing uses. True if some are left.
+  bool removeUnused();
+
+private:
+  llvm::LoopInfo &LI;
+  llvm::DominatorTree &DT;
+  llvm::ScalarEvolution &SE;
+  llvm::ValueToSCEVMapTy Known;
+  llvm::SmallVector<llvm::LoadInst *, 8> Copies;
+
+  llvm::Loop *furthest(llvm::LoadInst *I, llvm::Loop *Innermost);
+};
+
+} // namespace pagecast
+
+#endif

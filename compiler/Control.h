@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Control: under which conditions a block runs in an iteration of its loop.
+#ifndef PAGECAST_COMPILER_CONTROL_H
+#define PAGECAST_COMPILER_CONTROL_H
+
+#include "Assumed.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+
+namespace pagecast {
+
+/// `When` must be `Holds` for the block to be reached.
+struct Condition {
+  llvm::Value *When;
+  bool Holds;
+};
+
+/// Conditions between the header of `Within` and `Block`, a block of it: necessary, not always sufficient.
+/// Where paths meet again nothing is said of the ways there; the ends of inner loops are no conditions.
+/// At most 8, the nearest first.
+llvm::SmallVector<Condition, 4> conditionsOf(const llvm::BasicBlock *Block, const llvm::Loop *Within,
+                                             const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
+
+/// Whether `Block` runs in every iteration of its loop. The guard of an inner loop (it may have no
+/// iterations) is not held against blocks that run whenever that loop does.
+bool runsEachIteration(const llvm::BasicBlock *Block, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
+
+/// A phi that merges the two ways from one branch: `IfTrue` when the condition holds, else `IfFalse`.
+struct Merge {
+  llvm::Value *When, *IfTrue, *IfFalse;
+};
+std::optional<Merge> mergeOf(const llvm::PHINode *Phi, const llvm::DominatorTree &DT);
+
+/// The largest trip count of `L` if that is a constant below `Most`, else 0.
+uint64_t fewTrips(llvm::Loop *L, uint64_t Most, llvm::ScalarEvolution &SE);
+
+/// Trip count - 1 of `L` on each entry to it, optimistically: early exits are not taken. Null if unknown.
+const llvm::SCEV *backedgesOf(llvm::Loop *L, llvm::ScalarEvolution &SE, Assumed &A);
+
+} // namespace pagecast
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether a slice's table is what abi.h says, so that the machine need not look.
+#include "runtime/slice_machine.h"
+
+namespace pagecast {
+namespace {
+
+enum : unsigned { kTo = 1, kA = 2, kB = 4, kC = 8 };
+
+/// Operands that an operation must have. Others, predicates among them, may be PAGECAST_NONE.
+unsigned operands(unsigned code) {
+  switch (code) {
+  case PAGECAST_OP_TRUNC:
+  case PAGECAST_OP_SEXT:
+  case PAGECAST_OP_LOAD: return kTo | kA;
+  case PAGECAST_OP_TOUCH: return kA;
+  case PAGECAST_OP_MADD:
+  case PAGECAST_OP_SELECT: return kTo | kA | kB | kC;
+  default: return kTo | kA | kB;
+  }
+}
+
+class Checker {
+public:
+  explicit Checker(const pagecast_nest &nest) : nest_(nest), slice_(*nest.slice) {}
+
+  bool run() {
+    if (!sizes_fit()) return false;
+    for (number_ = 0; number_ < slice_.ops; ++number_) {
+      const pagecast_op &op = slice_.op[number_];
+      const bool fits = op.code == PAGECAST_OP_END    ? close()
+                        : op.code == PAGECAST_OP_LOOP ? open(op)
+                                                      : operation_fits(op);
+      if (!fits) return false;
+    }
+    return open_ == 0;
+  }
+
+private:
+  bool sizes_fit() const {
+    return nest_.loops >= 1 && nest_.loops <= PAGECAST_MAX_LOOPS && nest_.live <= PAGECAST_MAX_LIVE &&
+           nest_.groups <= PAGECAST_MAX_GROUPS && slice_.loops <= 1 && slice_.ops <= PAGECAST_MAX_OPS &&
+           (slice_.op || !slice_.ops) && slice_.depths >= 1 && slice_.depths <= PAGECAST_MAX_DEPTH &&
+           slice_.scalars <= PAGECAST_MAX_SCALARS && slice_.scalars >= nest_.live + nest_.loops - 1 + slice_.loops &&
+           slice_.vectors <= PAGECAST_MAX_VECTORS && slice_.vectors + slice_.loops >= 1;
+  }
+
+  bool in_vector_loop() const { return !slice_.loops || (open_ && vector_); }
+  bool is_scalar(unsigned r) const { return r < slice_.scalars; }
+  bool is_vector(unsigned r) const {
+    return r != PAGECAST_NONE && r >= PAGECAST_VECTOR && r - PAGECAST_VECTOR < slice_.vectors;
+  }
+  bool readable(unsigned r) const { return is_scalar(r) || (in_vector_loop() && is_vector(r)); }
+  bool may_read(unsigned r, bool must) const { return readable(r) || (!must && r == PAGECAST_NONE); }
+  bool depth_fits(const pagecast_op &op) const { return op.depth >= 1 && op.depth <= slice_.depths; }
+
+  bool operation_fits(const pagecast_op &op) const {
+    return op.code < PAGECAST_OPS && depth_fits(op) && registers_fit(op) && width_fits(op) && extra_fits(op);
+  }
+
+  bool registers_fit(const pagecast_op &op) const {
+    const unsigned needed = operands(op.code);
+    const bool result = (needed & kTo) && op.code != PAGECAST_OP_RANGE; // which reads it
+    if (result && !(in_vector_loop() ? is_vector(op.to) : is_scalar(op.to))) return false;
+    if (!result && (needed & kTo) && !readable(op.to)) return false;
+    // Those that it has no use for may be there, for the machine reads them.
+    return may_read(op.a, needed & kA) && may_read(op.b, needed & kB) && may_read(op.c, needed & kC);
+  }
+
+  static bool width_fits(const pagecast_op &op) {
+    if (op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE) return true; // have none
+    if (op.code == PAGECAST_OP_LOAD) return op.width == 8 || op.width == 16 || op.width == 32 || op.width == 64;
+    return op.width >= 1 && op.width <= 64;
+  }
+
+  bool extra_fits(const pagecast_op &op) const {
+    if (op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE) return op.extra < nest_.groups;
+    return op.code != PAGECAST_OP_SEXT || (op.extra >= 1 && op.extra <= op.width);
+  }
+
+  /// A LOOP: in a scalar loop, and with a vector as its iteration number just where no loop is inside.
+  bool open(const pagecast_op &op) {
+    if (in_vector_loop() || open_ == PAGECAST_MAX_SLICE_LOOPS || !depth_fits(op)) return false;
+    if (!is_scalar(op.a) || (op.c != PAGECAST_NONE && !is_scalar(op.c))) return false;
+    const unsigned end = op.extra;
+    if (end >= slice_.ops) return false; // close() sees whether it is the END
+    bool innermost = true;
+    for (unsigned i = number_ + 1; i < end; ++i) innermost = innermost && slice_.op[i].code != PAGECAST_OP_LOOP;
+    if (!(innermost ? is_vector(op.to) : is_scalar(op.to))) return false;
+    end_[open_++] = end;
+    vector_ = innermost;
+    return true;
+  }
+
+  bool close() {
+    if (!open_ || end_[open_ - 1] != number_) return false;
+    --open_;
+    vector_ = false; // loops around a loop are scalar
+    return true;
+  }
+
+  const pagecast_nest &nest_;
+  const pagecast_slice &slice_;
+  unsigned number_ = 0, open_ = 0;
+  unsigned end_[PAGECAST_MAX_SLICE_LOOPS];
+  bool vector_ = false; ///< the innermost loop open
+};
+
+} // namespace
+
+bool slice_valid(const pagecast_nest &nest) { return nest.slice && Checker(nest).run(); }
+
+} // namespace pagecast

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/slice_survey.h"
+
+#include "core/arithmetic.h"
+#include "runtime/os.h"
+#include "runtime/pager.h"
+#include "runtime/slice_machine.h"
+#include "runtime/slice_reader.h"
+
+namespace pagecast {
+namespace {
+
+constexpr uint64_t kWork = 100000; ///< of one iteration
+
+std::atomic<bool> busy{false};
+SliceMachine machine;
+SliceReader reader;
+
+/// Adds ranges up instead of asking for them.
+class Survey final : public SliceSink {
+public:
+  explicit Survey(SliceSurvey *out) : out_(out) {}
+  bool page(unsigned, uint64_t) override { return true; }
+  bool region(uint64_t, uint64_t *, uint64_t *) override { return false; }
+  bool range(unsigned group, uint64_t begin, uint64_t end) override {
+    bytes += end - begin;
+    core::Extent &h = out_->hull[group];
+    h = h.empty() ? core::Extent{begin, end} : core::Extent{core::least(h.begin, begin), core::most(h.end, end)};
+    return true;
+  }
+  uint64_t bytes = 0;
+
+private:
+  SliceSurvey *out_;
+};
+
+} // namespace
+
+void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, uint64_t trips, SliceSurvey *out) {
+  *out = {};
+  if (trips == 0 || busy.exchange(true, std::memory_order_acquire)) return;
+  if (reader.start(pager, true)) {
+    const SliceFilter filter{pager.map().origin(), os::page_shift()};
+    const uint64_t index[PAGECAST_MAX_LOOPS] = {};
+    const uint64_t sample[] = {0, trips / 2, trips - 1};
+    for (const uint64_t at : sample) {
+      reader.forget();
+      Survey survey(out);
+      uint64_t work = kWork;
+      const SliceCall call{&d, live, index, at, 1, 1};
+      // An iteration of which only a part was seen is a long one.
+      if (machine.run(call, filter, reader, survey, &work) != SliceOutcome::kDone) survey.bytes = core::saturating_mul(survey.bytes, 4);
+      out->iteration_bytes = core::most(out->iteration_bytes, survey.bytes);
+    }
+    for (const core::Extent &h : out->hull) out->total_bytes = core::saturating_add(out->total_bytes, h.size());
+    // Rows that follow each other: the mean says more than three of them.
+    if (d.loops == 1 && out->total_bytes / trips < out->iteration_bytes) {
+      const uint64_t mean = out->total_bytes / trips;
+      out->iteration_bytes = core::most(mean, out->iteration_bytes / 4);
+    }
+  }
+  busy.store(false, std::memory_order_release);
+}
+
+} // namespace pagecast

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a slice's ranges leave behind: neighbouring ones are joined before they are asked for, so that rows of a
+// few bytes become requests of many pages; and those that only ever move on are given up once the program has
+// passed them.
+//
+// Threads: the slicer's. A trail belongs to one execution of a nest.
+#pragma once
+#include "core/types.h"
+#include "pagecast/abi.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class SliceTrail {
+public:
+  void start(uint64_t page_bytes, uint64_t max_io);
+
+  /// The group touches `e` in step `step`. What must be asked for now, because it does not join or is large
+  /// enough; empty if nothing.
+  core::Extent add(unsigned group, core::Extent e);
+  /// The whole pages of the group that have not been asked for; `last`: the page that the next range may
+  /// share, too.
+  core::Extent take(unsigned group, bool last);
+
+  /// The slice has done step `step` whole: what lies behind the ranges' ends can go when the program has
+  /// done it, too.
+  void step_done(unsigned group, uint64_t step);
+  /// The next extent that the program, which has finished `step` steps, has passed. False: none.
+  bool passed(uint64_t step, unsigned *group, core::Extent *e);
+
+private:
+  struct Stream {
+    core::Extent pending; ///< touched, not asked for yet; bytes
+    uint64_t low = 0;     ///< pages below have been noted for release
+    uint64_t high = 0;    ///< the furthest end so far
+    uint64_t done = 0;    ///< and when the last step was done whole: a step may be begun twice
+    bool even = true;     ///< has only moved on
+  };
+  struct Passed {
+    uint64_t step;
+    core::Extent extent;
+    unsigned group;
+  };
+  static constexpr unsigned kMost = 1024; ///< noted; when full, pages are not given up but age
+
+  Stream stream_[PAGECAST_MAX_GROUPS];
+  Passed passed_[kMost];
+  unsigned first_ = 0, count_ = 0;
+  uint64_t page_ = 4096, max_io_ = 4096;
+};
+
+} // namespace pagecast

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ranges that mprotect and mlock have split into several of the kernel's mappings.
+#include "runtime/os.h"
+
+#include <cerrno>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace pagecast;
+
+namespace {
+
+constexpr uint64_t kPages = 32;
+
+/// Watched memory in four mappings: writable, none, read-only (one page), writable.
+class SplitRange : public testing::Test {
+protected:
+  void SetUp() override {
+    const os::Support support = os::probe();
+    if (support.missing) GTEST_SKIP() << support.missing;
+    fd_ = os::fault_open();
+    ASSERT_GE(fd_, 0);
+    memory_ = static_cast<char *>(os::map_memory(bytes_, false));
+    source_ = static_cast<char *>(os::map_memory(bytes_, true));
+    ASSERT_TRUE(memory_ && source_);
+    for (uint64_t i = 0; i < kPages; ++i) memset(source_ + i * page_, static_cast<int>(i + 1), page_);
+    ASSERT_EQ(os::fault_watch(fd_, address(0), bytes_), 0);
+    ASSERT_EQ(mprotect(memory_ + 9 * page_, 10 * page_, PROT_NONE), 0);
+    ASSERT_EQ(mprotect(memory_ + 19 * page_, page_, PROT_READ), 0);
+  }
+  void TearDown() override {
+    if (fd_ >= 0) close(fd_);
+    if (memory_) os::unmap(memory_, bytes_);
+    if (source_) os::unmap(source_, bytes_);
+  }
+  uint64_t address(uint64_t page) const { return reinterpret_cast<uint64_t>(memory_) + page * page_; }
+  unsigned there() const {
+    uint8_t out[kPages];
+    EXPECT_EQ(os::populated(address(0), kPages, out), 0);
+    unsigned n = 0;
+    for (const uint8_t page : out) n += page;
+    return n;
+  }
+
+  const uint64_t page_ = os::page_size(), bytes_ = kPages * os::page_size();
+  int fd_ = -1;
+  char *memory_ = nullptr, *source_ = nullptr;
+};
+
+} // namespace
+
+TEST_F(SplitRange, IsFilledByOneCopy) {
+  EXPECT_EQ(os::fault_copy(fd_, address(0), source_, bytes_, true), static_cast<int64_t>(bytes_));
+  EXPECT_EQ(os::fault_protect(fd_, address(0), bytes_, false), 0);
+  ASSERT_EQ(mprotect(memory_, bytes_, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(memcmp(memory_, source_, bytes_), 0);
+  memset(memory_, 1, bytes_); // nothing is protected any more: it would wait for ever
+}
+
+TEST_F(SplitRange, IsFilledUpToWhatCannotBe) {
+  ASSERT_EQ(os::unmap(memory_ + 21 * page_, page_), 0);
+  EXPECT_EQ(os::fault_copy(fd_, address(0), source_, bytes_, false), static_cast<int64_t>(21 * page_));
+  EXPECT_EQ(os::fault_copy(fd_, address(21), source_, 11 * page_, false), -ENOENT);
+  EXPECT_EQ(os::fault_copy(fd_, address(20), source_, page_, false), -EEXIST);
+  EXPECT_EQ(os::fault_copy(fd_, address(22), source_, 10 * page_, true), static_cast<int64_t>(10 * page_));
+  os::fault_protect(fd_, address(0), bytes_, false); // 0 or -ENOENT: kernels differ in what they call a failure
+  memset(memory_ + 22 * page_, 1, 10 * page_);
+}
+
+TEST_F(SplitRange, IsDiscardedWhereverItIsLocked) {
+  ASSERT_EQ(os::fault_copy(fd_, address(0), source_, bytes_, false), static_cast<int64_t>(bytes_));
+  if (mlock(memory_ + page_, page_)) GTEST_SKIP() << "memory cannot be locked here: " << strerror(errno);
+  const iovec ranges[] = {{memory_, 4 * page_}, {memory_ + 8 * page_, 12 * page_}};
+  const int error = os::discard(ranges, 2);
+  if (error == -EINVAL) GTEST_SKIP() << "this kernel cannot discard locked memory (Linux 5.18 or later)";
+  EXPECT_EQ(error, 0);
+  EXPECT_EQ(there(), kPages - 16);
+}
+
+TEST_F(SplitRange, CanBeReadWhereTheProgramCannot) {
+  ASSERT_EQ(os::fault_copy(fd_, address(0), source_, bytes_, false), static_cast<int64_t>(bytes_));
+  char *copy = static_cast<char *>(os::map_memory(bytes_, true));
+  const int error = os::copy_protected_memory(copy, address(0), bytes_);
+  if (error == -EIO || error == -EACCES) GTEST_SKIP() << "this kernel does not let a process read its own unreadable memory";
+  EXPECT_EQ(error, 0);
+  EXPECT_EQ(memcmp(copy, source_, bytes_), 0);
+  os::unmap(copy, bytes_);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random slices on the machine and on the second interpreter; and slices with something wrong in them, of which
+// only those that slice_valid takes are run.
+#include "slice_program.h"
+
+#include <random>
+
+using namespace pagecast;
+using namespace pagecast::test;
+
+namespace {
+
+constexpr unsigned kShift = 8, kPages = 48;
+constexpr uint64_t kPage = 1 << kShift, kData = 0x8000, kWork = 8000;
+constexpr uint64_t kRegion[][2] = {{0x20000, 0x24000}, {0x40000, 0x40300}, {0x24000, 0x24100}};
+
+/// Small pages, so that much happens at their ends; some of them missing.
+class World {
+public:
+  PagedMemory memory{kShift};
+  Regions regions{kShift};
+
+  explicit World(std::mt19937_64 &random) {
+    for (unsigned page = 0; page < kPages; ++page)
+      if (random() % 8) memory.put(kData + page * kPage, words(random));
+    for (auto [begin, end] : kRegion) regions.regions.push_back({begin, end});
+    for (uint64_t a = 0x20000; a < 0x41000; a += kPage)
+      if (random() & 1) regions.set_resident(a);
+  }
+
+private:
+  static std::vector<uint64_t> words(std::mt19937_64 &random) {
+    std::vector<uint64_t> w(kPage / 8);
+    for (uint64_t &x : w) x = random() % 4 == 0 ? kData + random() % (kPages * kPage) : random() >> random() % 64;
+    return w;
+  }
+};
+
+/// Makes slices that are right by construction: registers are read where they have been written, in stages
+/// that have them.
+class Generator {
+public:
+  explicit Generator(std::mt19937_64 &random) : random_(random) {}
+
+  Program make() {
+    p_ = Program();
+    p_.has_loops = below(2);
+    p_.depths = 1 + below(PAGECAST_MAX_DEPTH);
+    p_.live = {7,
+               kData,
+               kPages * kPage - 1,
+               0x20000,
+               0x3fff,
+               1,
+               8,
+               1 + below(below(4) ? 10 : 150),
+               random_() >> below(64),
+               ~0ull};
+    for (unsigned n = below(3); n; --n) p_.index.push_back(below(10));
+    for (unsigned n = 1 + below(4); n; --n) {
+      const int64_t lo = static_cast<int64_t>(below(64)) - 32;
+      p_.add_group(lo, lo + static_cast<int64_t>(below(5) ? below(16) : below(600)));
+    }
+    const unsigned chain = static_cast<unsigned>(p_.live.size() + p_.index.size());
+    scalars_ = chain + p_.has_loops;
+    vectors_ = !p_.has_loops;
+    known_.clear();
+    for (unsigned r = 0; r < chain; ++r) known_.push_back({static_cast<uint16_t>(r), 1});
+    known_.push_back({p_.has_loops ? static_cast<uint16_t>(chain) : V(0), 1});
+    block(0, !p_.has_loops);
+    p_.scalars = PAGECAST_MAX_SCALARS;
+    p_.vectors = PAGECAST_MAX_VECTORS;
+    return p_;
+  }
+
+private:
+  struct Known {
+    uint16_t reg;
+    unsigned depth; ///< the first stage that has it
+  };
+
+  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
+  Known any() {
+    return known_[below(2) ? known_.size() - 1 - below(std::min<size_t>(known_.size(), 4))
+                           : below(known_.size())];
+  }
+  Known maybe() { return below(3) ? Known{kNone, 1} : any(); }
+  bool full() {
+    return scalars_ + 4 > PAGECAST_MAX_SCALARS || vectors_ + 4 > PAGECAST_MAX_VECTORS || p_.ops.size() > 120;
+  }
+
+  Known emit(unsigned code, unsigned width, bool vector, Known a, Known b, Known c, unsigned extra = 0) {
+    const uint16_t to = vector ? V(vectors_++) : static_cast<uint16_t>(scalars_++);
+    const unsigned depth = std::max({a.depth, b.depth, c.depth});
+    p_.ops.push_back(op(code, width, to, a.reg, b.reg, c.reg, extra, depth));
+    const Known result{to, code == PAGECAST_OP_LOAD ? depth + 1 : depth};
+    if (result.depth <= p_.depths) known_.push_back(result);
+    return result.depth <= p_.depths ? result : known_[below(5)];
+  }
+
+  /// Something that is likely an address in memory or in a region.
+  Known address(bool vector) {
+    const unsigned region = below(2) * 2;
+    const Known inside = emit(PAGECAST_OP_AND, 64, vector, any(), known_[2 + region], {kNone, 1});
+    return emit(PAGECAST_OP_MADD, 64, vector, inside, known_[5], known_[1 + region]);
+  }
+
+  void hint(bool vector) {
+    const Known a = below(5) ? address(vector) : any(), c = maybe();
+    const unsigned group = below(static_cast<unsigned>(p_.groups.size()));
+    if (below(3)) {
+      p_.ops.push_back(op(PAGECAST_OP_TOUCH, 0, kNone, a.reg, kNone, c.reg, group, std::max(a.depth, c.depth)));
+      return;
+    }
+    const Known times = below(8) ? emit(PAGECAST_OP_AND, 64, vector, any(), known_[0], {kNone, 1}) : any();
+    const Known stride = any();
+    p_.ops.push_back(op(PAGECAST_OP_RANGE, 0, times.reg, a.reg, stride.reg, c.reg, group,
+                        std::max({a.depth, c.depth, times.depth, stride.depth})));
+  }
+
+  void loop(unsigned level) {
+    const bool vector = level + 1 == PAGECAST_MAX_SLICE_LOOPS || below(2);
+    const Known trips = below(30) == 0 ? known_[8 + below(2)]
+                        : vector       ? known_[7]
+                                       : emit(PAGECAST_OP_AND, 64, false, any(), known_[0], {kNone, 1});
+    const Known when = maybe();
+    const size_t begin = p_.ops.size(), known = known_.size();
+    const uint16_t to = vector ? V(vectors_++) : static_cast<uint16_t>(scalars_++);
+    const unsigned depth = std::max(trips.depth, when.depth);
+    p_.ops.push_back(op(PAGECAST_OP_LOOP, 64, to, trips.reg, kNone, when.reg, 0, depth));
+    known_.push_back({to, depth});
+    block(level + 1, vector);
+    if (!vector) { // scalar only because of a loop inside
+      const size_t last = p_.ops.size();
+      p_.ops.push_back(
+          op(PAGECAST_OP_LOOP, 64, V(vectors_++), 7, kNone, kNone, static_cast<unsigned>(last + 1), depth));
+      p_.ops.push_back(op(PAGECAST_OP_END, 0, kNone, kNone));
+    }
+    p_.ops[begin].extra = static_cast<uint32_t>(p_.ops.size());
+    p_.ops.push_back(op(PAGECAST_OP_END, 0, kNone, kNone));
+    known_.resize(known); // what a loop computes stays in it
+  }
+
+  void block(unsigned level, bool vector) {
+    for (unsigned n = 2 + below(8); n && !full(); --n) {
+      const unsigned kind = below(10);
+      if (kind < 4) hint(vector);
+      else if (kind < 6)
+        emit(PAGECAST_OP_LOAD, 8u << below(4), vector, below(8) ? address(vector) : any(), {kNone, 1},
+             maybe());
+      else if (kind < 7 && !vector && level + 1 < PAGECAST_MAX_SLICE_LOOPS) loop(level);
+      else {
+        const unsigned code = below(PAGECAST_OP_SELECT + 1), width = below(2) ? 64 : 1 + below(64);
+        emit(code, width, vector, any(), any(), any(), code == PAGECAST_OP_SEXT ? 1 + below(width) : 0);
+      }
+    }
+  }
+
+  std::mt19937_64 &random_;
+  Program p_;
+  std::vector<Known> known_;
+  unsigned scalars_ = 0, vectors_ = 0;
+};
+
+unsigned stage_with_hints(const Program &p, std::mt19937_64 &random) {
+  unsigned stage = 1 + random() % p.depths;
+  for (const pagecast_op &o : p.ops)
+    if ((o.code == PAGECAST_OP_TOUCH || o.code == PAGECAST_OP_RANGE) && random() & 1) stage = o.depth;
+  return stage;
+}
+
+void corrupt(Program &p, std::mt19937_64 &random) {
+  if (p.ops.empty()) return;
+  for (unsigned n = 1 + random() % 4; n; --n) {
+    pagecast_op &o = p.ops[random() % p.ops.size()];
+    const auto reg = [&] { return static_cast<uint16_t>(random() & 1 ? random() % 260 : V(random() % 130)); };
+    switch (random() % 11) {
+    case 0: o.code = static_cast<uint8_t>(random() % (PAGECAST_OPS + 1)); break;
+    case 1: o.depth = static_cast<uint8_t>(random() % 6); break;
+    case 2: o.width = static_cast<uint8_t>(random() % 67); break;
+    case 3: o.to = reg(); break;
+    case 4: o.a = reg(); break;
+    case 5: o.b = reg(); break;
+    case 6: o.c = random() & 1 ? kNone : reg(); break;
+    case 7: o.extra = static_cast<uint32_t>(random() % (random() & 1 ? 5 : 130)); break;
+    case 8: p.ops.insert(p.ops.begin() + static_cast<long>(random() % p.ops.size()), o); break;
+    case 9: p.has_loops ^= 1; break;
+    default: p.live[random() % p.live.size()] = random() >> random() % 64; break;
+    }
+  }
+}
+
+} // namespace
+
+TEST(SliceFuzz, AsTheSecondInterpreter) {
+  std::mt19937_64 random(20240601);
+  Generator generator(random);
+  World world(random);
+  unsigned done = 0, with_pages = 0, with_ranges = 0;
+  for (unsigned n = 0; n < 10000; ++n) {
+    Program p = generator.make();
+    const uint64_t first = random() % 16 ? random() % 300 : random(), count = random() % (random() % 4 ? 20 : 300);
+    const unsigned stage = stage_with_hints(p, random);
+    ASSERT_TRUE(slice_valid(p.nest())) << "program " << n;
+    world.regions.hints = {};
+    uint64_t work = kWork;
+    const SliceOutcome outcome = run(p, first, count, stage, world.memory, world.regions, &work);
+    if (outcome != SliceOutcome::kDone) {
+      EXPECT_EQ(outcome, SliceOutcome::kTired);
+      EXPECT_EQ(work, 0u);
+      continue;
+    }
+    ++done;
+    uint64_t steps = 0;
+    Hints wanted = expected_hints(p, first, count, stage, world.memory, world.regions, &steps);
+    EXPECT_LE(steps, kWork - work) << "program " << n; // lanes that end early are paid for
+    Hints &hints = world.regions.hints;
+    std::sort(hints.ranges.begin(), hints.ranges.end());
+    std::sort(wanted.ranges.begin(), wanted.ranges.end());
+    ASSERT_EQ(hints, wanted) << "program " << n << ", stage " << stage;
+    with_pages += !hints.pages.empty();
+    with_ranges += !hints.ranges.empty();
+  }
+  EXPECT_GT(done, 7000u);
+  EXPECT_GT(with_pages, 1500u);
+  EXPECT_GT(with_ranges, 1500u);
+}
+
+TEST(SliceFuzz, CorruptedSlicesAreHarmless) {
+  std::mt19937_64 random(20240602);
+  Generator generator(random);
+  World world(random);
+  unsigned taken = 0, refused = 0;
+  for (unsigned n = 0; n < 10000; ++n) {
+    Program p = generator.make();
+    corrupt(p, random);
+    if (!slice_valid(p.nest())) {
+      ++refused;
+      continue;
+    }
+    ++taken;
+    world.regions.told = 0;
+    world.regions.hints = {};
+    uint64_t work = kWork;
+    (void)run(p, random() >> random() % 64, random() >> random() % 64, 1 + random() % p.depths, world.memory,
+              world.regions, &work);
+    ASSERT_LE(work, kWork);
+    ASSERT_LE(world.regions.told, 3 * (kWork - work) + 3) << "program " << n; // two pages a touch, and the last
+  }
+  EXPECT_GT(taken, 2000u);
+  EXPECT_GT(refused, 2000u);
+}

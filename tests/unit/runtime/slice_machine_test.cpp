@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "slice_program.h"
+
+#include <random>
+
+using namespace pagecast;
+using namespace pagecast::test;
+
+namespace {
+
+constexpr uint64_t kPage = 4096, kTable = 0x10000, kTarget = 0x400000;
+constexpr uint64_t kGarbage[] = {~0ull, 1ull << 63, (1ull << 63) - 1, 0xffff800000000000, 0x7fffffffffff, 0};
+
+/// What each iteration computed, read off the hints of two groups: one byte at the value, one before it (a range
+/// that leaves the address space is dropped, so that ~0 and 0 are each missing once).
+void show(Program &p, unsigned value) {
+  p.ops.push_back(op(PAGECAST_OP_RANGE, 0, 0, value, 0, kNone, p.add_group(0, 1))); // scalar 0 is 1
+  p.ops.push_back(op(PAGECAST_OP_RANGE, 0, 0, value, 0, kNone, p.add_group(-1, 0)));
+}
+
+std::vector<std::tuple<unsigned, uint64_t, uint64_t>> shown(const std::vector<uint64_t> &values) {
+  std::vector<std::tuple<unsigned, uint64_t, uint64_t>> ranges;
+  for (uint64_t v : values)
+    if (v != ~0ull) ranges.push_back({0, v, v + 1});
+  for (uint64_t v : values)
+    if (v != 0) ranges.push_back({1, v - 1, v});
+  return ranges;
+}
+
+std::vector<uint64_t> operands(std::mt19937_64 &random, unsigned width, unsigned n) {
+  std::vector<uint64_t> values;
+  const uint64_t edges[] = {0,
+                            1,
+                            2,
+                            ~0ull,
+                            1ull << (width - 1),
+                            (1ull << (width - 1)) - 1,
+                            ~0ull >> (64 - width),
+                            width,
+                            width - 1ull,
+                            63,
+                            64};
+  for (unsigned i = 0; i < n; ++i)
+    values.push_back(random() % 3 ? edges[random() % std::size(edges)] : random() >> random() % 64);
+  return values;
+}
+
+/// a[b[i]], b of 32 bits: live 1 = b, 2 = a, 3 = 4, 4 = 8.
+Program gather() {
+  Program p({op(PAGECAST_OP_MADD, 64, V(1), V(0), 3, 1), op(PAGECAST_OP_LOAD, 32, V(2), V(1)),
+             op(PAGECAST_OP_SEXT, 64, V(3), V(2), kNone, kNone, 32, 2),
+             op(PAGECAST_OP_MADD, 64, V(4), V(3), 4, 2, 0, 2),
+             op(PAGECAST_OP_TOUCH, 0, kNone, V(4), kNone, kNone, 0, 2)});
+  p.live = {1, kTable, kTarget, 4, 8};
+  p.depths = 2;
+  p.add_group(0, 8);
+  return p;
+}
+
+/// All of them, in one group.
+Hints pages(std::vector<uint64_t> addresses) {
+  Hints h;
+  for (uint64_t a : addresses) h.pages.insert({0, a / kPage * kPage});
+  return h;
+}
+
+struct SliceMachineTest : testing::Test {
+  PagedMemory memory;
+  Regions regions;
+  void SetUp() override { regions.regions = {{kTarget, kTarget + 64 * kPage}, {0x800000, 0x800000 + 8 * kPage}}; }
+
+  /// Runs it, and compares with the second interpreter.
+  void expect_as_reference(Program &p, uint64_t first, uint64_t count, unsigned stage) {
+    regions.hints = {};
+    ASSERT_EQ(run(p, first, count, stage, memory, regions), SliceOutcome::kDone);
+    uint64_t steps = 0;
+    Hints wanted = expected_hints(p, first, count, stage, memory, regions, &steps);
+    EXPECT_EQ(regions.hints.pages, wanted.pages);
+    std::sort(regions.hints.ranges.begin(), regions.hints.ranges.end());
+    std::sort(wanted.ranges.begin(), wanted.ranges.end());
+    EXPECT_EQ(regions.hints.ranges, wanted.ranges);
+  }
+};
+
+} // namespace
+
+TEST_F(SliceMachineTest, ComputesVectorsOfEveryWidth) {
+  std::mt19937_64 random(1);
+  constexpr unsigned kCount = 300; // no multiple of the lanes
+  for (unsigned code = PAGECAST_OP_ADD; code <= PAGECAST_OP_SELECT; ++code)
+    for (unsigned width : {1u, 7u, 8u, 16u, 31u, 32u, 33u, 63u, 64u})
+      for (unsigned form = 0; form < 8; ++form) { // which operands are vectors
+        const std::vector<uint64_t> scalars = operands(random, width, 3);
+        std::vector<uint64_t> given[3];
+        Program p;
+        p.live = {1, 8, 0x100000, 0x200000, 0x300000, scalars[0], scalars[1], scalars[2]};
+        uint16_t from[3];
+        for (unsigned k = 0; k < 3; ++k) {
+          given[k] = form >> k & 1 ? operands(random, width, kCount) : std::vector<uint64_t>(kCount, scalars[k]);
+          from[k] = form >> k & 1 ? V(4 + k) : static_cast<uint16_t>(5 + k);
+          if (!(form >> k & 1)) continue;
+          memory.put(0x100000 * (k + 1), given[k]);
+          p.ops.push_back(op(PAGECAST_OP_MADD, 64, V(1), V(0), 1, 2 + k));
+          p.ops.push_back(op(PAGECAST_OP_LOAD, 64, V(4 + k), V(1)));
+        }
+        const unsigned extra = code == PAGECAST_OP_SEXT ? 1 + random() % width : 0;
+        const bool in_place = form & 1 && random() & 1;
+        const pagecast_op o = op(code, width, in_place ? V(4) : V(7), from[0], from[1], from[2], extra);
+        p.ops.push_back(o);
+        show(p, o.to);
+        std::vector<uint64_t> values;
+        for (unsigned i = 0; i < kCount; ++i) values.push_back(expected(o, given[0][i], given[1][i], given[2][i]));
+        Hints wanted;
+        for (unsigned i = 0; i < kCount; i += SliceMachine::kLanes) {
+          const std::vector<uint64_t> batch(values.begin() + i,
+                                            values.begin() + std::min(i + SliceMachine::kLanes, kCount));
+          for (const auto &range : shown(batch)) wanted.ranges.push_back(range);
+        }
+        regions.hints = {};
+        ASSERT_EQ(run(p, 0, kCount, 1, memory, regions), SliceOutcome::kDone);
+        ASSERT_EQ(regions.hints, wanted) << "code " << code << " width " << width << " form " << form;
+      }
+}
+
+TEST_F(SliceMachineTest, ComputesScalarsOfEveryWidth) {
+  std::mt19937_64 random(2);
+  for (unsigned code = PAGECAST_OP_ADD; code <= PAGECAST_OP_SELECT; ++code)
+    for (unsigned width : {1u, 7u, 8u, 16u, 31u, 32u, 33u, 63u, 64u})
+      for (unsigned n = 0; n < 30; ++n) {
+        const std::vector<uint64_t> x = operands(random, width, 3);
+        const unsigned extra = code == PAGECAST_OP_SEXT ? 1 + random() % width : 0;
+        Program p({op(code, width, 9, 1, 2, 3, extra)});
+        p.live = {1, x[0], x[1], x[2]};
+        p.has_loops = 1;
+        show(p, 9);
+        regions.hints = {};
+        ASSERT_EQ(run(p, 0, 1, 1, memory, regions), SliceOutcome::kDone);
+        ASSERT_EQ(regions.hints.ranges, shown({expected(p.ops[0], x[0], x[1], x[2])})) << code << " width " << width;
+      }
+}
+
+TEST_F(SliceMachineTest, GathersInTwoStages) {
+  Program p = gather();
+  std::mt19937 random(3);
+  std::vector<int32_t> b(1000);
+  for (int32_t &x : b)
+    x = static_cast<int32_t>(random() % (80 * 512)) - 8 * 512; // some before, some after the region
+  memory.put(kTable + 12, b);
+  p.live[1] += 12;
+  for (uint64_t page = 0; page < 64; page += 3) regions.set_resident(kTarget + page * kPage);
+  expect_as_reference(p, 0, 1000, 2);
+  EXPECT_GT(regions.hints.pages.size(), 30u);
+  expect_as_reference(p, 77, 1, 2);
+  EXPECT_LE(regions.hints.pages.size(), 1u);
+  expect_as_reference(p, 0, 1000, 1); // the touches are of stage 2
+  EXPECT_TRUE(regions.hints.pages.empty());
+}
+
+TEST_F(SliceMachineTest, ChainsOfLoadsAreTouchedStageByStage) {
+  // a[b[c[i]]]: stage 2 touches b, stage 3 a; c and b of 64 bits.
+  Program p({op(PAGECAST_OP_MADD, 64, V(1), V(0), 3, 1), op(PAGECAST_OP_LOAD, 64, V(2), V(1)),
+             op(PAGECAST_OP_MADD, 64, V(3), V(2), 3, 2, 0, 2),
+             op(PAGECAST_OP_TOUCH, 0, kNone, V(3), kNone, kNone, 0, 2),
+             op(PAGECAST_OP_LOAD, 64, V(4), V(3), kNone, kNone, 0, 2),
+             op(PAGECAST_OP_MADD, 64, V(5), V(4), 3, 4, 0, 3),
+             op(PAGECAST_OP_TOUCH, 0, kNone, V(5), kNone, kNone, 1, 3)});
+  p.live = {1, kTable, kTarget, 8, 0x800000};
+  p.depths = 3;
+  p.add_group(0, 8);
+  p.add_group(0, 8);
+  std::mt19937_64 random(4);
+  std::vector<uint64_t> c(500), b(64 * 512);
+  for (uint64_t &x : c) x = random() % b.size();
+  for (uint64_t &x : b) x = random() % (8 * 512);
+  memory.put(kTable, c);
+  memory.put(kTarget, b);
+  for (uint64_t page = 0; page < 64; page += 2) memory.pages.erase((kTarget >> 12) + page); // half of b is absent
+  for (unsigned stage = 1; stage <= 3; ++stage) expect_as_reference(p, 0, 500, stage);
+  EXPECT_EQ(regions.hints.pages.size(), 8u);
+  EXPECT_GT(machine().failed_loads(), 0u);
+}
+
+TEST_F(SliceMachineTest, RowsHaveRangesAndAnInnerLoop) {
+  // for row i: k from rows[i] to rows[i + 1]: x[columns[k]]; columns is announced as a range.
+  Program p(
+      {op(PAGECAST_OP_MADD, 64, 6, 5, 4, 1), op(PAGECAST_OP_LOAD, 32, 7, 6), op(PAGECAST_OP_ADD, 64, 8, 6, 4),
+       op(PAGECAST_OP_LOAD, 32, 9, 8), op(PAGECAST_OP_SUB, 64, 10, 9, 7, kNone, 0, 2),
+       op(PAGECAST_OP_MADD, 64, 11, 7, 4, 2, 0, 2), op(PAGECAST_OP_RANGE, 0, 10, 11, 4, kNone, 1, 2),
+       op(PAGECAST_OP_LOOP, 64, V(0), 10, kNone, kNone, 13, 2),
+       op(PAGECAST_OP_MADD, 64, V(1), V(0), 4, 11, 0, 2),
+       op(PAGECAST_OP_LOAD, 32, V(2), V(1), kNone, kNone, 0, 2),
+       op(PAGECAST_OP_SHL, 64, V(3), V(2), 0, kNone, 0, 3), op(PAGECAST_OP_MADD, 64, V(3), V(3), 4, 3, 0, 3),
+       op(PAGECAST_OP_TOUCH, 0, kNone, V(3), kNone, kNone, 0, 3), op(PAGECAST_OP_END, 0, kNone, kNone)});
+  p.live = {1, kTable, 0x100000, kTarget, 4}; // rows, columns, x
+  p.has_loops = 1;
+  p.depths = 3;
+  p.add_group(0, 8);
+  p.add_group(0, 4);
+  std::mt19937 random(5);
+  std::vector<uint32_t> rows = {0}, columns;
+  for (unsigned i = 0; i < 200; ++i) rows.push_back(rows.back() + (i % 10 ? random() % 9 : random() % 400));
+  for (unsigned k = 0; k < rows.back(); ++k) columns.push_back(random() % (64 * 512));
+  memory.put(kTable, rows);
+  memory.put(0x100000, columns);
+  expect_as_reference(p, 3, 190, 2);
+  EXPECT_EQ(regions.hints.pages.size(), 0u);
+  EXPECT_GT(regions.hints.ranges.size(), 150u);
+  expect_as_reference(p, 3, 190, 3);
+  EXPECT_EQ(regions.hints.pages.size(), 64u);
+  EXPECT_EQ(regions.hints.ranges.size(), 0u);
+}
+
+TEST_F(SliceMachineTest, TrianglesKnowTheOuterIteration) {
+  // Chain (j, i): for k < i + j: a[k * page], where i is scalar 2 and j is given.
+  Program p({op(PAGECAST_OP_ADD, 64, 3, 1, 2), op(PAGECAST_OP_LOOP, 64, V(0), 3, kNone, kNone, 4),
+             op(PAGECAST_OP_MADD, 64, V(1), V(0), 0, 0), op(PAGECAST_OP_TOUCH, 0, kNone, V(1), kNone, kNone, 0),
+             op(PAGECAST_OP_END, 0, kNone, kNone)});
+  p.live = {kPage};
+  p.index = {5};
+  p.has_loops = 1;
+  p.add_group(static_cast<int64_t>(kTarget - kPage), static_cast<int64_t>(kTarget - kPage) + 1);
+  ASSERT_EQ(run(p, 2, 3, 1, memory, regions), SliceOutcome::kDone);
+  Hints wanted; // i up to 4: k up to 8
+  for (uint64_t k = 0; k < 9; ++k) wanted.pages.insert({0, kTarget + k * kPage});
+  EXPECT_EQ(regions.hints, wanted);
+}
+
+TEST_F(SliceMachineTest, PredicatesKeepTouchesAndLoadsFromHappening) {
+  Program p = gather();
+  p.live.push_back(16); // 5
+  p.ops.insert(p.ops.begin(), op(PAGECAST_OP_UREM, 64, V(5), V(0), 3)); // not every fourth
+  p.ops[2].c = V(5);
+  p.ops[5].c = V(5);
+  // Iteration 4's word would be elsewhere if it were loaded: the table's second page is missing.
+  std::vector<uint32_t> b;
+  for (uint32_t i = 0; i < 1024; ++i) b.push_back(i % 4 ? i * 16 : 60 * 512);
+  memory.put(kTable, b);
+  expect_as_reference(p, 0, 1024, 2);
+  EXPECT_EQ(regions.hints.pages.size(), 32u);
+  const uint64_t failed = machine().failed_loads();
+  p.ops[2].c = 5 + 4; // scalar 9 is 0: not loaded at all
+  memory.pages.clear();
+  expect_as_reference(p, 0, 1024, 2);
+  EXPECT_EQ(regions.hints, pages({kTarget})) << "what is not loaded is 0";
+  EXPECT_EQ(machine().failed_loads(), failed);
+}
+
+TEST_F(SliceMachineTest, IterationsEndWhereMemoryIsMissing) {
+  Program p = gather();
+  memory.put(kTable, std::vector<uint32_t>(1024, 512)); // one page, then nothing, then another
+  memory.put(kTable + 2 * kPage, std::vector<uint32_t>(1024, 1024));
+  p.ops.push_back(op(PAGECAST_OP_TOUCH, 0, kNone, V(1), kNone, kNone, 1, 2));
+  p.add_group(static_cast<int64_t>(kTarget + 8 * kPage - kTable),
+              static_cast<int64_t>(kTarget + 8 * kPage - kTable) + 4);
+  const uint64_t failed = machine().failed_loads(), asked = memory.asked;
+  expect_as_reference(p, 1000, 2000, 2);
+  Hints wanted = pages({kTarget + kPage, kTarget + 2 * kPage});
+  wanted.pages.insert({1, kTarget + 8 * kPage});
+  wanted.pages.insert({1, kTarget + 10 * kPage});
+  EXPECT_EQ(regions.hints, wanted) << "nothing after the load";
+  p.ops.back().c = 0; // a predicate that holds changes nothing
+  expect_as_reference(p, 1000, 2000, 2);
+  EXPECT_EQ(regions.hints, wanted);
+  EXPECT_EQ(machine().failed_loads() - failed, 2 * 1024u);
+  EXPECT_EQ(memory.asked - asked, 2 * 3u) << "once a page and run";
+}
+
+TEST_F(SliceMachineTest, FailedScalarLoadsLeaveTheIteration) {
+  // for i: { for j < 3: { x = load(table + j * page); once: touch x }; touch; load(1); touch }
+  Program p({op(PAGECAST_OP_LOOP, 64, 6, 3, kNone, kNone, 6), op(PAGECAST_OP_MADD, 64, 7, 6, 2, 1),
+             op(PAGECAST_OP_LOAD, 64, 8, 7), op(PAGECAST_OP_LOOP, 64, V(0), 0, kNone, kNone, 5),
+             op(PAGECAST_OP_TOUCH, 0, kNone, 8, kNone, kNone, 0), op(PAGECAST_OP_END, 0, kNone, kNone),
+             op(PAGECAST_OP_END, 0, kNone, kNone), op(PAGECAST_OP_TOUCH, 0, kNone, 4, kNone, kNone, 0),
+             op(PAGECAST_OP_LOAD, 64, 9, 0), op(PAGECAST_OP_TOUCH, 0, kNone, 5, kNone, kNone, 0)});
+  p.live = {1, kTable, kPage, 3, kTarget + 9 * kPage, kTarget + 11 * kPage}; // the last is not reached
+  p.has_loops = 1;
+  p.add_group(0, 8);
+  memory.put(kTable, std::vector<uint64_t>{kTarget});
+  memory.put(kTable + 2 * kPage, std::vector<uint64_t>{kTarget + 2 * kPage});
+  ASSERT_EQ(run(p, 0, 2, 1, memory, regions), SliceOutcome::kDone);
+  EXPECT_EQ(regions.hints, pages({kTarget, kTarget + 2 * kPage, kTarget + 9 * kPage}));
+}
+
+TEST_F(SliceMachineTest, RangesOfAllKinds) {
+  const auto ranges = [&](uint64_t a, int64_t stride, uint64_t times, int64_t lo, int64_t hi) {
+    Program p({op(PAGECAST_OP_RANGE, 0, 2, 0, 1)});
+    p.live = {a, static_cast<uint64_t>(stride), times};
+    p.has_loops = 1;
+    p.add_group(lo, hi);
+    regions.hints = {};
+    uint64_t work = 1000;
+    (void)run(p, 0, 1, 1, memory, regions, &work);
+    return regions.hints.ranges;
+  };
+  using R = std::vector<std::tuple<unsigned, uint64_t, uint64_t>>;
+  EXPECT_EQ(ranges(1000, 8, 10, -8, 16), (R{{0, 992, 1088}}));
+  EXPECT_EQ(ranges(1000, -8, 10, 0, 8), (R{{0, 928, 1008}}));
+  EXPECT_EQ(ranges(10000, -4096, 2, 0, 8), (R{{0, 5904, 10008}}));
+  EXPECT_EQ(ranges(10000, -4097, 2, 0, 8), (R{{0, 10000, 10008}, {0, 5903, 5911}}));
+  EXPECT_EQ(ranges(10000, 5000, 3, 1, 8), (R{{0, 10001, 10008}, {0, 15001, 15008}, {0, 20001, 20008}}));
+  EXPECT_EQ(ranges(1000, 0, ~0ull, 0, 8), (R{{0, 1000, 1008}}));
+  EXPECT_EQ(ranges(1000, 8, 0, 0, 8), R{});
+  EXPECT_EQ(ranges(1000, 8, 3, 8, 8), R{});
+  EXPECT_EQ(ranges(1000, 8, ~0ull, 0, 8), R{}) << "it would wrap around";
+  EXPECT_EQ(ranges(1000, -8, 1000, 0, 8), R{});
+  EXPECT_EQ(ranges(4, 8, 2, -8, 8), R{});
+  EXPECT_EQ(ranges(~0ull - 20, 4, 2, 0, 8), (R{{0, ~0ull - 20, ~0ull - 8}}));
+  EXPECT_EQ(ranges(~0ull - 5000, 4500, 9, 0, 8), (R{{0, ~0ull - 5000, ~0ull - 4992}, {0, ~0ull - 500, ~0ull - 492}}));
+  EXPECT_EQ(ranges(4, 5000, 2, -8, 0), (R{{0, 4996, 5004}})) << "the first one only is outside";
+  EXPECT_EQ(ranges(~0ull - 4, -5000, 2, 0, 8), (R{{0, ~0ull - 5004, ~0ull - 4996}}));
+  EXPECT_EQ(ranges(1000, 5000, ~0ull, 0, 8).size(), 998u) << "no more than the work: an iteration, an operation";
+}
+
+TEST_F(SliceMachineTest, RangesOfLanes) {
+  Program p({op(PAGECAST_OP_MADD, 64, V(1), V(0), 2, 1), op(PAGECAST_OP_AND, 64, V(2), V(0), 3),
+             op(PAGECAST_OP_RANGE, 0, V(2), V(1), 4, V(2), 0), op(PAGECAST_OP_RANGE, 0, 3, V(1), V(0), kNone, 0)});
+  p.live = {1, kTarget, 100, 3, static_cast<uint64_t>(-16)};
+  p.add_group(0, 8);
+  expect_as_reference(p, 0, 200, 1);
+  EXPECT_EQ(regions.hints.ranges.size(), 350u);
+}
+
+TEST_F(SliceMachineTest, TouchesThatSpanPages) {
+  Program p({op(PAGECAST_OP_TOUCH, 0, kNone, 0, kNone, kNone, 0)});
+  p.add_group(-4, 4);
+  const auto touched = [&](uint64_t address) {
+    p.live = {address};
+    regions.hints = {};
+    EXPECT_EQ(run(p, 0, 1, 1, memory, regions), SliceOutcome::kDone);
+    return regions.hints;
+  };
+  EXPECT_EQ(touched(kTarget + 100), pages({kTarget}));
+  EXPECT_EQ(touched(kTarget + kPage), pages({kTarget, kTarget + kPage}));
+  EXPECT_EQ(touched(kTarget + kPage - 4), pages({kTarget}));
+  EXPECT_EQ(touched(kTarget + kPage + 4), pages({kTarget + kPage}));
+  EXPECT_EQ(touched(kTarget), pages({kTarget})) << "the page before is in no region";
+  EXPECT_EQ(touched(kTarget + 64 * kPage), pages({kTarget + 63 * kPage}));
+  EXPECT_EQ(touched(kTarget - 5), Hints{});
+  regions.set_resident(kTarget);
+  EXPECT_EQ(touched(kTarget + kPage), pages({kTarget + kPage}));
+  p.groups[0].hi = 2 * kPage;
+  EXPECT_EQ(touched(kTarget + kPage), pages({kTarget + kPage, kTarget + 2 * kPage}));
+  EXPECT_EQ(touched(kTarget + kPage + 1), pages({kTarget + kPage, kTarget + 2 * kPage, kTarget + 3 * kPage}));
+  p.groups[0].hi = -4;
+  EXPECT_EQ(touched(kTarget + kPage), Hints{});
+  for (uint64_t a : kGarbage) EXPECT_EQ(touched(a), Hints{});
+}
+
+TEST_F(SliceMachineTest, LoadsThatCrossPagesNeedBoth) {
+  for (unsigned width : {16u, 32u, 64u})
+    for (unsigned before = 1; before < width / 8; ++before) {
+      Program p({op(PAGECAST_OP_LOAD, width, V(1), V(0))});
+      p.live = {1};
+      show(p, V(1));
+      const uint64_t end = kTable + kPage, a = end - before;
+      memory.pages.clear();
+      memory.put(end - 8, std::vector<uint64_t>{0x1122334455667788, 0x99aabbccddeeff01});
+      uint64_t value = 0;
+      ASSERT_TRUE(memory.load(a, width / 8, &value));
+      regions.hints = {};
+      ASSERT_EQ(run(p, a, 1, 1, memory, regions), SliceOutcome::kDone);
+      EXPECT_EQ(regions.hints.ranges, shown({value}));
+      expect_as_reference(p, end - 8, 8, 1);
+      memory.pages.erase(end >> 12); // now the first is the last before an unmapped one
+      expect_as_reference(p, end - 20, 30, 1);
+      const uint64_t whole = 20 - width / 8 + 1;
+      EXPECT_EQ(std::count_if(regions.hints.ranges.begin(), regions.hints.ranges.end(),
+                              [](auto r) { return std::get<0>(r) == 0; }),
+                static_cast<long>(whole));
+    }
+}
+
+TEST_F(SliceMachineTest, GarbageEndsWithTheWork) {
+  Program p = gather();
+  std::vector<uint32_t> b(1024);
+  std::mt19937 random(6);
+  for (uint32_t &x : b) x = random();
+  memory.put(kTable, b);
+  for (uint64_t first : kGarbage)
+    for (unsigned stage : {1u, 2u}) {
+      uint64_t work = 100000;
+      EXPECT_EQ(run(p, first, ~0ull, stage, memory, regions, &work), SliceOutcome::kTired);
+      EXPECT_EQ(work, 0u);
+    }
+  Program loops({op(PAGECAST_OP_LOOP, 64, 8, 0, kNone, kNone, 4),
+                 op(PAGECAST_OP_LOOP, 64, V(0), 8, kNone, kNone, 3), op(PAGECAST_OP_ADD, 64, V(1), V(0), 0),
+                 op(PAGECAST_OP_END, 0, kNone, kNone), op(PAGECAST_OP_END, 0, kNone, kNone)});
+  loops.has_loops = 1;
+  loops.live = {~0ull};
+  uint64_t work = 100000;
+  EXPECT_EQ(run(loops, 0, ~0ull, 1, memory, regions, &work), SliceOutcome::kTired);
+  EXPECT_EQ(work, 0u);
+}
+
+TEST_F(SliceMachineTest, WorkIsCounted) {
+  Program p({op(PAGECAST_OP_ADD, 64, V(1), V(0), 0), op(PAGECAST_OP_ADD, 64, V(1), V(0), 0, kNone, 0, 2)});
+  p.live = {1};
+  p.depths = 2;
+  uint64_t work = 1000;
+  EXPECT_EQ(run(p, 0, 200, 1, memory, regions, &work), SliceOutcome::kDone);
+  EXPECT_EQ(work, 600u); // 200 iterations, one operation each
+  EXPECT_EQ(run(p, 0, 200, 2, memory, regions, &work), SliceOutcome::kDone);
+  EXPECT_EQ(work, 0u);
+  work = 599;
+  EXPECT_EQ(run(p, 0, 200, 2, memory, regions, &work), SliceOutcome::kTired);
+  EXPECT_EQ(run(p, 0, 0, 2, memory, regions, &work), SliceOutcome::kDone);
+  Program scalar({op(PAGECAST_OP_ADD, 64, 5, 0, 0), op(PAGECAST_OP_RANGE, 0, 1, 0, 2, kNone, 0)});
+  scalar.live = {kTarget, 7, 5000};
+  scalar.has_loops = 1;
+  scalar.add_group(0, 8);
+  work = 100;
+  EXPECT_EQ(run(scalar, 0, 3, 1, memory, regions, &work), SliceOutcome::kDone);
+  EXPECT_EQ(work, 100u - 3 * (1 + 1 + 1 + 7));
+}
+
+TEST_F(SliceMachineTest, StopsWhenTheSinkHasEnough) {
+  Program p = gather();
+  std::vector<uint32_t> b;
+  for (uint32_t i = 0; i < 64; ++i) b.push_back(i * 512);
+  memory.put(kTable, b);
+  regions.patience = 5;
+  EXPECT_EQ(run(p, 0, 64, 2, memory, regions), SliceOutcome::kRefused);
+  EXPECT_EQ(regions.told, 5u);
+  Program ranges({op(PAGECAST_OP_RANGE, 0, 1, 0, 2, kNone, 0)});
+  ranges.live = {kTarget, 7, 5000};
+  ranges.has_loops = 1;
+  ranges.add_group(0, 8);
+  regions.told = 0;
+  EXPECT_EQ(run(ranges, 0, 3, 1, memory, regions), SliceOutcome::kRefused);
+  EXPECT_EQ(regions.told, 5u);
+}
+
+TEST_F(SliceMachineTest, AsksForRegionsAndPagesOnceARun) {
+  Program p = gather();
+  memory.put(kTable, std::vector<uint32_t>(1000, 512 * 70)); // in no region
+  ASSERT_EQ(run(p, 0, 1000, 2, memory, regions), SliceOutcome::kDone);
+  EXPECT_EQ(regions.asked, 1u);
+  EXPECT_EQ(memory.asked, 1u);
+  memory.put(kTable, std::vector<uint32_t>(1000, 512));
+  ASSERT_EQ(run(p, 0, 1000, 2, memory, regions), SliceOutcome::kDone);
+  EXPECT_EQ(regions.asked, 2u);
+  EXPECT_EQ(memory.asked, 2u) << "nothing is remembered from the run before";
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The second interpreter of slices: one iteration, one byte, one page at a time.
+#include "slice_program.h"
+
+namespace pagecast::test {
+namespace {
+
+using Wide = __int128;
+
+/// The value of the low `width` bits as a signed number.
+Wide as_signed(uint64_t x, unsigned width) {
+  const Wide modulus = static_cast<Wide>(1) << width, low = static_cast<Wide>(x) % modulus;
+  return low * 2 >= modulus ? low - modulus : low;
+}
+
+class Reference {
+public:
+  Hints hints;
+  uint64_t steps = 0;
+
+  Reference(Program &p, const pagecast_nest &nest, unsigned stage, const PagedMemory &memory, const Regions &regions)
+      : p_(p), nest_(nest), stage_(stage), memory_(memory), regions_(regions), s_(PAGECAST_MAX_SCALARS),
+        v_(PAGECAST_MAX_VECTORS) {}
+
+  void run(uint64_t first, uint64_t count) {
+    unsigned r = 0;
+    for (uint64_t x : p_.live) s_[r++] = x;
+    for (uint64_t x : p_.index) s_[r++] = x;
+    loop(0, p_.ops.size(), p_.has_loops ? r : V(0), first, count);
+  }
+
+private:
+  bool gave_up() { return ++steps > (1ull << 22); }
+  uint64_t &at(unsigned r) { return r >= PAGECAST_VECTOR ? v_[r - PAGECAST_VECTOR] : s_[r]; }
+  uint64_t read(unsigned r) { return r == kNone ? 0 : at(r); }
+
+  void loop(size_t begin, size_t end, unsigned to, uint64_t first, uint64_t count) {
+    for (uint64_t i = 0; i < count && !gave_up(); ++i) {
+      at(to) = first + i;
+      for (size_t n = begin; n < end && step(n);)
+        n = p_.ops[n].code == PAGECAST_OP_LOOP ? p_.ops[n].extra + 1 : n + 1;
+    }
+  }
+
+  /// False: the iteration ends.
+  bool step(size_t n) {
+    const pagecast_op &o = p_.ops[n];
+    const bool hint = o.code == PAGECAST_OP_TOUCH || o.code == PAGECAST_OP_RANGE;
+    if (o.depth > stage_ || (hint && o.depth != stage_)) return true;
+    if (gave_up()) return false;
+    const bool wanted = o.c == kNone || read(o.c) != 0;
+    switch (o.code) {
+    case PAGECAST_OP_LOOP:
+      if (wanted) loop(n + 1, o.extra, o.to, 0, read(o.a));
+      return true;
+    case PAGECAST_OP_LOAD: {
+      uint64_t value = 0;
+      const bool there = !wanted || memory_.load(read(o.a), o.width / 8, &value);
+      at(o.to) = value;
+      return there;
+    }
+    case PAGECAST_OP_TOUCH:
+      if (wanted) touch(o.extra, read(o.a));
+      return true;
+    case PAGECAST_OP_RANGE:
+      if (wanted) range(o.extra, read(o.a), as_signed(read(o.b), 64), read(o.to));
+      return true;
+    default: at(o.to) = expected(o, read(o.a), read(o.b), read(o.c)); return true;
+    }
+  }
+
+  void touch(unsigned group, uint64_t address) {
+    const Wide bytes = static_cast<Wide>(nest_.group[group].hi) - nest_.group[group].lo;
+    const uint64_t begin = address + static_cast<uint64_t>(nest_.group[group].lo);
+    if (bytes <= 0 || begin + bytes - 1 > static_cast<Wide>(~0ull)) return;
+    const uint64_t page = 1ull << memory_.shift;
+    for (Wide b = begin / page * page; b < begin + bytes; b += page) {
+      const uint64_t inside = static_cast<uint64_t>(std::max<Wide>(b, begin));
+      if (!regions_.in_region(inside) || regions_.resident(inside)) continue;
+      hints.pages.insert({group, static_cast<uint64_t>(b)});
+    }
+  }
+
+  void range(unsigned group, uint64_t address, Wide stride, uint64_t times) {
+    const Wide lo = nest_.group[group].lo, hi = nest_.group[group].hi, page = Wide{1} << memory_.shift;
+    if (hi <= lo || !times) return;
+    const auto tell = [&](Wide begin, Wide end) {
+      if (begin >= 0 && end <= static_cast<Wide>(~0ull))
+        hints.ranges.push_back({group, static_cast<uint64_t>(begin), static_cast<uint64_t>(end)});
+    };
+    const Wide last = address + stride * static_cast<Wide>(times - 1);
+    if (stride >= -page && stride <= page)
+      return tell(std::min<Wide>(address, last) + lo, std::max<Wide>(address, last) + hi);
+    Wide begin = address + lo;
+    for (uint64_t k = 0; k < times && !gave_up(); ++k, begin += stride) {
+      if (begin > static_cast<Wide>(~0ull) && stride > 0) return;
+      if (begin + hi - lo < 0 && stride < 0) return;
+      tell(begin, begin + hi - lo);
+    }
+  }
+
+  Program &p_;
+  const pagecast_nest &nest_;
+  unsigned stage_;
+  const PagedMemory &memory_;
+  const Regions &regions_;
+  std::vector<uint64_t> s_, v_;
+};
+
+} // namespace
+
+uint64_t expected(const pagecast_op &o, uint64_t a, uint64_t b, uint64_t c) {
+  const unsigned w = o.width;
+  const Wide modulus = static_cast<Wide>(1) << w;
+  const Wide ua = a % modulus, ub = b % modulus, sa = as_signed(a, w), sb = as_signed(b, w);
+  const auto result = [modulus](Wide x) { return static_cast<uint64_t>((x % modulus + modulus) % modulus); };
+  const bool far = ub >= w;
+  switch (o.code) {
+  case PAGECAST_OP_ADD: return result(ua + ub);
+  case PAGECAST_OP_SUB: return result(ua - ub);
+  case PAGECAST_OP_MUL: return result(static_cast<Wide>(static_cast<uint64_t>(ua) * static_cast<uint64_t>(ub)));
+  case PAGECAST_OP_MADD: return result(static_cast<Wide>(static_cast<uint64_t>(ua) * static_cast<uint64_t>(ub)) + c % modulus);
+  case PAGECAST_OP_AND: return result(ua & ub);
+  case PAGECAST_OP_OR: return result(ua | ub);
+  case PAGECAST_OP_XOR: return result(ua ^ ub);
+  case PAGECAST_OP_SHL: return far ? 0 : result(static_cast<Wide>(static_cast<uint64_t>(ua) << static_cast<unsigned>(ub)));
+  case PAGECAST_OP_LSHR: return far ? 0 : result(ua >> static_cast<unsigned>(ub));
+  case PAGECAST_OP_ASHR: return result(far ? (sa < 0 ? -1 : 0) : sa >> static_cast<unsigned>(ub));
+  case PAGECAST_OP_UDIV: return ub ? result(ua / ub) : 0;
+  case PAGECAST_OP_UREM: return ub ? result(ua % ub) : 0;
+  case PAGECAST_OP_SDIV: return sb ? result(sa / sb) : 0;
+  case PAGECAST_OP_SREM: return sb ? result(sa % sb) : 0;
+  case PAGECAST_OP_UMIN: return result(ua < ub ? ua : ub);
+  case PAGECAST_OP_UMAX: return result(ua > ub ? ua : ub);
+  case PAGECAST_OP_SMIN: return result(sa < sb ? sa : sb);
+  case PAGECAST_OP_SMAX: return result(sa > sb ? sa : sb);
+  case PAGECAST_OP_TRUNC: return result(ua);
+  case PAGECAST_OP_SEXT: return result(as_signed(a, o.extra));
+  case PAGECAST_OP_EQ: return ua == ub;
+  case PAGECAST_OP_NE: return ua != ub;
+  case PAGECAST_OP_ULT: return ua < ub;
+  case PAGECAST_OP_ULE: return ua <= ub;
+  case PAGECAST_OP_SLT: return sa < sb;
+  case PAGECAST_OP_SLE: return sa <= sb;
+  case PAGECAST_OP_SELECT: return a ? result(b % modulus) : result(c % modulus);
+  default: ADD_FAILURE() << "no arithmetic: " << unsigned{o.code}; return 0;
+  }
+}
+
+Hints expected_hints(Program &p, uint64_t first, uint64_t count, unsigned stage, const PagedMemory &memory,
+                     const Regions &regions, uint64_t *steps) {
+  Reference r(p, p.nest(), stage, memory, regions);
+  r.run(first, count);
+  *steps = r.steps;
+  return r.hints;
+}
+
+} // namespace pagecast::test
