@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// pagecast cc, pagecast c++: clang with the pass plugin when it compiles and the runtime when it
+// pagecast cc, c++ and fc: clang or flang with the pass plugin when it compiles and the runtime when it
 // links. The user's arguments are passed on untouched and in order; they are only read, to learn what
-// clang will do.
+// the compiler will do.
 //
 //   PAGECAST_CC_VERBOSE=1       print the exact command line
-//   PAGECAST_CC_PASSTHROUGH=1   plain clang: neither plugin nor runtime
+//   PAGECAST_CC_PASSTHROUGH=1   the plain compiler: neither plugin nor runtime
 #include "cc.h"
 #include "job.h"
 #include "message.h"
@@ -22,43 +22,55 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-/// Options of ours that a mode of clang may leave unused must not make it say so.
-Arguments compileFlags() {
-  const auto plugin = passPlugin();
-  if (access(plugin.c_str(), R_OK) != 0)
-    throw Failure{"the pass plugin is not at " + plugin.string() + "; build or install Pagecast again"};
-  return {"--start-no-unused-arguments", "-fpass-plugin=" + plugin.string(), "--end-no-unused-arguments"};
+/// Options of ours that a mode of clang may leave unused must not make it say so. (Flang knows no such
+/// option, and leaves none of ours unused in the modes in which it gets them.)
+Arguments quietly(Arguments options, Language language) {
+  if (language == Language::kFortran)
+    return options;
+  options.insert(options.begin(), "--start-no-unused-arguments");
+  options.push_back("--end-no-unused-arguments");
+  return options;
 }
 
-Arguments linkFlags(const Job &job) {
+Arguments linkFlags(const Job &job, Language language) {
   const std::string directory = libraryDirectory().string();
   if (access(runtimeLibrary().c_str(), R_OK) != 0)
     throw Failure{"the runtime library is not at " + runtimeLibrary().string() +
                   "; build or install Pagecast again"};
   // A program refers to the runtime weakly, so it must be linked even where nothing seems to need it.
   const std::string needed = job.shared ? "-Wl,--push-state,--as-needed" : "-Wl,--push-state,--no-as-needed";
-  return {"--start-no-unused-arguments", "-L" + directory, needed, "-lpagecast", "-Wl,--pop-state",
-          // -Xlinker, as -Wl would split a directory that has a comma in its name.
-          "-Xlinker", "-rpath", "-Xlinker", directory, "--end-no-unused-arguments"};
+  Arguments flags = {"-L" + directory, needed, "-lpagecast", "-Wl,--pop-state"};
+  // Not -Wl, which would split a directory that has a comma in its name; and flang has no -Xlinker.
+  const Arguments path = language == Language::kFortran
+                             ? Arguments{"-rpath", directory}
+                             : Arguments{"-Xlinker", "-rpath", "-Xlinker", directory};
+  flags.insert(flags.end(), path.begin(), path.end());
+  return quietly(flags, language);
 }
 
 void append(Arguments &to, const Arguments &from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-/// The command line for clang. Ours come first and last, but before a "--" that ends the options.
-Arguments commandLine(const Clang &clang, const Arguments &arguments, const Job &job) {
-  Arguments line = {clang.path};
-  if (clang.needsDriverMode)
+/// The compiler's command line. Ours come first, and last for shared libraries, which name what they need;
+/// but before a "--" that ends the options.
+Arguments commandLine(Language language, const Arguments &arguments, const Job &job) {
+  const Compiler compiler = findCompiler(language);
+  Arguments line = {compiler.path};
+  if (compiler.needsDriverMode)
     line.push_back("--driver-mode=g++");
   if (job.compiles)
-    append(line, compileFlags());
+    append(line, pluginFlags(language));
+  // Of two libraries that define malloc the loader takes the first: a program that names -lc must still get ours.
+  const bool linksRuntime = job.links && !job.isStatic;
+  if (linksRuntime && !job.shared)
+    append(line, linkFlags(job, language));
   const auto options = std::find(arguments.begin(), arguments.end(), "--");
   line.insert(line.end(), arguments.begin(), options);
   if (job.links && job.isStatic)
     warn("the program is linked statically, so without the runtime: it will run without hints");
-  else if (job.links)
-    append(line, linkFlags(job));
+  else if (linksRuntime && job.shared)
+    append(line, linkFlags(job, language));
   line.insert(line.end(), options, arguments.end());
   return line;
 }
@@ -97,10 +109,16 @@ bool isSwitchedOn(const char *name) {
 
 } // namespace
 
+std::vector<std::string> pluginFlags(Language language) {
+  const auto plugin = passPlugin();
+  if (access(plugin.c_str(), R_OK) != 0)
+    throw Failure{"the pass plugin is not at " + plugin.string() + "; build or install Pagecast again"};
+  return quietly({"-fpass-plugin=" + plugin.string()}, language);
+}
+
 void cc(Language language, const std::vector<std::string> &arguments) {
-  const Clang clang = findClang(language);
-  const Job job = isSwitchedOn("PAGECAST_CC_PASSTHROUGH") ? Job{} : readJob(arguments);
-  const Arguments line = commandLine(clang, arguments, job);
+  const Job job = isSwitchedOn("PAGECAST_CC_PASSTHROUGH") ? Job{} : readJob(arguments, language);
+  const Arguments line = commandLine(language, arguments, job);
   if (isSwitchedOn("PAGECAST_CC_VERBOSE"))
     print(line);
   become(line);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "clang.h"
+#include "compiler.h"
 #include <string>
 #include <vector>
 
 namespace pagecast::cli {
 
-/// Becomes clang with the pass loaded and the runtime linked. Returns only by throwing Failure.
+/// Becomes clang or flang with the pass loaded and the runtime linked. Returns only by throwing Failure.
 [[noreturn]] void cc(Language language, const std::vector<std::string> &arguments);
+
+/// What loads the pass plugin into a compiler for `language`. Throws Failure when it is not there.
+std::vector<std::string> pluginFlags(Language language);
 
 } // namespace pagecast::cli

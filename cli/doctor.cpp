@@ -70,6 +70,7 @@ Report examine(const DoctorOptions &options) {
                    probeBacking(report.backing),
                    probeDirectIo(report.backing),
                    probeClang(),
+                   probeFlang(),
                    probeRuntime()};
   if (!options.noDisk)
     report.checks.push_back(measure(report, options.diskSeconds));

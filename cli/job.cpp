@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "job.h"
 #include <cctype>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string_view>
@@ -65,11 +64,17 @@ const std::set<std::string_view> kTakesValue = {"-o",
                                                 "-serialize-diagnostics",
                                                 "-current_version",
                                                 "-install_name",
-                                                "--config"};
+                                                "--config",
+                                                // of flang only
+                                                "-J",
+                                                "-module-dir",
+                                                "-fintrinsic-modules-path",
+                                                "-mmlir",
+                                                "-Xflang"};
 
 /// Modes that end before the optimizer runs.
 const std::set<std::string_view> kNoCompilation = {
-    "-E", "-M", "-MM", "-fsyntax-only", "--analyze", "-cc1", "-cc1as", "--precompile", "--preprocess"};
+    "-E", "-M", "-MM", "-fsyntax-only", "--analyze", "-cc1", "-cc1as", "-fc1", "--precompile", "--preprocess"};
 /// Modes that end before linking.
 const std::set<std::string_view> kNoLinking = {"-c",         "-S",
                                                "-r",         "--compile",
@@ -83,12 +88,11 @@ bool isCompiledLanguage(std::string_view language) {
          language.find("header") == std::string_view::npos;
 }
 
-/// Whether clang compiles a file of this name when no -x says what it is.
-bool isSource(const std::string &name) {
-  static const std::set<std::string> extensions = {
-      ".c", ".i",  ".cc", ".cp",  ".cpp", ".cxx", ".C",  ".c++",  ".CPP", ".CC",   ".CXX",  ".ii",
-      ".m", ".mm", ".mi", ".mii", ".M",   ".bc",  ".ll", ".cppm", ".ccm", ".cxxm", ".c++m", ".ixx"};
-  return extensions.count(std::filesystem::path(name).extension().string()) != 0;
+/// Whether a driver compiles a file of this name when no -x says what it is. Flang hands C on to clang;
+/// clang hands Fortran on to another compiler, which would not know the plugin.
+bool isSource(const std::string &name, Language driver) {
+  const auto language = languageOf(name);
+  return language && (*language != Language::kFortran || driver == Language::kFortran);
 }
 
 /// The arguments in a response file: separated by white space, with quotes and backslashes.
@@ -159,9 +163,11 @@ bool isForeignTarget(std::string_view option, std::string_view next) {
   return foreignWidth || foreignTriple;
 }
 
-/// Reads a command line as clang's driver would, as far as it matters here.
+/// Reads a command line as the driver for a language would, as far as it matters here.
 class Reader {
 public:
+  explicit Reader(Language driver) : driver_(driver) {}
+
   Job read(const Arguments &arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const std::string &next = i + 1 < arguments.size() ? arguments[i + 1] : none_;
@@ -217,9 +223,11 @@ private:
 
   void takeInput(const std::string &name) {
     inputs_ = true;
-    sources_ |= language_.empty() || language_ == "none" ? isSource(name) : isCompiledLanguage(language_);
+    sources_ |= language_.empty() || language_ == "none" ? isSource(name, driver_)
+                                                          : isCompiledLanguage(language_);
   }
 
+  const Language driver_;
   const std::string none_;
   std::string language_; ///< of -x; empty = by the name of the file
   bool onlyInputs_ = false, inputs_ = false, sources_ = false, foreign_ = false;
@@ -228,8 +236,8 @@ private:
 
 } // namespace
 
-Job readJob(const Arguments &arguments) {
-  return Reader().read(expanded(arguments));
+Job readJob(const Arguments &arguments, Language language) {
+  return Reader(language).read(expanded(arguments));
 }
 
 } // namespace pagecast::cli

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What clang's driver will do with a command line, as far as it matters for the plugin and the runtime.
+// What clang's or flang's driver will do with a command line, as far as it matters for the plugin and the
+// runtime.
 #pragma once
+#include "compiler.h"
 #include <string>
 #include <vector>
 
 namespace pagecast::cli {
 
-/// What clang will do with a command line.
+/// What the compiler will do with a command line.
 struct Job {
   bool compiles = false; ///< some input goes through the optimizer
   bool links = false;
@@ -15,7 +17,7 @@ struct Job {
   bool isStatic = false;
 };
 
-/// Reads the arguments of clang, the response files among them too.
-Job readJob(const std::vector<std::string> &arguments);
+/// Reads the arguments of the compiler for `language`, the response files among them too.
+Job readJob(const std::vector<std::string> &arguments, Language language);
 
 } // namespace pagecast::cli

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pagecast command. Under the names pagecast-cc and pagecast-c++ it is a compiler.
+// The pagecast command. Under the names pagecast-cc, pagecast-c++ and pagecast-fc it is a compiler.
 #include "cc.h"
 #include "doctor.h"
+#include "explain.h"
 #include "message.h"
 #include "nearest.h"
 #include "run.h"
@@ -19,17 +20,20 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-const Arguments kCommands = {"cc", "c++", "run", "doctor"};
+const Arguments kCommands = {"cc", "c++", "fc", "run", "explain", "doctor"};
 
 constexpr const char *kExamples = R"(
 Examples:
   pagecast cc -O2 sort.c -o sort               compile with hints: clang 19 with a plugin
   CC=pagecast-cc ./configure && make           the same for a whole project
+  pagecast fc -O2 heat.f90 -o heat             the same for Fortran: flang 19 with the plugin
   pagecast run --memory 256M -- ./sort big     run in 256 MiB, whatever the size of its data
   pagecast run --stats s.json -- ./sort big    write what happened to s.json
+  pagecast explain sort.c                      which references get hints, and why others do not
   pagecast doctor                              what this machine allows
 
-`pagecast COMMAND --help` says more. Arguments of cc and c++ are clang's.
+`pagecast COMMAND --help` says more. Arguments of cc and c++ are clang's, of
+fc flang's.
 )";
 
 constexpr const char *kRunNotes = R"(
@@ -41,16 +45,30 @@ Examples:
   pagecast run --release none --option distance=64 --stats out.json -- ./simulate input.dat
 )";
 
+constexpr const char *kExplainNotes = R"(
+A source is compiled to nothing, with -O2 unless the options say otherwise. Of your own compiler line you may
+give all options as they are. A record comes from any compilation with -fsave-optimization-record.
+For --run, the program must have been compiled with -g or -gline-tables-only.
+
+Examples:
+  pagecast explain solve.c
+  pagecast explain heat.f90 -- -O3 -march=native -Imodules
+  pagecast cc -O2 -g -fsave-optimization-record -c solve.c && pagecast explain solve.opt.yaml
+  pagecast run --memory 256M --stats s.json -- ./solve && pagecast explain --run s.json solve.c
+)";
+
 /// The compiler that `name`, of the command or of a subcommand, stands for.
 std::optional<Language> compilerNamed(const std::string &name) {
   if (name == "cc" || name == "pagecast-cc")
     return Language::kC;
   if (name == "c++" || name == "pagecast-c++")
     return Language::kCxx;
+  if (name == "fc" || name == "pagecast-fc")
+    return Language::kFortran;
   return std::nullopt;
 }
 
-/// Becomes clang if that is what was asked for: clang's arguments must not meet our parser.
+/// Becomes a compiler if that is what was asked for: its arguments must not meet our parser.
 void becomeCompiler(const std::string &self, const Arguments &arguments) {
   if (const auto language = compilerNamed(std::filesystem::path(self).filename().string()))
     cc(*language, arguments);
@@ -68,14 +86,16 @@ void requireKnownCommand(const Arguments &arguments) {
                   nearest(arguments[0], kCommands) + "', and pagecast --help lists them all"};
 }
 
-/// Cuts what follows "--" off `arguments`: it belongs to the program, options and all.
-Arguments cutProgram(Arguments &arguments) {
+/// Cuts what follows "--" off the `arguments` of run or explain: it belongs to the program or to the
+/// compiler, options and all.
+Arguments cutForeign(Arguments &arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  if (arguments.empty() || arguments[0] != "run" || separator == arguments.end())
+  if (arguments.empty() || (arguments[0] != "run" && arguments[0] != "explain") ||
+      separator == arguments.end())
     return {};
-  const Arguments program(separator + 1, arguments.end());
+  const Arguments foreign(separator + 1, arguments.end());
   arguments.erase(separator, arguments.end());
-  return program;
+  return foreign;
 }
 
 void addRun(CLI::App &app, RunOptions &options) {
@@ -104,6 +124,22 @@ void addRun(CLI::App &app, RunOptions &options) {
   });
 }
 
+void addExplain(CLI::App &app, ExplainOptions &options) {
+  CLI::App *explain = app.add_subcommand(
+      "explain",
+      "say what the compiler did for each reference to large data: pagecast explain [OPTIONS] FILE "
+      "[-- COMPILER OPTIONS]");
+  explain
+      ->add_option("FILE", options.file, "a source of C, C++ or Fortran, or a record of remarks (.opt.yaml)")
+      ->required();
+  explain->add_flag("--json", options.json, "machine-readable; docs/MANUAL.md lists the fields");
+  explain
+      ->add_option("--run", options.statistics,
+                   "statistics that a run wrote with --stats: adds what was measured to each line")
+      ->type_name("STATS.JSON");
+  explain->footer(kExplainNotes);
+}
+
 void addDoctor(CLI::App &app, DoctorOptions &options) {
   CLI::App *doctor =
       app.add_subcommand("doctor", "say what this machine allows, and what to do about what it does not");
@@ -118,14 +154,17 @@ int dispatch(Arguments arguments) {
   requireKnownCommand(arguments);
   RunOptions runOptions;
   DoctorOptions doctorOptions;
-  runOptions.command = cutProgram(arguments);
+  ExplainOptions explainOptions;
+  const Arguments foreign = cutForeign(arguments);
 
   CLI::App app("Pagecast: programs on more data than memory, at the speed of the disk.", "pagecast");
   app.set_version_flag("--version", "pagecast " PAGECAST_VERSION);
   app.require_subcommand(0, 1);
   app.add_subcommand("cc", "compile C with hints; a drop-in for clang, as is pagecast-cc");
   app.add_subcommand("c++", "compile C++ with hints; a drop-in for clang++, as is pagecast-c++");
+  app.add_subcommand("fc", "compile Fortran with hints; a drop-in for flang, as is pagecast-fc");
   addRun(app, runOptions);
+  addExplain(app, explainOptions);
   addDoctor(app, doctorOptions);
   app.footer(kExamples);
 
@@ -138,9 +177,13 @@ int dispatch(Arguments arguments) {
     throw Failure{std::string(error.what()) + "; see pagecast --help"};
   }
   if (app.got_subcommand("run")) {
-    const Arguments rest = app.get_subcommand("run")->remaining();
-    runOptions.command.insert(runOptions.command.begin(), rest.begin(), rest.end());
+    runOptions.command = app.get_subcommand("run")->remaining();
+    runOptions.command.insert(runOptions.command.end(), foreign.begin(), foreign.end());
     run(runOptions);
+  }
+  if (app.got_subcommand("explain")) {
+    explainOptions.compilerOptions = foreign;
+    return explain(explainOptions);
   }
   if (app.got_subcommand("doctor"))
     return doctor(doctorOptions);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "probes.h"
-#include "clang.h"
+#include "compiler.h"
 #include "filesystem.h"
 #include "machine.h"
 #include "message.h"
 #include "paths.h"
+#include "process.h"
 #include "size.h"
 #include <cerrno>
 #include <cstdio>
@@ -15,13 +16,11 @@
 #include <liburing.h>
 #include <linux/userfaultfd.h>
 #include <optional>
-#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -239,36 +238,42 @@ Check probeDirectIo(const std::string &directory) {
           "name a directory on a local disk (ext4, xfs): PAGECAST_BACKING=DIR or --backing DIR"};
 }
 
-/// Whether clang compiles an empty file with the plugin in it.
-static bool pluginLoads(const std::string &clang) {
-  const std::string flag = "-fpass-plugin=" + passPlugin().string();
-  const std::vector<const char *> command = {clang.c_str(), flag.c_str(), "-O1", "-c",        "-x",
-                                             "c",           "/dev/null",  "-o",  "/dev/null", nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t child = -1;
-  const int failed =
-      posix_spawn(&child, command[0], &actions, nullptr, const_cast<char *const *>(command.data()), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 1;
-  return !failed && waitpid(child, &status, 0) == child && status == 0;
+/// Whether a compiler translates nothing, from its standard input, with the plugin in it.
+static bool pluginLoads(const std::string &compiler, const std::string &language) {
+  return runProgram({compiler, "-fpass-plugin=" + passPlugin().string(), "-O1", "-c", "-x", language, "-",
+                     "-o", "/dev/null"},
+                    Keep::kErrors)
+             .status == 0;
+}
+
+/// `name` is also the name of the Debian package, with the version.
+static Check probeCompiler(const std::string &name, Language language, const std::string &languageName) {
+  const std::string package = name + "-" + std::to_string(kLlvmMajor);
+  try {
+    const Compiler compiler = findCompiler(language);
+    const std::string detail = compiler.path + " " + compilerVersion(compiler.path);
+    if (access(passPlugin().c_str(), R_OK) != 0)
+      return {name, Status::kFail, detail + "; the pass plugin is not at " + passPlugin().string(),
+              "build or install Pagecast again"};
+    if (!pluginLoads(compiler.path, languageName))
+      return {name, Status::kFail, detail + ", but the pass plugin does not load",
+              "use Debian's " + package + ", or build Pagecast against the LLVM of this " + name};
+    return {name, Status::kOk, detail + ", the pass plugin loads", ""};
+  } catch (const Failure &failure) {
+    return {name, Status::kFail, failure.sentence, "install the package " + package};
+  }
 }
 
 Check probeClang() {
-  try {
-    const Clang clang = findClang(Language::kC);
-    const std::string detail = clang.path + " " + clangVersion(clang.path);
-    if (access(passPlugin().c_str(), R_OK) != 0)
-      return {"clang", Status::kFail, detail + "; the pass plugin is not at " + passPlugin().string(),
-              "build or install Pagecast again"};
-    if (!pluginLoads(clang.path))
-      return {"clang", Status::kFail, detail + ", but the pass plugin does not load",
-              "use Debian's clang-19, or build Pagecast against the LLVM of this clang"};
-    return {"clang", Status::kOk, detail + ", the pass plugin loads", ""};
-  } catch (const Failure &failure) {
-    return {"clang", Status::kFail, failure.sentence, "install the package clang-19"};
-  }
+  return probeCompiler("clang", Language::kC, "c");
+}
+
+Check probeFlang() {
+  Check check = probeCompiler("flang", Language::kFortran, "f95");
+  // Without Fortran there is still C.
+  if (check.status == Status::kFail)
+    check.status = Status::kWarn;
+  return check;
 }
 
 Check probeRuntime() {

@@ -26,6 +26,7 @@ Check probeSwap();
 Check probeBacking(const std::string &directory);
 Check probeDirectIo(const std::string &directory);
 Check probeClang();
+Check probeFlang(); ///< its lack is only a warning
 Check probeRuntime();
 
 } // namespace pagecast::cli

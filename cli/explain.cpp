@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// pagecast explain: the remarks of the pass beside the source, and the statistics of a run beside both.
+#include "explain.h"
+#include "explain_output.h"
+#include "message.h"
+#include "paths.h"
+#include "recompile.h"
+#include <cstdio>
+#include <filesystem>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace pagecast::cli {
+namespace {
+
+bool isRecord(const std::string &file) {
+  const std::string extension = fs::path(file).extension().string();
+  return extension == ".yaml" || extension == ".yml";
+}
+
+std::vector<Remark> remarksIn(const ExplainOptions &options) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(options.file, ignored))
+    throw Failure{options.file + (fs::exists(options.file, ignored) ? " is no file" : " does not exist") +
+                  "; give a source or a record of remarks (.opt.yaml)"};
+  if (!isRecord(options.file))
+    return remarksOf(options.file, options.compilerOptions);
+  if (!options.compilerOptions.empty())
+    throw Failure{options.file +
+                  " is a record, which is not compiled: leave out what follows --, or give the source"};
+  const auto remarks = readRecord(options.file);
+  if (remarks.empty())
+    throw Failure{options.file +
+                  " holds no remarks of pagecast; compile with pagecast cc, c++ or fc at -O1 or "
+                  "higher and -fsave-optimization-record"};
+  return remarks;
+}
+
+bool wantsColours() {
+  return isatty(STDOUT_FILENO) && !environment("NO_COLOR") && environment("TERM").value_or("dumb") != "dumb";
+}
+
+} // namespace
+
+int explain(const ExplainOptions &options) {
+  std::optional<Run> run;
+  if (!options.statistics.empty())
+    run = readRun(options.statistics);
+  const Explanation all = makeExplanation(options.file, remarksIn(options), std::move(run));
+  const std::string text = options.json ? explanationAsJson(all) : explanationAsText(all, wantsColours());
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+} // namespace pagecast::cli

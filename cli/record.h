@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An optimization record, which clang and flang write with -fsave-optimization-record: the remarks of the
+// pass in it. Nothing here knows the names of remarks or of their arguments.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pagecast::cli {
+
+struct Place {
+  std::string file;
+  unsigned line = 0; ///< 0 = unknown
+  unsigned column = 0;
+};
+
+struct Remark {
+  enum class Kind { kPassed, kMissed, kOther };
+  Kind kind = Kind::kOther;
+  std::string name;
+  std::string function; ///< its symbol
+  Place at;
+  std::vector<std::pair<std::string, std::string>> arguments; ///< as they make up the text
+
+  /// The sentence: all values in a row.
+  std::string text() const;
+  /// The value of an argument; empty when there is none.
+  std::string value(const std::string &key) const;
+};
+
+/// The pass's remarks in the order in which it made them. Throws Failure when the file cannot be read or is
+/// no record.
+std::vector<Remark> readRecord(const std::string &path);
+
+} // namespace pagecast::cli
