@@ -1,98 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs that are measured: how they are built, what they are given, and the least I/O they need."""
+"""The programs that are measured: where their sources are, how much data they get, and the least I/O they need."""
 
 import os
-import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+import traffic
+from least_io import Traffic
+from traffic import buk_traffic, matvec_traffic  # noqa: F401, asked for here too
+
 ROOT = Path(__file__).resolve().parent.parent
-INT = 4
-COLUMNS = 1_000_000  # of MATVEC's matrix, as in the paper
-SWEEPS = 3
-KEY_TABLE = (1 << 20) * INT  # BUK's table of counts
+MAX_KEYS = 256 << 20  # bytes of key input; BUK starts over at the end of a shorter file
 
 
-@dataclass
-class Traffic:
-    """Bytes that any system with that much memory must move."""
-    read: int
-    written: int
-
-    def seconds(self, read_rate: float, write_rate: float) -> float:
-        """The disk does one thing at a time: reads and writes share its time."""
-        return self.read / read_rate + self.written / write_rate
-
-
-def _beyond(needed: int, memory: int) -> int:
-    return max(0, needed - memory)
-
-
-def buk_keys(total: int) -> int:
-    """The same division of the memory as buk's own."""
-    return (total - KEY_TABLE) // (3 * INT)
-
-
-def buk_traffic(total: int, memory: int) -> Traffic:
-    """Let s be the bytes of one of the arrays key, rank, key2. When a phase begins, `memory` bytes at
-    most of what it is going to read can be there; the rest must be read during it:
-      count: key; rank: key; copy: key and rank; order check: key2; checksum: key2 and rank.
-    Written: when the copy begins, 2s - memory of key and rank are on disk; when the checksum begins,
-    the same of key2 and rank, and s - memory of key2 when its order is checked. All of rank may serve
-    both, so at least (2s - memory) + (s - memory). The key file itself is read once, cold."""
-    count = buk_keys(total)
-    s = count * INT
-    read = 3 * _beyond(s, memory) + 2 * _beyond(2 * s, memory) + count
-    return Traffic(read, _beyond(2 * s, memory) + _beyond(s, memory))
-
-
-def matvec_traffic(total: int, memory: int) -> Traffic:
-    """Every sweep uses all of a and b, of which `memory` bytes at most are there when it begins. What is
-    not there when the first begins was written by the fill."""
-    rows = total // INT // COLUMNS
-    beyond = _beyond(rows * COLUMNS * INT + COLUMNS * INT, memory)
-    return Traffic(SWEEPS * beyond, beyond)
-
-
-@dataclass
+@dataclass(frozen=True)
 class Program:
+    """`name` is that of its directory under apps/ and of its source there; a variant in another language is called
+    by the name of its file, such as cgm.cpp."""
     name: str
-    multiple: float  # of the limit: how much data
-    arguments: Callable[[int, Path], list[str]]  # of the bytes of data and the file of keys
+    multiple: float  # of the limit: how much data; the papers' sizes
     traffic: Callable[[int, int], Traffic]  # of the bytes of data and the memory
+    options: tuple[str, ...] = ()
+    takes_keys: bool = False
 
     @property
     def source(self) -> Path:
-        return ROOT / "apps" / self.name / f"{self.name}.c"
+        stem, dot, suffix = self.name.partition(".")
+        return ROOT / "apps" / stem / f"{stem}.{suffix if dot else 'c'}"
+
+    def arguments(self, total: int, keys: Path | str) -> list[str]:
+        """For `total` bytes of data. `keys` is BUK's input: a file, or the word random."""
+        return ["--memory-size", str(total), *self.options, *(["--keys", str(keys)] if self.takes_keys else [])]
 
 
-PROGRAMS = {
-    "buk": Program("buk", 2.75, lambda total, keys: ["--memory-size", str(total), "--keys", str(keys)], buk_traffic),
-    "matvec": Program("matvec", 5.39, lambda total, keys: ["--memory-size", str(total), "--cols", str(COLUMNS),
-                                                           "--iterations", str(SWEEPS)], matvec_traffic),
-}
+def iterated(name: str, multiple: float, iterations: int, moved: Callable[..., Traffic], *options: str) -> Program:
+    return Program(name, multiple, partial(moved, iterations=iterations), (*options, "--iterations", str(iterations)))
 
 
-def compile_both(program: Program, build: Path, into: Path) -> dict[str, Path]:
-    """The same source at the same level, by plain clang and by pagecast-cc around the same clang."""
-    into.mkdir(parents=True, exist_ok=True)
-    out = {}
-    for kind, compiler in (("plain", "clang-19"), ("pagecast", str(build / "bin" / "pagecast-cc"))):
-        out[kind] = into / f"{program.name}-{kind}"
-        subprocess.run([compiler, "-std=c11", "-O3", program.source, "-o", out[kind]], check=True)
+NINE = (
+    Program("buk", 2.75, traffic.buk_traffic, takes_keys=True),
+    iterated("matvec", 5.39, 3, traffic.matvec_traffic, "--cols", str(traffic.COLUMNS)),
+    iterated("embar", 1.79, 3, traffic.embar_traffic),
+    iterated("cgm", 2.75, 10, traffic.cgm_traffic),
+    iterated("mgrid", 6.0, 3, traffic.mgrid_traffic),
+    iterated("fftpde", 3.13, 3, traffic.fftpde_traffic),
+    iterated("applu", 2.92, 5, traffic.applu_traffic),
+    iterated("appsp", 2.84, 2, traffic.appsp_traffic),
+    iterated("appbt", 2.52, 3, traffic.appbt_traffic),
+)
+# The same programs in other languages: their sizes and sweeps are those of the C source.
+VARIANTS = tuple(v for p in NINE for v in (replace(p, name=p.name + suffix) for suffix in (".cpp", ".f90")) if v.source.exists())
+PROGRAMS = {p.name: p for p in NINE + VARIANTS}
+
+
+def chosen_programs(text: str) -> list[Program]:
+    """NAME or NAME:MULTIPLE of the limit, with commas between. Raises ValueError with a sentence."""
+    out = []
+    for word in text.split(","):
+        name, _, multiple = word.strip().partition(":")
+        if name not in PROGRAMS:
+            raise ValueError(f"there is no program '{name}'; there are {', '.join(PROGRAMS)}")
+        out.append(replace(PROGRAMS[name], multiple=_multiple(multiple)) if multiple else PROGRAMS[name])
     return out
 
 
-def code_bytes(executable: Path) -> int:
-    """Machine code: all sections that can be executed."""
-    listing = subprocess.run(["readelf", "-SW", executable], check=True, capture_output=True, text=True).stdout
-    total = 0
-    for line in listing.splitlines():
-        fields = line.replace("[ ", "[").split()  # [Nr] name type address offset size entry flags ...
-        if len(fields) > 7 and fields[0].startswith("[") and "X" in fields[7]:
-            total += int(fields[5], 16)
-    return total
+def _multiple(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1000:
+        raise ValueError(f"'{text}' is not a multiple of the limit; write buk:2.75")
+    return value
 
 
 def prepare_keys(file: Path, wanted: int, say, source: str = "/usr"):

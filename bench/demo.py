@@ -14,15 +14,17 @@ from statistics import median
 
 import disk
 import runs
-from contenders import PROGRAMS, ROOT, Program, buk_keys, code_bytes, compile_both, prepare_keys
+from building import code_bytes, compile_both
+from contenders import MAX_KEYS, ROOT, Program, chosen_programs, prepare_keys
+from figures import fault_shares, quotient
 from limits import MemoryGroup, Unavailable
 from report import Screen, parse_size, provenance, write_json
 from swap import SwapFile
 from table import demo_table, missed_targets
+from traffic import buk_keys
 
 CONTENDERS = ("in_core", "original", "pagecast")
 WORDS = {"in_core": "in core", "original": "original on swap", "pagecast": "pagecast"}
-MAX_KEYS = 256 << 20  # bytes of key input; BUK starts over at the end of a shorter file
 
 
 class Failed(Exception):
@@ -50,17 +52,6 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
-def chosen_programs(text: str) -> list[Program]:
-    out = []
-    for word in text.split(","):
-        name, _, multiple = word.partition(":")
-        if name not in PROGRAMS:
-            raise Failed(f"there is no program '{name}'; there are {', '.join(PROGRAMS)}")
-        program = PROGRAMS[name]
-        out.append(Program(name, float(multiple or program.multiple), program.arguments, program.traffic))
-    return out
-
-
 class Demo:
     def __init__(self, options: argparse.Namespace, screen: Screen):
         self.options, self.screen = options, screen
@@ -75,7 +66,7 @@ class Demo:
 
     def prepare(self):
         self.options.work.mkdir(parents=True, exist_ok=True)
-        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in self.programs if p.name == "buk"), default=0)
+        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in self.programs if p.takes_keys), default=0)
         if wanted and self.options.keys == "usr":
             prepare_keys(self.keys, min(wanted, MAX_KEYS), self.screen.say)
         self.built = {p.name: compile_both(p, self.options.build, self.options.work) for p in self.programs}
@@ -137,7 +128,7 @@ class Demo:
         cpu = median_of(samples["in_core"], "cpu_s") or 0.0
         traffic = program.traffic(self.data_bytes(program), self.options.limit_bytes)
         limit = max(cpu, traffic.seconds(rates.read, rates.write))
-        shares = fault_shares(samples["pagecast"])
+        shares = fault_shares([s.sample() for s in samples["pagecast"]])
         plain, ours = (code_bytes(self.built[program.name][k]) for k in ("plain", "pagecast"))
         return {
             "name": program.name, "multiple": program.multiple, "data_bytes": self.data_bytes(program),
@@ -170,24 +161,11 @@ def median_of(samples: list[runs.Run], field: str) -> float | None:
     return median(values) if values else None
 
 
-def quotient(a: float | None, b: float | None) -> float | None:
-    return a / b if a is not None and b else None
-
-
 def identical(samples: dict[str, list[runs.Run]]) -> bool:
     """To the byte, for every run that came to its end; at least one of pagecast's must have."""
     reference = samples["in_core"][0].output
     ended = [s for runs_of in samples.values() for s in runs_of if s.ok]
     return bool(reference) and any(s.ok for s in samples["pagecast"]) and all(s.output == reference for s in ended)
-
-
-def fault_shares(samples: list[runs.Run]) -> dict | None:
-    """Of all repetitions together: what became of the pages that the original would have faulted on."""
-    kinds = ("prefetched_hit", "late", "not_prefetched")
-    counts = [s.stats["faults"] for s in samples if s.ok and s.stats]
-    sums = {k: sum(c.get(k, 0) for c in counts) for k in kinds}
-    total = sum(sums.values())
-    return {k: v / total for k, v in sums.items()} if total else None
 
 
 def require_root():

@@ -8,9 +8,11 @@ from pathlib import Path
 from statistics import median
 
 import runs
-from contenders import PROGRAMS, ROOT, Program, buk_keys, compile_both, prepare_keys
+from building import compile_both
+from contenders import PROGRAMS, ROOT, Program, prepare_keys
 from report import Screen, parse_size, provenance, write_json
 from rich.table import Table
+from traffic import buk_keys
 
 ALLOWED = 1.03
 KINDS = ("plain", "pagecast")

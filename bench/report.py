@@ -28,9 +28,10 @@ def parse_size(text: str) -> int:
 class Screen:
     """A progress bar on a terminal, plain lines elsewhere."""
 
-    def __init__(self):
+    def __init__(self, file=None):
+        self.file = file or sys.stdout
         # A table must not be broken by a log file that has no width.
-        self.console = Console() if sys.stdout.isatty() else Console(width=140)
+        self.console = Console(file=self.file, width=None if self.file.isatty() else 140)
         self._progress = None
         self._task = None
         self._done = 0
@@ -57,7 +58,7 @@ class Screen:
         if self._progress:
             self._progress.update(self._task, description=text, completed=self._done - 1)
         else:
-            print(f"[{self._done}/{self._total}] {text}", flush=True)
+            print(f"[{self._done}/{self._total}] {text}", file=self.file, flush=True)
 
 
 def provenance(**more) -> dict:

@@ -2,6 +2,7 @@
 """One run of one program: its times, its output, how it ended."""
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ class Run:
     errors: str = ""
     peak_bytes: int = 0
     stats: dict | None = None
+    first_thread_cpu_s: float | None = None  # of the thread that runs main; None where the kernel does not say
 
     @property
     def ok(self) -> bool:
@@ -34,7 +36,8 @@ class Run:
     def sample(self) -> dict:
         """The raw figures for the JSON."""
         return {"wall_s": self.wall_s, "user_s": self.user_s, "system_s": self.system_s, "status": self.status,
-                "peak_bytes": self.peak_bytes, "stats": self.stats}
+                "first_thread_cpu_s": self.first_thread_cpu_s, "peak_bytes": self.peak_bytes,
+                "output_sha256": hashlib.sha256(self.output).hexdigest(), "stats": self.stats}
 
 
 def run(command: list, group=None, environment: dict | None = None, timeout: float | None = None) -> Run:
@@ -56,6 +59,8 @@ def run(command: list, group=None, environment: dict | None = None, timeout: flo
     if timer:
         timer.start()
     try:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        first_thread = _first_thread_cpu(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
     except BaseException:  # Ctrl-C and SIGTERM must not leave the program behind
         _kill(process)
@@ -70,7 +75,15 @@ def run(command: list, group=None, environment: dict | None = None, timeout: flo
         reader.join()
     ended = "timeout" if late.is_set() else _ending(process.returncode, group)
     return Run(wall, usage.ru_utime, usage.ru_stime, ended, texts["out"], texts["err"].decode(errors="replace"),
-               group.peak() if group else 0)
+               group.peak() if group else 0, first_thread_cpu_s=first_thread)
+
+
+def _first_thread_cpu(pid: int) -> float | None:
+    """Of a process that has ended and was not waited for: unlike its resource usage, without its other threads."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) * 1e-9
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _kill(process):

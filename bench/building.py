@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Building a program twice, plain and with pagecast: how, how long it takes, how much machine code comes out."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import runs
+from contenders import Program
+
+KINDS = ("plain", "pagecast")
+
+
+@dataclass(frozen=True)
+class Language:
+    name: str
+    compiler: str
+    wrapper: str  # the same compiler with pagecast, in BUILD/bin
+    flags: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+
+LANGUAGES = {
+    ".c": Language("c", "clang-19", "pagecast-cc", ("-std=c11",), ("-lm",)),
+    ".cpp": Language("c++", "clang++-19", "pagecast-c++", ("-std=c++20",)),
+    ".f90": Language("fortran", "flang-new-19", "pagecast-fc"),
+}
+
+
+def language(program: Program) -> Language:
+    return LANGUAGES[program.source.suffix]
+
+
+def command(program: Program, kind: str, build: Path, out: Path) -> list[str]:
+    """The same source at the same level; only the compiler's name differs."""
+    how = language(program)
+    compiler = how.compiler if kind == "plain" else str(build / "bin" / how.wrapper)
+    return [compiler, *how.flags, "-O3", str(program.source), "-o", str(out), *how.libraries]
+
+
+def compile_both(program: Program, build: Path, into: Path) -> dict[str, Path]:
+    """The two executables. Raises RuntimeError with the compiler's own words."""
+    into.mkdir(parents=True, exist_ok=True)
+    out = {kind: into / f"{program.name}-{kind}" for kind in KINDS}
+    for kind in KINDS:
+        compile_once(program, kind, build, out[kind])
+    return out
+
+
+def compile_once(program: Program, kind: str, build: Path, out: Path) -> runs.Run:
+    if not program.source.exists():
+        raise RuntimeError(f"{program.source} is missing, so {program.name} cannot be built")
+    line = command(program, kind, build, out)
+    try:
+        done = runs.run(line)
+    except FileNotFoundError as error:
+        raise RuntimeError(f"{line[0]} is missing, so {program.name} cannot be built; run make build, "
+                           "or install the compiler with make deps") from error
+    if not done.ok:
+        raise RuntimeError(f"{' '.join(line)} ended with {done.status}: {done.errors.strip()[-1000:]}")
+    return done
+
+
+def compile_times(program: Program, build: Path, into: Path, times: int) -> dict[str, list[dict]]:
+    """From source to executable, as a user calls the compiler, in turns; the first of each, which finds
+    the compiler on disk, does not count."""
+    samples: dict[str, list[dict]] = {kind: [] for kind in KINDS}
+    for turn in range(times + 1):
+        for kind in KINDS if turn % 2 == 0 else reversed(KINDS):
+            done = compile_once(program, kind, build, into / f"{program.name}-timed")
+            if turn:
+                samples[kind].append({"wall_s": done.wall_s, "cpu_s": done.cpu_s})
+    (into / f"{program.name}-timed").unlink()
+    return samples
+
+
+def code_bytes(executable: Path) -> int:
+    """Machine code: all sections that can be executed."""
+    listing = subprocess.run(["readelf", "-SW", executable], check=True, capture_output=True, text=True).stdout
+    total = 0
+    for line in listing.splitlines():
+        fields = line.replace("[ ", "[").split()  # [Nr] name type address offset size entry flags ...
+        if len(fields) > 7 and fields[0].startswith("[") and "X" in fields[7]:
+            total += int(fields[5], 16)
+    return total

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The nine programs against the project's targets, in one run: the original on Linux swap and pagecast under the
+same memory limit, cold, in turns; both builds in core, warm, in turns; code growth and compile time.
+
+The table, in Markdown, goes to standard output, progress to standard error, and all raw samples to a JSON file,
+from which the table can be made again."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import disk
+import runs
+from building import KINDS, code_bytes, compile_both, compile_times
+from contenders import MAX_KEYS, NINE, ROOT, VARIANTS, Program, chosen_programs, prepare_keys
+from figures import figures, identical
+from limits import MemoryGroup, Unavailable
+from nine_table import CONTENDERS, nine_markdown
+from report import Screen, parse_size, provenance, write_json
+from swap import SwapFile, others_in_use
+from traffic import buk_keys
+
+PARTS = ("swap", "pagecast", "incore", "static")
+PAIRS_IN_CORE = 2  # in each turn: plain, pagecast, pagecast, plain
+COMPILES = 5
+EXAMPLES = f"""\
+programs: {', '.join(p.name for p in NINE)}
+variants in other languages: {', '.join(p.name for p in VARIANTS) or 'none'}
+
+examples:
+  make nine                                               everything (root; about an hour)
+  make nine NINE_ARGS='--only static'                     code growth and compile time (a minute)
+  make nine NINE_ARGS='--programs cgm,mgrid:3 --runs 1'   two programs, MGRID on 3 times the limit, once
+  make nine NINE_ARGS='--only swap,pagecast --limit 64M'  a look at the harness
+  make nine NINE_ARGS='--table results/nine.json'         the table again, without measuring
+
+exit status: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130 interrupted"""
+
+
+class Failed(Exception):
+    """Nothing can be measured; the message says why."""
+
+
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", default=",".join(p.name for p in NINE), metavar="A,B",
+                        help="NAME or NAME:MULTIPLE of the limit; default: all nine, with the papers' sizes")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PART,PART",
+                        help="swap: the original on swap; pagecast: under the limit; incore: both builds without a limit; "
+                             "static: code growth and compile time")
+    parser.add_argument("--runs", type=int, default=3, help="of each contender; default 3")
+    parser.add_argument("--limit", default="256M", help="memory of the original and of pagecast; default 256M")
+    parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS",
+                        help="a run that takes longer is given up, and is not repeated; default 1800")
+    parser.add_argument("--json", type=Path, default=ROOT / "results" / "nine.json", help="for the raw samples")
+    parser.add_argument("--table", type=Path, metavar="JSON", help="only make the table of an earlier run")
+    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
+    parser.add_argument("--work", type=Path, help="directory on a disk for programs, keys, swap and backing files; default BUILD/nine")
+    return checked(parser.parse_args(words))
+
+
+def checked(options: argparse.Namespace) -> argparse.Namespace:
+    options.chosen = chosen_programs(options.programs)
+    options.parts = options.only.split(",")
+    for part in options.parts:
+        if part not in PARTS:
+            raise Failed(f"--only: there is no part '{part}'; there are {', '.join(PARTS)}")
+    if options.runs < 1:
+        raise Failed(f"--runs {options.runs}: at least one run is needed")
+    if options.timeout <= 0:
+        raise Failed(f"--timeout {options.timeout:g}: give the seconds after which a run is given up")
+    options.limit_bytes = parse_size(options.limit)
+    if options.limit_bytes < 32 << 20:
+        raise Failed(f"--limit {options.limit}: too little for a program and the runtime; use 32M or more")
+    options.build = options.build.resolve()
+    options.work = (options.work or options.build / "nine").resolve()
+    return options
+
+
+class Nine:
+    def __init__(self, options: argparse.Namespace, screen: Screen):
+        self.options, self.screen = options, screen
+        self.pagecast = options.build / "bin" / "pagecast"
+        self.keys = options.work / "keys"
+        self.unavailable: dict[str, str] = {}  # contender: why
+        self.disk_samples: list[dict] = []
+        self.complete = False
+        self.entries = [self.new_entry(p) for p in options.chosen]
+
+    def new_entry(self, program: Program) -> dict:
+        total = self.data_bytes(program)
+        least = program.traffic(total, self.options.limit_bytes)
+        return {"name": program.name, "multiple": program.multiple, "data_bytes": total,
+                "arguments": program.arguments(total, "KEYS"), "least_bytes": {"read": least.read, "written": least.written},
+                "in_core_refusal": None, "static": None, "samples": {c: [] for c in CONTENDERS}}
+
+    def data_bytes(self, program: Program) -> int:
+        return int(program.multiple * self.options.limit_bytes)
+
+    def wants(self, part: str) -> bool:
+        return part in self.options.parts
+
+    def is_timed(self) -> bool:
+        return any(self.wants(p) for p in PARTS if p != "static")
+
+    def prepare(self):
+        self.options.work.mkdir(parents=True, exist_ok=True)
+        self.screen.say(f"building {len(self.options.chosen)} programs, plain and with pagecast")
+        self.built = {p.name: compile_both(p, self.options.build, self.options.work) for p in self.options.chosen}
+        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in self.options.chosen if p.takes_keys), default=0)
+        if wanted and self.is_timed():
+            prepare_keys(self.keys, min(wanted, MAX_KEYS), self.screen.say)
+
+    def measure(self):
+        steps = len(self.entries) * self.wants("static")
+        if self.is_timed():
+            steps += self.options.runs * (1 + len(self.entries) * sum(self.wants(p) for p in PARTS if p != "static"))
+        with self.screen.steps(steps):
+            if self.wants("static"):
+                self.measure_static()
+            if self.is_timed():
+                self.measure_turns()
+        self.complete = True
+
+    def measure_static(self):
+        for program, entry in zip(self.options.chosen, self.entries):
+            self.screen.step(f"{program.name}: code and compile time")
+            entry["static"] = {"code_bytes": {k: code_bytes(self.built[program.name][k]) for k in KINDS},
+                               "compile": compile_times(program, self.options.build, self.options.work, COMPILES)}
+
+    def measure_turns(self):
+        """The swap file lasts as long as all turns, but is on only while the original runs."""
+        self.find_refusals()
+        if self.wants("swap") and "original" not in self.unavailable:
+            with SwapFile(self.options.work / "swap", self.swap_bytes(), self.screen.say) as self.swap:
+                if self.swap.refusal:
+                    self.unavailable["original"] = f"no swap can be had here ({self.swap.refusal})"
+                self.turns()
+        else:
+            self.turns()
+
+    def find_refusals(self):
+        reason = limit_refusal(self.options.limit_bytes)
+        for part, contender in (("swap", "original"), ("pagecast", "pagecast")):
+            if reason and self.wants(part):
+                self.unavailable[contender] = reason
+                self.screen.say(f"not measured: {CONTENDERS[contender]}: {reason}")
+        for program, entry in zip(self.options.chosen, self.entries):
+            if self.wants("incore"):
+                entry["in_core_refusal"] = in_core_refusal(self.data_bytes(program))
+
+    def swap_bytes(self) -> int:
+        """All of the largest program's data, and some for what else the kernel swaps out."""
+        return (int(max(map(self.data_bytes, self.options.chosen)) * 1.25) + (64 << 20)) & ~0xFFF
+
+    def turns(self):
+        for turn in range(self.options.runs):
+            words = f"run {turn + 1} of {self.options.runs}"
+            self.screen.step(f"measuring the disk, {words}")
+            self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 2)))
+            for program, entry in zip(self.options.chosen, self.entries):
+                self.measure_once(program, entry["samples"], entry["in_core_refusal"], words)
+            write_json(self.options.json, self.result())  # an hour's samples should survive a power cut
+
+    def measure_once(self, program: Program, samples: dict, in_core_refusal: str | None, words: str):
+        for part, contender, run in (("swap", "original", self.run_original), ("pagecast", "pagecast", self.run_pagecast)):
+            if not self.wants(part):
+                continue
+            self.screen.step(f"{program.name}: {CONTENDERS[contender]}, {words}")
+            given_up = any(s["status"] == "timeout" for s in samples[contender])
+            if contender not in self.unavailable and not given_up:
+                samples[contender].append(run(program).sample())
+        if self.wants("incore"):
+            self.screen.step(f"{program.name}: in core, {words}")
+            if not in_core_refusal:
+                self.run_in_core(program, samples)
+
+    def command(self, program: Program, kind: str) -> list:
+        return [self.built[program.name][kind], *program.arguments(self.data_bytes(program), self.keys)]
+
+    def run_original(self, program: Program) -> runs.Run:
+        disk.forget()
+        with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
+            return runs.run(self.command(program, "plain"), group, timeout=self.options.timeout)
+
+    def run_pagecast(self, program: Program) -> runs.Run:
+        stats = self.options.work / "stats.json"
+        stats.unlink(missing_ok=True)
+        wrapped = [self.pagecast, "run", "--backing", self.options.work, "--stats", stats, "--", *self.command(program, "pagecast")]
+        disk.forget()
+        with MemoryGroup(self.options.limit_bytes, swap=False) as group:
+            run = runs.run(wrapped, group, timeout=self.options.timeout)
+        run.stats = runs.read_stats(stats)
+        return run
+
+    def run_in_core(self, program: Program, samples: dict):
+        """Warm: what the runs before emptied from the page cache is read back first. Neither build always comes first."""
+        warm([*self.built[program.name].values(), *([self.keys] if program.takes_keys else [])])
+        for pair in range(PAIRS_IN_CORE):
+            for kind in KINDS if pair % 2 == 0 else reversed(KINDS):
+                samples[f"in_core_{kind}"].append(runs.run(self.command(program, kind), timeout=self.options.timeout).sample())
+
+    def result(self) -> dict:
+        """Raw samples first of all; the figures are there for whoever reads the file without this code."""
+        return provenance(kind="nine", limit_bytes=self.options.limit_bytes, runs=self.options.runs, parts=self.options.parts,
+                          unavailable=self.unavailable, other_swap=others_in_use(), complete=self.complete,
+                          disk_samples=self.disk_samples,
+                          programs=[{**e, "figures": figures(e, self.disk_samples)} for e in self.entries])
+
+    def failures(self) -> list[str]:
+        """What must not be. That the original was killed or given up is a result."""
+        out = []
+        for entry in self.entries:
+            for contender, samples in entry["samples"].items():
+                if contender != "original":
+                    out += [f"{entry['name']}: {CONTENDERS[contender]} ended with {s['status']}" for s in samples if s["status"] != "ok"]
+            if identical(entry["samples"]) is False:
+                out.append(f"{entry['name']}: not every output is the same")
+        return list(dict.fromkeys(out))
+
+
+def limit_refusal(limit: int) -> str | None:
+    """Why no program can be run cold under a limit here."""
+    if os.geteuid() != 0:
+        return "a control group with a memory limit, swap and an empty page cache need root"
+    try:
+        with MemoryGroup(limit, swap=True):
+            return None
+    except Unavailable as reason:
+        return str(reason)
+
+
+def in_core_refusal(data: int) -> str | None:
+    free = next(int(line.split()[1]) << 10 for line in Path("/proc/meminfo").read_text().splitlines()
+                if line.startswith("MemAvailable"))
+    wanted = int(data * 1.2) + (128 << 20)
+    return None if free >= wanted else f"needs {wanted >> 20} MiB of memory, {free >> 20} MiB are free"
+
+
+def warm(files: list[Path]):
+    for file in files:
+        with file.open("rb") as bytes_of:
+            while bytes_of.read(1 << 20):
+                pass
+
+
+def read_result(path: Path) -> dict:
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise Failed(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(data, dict) or (data.get("kind"), data.get("version")) != ("nine", 1):
+        raise Failed(f"{path} is not a result of make nine, version 1; name the file that --json wrote")
+    return data
+
+
+def measure(options: argparse.Namespace, screen: Screen) -> int:
+    nine = Nine(options, screen)
+    nine.prepare()
+    interrupted = False
+    try:
+        nine.measure()
+    except KeyboardInterrupt:
+        interrupted = True
+    data = nine.result()
+    write_json(options.json, data)
+    print(nine_markdown(data), flush=True)
+    screen.say(f"nine: the raw samples are in {options.json}")
+    failures = nine.failures()
+    for sentence in failures:
+        screen.say(f"nine: {sentence}")
+    if interrupted:
+        screen.say("nine: interrupted; swap file and control groups are removed")
+    return 130 if interrupted else 1 if failures else 0
+
+
+def interrupt(*_):
+    """SIGTERM and Ctrl-C unwind, so that swap file and control groups are removed; once that has begun, it must
+    not be interrupted, nor the tools that it starts."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupt)
+    screen = Screen(sys.stderr)
+    try:
+        options = parse_arguments()
+        if options.table:
+            print(nine_markdown(read_result(options.table)), end="")
+            return 0
+        return measure(options, screen)
+    except (Failed, Unavailable, RuntimeError, ValueError, OSError) as error:
+        print(f"nine: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("nine: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
