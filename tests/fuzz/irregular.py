@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Units of a given shape whose addresses or trip counts come from data."""
+
+from shapes import update
+from units import Maker
+
+
+def single(array) -> bool:
+    return len(array.element.leaves) == 1
+
+
+def sparse(m: Maker):
+    """Rows between bounds from memory, some of them empty, times a vector: gathered, or scattered."""
+    rng, p, index, values = m.rng, m.prefix, m.index(), m.array(single, 1000)
+    target = m.array(lambda a: single(a) and a.length >= index.limit) or None
+    if target is None:
+        return chain(m)
+    leaf, v, t = target.element.leaves[0], values.name, target.name
+    most = min(index.length, values.length, 30000)
+    rows, width = rng.choice((100, 3000)), rng.choice((3, 20))
+    ctype = rng.choice(("int", "i64", "u32"))
+    m.unit.code.append(f"static {ctype} {p}_row[{rows + 1}];")
+    m.function(
+        f"void {p}_rows(int rows)",
+        f"for (int i = 0; i < rows; i++) {{",
+        f"  u64 next = (u64){p}_row[i] + mix((u64)i) % {width};",
+        f"  {p}_row[i + 1] = ({ctype})(next < {most} ? next : {most});",
+        "}",
+    )
+    order = rng.choice(
+        ("int i = 0; i < rows; i++", "int i = rows - 1; i >= 0; i--", f"int i = 0; i < rows; i += {rng.randint(2, 5)}")
+    )
+    inner = rng.choice(
+        (
+            f"s += (u64)(i64){v}[k] * (u64)(i64){t}[{index.name}[k]];",
+            update(leaf, f"{t}[{index.name}[k]]", "i"),
+            f"if (((u64)(i64){v}[k] & 63) == 9) break; else s += (u64)(i64){t}[{index.name}[k]];",
+        )
+    )
+    m.function(
+        f"u64 {p}(int rows)",
+        "u64 sum = 0;",
+        f"for ({order}) {{",
+        "  u64 s = 1;",
+        f"  for ({ctype} k = {p}_row[i]; k < {p}_row[i + 1]; k++)",
+        f"    {inner}",
+        "  sum = sum * 3 + s;",
+        "}",
+        "return sum;",
+    )
+    m.unit.calls.append(f"{p}_rows({rows});")
+    m.call(m.number(rows))
+
+
+def chain(m: Maker):
+    """From index to index, as in a linked list."""
+    index = m.index()
+    m.function(
+        f"u64 {m.prefix}(u64 i, int steps)",
+        "u64 sum = 0;",
+        f"while (steps-- > 0 && i < {index.length}) {{",
+        f"  i = (u64){index.name}[i];",
+        f"  sum = sum * 3 + i;",
+        "}",
+        "return sum;",
+    )
+    m.call(f"{m.rng.randrange(index.length)}, {m.number(m.rng.choice((100, 4000)))}")
+
+
+def search(m: Maker):
+    """Ends at what it looks for, or not; rows of a matrix, each left early."""
+    rng, a = m.rng, m.integers()
+    mask, w = rng.choice((255, 4095, 65535)), rng.choice((100, 5000))
+    n = min(a.length, 300000)
+    m.function(
+        f"u64 {m.prefix}({a.element.ctype} *p, i64 n, i64 w, u64 wanted)",
+        "u64 sum = 0;",
+        "for (i64 i = 0; i + w <= n; i += w) {",
+        "  i64 j;",
+        "  for (j = 0; j < w; j++)",
+        f"    if (((u64)p[i + j] & {mask}) == wanted)",
+        rng.choice(("      break;", "      goto next;")),
+        "  sum += 1;",
+        "next:",
+        "  sum = sum * 7 + (u64)j;",
+        *(["  if (j == 5) return sum;"] if rng.random() < 0.3 else []),
+        "}",
+        "return sum;",
+    )
+    m.call(f"{a.name}, {m.number(n)}, {m.number(min(w, n))}, {m.number(rng.randint(0, min(mask, 255)))}")
+
+
+def hops(m: Maker):
+    """The data say how far to go on."""
+    rng, a = m.rng, m.integers()
+    body = rng.choice(
+        (
+            ["while (i < n) {", "  sum += (u64)p[i];", f"  i += ((u64)p[i] & {rng.choice((1, 7, 1023))}) + 1;", "}"],
+            [
+                "do {",
+                f"  p[i] = ({a.element.ctype})(p[i] + 1);",
+                f"  i += 1 + (sum++ & {rng.choice((0, 3))});",
+                "} while (i < n && (p[i] & 255) != 77);",
+            ],
+            ["while (i < n && i >= 0)", "  i += (p[i] & 1) ? 3 : sum++ % 5 == 4 ? -1 : 2;"],
+        )
+    )
+    m.function(f"u64 {m.prefix}({a.element.ctype} *p, i64 n)", "u64 sum = 0;", "i64 i = 0;", *body, "return sum + (u64)i;")
+    m.call(f"{a.name}, {m.number(min(a.length, 300000))}")
+
+
+def hash_table(m: Maker):
+    """Open addressing in an array of zeros: places come from keys, probes from what is there."""
+    rng, a = m.rng, m.integers()
+    bits = rng.choice((12, 16, 18))
+    m.unit.code.append(f"static u32 {m.prefix}_table[{1 << bits}];")
+    keys = min(a.length, (1 << bits) // 2, 15000)
+    m.function(
+        f"u64 {m.prefix}(const {a.element.ctype} *p, i64 n)",
+        "u64 probes = 0;",
+        "for (i64 i = 0; i < n; i++) {",
+        "  u32 key = (u32)p[i] | 1u;",
+        f"  u64 h = mix(key) & {(1 << bits) - 1};",
+        f"  while ({m.prefix}_table[h] && {m.prefix}_table[h] != key) {{",
+        f"    h = (h + 1) & {(1 << bits) - 1};",
+        "    probes++;",
+        "  }",
+        f"  {m.prefix}_table[h] = key;",
+        "}",
+        "return probes;",
+    )
+    m.call(f"{a.name}, {m.number(keys)}")
+    m.unit.calls.append(f"r ^= hash({m.prefix}_table, sizeof {m.prefix}_table);")
+
+
+def counting_sort(m: Maker):
+    """Count, sum up, move: three nests, the last one scattered."""
+    rng, a = m.rng, m.integers()
+    n, bits = min(a.length // 2, 15000), rng.choice((6, 12))
+    c, mask = a.element.ctype, (1 << bits) - 1
+    m.function(
+        f"u64 {m.prefix}(const {c} *p, {c} *q, int n)",
+        f"static u32 count[{1 << bits}];",
+        "memset(count, 0, sizeof count);",
+        "for (int i = 0; i < n; i++)",
+        f"  count[(u64)p[i] & {mask}]++;",
+        f"for (int i = 1; i <= {mask}; i++)",
+        "  count[i] += count[i - 1];",
+        "for (int i = n - 1; i >= 0; i--)",
+        f"  q[--count[(u64)p[i] & {mask}]] = p[i];",
+        "return count[1];",
+    )
+    m.call(f"{a.name}, {a.name} + {a.length - n}, {m.number(n)}")
+
+
+def partition(m: Maker):
+    """Two indices that approach each other by what they find."""
+    a = m.integers()
+    c, n = a.element.ctype, min(a.length, 300000)
+    m.function(
+        f"u64 {m.prefix}({c} *p, i64 n)",
+        "i64 i = 0, j = n - 1;",
+        f"{c} pivot = p[n / 2];",
+        "while (i <= j) {",
+        "  while (p[i] < pivot)",
+        "    i++;",
+        "  while (p[j] > pivot)",
+        "    j--;",
+        "  if (i <= j) {",
+        f"    {c} t = p[i];",
+        "    p[i++] = p[j];",
+        "    p[j--] = t;",
+        "  }",
+        "}",
+        "return (u64)i;",
+    )
+    m.call(f"{a.name} + {a.length - n}, {m.number(n)}")
+
+
+def rewritten_index(m: Maker):
+    """Indices change just before they are used: what ran ahead has seen the old ones."""
+    rng, index = m.rng, m.index()
+    target = m.array(lambda a: single(a) and a.length >= index.limit)
+    if not target:
+        return chain(m)
+    leaf, ahead = target.element.leaves[0], rng.choice((0, 1, 500))
+    n = min(index.length - ahead, 15000)
+    m.function(
+        f"u64 {m.prefix}({index.element.ctype} *b, int n)",
+        "u64 sum = 0;",
+        "for (int i = 0; i < n; i++) {",
+        f"  b[i + {ahead}] = ({index.element.ctype})((u64)b[i] * 5 % {index.limit});",
+        f"  {update(leaf, f'{target.name}[b[i]]', 'i')}",
+        f"  sum += (u64)(i64){target.name}[b[i]];",
+        "}",
+        "return sum;",
+    )
+    m.call(f"{index.name}, {m.number(n)}")
+
+
+def dispatch(m: Maker):
+    """What is done, and where, hangs on a switch or on a function pointer."""
+    rng, a, b = m.rng, m.integers(), m.integers()
+    n = min(a.length, b.length, 15000 if b.bytes > 262144 else 200000)
+    c = b.element.ctype
+    far = f"mix((u64)i) % {b.length}" if n <= 15000 else "i"
+    m.function(f"void {m.prefix}_one({c} *p, i64 i)", f"p[i] = ({c})(p[i] + 1);")
+    m.function(f"void {m.prefix}_two({c} *p, i64 i)", f"p[i / 2] = ({c})(p[i / 2] ^ i);")
+    m.function(
+        f"u64 {m.prefix}(const {a.element.ctype} *p, {c} *q, i64 n)",
+        f"void (*const what[2])({c} *, i64) = {{{m.prefix}_one, {m.prefix}_two}};",
+        "u64 sum = 0;",
+        "for (i64 i = 0; i < n; i++)",
+        "  switch ((u64)p[i] & 7) {",
+        "  case 0:",
+        f"    q[{far}] = ({c})sum;",
+        "    break;",
+        "  case 1:",
+        "  case 2:",
+        "    sum += (u64)q[n - 1 - i];",
+        "    break;",
+        "  case 3:",
+        "    what[i & 1](q, i);",
+        "    break;",
+        "  default:",
+        "    sum ^= (u64)i;",
+        "  }",
+        "return sum;",
+    )
+    m.call(f"{a.name}, {b.name}, {m.number(n)}")
+
+
+def strings(m: Maker):
+    """Bytes up to one that ends them."""
+    rng, a = m.rng, m.integers()
+    m.function(
+        f"u64 {m.prefix}(u8 *s, u64 n)",
+        "u64 sum = 0;",
+        "u8 *end = s + n;",
+        "u8 last = *--end;",
+        f"*end = {rng.randrange(256)};",
+        "for (int k = 0; k < 400; k++) {",
+        "  u8 *t = s;",
+        "  while (*t != *end)",
+        "    sum = sum * 3 + *t++;",
+        "  if (t == end)",
+        "    break;",
+        "  *t += 1;",
+        f"  s = t + (u64){rng.choice((0, 1, 1, 900))} < end ? t + {rng.choice((0, 1))} : t;",
+        "}",
+        "*end = last;",
+        "return sum;",
+    )
+    m.call(f"(u8 *){a.name}, {m.number(min(a.bytes, 300000))}")
+
+
+def bisect(m: Maker):
+    """Binary searches: each place depends on what was found at the last."""
+    a = m.integers()
+    m.function(
+        f"u64 {m.prefix}(const {a.element.ctype} *p, u64 n, int times)",
+        "u64 sum = 0;",
+        "for (int k = 0; k < times; k++) {",
+        "  u64 low = 0, high = n;",
+        "  while (low < high) {",
+        "    u64 middle = (low + high) / 2;",
+        "    if ((u64)p[middle] < mix((u64)k) >> (k & 63))",
+        "      low = middle + 1;",
+        "    else",
+        "      high = middle;",
+        "  }",
+        "  sum = sum * 3 + low;",
+        "}",
+        "return sum;",
+    )
+    m.call(f"{a.name}, {m.number(a.length)}, {m.number(m.rng.choice((10, 700)))}")
+
+
+def marked_end(m: Maker):
+    """Indices up to a mark, under a bound far beyond, in memory that ends there: who runs ahead must not run on."""
+    rng, a = m.rng, m.array(single, 1000)
+    leaf, count, p = a.element.leaves[0], rng.choice((400, 5000, 15000)), m.prefix
+    ctype = rng.choice(("u32", "i64"))
+    bytes_ = count * (4 if ctype == "u32" else 8)
+    m.unit.code.append(f"static {ctype} *{p}_marked;")
+    m.function(
+        f"void {p}_make(u64 bytes, u64 pages)",
+        "u8 *all = checked(mmap(NULL, pages + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));",
+        f"mprotect(all + pages, 4096, PROT_NONE);",
+        f"{p}_marked = ({ctype} *)(all + pages - bytes);",
+        f"for (i64 i = 0; i < {count}; i++)",
+        f"  {p}_marked[i] = ({ctype})(mix((u64)i) % {a.length});",
+        f"{p}_marked[{count - 1}] = ({ctype})-1;",
+    )
+    bound = rng.choice(("1l << 40", "1l << 31", f"{count} + 100000"))
+    m.function(
+        f"u64 {p}(i64 n, i64 rows)",
+        "u64 sum = 0;",
+        "for (i64 r = 0; r < rows; r++)",
+        "  for (i64 i = 0; i < n; i++) {",
+        f"    if ({p}_marked[i] == ({ctype})-1)",
+        "      break;",
+        f"    {update(leaf, f'{a.name}[{p}_marked[i]]', 'i')}",
+        f"    sum += (u64)(i64){a.name}[{p}_marked[i]];",
+        "  }",
+        "return sum;",
+    )
+    m.unit.calls.append(f"{p}_make({bytes_}, {(bytes_ + 4095) // 4096 * 4096});")
+    m.call(f"{m.number(0)} + ({bound}), {m.number(rng.choice((0, 1, 3)))}")
+
+
+IRREGULAR = [
+    sparse,
+    sparse,
+    chain,
+    search,
+    hops,
+    hash_table,
+    counting_sort,
+    partition,
+    rewritten_index,
+    dispatch,
+    strings,
+    bisect,
+    marked_end,
+]
