@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test demo demo-incore manual install clean
+.PHONY: help deps venv build test test-real fuzz demo demo-incore nine manual install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -34,11 +34,20 @@ build: venv ## build everything into build/; the command is build/bin/pagecast
 test: build ## build and run every test; the last line counts them
 	@$(IN_VENV) tests/system/run_all.py --build $(BUILD)
 
+fuzz: build ## random programs with and without pagecast: N=2000 SEED=1 JOBS=2 FUZZ_ARGS=
+	@$(IN_VENV) tests/fuzz/fuzz.py --build $(BUILD) --number $(or $(N),2000) --seed $(or $(SEED),1) $(if $(JOBS),--jobs $(JOBS)) $(FUZZ_ARGS)
+
+test-real: build ## Debian's array programs: their own tests, plain and paged (REAL_ARGS='--packages gsl'; an hour)
+	@$(IN_VENV) tests/real/real.py --build $(BUILD) $(REAL_ARGS)
+
 demo: build ## the main job under a 256 MiB limit: in core, on swap, with pagecast (root; minutes)
 	@$(IN_VENV) bench/demo.py --build $(BUILD) $(DEMO_ARGS)
 
 demo-incore: build ## what pagecast costs when the data fits in memory (minutes)
 	@$(IN_VENV) bench/incore.py --build $(BUILD) $(DEMO_ARGS)
+
+nine: build ## the nine programs against all targets, as a Markdown table (root; an hour)
+	@$(IN_VENV) bench/nine.py --build $(BUILD) $(NINE_ARGS)
 
 manual: build ## put the runtime's table of options into docs/MANUAL.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so
