@@ -6,6 +6,7 @@
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -63,8 +64,19 @@ std::optional<Merge> mergeOf(const PHINode *Phi, const DominatorTree &DT) {
 }
 
 uint64_t fewTrips(Loop *L, uint64_t Most, ScalarEvolution &SE) {
-  const auto *Last = dyn_cast<SCEVConstant>(SE.getConstantMaxBackedgeTakenCount(L));
-  return Last && Last->getAPInt().ult(Most) ? Last->getAPInt().getZExtValue() + 1 : 0;
+  if (const auto *Last = dyn_cast<SCEVConstant>(SE.getConstantMaxBackedgeTakenCount(L)); Last && Last->getAPInt().ult(Most))
+    return Last->getAPInt().getZExtValue() + 1;
+  // for (i = 0; i < 5; i++) for (j = i + 1; j < 5; j++): 3 - i, which is -1 where the loop is not entered.
+  const auto *Walk = dyn_cast<SCEVAddRecExpr>(SE.getBackedgeTakenCount(L));
+  if (!Walk || !Walk->isAffine())
+    return 0;
+  const auto *First = dyn_cast<SCEVConstant>(Walk->getStart()), *Step = dyn_cast<SCEVConstant>(Walk->getOperand(1));
+  uint64_t Times = First && Step ? fewTrips(const_cast<Loop *>(Walk->getLoop()), Most, SE) : 0;
+  if (!Times || First->getAPInt().getSignificantBits() > 32 || Step->getAPInt().getSignificantBits() > 32)
+    return 0;
+  int64_t Begin = First->getAPInt().getSExtValue(), End = Begin + Step->getAPInt().getSExtValue() * int64_t(Times - 1);
+  int64_t Largest = std::max(Begin, End);
+  return Largest < int64_t(Most) ? uint64_t(std::max<int64_t>(Largest, 0)) + 1 : 0;
 }
 
 namespace {

@@ -29,7 +29,7 @@ namespace {
 /// A step should move by about a page: constant inner loops that move less are not ticked.
 constexpr uint64_t StepBytes = 4096;
 /// Inner loops of so many iterations in all count as part of the loop around them.
-constexpr uint64_t SmallTrips = 128;
+constexpr uint64_t SmallTrips = 1024;
 /// What an iteration with a range in its slice is taken to touch, for the gate.
 constexpr uint64_t SlicedBytes = 256;
 /// Nests that cannot touch more than this get no code at all.
@@ -115,14 +115,14 @@ private:
     for (Loop *L : Outwards) {
       if (!L->getParentLoop() || !all_of(*L, [&](Loop *Inner) { return Small.count(Inner); }))
         continue;
-      uint64_t Inside = fewTrips(L, SmallTrips, SE);
-      if (Inside == 0 || !movesWithin(L, Inside))
+      uint64_t Own = fewTrips(L, SmallTrips, SE), Inside = L->isInnermost();
+      if (Own == 0 || !movesWithin(L, Own))
         continue;
       for (Loop *Inner : *L)
-        Inside = saturatingMultiply(Inside, Trips[Inner]);
-      if (Inside > SmallTrips)
+        Inside += Trips[Inner];
+      if (saturatingMultiply(Own, Inside) > SmallTrips)
         continue;
-      Trips[L] = Inside;
+      Trips[L] = Own * Inside;
       Small.insert(L);
     }
   }
@@ -360,6 +360,11 @@ private:
     return Outer;
   }
 
+  /// Whether the loops inside are loops of elements.
+  bool onlyRows(Loop *Outer) {
+    return all_of(*Outer, [&](Loop *Row) { return Small.count(Row) || all_of(*Row, [&](Loop *L) { return Small.count(L); }); });
+  }
+
   void visit(Loop *L) {
     if (any_of(Done, [&](const Loop *Outer) { return Outer->contains(L); }))
       return;
@@ -383,12 +388,12 @@ private:
         return refuse(Refusal::UnknownTripCount, L);
       return finish(N, References);
     }
-    // Of rows of several loops there is a nest as well, for when an iteration of the outer loop is too much at a time.
-    bool Both = N.Loops.size() > 1;
-    if (Both)
-      finish(N, References, /*Claims=*/false);
-    else
+    // Where rows have several loops there are nests of those as well, for when an iteration of the outer loop is too
+    // much at a time.
+    if (onlyRows(Outer->root()))
       Done.insert(Outer->root());
+    else if (!N.Backedges.empty())
+      finish(N, References, /*Claims=*/false);
     while (climb(*Outer, All))
       ;
     if (!Sliced.insert(Outer->Loops.back()).second)
@@ -528,7 +533,7 @@ private:
     for (const Group &G : N.Groups) {
       Bytes = std::max(Bytes, G.Element);
       if (G.indirect()) {
-        Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? SlicedBytes : 64);
+        Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? onlyRows(N.Loops.back()) ? SlicedBytes : BlockBytes : 64);
         continue;
       }
       uint64_t Smallest = StepBytes;

@@ -45,6 +45,7 @@ struct NestSlot {
 
   // Slicer's thread, once open.
   bool sliced;
+  bool covers;                              ///< its slice goes through loops inside, whose own nests need no hints
   core::Cursor slice_cursor[PAGECAST_MAX_DEPTH]; ///< of each stage
   uint64_t live[PAGECAST_MAX_LIVE];
   uint32_t dropped;                         ///< bit g: hints of group g are not wanted

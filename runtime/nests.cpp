@@ -131,7 +131,7 @@ bool find_ranges(NestSlot &slot, const pagecast_slice &s) {
 
 /// What the slice needs. `shape` gets the sizes of its ranges. Returns true if the slice is worth running.
 bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
-  slot.sliced = false;
+  slot.sliced = slot.covers = false;
   slot.pinned_count = 0;
   slot.dropped = 0;
   for (core::Extent &h : slot.hull) h = {};
@@ -149,9 +149,10 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
       fetch_whole(pager, slot, g, r, d.group[g].flags & PAGECAST_WRITES);
     else slot.sliced = true;
   }
-  if (!slot.sliced || !ranges) return slot.sliced;
+  slot.covers = slot.sliced && ranges;
+  if (!slot.covers) return slot.sliced;
   SliceSurvey survey;
-  survey_slice(pager, d, slot.live, shape.trips[d.loops - 1], &survey);
+  survey_slice(pager, d, slot.live, shape.trips[d.loops - 1], slot.dropped, &survey);
   shape.sliced_bytes = survey.iteration_bytes;
   shape.sliced_total = survey.total_bytes;
   if (d.loops == 1)
@@ -173,6 +174,10 @@ bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest
 
 pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
   close_stale(&d, frame);
+  if (open_count && open_stack[open_count - 1].frame == frame && open_stack[open_count - 1].slot->covers) {
+    pager.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   NestSlot *slot = open_count < kDepth ? claim_slot() : nullptr;
   if (!slot) {
     pager.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);

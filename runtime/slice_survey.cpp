@@ -16,14 +16,15 @@ std::atomic<bool> busy{false};
 SliceMachine machine;
 SliceReader reader;
 
-/// Adds ranges up instead of asking for them.
+/// Adds the ranges of one iteration up instead of asking for them.
 class Survey final : public SliceSink {
 public:
-  explicit Survey(SliceSurvey *out) : out_(out) {}
+  Survey(SliceSurvey *out, uint32_t ignored) : out_(out), ignored_(ignored) {}
   bool page(unsigned, uint64_t) override { return true; }
   bool region(uint64_t, uint64_t *, uint64_t *) override { return false; }
   bool range(unsigned group, uint64_t begin, uint64_t end) override {
-    bytes += end - begin;
+    if (ignored_ >> group & 1) return true;
+    bytes += added(begin, end);
     core::Extent &h = out_->hull[group];
     h = h.empty() ? core::Extent{begin, end} : core::Extent{core::least(h.begin, begin), core::most(h.end, end)};
     return true;
@@ -31,12 +32,31 @@ public:
   uint64_t bytes = 0;
 
 private:
+  static constexpr unsigned kParts = 16;
   SliceSurvey *out_;
+  uint32_t ignored_;
+  core::Extent part_[kParts];
+  unsigned parts_ = 0;
+
+  /// How much of it is new: what is read and written back counts once. Exact for a few parts.
+  uint64_t added(uint64_t begin, uint64_t end) {
+    for (unsigned i = 0; i < parts_; ++i) {
+      core::Extent &p = part_[i];
+      if (begin > p.end || end < p.begin) continue;
+      const core::Extent both{core::least(begin, p.begin), core::most(end, p.end)};
+      const uint64_t more = both.size() - p.size();
+      p = both;
+      return more;
+    }
+    if (parts_ < kParts) part_[parts_++] = {begin, end};
+    return end - begin;
+  }
 };
 
 } // namespace
 
-void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, uint64_t trips, SliceSurvey *out) {
+void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, uint64_t trips, uint32_t ignored,
+                  SliceSurvey *out) {
   *out = {};
   if (trips == 0 || busy.exchange(true, std::memory_order_acquire)) return;
   if (reader.start(pager, true)) {
@@ -45,7 +65,7 @@ void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, ui
     const uint64_t sample[] = {0, trips / 2, trips - 1};
     for (const uint64_t at : sample) {
       reader.forget();
-      Survey survey(out);
+      Survey survey(out, ignored);
       uint64_t work = kWork;
       const SliceCall call{&d, live, index, at, 1, 1};
       // An iteration of which only a part was seen is a long one.

@@ -90,9 +90,9 @@ void columns(double *restrict a, long n, long m) {
 }
 // CHECK-LABEL: nests of 'many'
 // CHECK-NEXT: nest 0: loops=2
-// CHECK: group 0: reads writes element=8 [0, 8) base=%y strides={1600, 8}
-void many(double (*restrict y)[200], long n) {
+// CHECK: group 0: reads writes element=8 [0, 8) base=%y strides={16000, 8}
+void many(double (*restrict y)[2000], long n) {
   for (long i = 0; i < n; i++)
-    for (int p = 0; p < 200; p++)
+    for (int p = 0; p < 2000; p++)
       y[i][p] += 1;
 }
