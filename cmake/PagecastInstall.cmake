@@ -16,7 +16,7 @@ endif()
 
 if(TARGET pagecast)
   install(TARGETS pagecast RUNTIME DESTINATION bin)
-  foreach(name pagecast-cc pagecast-c++)
+  foreach(name pagecast-cc pagecast-c++ pagecast-fc)
     install(FILES ${CMAKE_BINARY_DIR}/bin/${name} DESTINATION bin)
   endforeach()
 endif()

@@ -22,13 +22,14 @@ void SliceReader::forget() {
 }
 
 const uint8_t *SliceReader::readable(uint64_t page) {
+  if (waits_) return copy(page); // which brings in what is absent, and survives what others unmap
   if (page - region_.base >= region_.bytes) {
     const Region r = pager_->look_up(page);
     if (r.bytes == 0) return copy(page);
     region_ = r;
   }
   if (guards.hold(page)) return nullptr; // the program does not read it either
-  if (!waits_ && !pager_->ready(region_, page)) {
+  if (!pager_->ready(region_, page)) {
     early_ |= pager_->map().test(page);
     return nullptr;
   }

@@ -11,7 +11,7 @@ class Pager;
 
 class SliceReader final : public SliceMemory {
 public:
-  /// `waits`: absent pages of regions are read all the same, which brings them in.
+  /// `waits`: pages of regions are copied, too; absent ones are brought in by that. For any thread but the slicer's.
   /// False if there is no memory for the copies.
   bool start(Pager &, bool waits);
   /// Copies are of now, not of before: to be called before each run.
