@@ -16,8 +16,15 @@ const std::vector<std::string> &SourceLines::lines(const std::string &file) {
   const auto [entry, isNew] = files_.try_emplace(file);
   if (!isNew)
     return entry->second;
-  // Flang drops the first slash of absolute names.
-  for (const fs::path &path : {fs::path(file), directory_ / file, fs::path("/") / file}) {
+  // Clang writes names relative to what the file and the directory have in common, flang drops the first slash.
+  std::vector<fs::path> candidates = {fs::path(file)};
+  std::error_code unknown;
+  for (fs::path above = fs::absolute(directory_, unknown); !above.empty(); above = above.parent_path()) {
+    candidates.push_back(above / file);
+    if (above == above.parent_path())
+      break;
+  }
+  for (const fs::path &path : candidates) {
     std::ifstream stream(path);
     std::error_code ignored;
     if (!stream || !fs::is_regular_file(path, ignored))
