@@ -570,10 +570,6 @@ bool isAnnotated(const Function &F) {
 
 } // namespace
 
-unsigned Nest::indirectGroups() const {
-  return count_if(Groups, [](const Group &G) { return G.indirect(); });
-}
-
 bool isEligible(const Function &F) {
   if (F.isDeclaration() || F.hasOptNone() || F.hasFnAttribute(Attribute::Naked) || F.isPresplitCoroutine() ||
       F.hasFnAttribute("nopagecast") || F.callsFunctionThatReturnsTwice())

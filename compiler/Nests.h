@@ -45,7 +45,6 @@ struct Nest {
   uint64_t Bytes = 0;  ///< footprint per innermost iteration, for the gate
 
   llvm::Loop *root() const { return Loops.front(); }
-  unsigned indirectGroups() const;
 };
 
 /// A loop or reference that gets no hints, and why: one missed remark.

@@ -100,8 +100,6 @@ public:
       return Refusal::SliceTooLarge;
     if (Ops.back().Depth > PAGECAST_MAX_DEPTH)
       return Refusal::IndirectDepth;
-    for (int N = Node; N >= 0; N = Nodes[N].Parent)
-      Nodes[N].Used = true;
     return Refusal::None;
   }
 
