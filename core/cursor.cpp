@@ -71,20 +71,12 @@ void Cursor::unit_pieces(const Group &g, int loop, uint64_t page, Pieces *out) c
 
 Extent Cursor::widened(const Group &g, Extent e, unsigned loop, uint64_t block, uint64_t page) const {
   const bool ticks = loop == ticked_;
-  const uint64_t before = ticks ? first() : index_[loop];
-  const uint64_t after = trips_[loop] - before - (ticks ? count() : 1);
-  uint64_t below = saturating_mul(magnitude(g.stride[loop]), before);
-  uint64_t above = saturating_mul(magnitude(g.stride[loop]), after);
-  if (g.stride[loop] < 0) {
-    const uint64_t t = below;
-    below = above;
-    above = t;
-  }
+  const uint64_t after = trips_[loop] - (ticks ? first() + count() : index_[loop] + 1);
   // e is in whole pages: moved by less than a page it may not reach the next one, hence the rounding inwards.
-  const uint64_t room_below = e.begin - round_down(e.begin, block);
-  const uint64_t room_above = round_up(e.end, block) - e.end;
-  return {e.begin - least(room_below, round_down(below, page)),
-          e.end + least(room_above, round_down(above, page))};
+  const uint64_t reach = round_down(saturating_mul(magnitude(g.stride[loop]), after), page);
+  if (g.stride[loop] < 0)
+    return {e.begin - least(e.begin - round_down(e.begin, block), reach), e.end};
+  return {e.begin, e.end + least(round_up(e.end, block) - e.end, reach)};
 }
 
 } // namespace pagecast::core

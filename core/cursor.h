@@ -50,8 +50,9 @@ public:
     }
   }
 
-  /// `e`, a piece of this step, made longer to whole `block`s (a power of two), but not beyond what the
-  /// group touches at the same place in the other iterations of `loop` (<= ticked).
+  /// `e`, a piece of this step, made longer to the end of its `block` (a power of two) in the direction in which
+  /// `loop` (<= ticked) goes on, but not beyond what the group touches at the same place in its later iterations.
+  /// What lies behind has been used, and may have been released.
   Extent widened(const Group &, Extent e, unsigned loop, uint64_t block, uint64_t page) const;
 
 private:

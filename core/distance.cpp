@@ -19,16 +19,19 @@ constexpr int kQuietWindows = 4;    // without lates, until a doubling is taken 
 void Distance::start(const Plan &plan, const Conditions &c, uint64_t now_ns) {
   *this = Distance();
   latency_ = c.latency_ns;
+  last_ns_ = now_ns;
+  limit(plan, c);
+}
+
+void Distance::limit(const Plan &plan, const Conditions &c) {
   fixed_ = c.fixed_distance;
   page_ = c.page;
   max_io_ = most(c.max_io, c.page);
   step_bytes_ = plan.step_bytes;
   queue_known_ = c.queue_bytes > 0;
   lot_steps_ = plan.lot_steps;
-  if (step_bytes_)
-    floor_ = most(1, least(kMaxSteps, divide_up(c.queue_bytes, step_bytes_)));
+  floor_ = step_bytes_ ? most(1, least(kMaxSteps, divide_up(c.queue_bytes, step_bytes_))) : 1;
   ceiling_ = step_bytes_ ? most(1, least(kMaxSteps, c.budget / 4 / step_bytes_)) : kMaxSteps;
-  last_ns_ = now_ns;
   compute();
 }
 

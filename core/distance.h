@@ -19,6 +19,8 @@ namespace pagecast::core {
 class Distance {
 public:
   void start(const Plan &, const Conditions &, uint64_t now_ns);
+  /// Another budget, other bytes per step; what was measured stays.
+  void limit(const Plan &, const Conditions &);
 
   /// The program has finished `step` steps at `now_ns`.
   void observe(uint64_t step, uint64_t now_ns);

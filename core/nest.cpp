@@ -25,6 +25,17 @@ void Nest::start(const Shape &shape, const Conditions &conditions, uint64_t now_
   unfinished_ = false;
 }
 
+void Nest::share(uint64_t budget, uint32_t left_to_others, uint64_t program_step) {
+  conditions_.budget = budget;
+  plan_ = make_plan(shape_, conditions_, plan_.strip);
+  for (unsigned g = 0; g < shape_.groups; ++g)
+    if (left_to_others >> g & 1)
+      plan_.group[g].releases = false;
+  distance_.limit(plan_, conditions_);
+  releaser_.start(shape_, plan_, conditions_);
+  releaser_.skip_to(program_step);
+}
+
 void Nest::late(unsigned group) {
   if (group < shape_.groups)
     distance_.late();

@@ -20,6 +20,10 @@ public:
   /// Makes the plan (core/plan.h) and puts the cursors at the start. Cost: O(loops * groups).
   void start(const Shape &, const Conditions &, uint64_t now_ns);
 
+  /// The nest is not alone in memory: plans again for `budget` bytes at `program_step`. `left_to_others`: bit g =
+  /// group g's pages are given up by another nest, which uses them after this one. Cost: as start().
+  void share(uint64_t budget, uint32_t left_to_others, uint64_t program_step);
+
   /// Iterations of the ticked loop per step (a multiple of 64, or 1 when the loop is not strip-mined).
   uint64_t strip() const { return plan_.strip; }
   /// Steps in the whole nest.

@@ -121,26 +121,56 @@ void choose_trailing(const Shape &s, const Conditions &c, Plan *plan) {
         plan->group[g].releases = false;
 }
 
-/// Blocks for walks: each piece of a step is one of many narrow columns, and later iterations of an outer
-/// loop move along the columns. Wide blocks fetch them once, if all blocks that are live at a time fit.
-void choose_block(const Shape &s, const Conditions &c, unsigned g, GroupPlan *p) {
-  p->block = c.page;
+/// A group of which each step touches many narrow pieces, and a loop whose next iterations want their neighbours.
+struct Walk {
+  int loop = -1;
+  uint64_t pieces = 0; ///< live at a time
+  uint64_t run = 0;    ///< bytes by which the loop goes on in each piece
+};
+
+/// The loop with the longest run: FFT lines along z go on by a few columns in one loop and by whole lines in the next.
+Walk find_walk(const Shape &s, const Conditions &c, unsigned g, const GroupPlan &p) {
+  Walk best;
   for (unsigned k = s.ticked + 1; k-- > 0;) {
     uint64_t span;
     const uint64_t below = footprint(s, s.group[g], k + 1, c.page, &span);
-    if (!(p->spatial >> k & 1) || below <= round_up(span, c.page))
+    if (!(p.spatial >> k & 1) || below <= round_up(span, c.page))
       continue; // one piece: merging does it
     const uint64_t run = saturating_mul(magnitude(s.group[g].stride[k]), s.trips[k]);
-    const uint64_t pieces = below / round_up(span, c.page);
+    if (run > best.run)
+      best = {int(k), below / round_up(span, c.page), run};
+  }
+  return best;
+}
+
+/// Wide blocks fetch neighbouring columns once, if all blocks that are live at a time fit. Groups that run ahead of
+/// another one over the same pages share its blocks.
+void choose_blocks(const Shape &s, const Conditions &c, Plan *plan) {
+  Walk walk[kMaxGroups];
+  for (unsigned g = 0; g < s.groups; ++g)
+    if (!s.group[g].indirect)
+      walk[g] = find_walk(s, c, g, plan->group[g]);
+  const auto block_of = [&](unsigned g, uint64_t most_wide) {
     uint64_t block = c.page;
-    while (block * 2 <= least(kMaxWide, c.max_io) && block * 2 <= run &&
-           saturating_mul(block * 2, pieces) <= c.budget / 4)
+    while (block * 2 <= least(most_wide, walk[g].run))
       block *= 2;
-    if (block > c.page) {
-      p->block = block;
-      p->wide_loop = int8_t(k);
-    }
-    return;
+    return block;
+  };
+  const auto live_bytes = [&](uint64_t most_wide) {
+    uint64_t sum = 0;
+    for (unsigned g = 0; g < s.groups; ++g)
+      if (walk[g].loop >= 0 && (plan->group[g].releases || !c.release))
+        sum = saturating_add(sum, saturating_mul(walk[g].pieces, block_of(g, most_wide)));
+    return sum;
+  };
+  uint64_t wide = most(c.page, least(kMaxWide, c.max_io));
+  while (wide > c.page && live_bytes(wide) > c.budget / 4)
+    wide /= 2;
+  for (unsigned g = 0; g < s.groups; ++g) {
+    GroupPlan &p = plan->group[g];
+    p.block = walk[g].loop >= 0 ? block_of(g, wide) : c.page;
+    if (p.block > c.page)
+      p.wide_loop = int8_t(walk[g].loop);
   }
 }
 
@@ -151,7 +181,7 @@ uint64_t moved(const Shape &s, const Group &g, uint64_t page) {
   return least(magnitude(g.stride[s.ticked]), footprint(s, g, s.ticked + 1, page));
 }
 
-void choose_strip(const Shape &s, const Conditions &c, Plan *plan) {
+void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *plan) {
   uint64_t fastest = 0, sum = 0;
   for (unsigned g = 0; g < s.groups; ++g) {
     const uint64_t m = moved(s, s.group[g], c.page);
@@ -162,7 +192,9 @@ void choose_strip(const Shape &s, const Conditions &c, Plan *plan) {
   sum = saturating_add(sum, s.sliced_bytes);
   const uint64_t unit = s.sliced_bytes ? 1 : kStripUnit; // loops around loops are not vectorized
   const uint64_t trip = s.trips[s.ticked];
-  if (s.strips) {
+  if (given) {
+    plan->strip = given;
+  } else if (s.strips) {
     const uint64_t block = most(c.page, least(c.max_io / 4, c.budget / 256));
     uint64_t strip = fastest ? block / fastest : 4096; // nothing moves: only slices count steps
     if (sum)
@@ -182,7 +214,7 @@ void choose_strip(const Shape &s, const Conditions &c, Plan *plan) {
 
 } // namespace
 
-Plan make_plan(const Shape &s, const Conditions &c) {
+Plan make_plan(const Shape &s, const Conditions &c, uint64_t strip) {
   Plan plan;
   if (s.loops == 0)
     return plan;
@@ -192,14 +224,21 @@ Plan make_plan(const Shape &s, const Conditions &c) {
   for (unsigned g = 0; g < s.groups; ++g)
     find_reuse(s, s.group[g], c.page, &plan.group[g]);
   localize(s, c, &plan);
-  for (unsigned g = 0; g < s.groups; ++g) {
+  for (unsigned g = 0; g < s.groups; ++g)
     choose_release(s, c, plan, g, &plan.group[g]);
-    if (!s.group[g].indirect)
-      choose_block(s, c, g, &plan.group[g]);
-  }
   choose_trailing(s, c, &plan);
-  choose_strip(s, c, &plan);
+  choose_blocks(s, c, &plan);
+  choose_strip(s, c, strip, &plan);
   return plan;
+}
+
+Extent reach_of(const Shape &s, const Group &g) {
+  Extent e{g.base + uint64_t(g.lo), g.base + uint64_t(g.hi)};
+  for (unsigned k = 0; k < s.loops; ++k) {
+    const uint64_t reach = uint64_t(g.stride[k]) * (s.trips[k] ? s.trips[k] - 1 : 0);
+    (g.stride[k] < 0 ? e.begin : e.end) += reach;
+  }
+  return e;
 }
 
 Shape sanitized(const Shape &given) {

@@ -49,8 +49,12 @@ struct Plan {
   GroupPlan group[kMaxGroups];
 };
 
-/// Pure. Cost O(groups^2 + groups * loops^2). `shape` must be sane (see sanitized()).
-Plan make_plan(const Shape &shape, const Conditions &);
+/// Pure. Cost O(groups^2 + groups * loops^2). `shape` must be sane (see sanitized()). `strip`: iterations of the
+/// ticked loop per step, when the program is at it already; 0: to be chosen.
+Plan make_plan(const Shape &shape, const Conditions &, uint64_t strip = 0);
+
+/// Where the group lies in all iterations, from its first byte to its last. Cost O(loops).
+Extent reach_of(const Shape &, const Group &);
 
 /// The shape with counts clipped to their limits. Zero loops stay zero loops.
 Shape sanitized(const Shape &);

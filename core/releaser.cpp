@@ -22,6 +22,12 @@ void Releaser::start(const Shape &s, const Plan &plan, const Conditions &c) {
       groups_[plan.group[g].release_unit + 1] |= 1u << g;
 }
 
+void Releaser::skip_to(uint64_t program_step) {
+  for (unsigned level = 1; level <= kMaxLoops; ++level)
+    if (groups_[level])
+      unit_[level] = finished_units(int(level) - 1, program_step);
+}
+
 uint64_t Releaser::finished_units(int loop, uint64_t program_step) const {
   const uint64_t step = least(program_step, cursor_.steps());
   return step == 0 ? 0 : (step - 1) / cursor_.steps_per(loop); // one step behind

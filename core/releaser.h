@@ -15,6 +15,8 @@ namespace pagecast::core {
 class Releaser {
 public:
   void start(const Shape &, const Plan &, const Conditions &);
+  /// What the program has finished by this step is not released any more.
+  void skip_to(uint64_t program_step);
 
   /// Releases what is due when the program has finished `program_step` steps. `work` counts pieces and is
   /// used up, but a unit is never left half done. False: there is more.

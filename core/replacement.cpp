@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/replacement.h"
+#include "core/arithmetic.h"
 
 namespace pagecast::core {
 namespace {
@@ -9,8 +10,9 @@ constexpr bool kBoth[] = {false, true};
 void Replacement::attach(Link *links, uint32_t slots) {
   links_ = links;
   slots_ = slots;
-  active_ = aging_ = released_clean_ = 0;
+  active_ = aging_ = released_clean_ = all_released_ = 0;
   epoch_ = 0;
+  now_ = 0;
   for (uint32_t &n : released_)
     n = 0;
   for (uint32_t i = 0; i < kLists; ++i)
@@ -29,6 +31,7 @@ void Replacement::unlink(uint32_t slot) {
     --aging_;
   else {
     --released_[l.state - kReleased];
+    --all_released_;
     released_clean_ -= !l.dirty;
   }
   l.state = kFree;
@@ -62,26 +65,33 @@ uint32_t Replacement::age(uint32_t *out, uint32_t max) {
   return n;
 }
 
-void Replacement::release(uint32_t slot, unsigned priority, bool dirty) {
+void Replacement::put(uint32_t slot, unsigned level, bool dirty) {
   if (links_[slot].state == kFree)
     return;
-  if (priority >= kPriorities)
-    priority = kPriorities - 1;
   unlink(slot);
-  link_after(slot, sentinel(priority, epoch_, dirty)); // the head is the next victim
-  links_[slot].state = uint8_t(kReleased + priority);
+  link_after(slot, sentinel(level, epoch_, dirty)); // the head is the next victim
+  links_[slot].state = uint8_t(kReleased + level);
   links_[slot].dirty = dirty;
   released_clean_ += !dirty;
-  ++released_[priority];
+  ++released_[level];
+  ++all_released_;
 }
 
-uint32_t Replacement::clean(uint32_t *out, uint32_t max) {
+void Replacement::release(uint32_t slot, unsigned priority, bool dirty) {
+  put(slot, unsigned(least(priority, kPriorities - 1)), dirty);
+}
+
+void Replacement::release_until(uint32_t slot, uint64_t due, bool dirty) {
+  put(slot, kPriorities + unsigned(least(most(due, now_), now_ + kDues - 1) % kDues), dirty);
+}
+
+uint32_t Replacement::clean(uint32_t *out, uint32_t max, uint64_t soon) {
   uint32_t n = 0;
   for (; n < max; ++n) {
-    const uint32_t slot = released_victim(true);
+    const uint32_t slot = released_victim(true, soon);
     if (slot == kNone)
       break;
-    release(slot, links_[slot].state - kReleased, false);
+    put(slot, links_[slot].state - kReleased, false);
     out[n] = slot;
   }
   return n;
@@ -111,21 +121,30 @@ void Replacement::new_epoch() {
   epoch_ = oldest;
 }
 
-uint32_t Replacement::released_victim(bool dirty_only) const {
-  for (unsigned p = 0; p < kPriorities; ++p) {
-    if (released_[p] == 0)
-      continue;
-    for (unsigned age = 1; age <= kEpochs; ++age) {
-      for (const bool dirty : kBoth) {
-        if (dirty_only && !dirty)
-          continue;
-        const uint32_t s = sentinel(p, (epoch_ + age) % kEpochs, dirty);
-        if (link(s).next != s)
-          return link(s).next;
-      }
+uint32_t Replacement::first_of(unsigned level, bool dirty_only) const {
+  const unsigned ages = level < kPriorities ? kEpochs : 1;
+  for (unsigned age = 1; released_[level] && age <= ages; ++age) {
+    for (const bool dirty : kBoth) {
+      if (dirty_only && !dirty)
+        continue;
+      const uint32_t s = sentinel(level, (epoch_ + age) % kEpochs, dirty);
+      if (link(s).next != s)
+        return link(s).next;
     }
   }
   return kNone;
+}
+
+uint32_t Replacement::released_victim(bool dirty_only, uint64_t soon) const {
+  if (all_released_ == 0)
+    return kNone;
+  uint32_t slot = first_of(0, dirty_only);
+  for (uint64_t due = now_ + kDues; slot == kNone && due-- > now_;)
+    if (due >= soon)
+      slot = first_of(kPriorities + unsigned(due % kDues), dirty_only);
+  for (unsigned p = 1; slot == kNone && p < kPriorities; ++p)
+    slot = first_of(p, dirty_only);
+  return slot;
 }
 
 uint32_t Replacement::victim() const {
@@ -146,13 +165,6 @@ uint32_t Replacement::pop_victims(uint32_t *out, uint32_t max, bool released_onl
     unlink(slot);
     out[n] = slot;
   }
-  return n;
-}
-
-uint32_t Replacement::released() const {
-  uint32_t n = 0;
-  for (uint32_t c : released_)
-    n += c;
   return n;
 }
 
@@ -179,18 +191,22 @@ bool Replacement::is_valid() const {
   if (!list_is_valid(aging_list(), kAging, &aging) || aging != aging_)
     return false;
   listed += aging;
-  for (unsigned p = 0; p < kPriorities; ++p) {
+  uint32_t released = 0;
+  for (unsigned level = 0; level < kLevels; ++level) {
     uint32_t n = 0;
-    for (unsigned e = 0; e < kEpochs; ++e)
+    for (unsigned e = 0; e < (level < kPriorities ? kEpochs : 1); ++e)
       for (const bool dirty : kBoth)
-        if (!list_is_valid(sentinel(p, e, dirty), uint8_t(kReleased + p), &n))
+        if (!list_is_valid(sentinel(level, e, dirty), uint8_t(kReleased + level), &n))
           return false;
-    if (n != released_[p])
+    if (n != released_[level])
       return false;
-    listed += n;
+    released += n;
   }
+  if (released != all_released_)
+    return false;
+  listed += released;
   for (uint32_t s = 0; s < slots_; ++s) {
-    if (links_[s].state >= kReleased + kPriorities)
+    if (links_[s].state >= kReleased + kLevels)
       return false;
     in_use += links_[s].state != kFree;
     clean += links_[s].state >= kReleased && !links_[s].dirty;

@@ -2,9 +2,13 @@
 //
 // The order in which resident pages are given up. Pages are slots: numbers that the caller assigns.
 //
-//   1. released pages, the lowest priority first;
+//   1. released pages:
+//      a. those of priority 0, which no nest wants again as far as is known,
+//      b. those that a later nest is expected to want (core/forecast.h), the one wanted last first, in
+//         steps of a `due`; what was wanted earlier than now, but did not come, is first of all of these,
+//      c. those of priority 1 and more, which their own nest wants again, the lowest priority first;
 //      within a priority the oldest epoch first (an epoch = one execution of a nest);
-//      within an epoch clean pages before dirty ones, which cost a write;
+//      within an epoch or a due clean pages before dirty ones, which cost a write;
 //      then the most recently released first: a repeated sweep over more than memory then keeps
 //      a prefix resident instead of losing every page just before it is wanted again;
 //   2. aging pages, the one that began to age first: formerly active ones that are on probation. The caller
@@ -24,10 +28,11 @@ public:
   static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr unsigned kPriorities = 8; ///< greater ones count as the greatest
   static constexpr unsigned kEpochs = 16;    ///< kept apart; older ones merge into the oldest
+  static constexpr unsigned kDues = 48;      ///< how far ahead dues are told apart
 
   struct Link {
     uint32_t prev, next;
-    uint8_t state; ///< kFree, kActive, kAging, or kReleased + priority
+    uint8_t state; ///< kFree, kActive, kAging, or kReleased + priority, or + kPriorities + due modulo kDues
     uint8_t dirty; ///< released as such
   };
   static_assert(sizeof(Link) <= 12);
@@ -46,9 +51,13 @@ public:
   uint32_t age(uint32_t *out, uint32_t max);
   /// Into the present epoch; a free slot stays free. `dirty`: giving it up costs a write.
   void release(uint32_t slot, unsigned priority, bool dirty = false);
+  /// Released, but expected to be wanted at `due`, in units of the caller's; beyond kDues from now counts as that.
+  void release_until(uint32_t slot, uint64_t due, bool dirty = false);
+  /// What is due earlier than `now` was not wanted. Never goes back.
+  void set_now(uint64_t now) { now_ = now; }
   /// Makes up to `max` of the next dirty victims clean ones of the present epoch, writes them to `out` and
-  /// returns how many: the caller is about to write them.
-  uint32_t clean(uint32_t *out, uint32_t max);
+  /// returns how many: the caller is about to write them. Those wanted before `soon` are left alone.
+  uint32_t clean(uint32_t *out, uint32_t max, uint64_t soon = 0);
   /// The slot becomes free.
   void remove(uint32_t slot);
   void new_epoch();
@@ -61,7 +70,7 @@ public:
 
   uint32_t active() const { return active_; }
   uint32_t aging() const { return aging_; }
-  uint32_t released() const;
+  uint32_t released() const { return all_released_; }
   /// Released slots that go without a write.
   uint32_t released_clean() const { return released_clean_; }
   uint32_t released(unsigned priority) const { return released_[priority]; }
@@ -74,24 +83,30 @@ public:
 
 private:
   static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kReleased = 3;
-  static constexpr uint32_t kLists = 2 + kPriorities * kEpochs * 2;
+  static constexpr unsigned kLevels = kPriorities + kDues; ///< priorities, then dues modulo kDues
+  static constexpr uint32_t kEpochLists = kPriorities * kEpochs * 2;
+  static constexpr uint32_t kLists = 2 + kEpochLists + kDues * 2;
 
-  uint32_t sentinel(unsigned priority, unsigned epoch, bool dirty) const {
-    return slots_ + 2 + (priority * kEpochs + epoch) * 2 + dirty;
+  uint32_t sentinel(unsigned level, unsigned epoch, bool dirty) const {
+    return slots_ + 2 + (level < kPriorities ? (level * kEpochs + epoch) * 2 : kEpochLists + (level - kPriorities) * 2) + dirty;
   }
+  void put(uint32_t slot, unsigned level, bool dirty);
+  uint32_t first_of(unsigned level, bool dirty_only) const;
   Link &link(uint32_t id) { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
   const Link &link(uint32_t id) const { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
   void unlink(uint32_t slot);
   void link_after(uint32_t slot, uint32_t where);
   uint32_t aging_list() const { return slots_ + 1; }
   void splice_front(uint32_t from, uint32_t to);
-  uint32_t released_victim(bool dirty_only = false) const;
+  uint32_t released_victim(bool dirty_only = false, uint64_t soon = 0) const;
   bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
 
   Link *links_ = nullptr;
   uint32_t slots_ = 0;
   uint32_t active_ = 0, aging_ = 0, released_clean_ = 0;
-  uint32_t released_[kPriorities] = {};
+  uint32_t released_[kLevels] = {};
+  uint32_t all_released_ = 0;
+  uint64_t now_ = 0;
   unsigned epoch_ = 0;          ///< the present one, modulo kEpochs; the next in the ring is the oldest
   Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, then priority by priority
 };

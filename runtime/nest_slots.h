@@ -4,6 +4,7 @@
 // moves its cursors; the slicer's thread runs its slice. A slot passes from one to the other by its state.
 #pragma once
 #include "core/cursor.h"
+#include "core/forecast.h"
 #include "core/nest.h"
 #include "pagecast/abi.h"
 #include "runtime/slice_trail.h"
@@ -30,6 +31,7 @@ struct NestSlot {
   const pagecast_nest *description;
   uint32_t sites; ///< of group 0
   const void *frame;
+  uint64_t serial; ///< counts nests in the order of their opening
 
   // Pager's thread, once open.
   core::Nest nest;
@@ -38,6 +40,10 @@ struct NestSlot {
   uint64_t crowded_seen;
   uint32_t turn; ///< counts the nests that the slot has held
   bool started;
+  uint64_t shared;         ///< bytes of memory that it was planned for, with others open; ~0: alone
+  bool foreseen;           ///< the forecast knows of it
+  core::Forecast::Next next[core::kMaxGroups]; ///< use of each group after this nest
+  uint32_t left_to_others; ///< bit g: a nest that comes after it in the same loop gives group g's pages up
 
   uint64_t pinned[PAGECAST_MAX_GROUPS]; ///< addresses in indirect targets that are fetched whole
   unsigned pinned_count;
@@ -64,6 +70,9 @@ extern std::atomic<Pager *> pager_in_charge;
 
 /// Tells the nests' part of the runtime where hints go, or (NULL) that nothing is paged.
 void nests_start(Pager *);
+
+/// Pager's thread, after a nest was opened: nests that are open at the same time share `budget` bytes.
+void share_memory(uint64_t budget);
 
 // Pager's thread: news of pages that a nest asked for. `nest` is the slot's number.
 void nest_measured(unsigned nest, uint64_t latency_ns);

@@ -58,17 +58,6 @@ void close_stale(const pagecast_nest *d, const void *frame) {
       while (open_count > i) close_slot(open_stack[--open_count].slot);
 }
 
-/// Where the group lies in all iterations.
-core::Extent reach_of(const core::Shape &shape, const core::Group &group) {
-  core::Extent e{group.base + static_cast<uint64_t>(group.lo), group.base + static_cast<uint64_t>(group.hi)};
-  for (unsigned k = 0; k < shape.loops; ++k) {
-    const int64_t reach = group.stride[k] * static_cast<int64_t>(shape.trips[k] ? shape.trips[k] - 1 : 0);
-    if (reach < 0) e.begin += static_cast<uint64_t>(reach);
-    else e.end += static_cast<uint64_t>(reach);
-  }
-  return e;
-}
-
 /// A look at its ends: the first and last pages of globals are in no region.
 bool in_regions(Pager &pager, core::Extent e) {
   const uint64_t page = os::page_size();
@@ -102,7 +91,7 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
     to.hi = from.hi;
     to.base = values[0];
     for (unsigned k = 0; k < d.loops; ++k) to.stride[k] = static_cast<int64_t>(values[1 + k]);
-    if (!in_regions(pager, reach_of(shape, to))) to.indirect = true;
+    if (!in_regions(pager, core::reach_of(shape, to))) to.indirect = true;
     any |= !to.indirect || (from.flags & PAGECAST_INDIRECT);
   }
   return any;
@@ -152,11 +141,10 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
   slot.covers = slot.sliced && ranges;
   if (!slot.covers) return slot.sliced;
   SliceSurvey survey;
-  survey_slice(pager, d, slot.live, shape.trips[d.loops - 1], slot.dropped, &survey);
+  survey_slice(pager, d, slot.live, shape.trips, slot.dropped, &survey);
   shape.sliced_bytes = survey.iteration_bytes;
   shape.sliced_total = survey.total_bytes;
-  if (d.loops == 1)
-    for (unsigned g = 0; g < d.groups; ++g) slot.hull[g] = survey.hull[g];
+  for (unsigned g = 0; g < d.groups; ++g) slot.hull[g] = survey.hull[g];
   return true;
 }
 
@@ -166,7 +154,7 @@ bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Group &group = shape.group[g];
     if (group.indirect) continue;
-    const core::Extent e = reach_of(shape, group);
+    const core::Extent e = core::reach_of(shape, group);
     if (e.empty() || e.size() > 4 * kFilteredNest || !pager.map().next_absent(e, ~0ull >> 1).empty()) return false;
   }
   return true;
@@ -208,7 +196,9 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->started = false;
   slot->frame = frame;
   open_stack[open_count++] = {slot, frame};
-  pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
+  slot->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
+  slot->shared = ~0ull;
+  slot->left_to_others = 0;
   slot->state.store(NestSlot::kOpen, std::memory_order_release);
   open_nests.fetch_or(1u << number_of(slot), std::memory_order_seq_cst);
   pager.poke();

@@ -41,6 +41,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   }
   map_.attach(bits, shift_, 0, map_pages);
   order_.attach(pages_.links(), pages_.capacity());
+  due_unit_ = std::max<uint64_t>(budget / 8, page_);
   const uint64_t staging = std::clamp<uint64_t>(budget / 64, 1u << 20, 16u << 20);
   zeros_ = static_cast<char *>(os::map_memory(kZeroPages * page_, true));
   if (!staging_.start(staging) || !zeros_) {

@@ -17,6 +17,7 @@
 // One thread (pager thread) owns all state below; others reach it through add/remove/clear (synchronous
 // commands), hint rings and nest slots. It must never touch a page of a region: it would wait for itself.
 #pragma once
+#include "core/forecast.h"
 #include "core/replacement.h"
 #include "core/residency.h"
 #include "core/types.h"
@@ -76,6 +77,11 @@ private:
   struct Run {
     uint32_t slot, pages;
   };
+  /// What is known of a page's next use when it is released.
+  struct Wanted {
+    unsigned priority; ///< in its own nest
+    uint64_t due;      ///< by a later nest, in units of due_unit_; 0 = not known
+  };
   struct Command;
   struct Request;
   struct Waiting;
@@ -121,8 +127,22 @@ private:
   void make_writable(Region &, uint32_t slot, uint32_t pages);
   uint32_t admit(uint32_t pages, bool demand);
 
+  // pager_forecast.cpp
+  void foresee(NestSlot &);
+  Wanted wanted(const NestSlot &, unsigned group, core::Extent, unsigned priority) const;
+  void release_rest(const NestSlot &);
+  void release_parts(const NestSlot &, unsigned group, core::Extent);
+
+  // pager_gather.cpp
+  void gather(uint32_t first, uint32_t last, Wanted);
+  Run block_of(const Region &, uint32_t slot) const;
+  bool all_done(Run) const;
+  void release_done(Run, Wanted);
+  bool release_oldest_gathered();
+
   // pager_evict.cpp
-  void release(uint64_t begin, uint64_t end, unsigned priority, uint16_t site);
+  void release(uint64_t begin, uint64_t end, Wanted, uint16_t site);
+  void put_off(uint32_t slot, Wanted, bool dirty);
   uint32_t evict(uint32_t pages);
   uint32_t run_length(const uint32_t *slots, uint32_t count) const;
   void discard_run(uint32_t slot, uint32_t pages);
@@ -173,6 +193,8 @@ private:
   PageTable pages_;
   RegionTable regions_;
   core::Replacement order_;
+  core::Forecast forecast_;
+  uint64_t due_unit_ = 1; ///< bytes: steps in which dues are told apart
   Staging staging_;
   Backing backing_;
   Disk disk_;
@@ -199,6 +221,15 @@ private:
   uint32_t reading_ = 0; ///< read requests under way
   uint64_t write_retry_ns_ = 0; ///< no writes before then: the backing store refused
   bool write_trouble_ = false;
+
+  /// Blocks with pages that wait for the rest of their block, the oldest first; some are complete by now.
+  static constexpr unsigned kGathered = 16384;
+  struct Gathered {
+    uint32_t slot;
+    Wanted wanted;
+  };
+  Gathered gathered_[kGathered];
+  uint32_t gathered_begin_ = 0, gathered_count_ = 0;
 
   static constexpr unsigned kDiscards = 256;
   Run discard_[kDiscards];

@@ -18,9 +18,14 @@ constexpr uint32_t kMostWriting = 4096, kMostWritingBesideReads = 256;
 constexpr uint32_t kMostCleaning = 2048;
 } // namespace
 
+void Pager::put_off(uint32_t slot, Wanted wanted, bool dirty) {
+  if (wanted.priority == 0 && wanted.due) order_.release_until(slot, wanted.due, dirty);
+  else order_.release(slot, wanted.priority, dirty);
+}
+
 /// The program has finished with [begin, end). The pages stay until their memory is needed (buffered), or
 /// go at once (aggressive).
-void Pager::release(uint64_t begin, uint64_t end, unsigned priority, uint16_t site) {
+void Pager::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t site) {
   if (options_->release == ReleasePolicy::kNone) return;
   uint32_t count = 0;
   while (begin < end) {
@@ -29,14 +34,16 @@ void Pager::release(uint64_t begin, uint64_t end, unsigned priority, uint16_t si
     if (begin < r->base) begin = r->base;
     const uint64_t stop = std::min(end, r->end());
     const uint32_t first = slot_of(*r, begin), last = slot_of(*r, stop);
+    const bool gathers = options_->release == ReleasePolicy::kBuffered;
     for (uint32_t i = first; i < last; ++i) {
       Page &p = pages_[i];
       if (!resident(p.state)) continue;
       p.flags &= static_cast<uint8_t>(~kPrefetched); // it was used
-      order_.release(i, priority, p.state == PageState::kDirty);
+      if (!gathers || p.state != PageState::kDirty) put_off(i, wanted, p.state == PageState::kDirty);
       ++statistics.site[site].released;
       ++count;
     }
+    if (gathers) gather(first, last, wanted);
     map_.clear({begin, stop}); // a new hint comes through and rescues
     for (uint32_t i = first; i < last; ++i) // in flight stays marked
       if (pages_[i].state == PageState::kReading) map_.set(extent(i, 1));
@@ -60,6 +67,7 @@ uint32_t Pager::evict(uint32_t pages) {
   uint32_t done = 0;
   while (done < pages) {
     uint32_t victims[kVictims];
+    while (order_.released() < kLeastVictims && release_oldest_gathered()) {}
     // At least a lot at a time, so that neighbours are written together.
     uint32_t n = order_.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims));
     if (n == 0) break;
@@ -285,7 +293,10 @@ void Pager::clean_ahead() {
   if (free_pages() > stock || pages_writing_ >= most || write_trouble_) return;
   if (order_.released_clean() > stock || order_.released() == order_.released_clean()) return clean_read_only(most);
   uint32_t dirty[kVictims];
-  const uint32_t n = order_.clean(dirty, kVictims);
+  // What is wanted before memory has been filled once more is likely to stay.
+  const uint64_t soon = (forecast_.now() + budget_) / due_unit_;
+  const uint32_t n = order_.clean(dirty, kVictims, soon);
+  if (n == 0) return clean_read_only(most);
   std::sort(dirty, dirty + n);
   for (uint32_t i = 0; i < n;) {
     const uint32_t slot = dirty[i], run = run_length(dirty + i, n - i);

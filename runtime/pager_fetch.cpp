@@ -121,6 +121,7 @@ void Pager::want_again(Region &r, uint32_t slot, uint32_t pages, const Asked &as
   for (uint32_t i = slot; i < slot + pages; ++i) {
     Page &p = pages_[i];
     if (p.state == PageState::kWriting && (p.flags & kEvict)) p.flags &= static_cast<uint8_t>(~kEvict);
+    p.flags &= static_cast<uint8_t>(~kDone);
     order_.touch(i);
     if (asked.write && p.state == PageState::kClean) {
       ++protected_run;

@@ -18,7 +18,7 @@ public:
                         {static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots), step, write, false});
   }
   void release(core::Extent e, unsigned group, unsigned priority) override {
-    pager_.release(e.begin, e.end, priority, static_cast<uint16_t>(slot_.sites + group));
+    pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), static_cast<uint16_t>(slot_.sites + group));
   }
 
 private:
@@ -34,7 +34,7 @@ void Pager::keep_range(uint64_t begin, uint64_t end) {
     const uint64_t from = std::max(begin, r->base);
     for (uint32_t s = slot_of(*r, end), first = slot_of(*r, from); s-- > first;) {
       if (!resident(pages_[s].state)) continue;
-      pages_[s].flags &= static_cast<uint8_t>(~kEvict);
+      pages_[s].flags &= static_cast<uint8_t>(~(kEvict | kDone));
       order_.touch(s);
     }
     end = from;
@@ -100,6 +100,7 @@ bool Pager::run_nests() {
     const uint64_t step = __atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED);
     if (state == NestSlot::kClosing) {
       slot.nest.finish(step, sink);
+      if (slot.started) release_rest(slot);
       if (slot.started) pin_targets(slot, -1);
       open_nests.fetch_and(~(1u << i), std::memory_order_seq_cst);
       slot.state.store(NestSlot::kFree, std::memory_order_release);
@@ -111,7 +112,9 @@ bool Pager::run_nests() {
       slot.started = true;
       ++slot.turn;
       slot.crowded_seen = crowded_;
+      share_memory(static_cast<uint64_t>(budget_pages_) << shift_);
       order_.new_epoch();
+      foresee(slot);
       keep_for(slot);
       pin_targets(slot, 1);
       for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;
@@ -160,7 +163,7 @@ bool Pager::take_hints() {
     const Hint *h = hand_ring_.front();
     if (!h) break;
     const uint64_t end = h->address + (static_cast<uint64_t>(h->pages) << shift_);
-    if (h->kind == Hint::kRelease) release(h->address, end, h->priority, h->site);
+    if (h->kind == Hint::kRelease) release(h->address, end, {h->priority, 0}, h->site);
     else if (!fetch(h->address, end, {h->site, h->nest, 0, h->kind == Hint::kFetchWrite, false})) {
       // By hand: non-binding. It is asked again while memory is only being freed; else dropped.
       if (pages_writing_ || free_requests_ < kRequests) break;
@@ -173,7 +176,9 @@ bool Pager::take_hints() {
     const Hint *h = slice_ring_.front();
     if (!h) break;
     if (h->kind == Hint::kRelease) {
-      release(h->address, h->address + (static_cast<uint64_t>(h->pages) << shift_), h->priority, h->site);
+      const core::Extent e{h->address, h->address + (static_cast<uint64_t>(h->pages) << shift_)};
+      const NestSlot &slot = nest_slots[h->nest];
+      release(e.begin, e.end, wanted(slot, h->site - slot.sites, e, h->priority), h->site);
       slice_ring_.pop();
       busy = true;
       continue;

@@ -55,19 +55,29 @@ private:
 
 } // namespace
 
-void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, uint64_t trips, uint32_t ignored,
+void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, const uint64_t *all_trips, uint32_t ignored,
                   SliceSurvey *out) {
   *out = {};
-  if (trips == 0 || busy.exchange(true, std::memory_order_acquire)) return;
+  uint64_t last[PAGECAST_MAX_LOOPS] = {};
+  for (unsigned k = 0; k < d.loops; ++k) {
+    if (all_trips[k] == 0) return;
+    last[k] = all_trips[k] - 1;
+  }
+  const uint64_t trips = all_trips[d.loops - 1];
+  if (busy.exchange(true, std::memory_order_acquire)) return;
   if (reader.start(pager, true)) {
     const SliceFilter filter{pager.map().origin(), os::page_shift()};
-    const uint64_t index[PAGECAST_MAX_LOOPS] = {};
-    const uint64_t sample[] = {0, trips / 2, trips - 1};
-    for (const uint64_t at : sample) {
+    const uint64_t first[PAGECAST_MAX_LOOPS] = {};
+    const struct {
+      const uint64_t *outer;
+      uint64_t at;
+    } samples[] = {{first, 0}, {first, trips / 2}, {first, trips - 1}, {last, 0}, {last, trips - 1}};
+    for (const auto &sample : samples) {
+      if (d.loops == 1 && sample.outer == last) break;
       reader.forget();
       Survey survey(out, ignored);
       uint64_t work = kWork;
-      const SliceCall call{&d, live, index, at, 1, 1};
+      const SliceCall call{&d, live, sample.outer, sample.at, 1, 1};
       // An iteration of which only a part was seen is a long one.
       if (machine.run(call, filter, reader, survey, &work) != SliceOutcome::kDone) survey.bytes = core::saturating_mul(survey.bytes, 4);
       out->iteration_bytes = core::most(out->iteration_bytes, survey.bytes);

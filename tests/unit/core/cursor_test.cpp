@@ -82,5 +82,17 @@ TEST(Cursor, WideningStopsAtTheEdgeOfTheArray) {
   EXPECT_GE(wide.size(), 2 * kPage);
 }
 
+TEST(Cursor, WideningLeavesWhatLiesBehindAlone) {
+  const Extent e{kBase + 5 * kPage, kBase + 6 * kPage};
+  for (const int64_t stride : {4096, -4096}) {
+    const Shape s = nest_of({64, 128}, {array(kBase, {stride, 1 << 20})});
+    Cursor c;
+    c.start(s, 64);
+    const Extent wide = c.widened(s.group[0], e, 0, 16 * kPage, kPage);
+    EXPECT_EQ(wide.begin, stride > 0 ? e.begin : kBase);
+    EXPECT_EQ(wide.end, stride > 0 ? kBase + 16 * kPage : e.end);
+  }
+}
+
 } // namespace
 } // namespace pagecast::core::test

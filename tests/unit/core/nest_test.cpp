@@ -190,6 +190,30 @@ TEST(Nest, ColumnWalksFetchWideAndReleaseLate) {
   EXPECT_EQ(p.sink.fetches[0].e.size(), p.nest->plan().group[0].block);
 }
 
+TEST(Nest, InCompanyItReleasesWhatItWouldHaveKept) {
+  Play p(sweep(200), machine(4 << 20));
+  ASSERT_TRUE(p.nest->fits());
+  const uint64_t strip = p.nest->strip();
+  p.run(0, p.nest->steps() / 2);
+  EXPECT_TRUE(p.sink.releases.empty());
+  p.nest->share(400 << 10, 0, p.nest->steps() / 2);
+  EXPECT_FALSE(p.nest->fits());
+  EXPECT_EQ(p.nest->strip(), strip) << "the program is at it";
+  p.run(p.nest->steps() / 2, p.nest->steps());
+  p.nest->finish(p.nest->steps(), p.sink);
+  ASSERT_FALSE(p.sink.releases.empty());
+  EXPECT_GE(p.sink.releases.front().e.begin, kBase + 90 * kPage) << "what was passed before stays as it was";
+  EXPECT_FALSE(p.sink.twice);
+}
+
+TEST(Nest, WhatAnotherNestUsesLaterIsLeftToIt) {
+  Play p(sweep(200), machine(400 << 10));
+  p.nest->share(400 << 10, 1, 0);
+  p.run(0, p.nest->steps());
+  p.nest->finish(p.nest->steps(), p.sink);
+  EXPECT_TRUE(p.sink.releases.empty());
+}
+
 TEST(Nest, ProgramsThatDoNotKeepToTheirTripCounts) {
   Play p(sweep(100), machine(1 << 16));
   for (uint64_t step = 0; step < 3 * p.nest->steps(); ++step)

@@ -97,6 +97,26 @@ TEST(Plan, ColumnWalksFetchWideBlocks) {
   EXPECT_EQ(none.group[0].release_unit, 1);
 }
 
+TEST(Plan, BlocksFollowTheLoopThatGoesFurthestAlongTheColumns) {
+  // Lines of 3 KiB in 96 planes, 256 bytes of a line at a time: beyond the line comes the next one.
+  const Shape s = nest_of({192, 12, 96}, {array(kBase, {3072, 256, 192 * 3072})});
+  const Plan p = make_plan(s, machine(48 << 20));
+  EXPECT_EQ(p.group[0].wide_loop, 0);
+  EXPECT_EQ(p.group[0].block, 64u << 10);
+}
+
+TEST(Plan, TheBlocksOfAllGroupsTogetherFit) {
+  Shape s = nest_of({1000, 200}, {array(kBase, {4096, 8 << 20})});
+  s.group[0].hi = 4096;
+  EXPECT_EQ(make_plan(s, machine(64 << 20)).group[0].block, 64u << 10);
+  while (s.groups < 8) {
+    s.group[s.groups] = s.group[0];
+    s.group[s.groups].base += uint64_t{s.groups} << 40;
+    ++s.groups;
+  }
+  EXPECT_EQ(make_plan(s, machine(64 << 20)).group[7].block, 8u << 10);
+}
+
 TEST(Plan, OnlyTheTrailingOfThreeRowsReleases) {
   // a[i+1][j], a[i][j], a[i-1][j] with rows of 1 MiB (figure 4.2).
   const int64_t row = 1 << 20;

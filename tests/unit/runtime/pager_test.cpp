@@ -187,6 +187,27 @@ TEST(Pager, RepeatedSweepWithReleasesKeepsAPrefix) {
   EXPECT_LT(pager.statistics.read_bytes - before, bytes * 8 / 10);
 }
 
+// A walk along columns: each step stores to one page of each of 100 rows, and releases the ones of the step before.
+TEST(Pager, DirtyPagesOfAColumnWalkAreWrittenInBlocks) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  constexpr uint64_t kRows = 100, kRow = 256 << 10, kPages = kRow / 4096;
+  char *region = map(kRows * kRow);
+  ASSERT_EQ(pager.add(address(region), kRows * kRow), 0);
+  const auto ask = [&](uint64_t row, uint64_t page, Hint::Kind kind) {
+    while (!pager.hint({address(region) + row * kRow + page * 4096, 1, kind, 0, 0, 0, 0})) std::this_thread::yield();
+  };
+  for (uint64_t page = 0; page < kPages; ++page) {
+    for (uint64_t row = 0; row < kRows; ++row) ask(row, page, Hint::kFetchWrite);
+    for (uint64_t row = 0; row < kRows; ++row) region[row * kRow + page * 4096] = static_cast<char>(row + page);
+    for (uint64_t row = 0; row < kRows; ++row) ask(row, page, Hint::kRelease);
+  }
+  for (uint64_t row = 0; row < kRows; ++row)
+    for (uint64_t page = 0; page < kPages; ++page)
+      ASSERT_EQ(region[row * kRow + page * 4096], static_cast<char>(row + page));
+  EXPECT_GT(pager.statistics.evicted_dirty, 0u);
+  EXPECT_GE(pager.statistics.written_bytes / pager.statistics.writes, 32u << 10);
+}
+
 // mprotect splits the kernel's mappings; requests of many pages must not end at their borders.
 TEST(Pager, ProtectionMaySplitARegion) {
   START_PAGER(ReleasePolicy::kBuffered);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/forecast.h"
+#include "core/arithmetic.h"
+
+namespace pagecast::core {
+namespace {
+
+constexpr unsigned kContext = 6; ///< predecessors that are compared
+
+uint64_t mixed(uint64_t id, uint64_t word) {
+  id = (id ^ word) * 0x9e3779b97f4a7c15u;
+  return id ^ id >> 29;
+}
+
+uint64_t overlap(Extent a, Extent b) {
+  const uint64_t begin = most(a.begin, b.begin), end = least(a.end, b.end);
+  return end > begin ? end - begin : 0;
+}
+
+/// Adds a use, joined with those that it overlaps. Returns how many there are now.
+unsigned add_use(Forecast::Use *uses, unsigned count, Forecast::Use add) {
+  for (unsigned i = 0; i < count;) {
+    if (overlap(uses[i].range, add.range) == 0) {
+      ++i;
+      continue;
+    }
+    add.range = {least(add.range.begin, uses[i].range.begin), most(add.range.end, uses[i].range.end)};
+    uses[i] = uses[--count];
+    i = 0;
+  }
+  if (count < Forecast::kUses)
+    uses[count++] = add;
+  return count;
+}
+
+} // namespace
+
+uint64_t Forecast::Next::due(Extent e) const {
+  const Extent &r = use.range;
+  const uint64_t at = least(most(e.begin + e.size() / 2, r.begin), r.end) - r.begin;
+  const double part = r.empty() ? 0.0 : double(use.backward ? r.size() - at : at) / double(r.size());
+  return start + uint64_t(part * double(bytes));
+}
+
+void Forecast::begin(uint64_t key, const Use *uses, unsigned count) {
+  if (visits_)
+    now_ += visit(visits_ - 1).bytes;
+  Visit &v = visit_[visits_++ % kVisits];
+  v.id = mixed(0, key);
+  v.uses = 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (!uses[i].range.empty())
+      v.uses = add_use(v.use, v.uses, uses[i]);
+  v.bytes = 0;
+  for (unsigned i = 0; i < v.uses; ++i) {
+    v.bytes += v.use[i].range.size();
+    v.id = mixed(mixed(v.id, v.use[i].range.begin), v.use[i].range.end);
+  }
+  find_like();
+}
+
+void Forecast::find_like() {
+  const uint64_t present = visits_ - 1, oldest = visits_ > kVisits ? visits_ - kVisits : 0;
+  unsigned best = 0;
+  has_like_ = false;
+  for (uint64_t i = present; i-- > oldest;) {
+    if (visit(i).id != visit(present).id)
+      continue;
+    unsigned agree = 1;
+    while (agree <= kContext && i >= oldest + agree && visit(i - agree).id == visit(present - agree).id)
+      ++agree;
+    if (agree <= best)
+      continue;
+    best = agree;
+    like_ = i;
+    has_like_ = true;
+  }
+}
+
+Forecast::Next Forecast::next_use(Extent range) const {
+  Next next;
+  if (!has_like_ || range.empty())
+    return next;
+  next.start = now_ + visit(visits_ - 1).bytes;
+  // What followed the like, up to and with the present nest itself, which is what comes after that.
+  for (uint64_t i = like_ + 1; i < visits_; ++i) {
+    const Visit &v = visit(i);
+    for (unsigned u = 0; u < v.uses; ++u) {
+      const uint64_t common = overlap(v.use[u].range, range);
+      if (common * 2 <= range.size() && common * 2 <= v.use[u].range.size())
+        continue;
+      next.kind = Next::kLater;
+      next.bytes = v.bytes;
+      next.use = v.use[u];
+      return next;
+    }
+    next.start += v.bytes;
+  }
+  next.kind = Next::kNever;
+  return next;
+}
+
+} // namespace pagecast::core

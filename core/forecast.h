@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// When will this be wanted again? Programs go through the same nests again and again: time steps, iterations of a
+// solver, directions of a transform. The papers' systems could not see beyond the end of a nest; here the nests that
+// were executed are remembered, with the ranges that they touched, and what followed the last time is taken for what
+// will follow now.
+//
+//   visit   one execution of a nest: a key, the ranges it touches, and its bytes
+//   time    counted in bytes that nests touch; a visit lasts for its bytes
+//   due     the time at which a range is expected to be touched again
+//
+// The present visit's like is the earlier one with the same key and ranges whose predecessors agree longest with the
+// present ones. Only an order of eviction follows from it: an error costs time, never data.
+#pragma once
+#include "core/types.h"
+
+namespace pagecast::core {
+
+class Forecast {
+public:
+  /// A range that a visit touches from one end to the other.
+  struct Use {
+    Extent range;
+    bool backward = false;
+  };
+  /// The next use of a range after the present visit.
+  struct Next {
+    enum Kind : uint8_t {
+      kUnknown, ///< the visit has no like
+      kNever,   ///< nothing that is expected touches it
+      kLater,   ///< a visit that begins at `start` and lasts for `bytes` goes through `use`
+    };
+    Kind kind = kUnknown;
+    uint64_t start = 0, bytes = 0;
+    Use use;
+    /// When `e`, a part of the range, is due. Only for kLater.
+    uint64_t due(Extent e) const;
+  };
+
+  static constexpr unsigned kUses = 12;    ///< of a visit; further ones are not remembered
+  static constexpr unsigned kVisits = 512; ///< remembered
+
+  /// A visit begins; the one before is over, or goes on beside it. Uses that overlap become one. O(kVisits).
+  void begin(uint64_t key, const Use *uses, unsigned count);
+  /// For a range that the present visit touches. O(visits until its next use).
+  Next next_use(Extent range) const;
+  /// At the beginning of the present visit.
+  uint64_t now() const { return now_; }
+
+private:
+  struct Visit {
+    uint64_t id = 0, bytes = 0;
+    unsigned uses = 0;
+    Use use[kUses];
+  };
+  const Visit &visit(uint64_t number) const { return visit_[number % kVisits]; }
+  void find_like();
+
+  Visit visit_[kVisits];
+  uint64_t visits_ = 0; ///< begun; the present one is the last
+  uint64_t like_ = 0;   ///< number of the present one's like
+  bool has_like_ = false;
+  uint64_t now_ = 0;
+};
+
+} // namespace pagecast::core

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pager's side of core/forecast.h: which nests it hears of, and what released pages gain from it. In a program that
+// goes through the same nests again and again, pages are given up in the order in which they will be wanted last.
+#include "runtime/nest_slots.h"
+#include "runtime/pager.h"
+
+#include <algorithm>
+
+namespace pagecast {
+namespace {
+/// Nests that touch less than this share of the budget change little of what is in memory.
+constexpr uint64_t kSmallShare = 16;
+constexpr uint64_t kMostFootprint = 16; ///< budgets
+
+core::Extent range_of(const NestSlot &slot, unsigned group) {
+  const core::Shape &shape = slot.nest.shape();
+  return shape.group[group].indirect ? slot.hull[group] : core::reach_of(shape, shape.group[group]);
+}
+
+} // namespace
+
+/// A nest begins: when will what it touches be wanted again? And what those touch that it runs beside, which have
+/// found it to be the next so far.
+void Pager::foresee(NestSlot &slot) {
+  const core::Shape &shape = slot.nest.shape();
+  slot.foreseen = slot.nest.plan().total_bytes >= budget_ / kSmallShare;
+  for (core::Forecast::Next &n : slot.next) n = {};
+  if (!slot.foreseen) return;
+  core::Forecast::Use uses[core::kMaxGroups];
+  for (unsigned g = 0; g < shape.groups; ++g)
+    uses[g] = {range_of(slot, g), !shape.group[g].indirect && shape.group[g].stride[0] < 0};
+  forecast_.begin(reinterpret_cast<uint64_t>(slot.description), uses, shape.groups);
+  order_.set_now(forecast_.now() / due_unit_);
+  for (uint32_t open = open_nests.load(std::memory_order_acquire); open; open &= open - 1) {
+    NestSlot &other = nest_slots[__builtin_ctz(open)];
+    if (other.state.load(std::memory_order_acquire) != NestSlot::kOpen || !other.started) continue;
+    if (!other.foreseen || other.frame != slot.frame) continue;
+    for (unsigned g = 0; g < other.nest.shape().groups; ++g) other.next[g] = forecast_.next_use(range_of(other, g));
+  }
+}
+
+/// `group` of the slot's nest has finished with `e`.
+Pager::Wanted Pager::wanted(const NestSlot &slot, unsigned group, core::Extent e, unsigned priority) const {
+  if (group >= core::kMaxGroups || slot.next[group].kind != core::Forecast::Next::kLater) return {priority, 0};
+  return {priority, std::max<uint64_t>(slot.next[group].due(e) / due_unit_, 1)};
+}
+
+void Pager::release_parts(const NestSlot &slot, unsigned group, core::Extent e) {
+  for (uint64_t begin = e.begin; begin < e.end; begin += due_unit_) {
+    const core::Extent part{begin, std::min(e.end, begin + due_unit_)};
+    release(part.begin, part.end, wanted(slot, group, part, 0), static_cast<uint16_t>(slot.sites + group));
+  }
+}
+
+/// The nest is over: what it did not release itself, because all of it fitted or because it came back to it, takes its
+/// place among what later nests want. Cost: as keep_for().
+void Pager::release_rest(const NestSlot &slot) {
+  const core::Shape &shape = slot.nest.shape();
+  if (free_pages() > budget_pages_ / 4 || slot.nest.plan().total_bytes > kMostFootprint * budget_) return;
+  for (unsigned g = 0; g < shape.groups; ++g) {
+    const core::GroupPlan &plan = slot.nest.plan().group[g];
+    if (shape.group[g].indirect || slot.left_to_others >> g & 1) continue;
+    if (slot.next[g].kind == core::Forecast::Next::kUnknown || (plan.releases && plan.priority == 0)) continue;
+    core::Pieces pieces;
+    slot.nest.footprint(g, &pieces);
+    for (uint64_t i = 0; i < pieces.size(); ++i) release_parts(slot, g, pieces.at(i));
+  }
+}
+
+} // namespace pagecast

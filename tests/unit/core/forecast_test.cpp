@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/forecast.h"
+#include <gtest/gtest.h>
+#include <memory>
+#include <random>
+
+namespace pagecast::core::test {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+using Next = Forecast::Next;
+
+Extent array(unsigned number, uint64_t bytes = 10 * kMiB) {
+  const Addr base = (uint64_t{1} << 40) + number * (uint64_t{1} << 30);
+  return {base, base + bytes};
+}
+
+struct Program {
+  std::unique_ptr<Forecast> forecast = std::make_unique<Forecast>();
+  void nest(uint64_t key, std::initializer_list<unsigned> arrays) {
+    Forecast::Use uses[Forecast::kUses];
+    unsigned n = 0;
+    for (unsigned a : arrays)
+      uses[n++].range = array(a);
+    forecast->begin(key, uses, n);
+  }
+  /// u and v are swept, then v and w, then x alone.
+  void time_step() {
+    nest(1, {0, 1});
+    nest(2, {1, 2});
+    nest(3, {3});
+  }
+};
+
+TEST(Forecast, NothingIsKnownTheFirstTime) {
+  Program p;
+  p.time_step();
+  EXPECT_EQ(p.forecast->next_use(array(3)).kind, Next::kUnknown);
+}
+
+TEST(Forecast, WhatFollowedFollows) {
+  Program p;
+  p.time_step();
+  p.nest(1, {0, 1});
+  const uint64_t now = p.forecast->now();
+  EXPECT_EQ(now, 50 * kMiB);
+  const Next v = p.forecast->next_use(array(1)), u = p.forecast->next_use(array(0));
+  ASSERT_EQ(v.kind, Next::kLater);
+  EXPECT_EQ(v.start, now + 20 * kMiB) << "the next nest";
+  ASSERT_EQ(u.kind, Next::kLater);
+  EXPECT_EQ(u.start, now + 50 * kMiB) << "the next time step";
+  EXPECT_EQ(p.forecast->next_use(array(7)).kind, Next::kNever);
+}
+
+TEST(Forecast, PartsOfARangeAreDueOneAfterTheOther) {
+  Next next;
+  next.kind = Next::kLater;
+  next.start = 1000;
+  next.bytes = 100 * kMiB;
+  next.use.range = array(0, 100 * kMiB);
+  const Addr base = next.use.range.begin;
+  EXPECT_EQ(next.due({base, base}), 1000u);
+  EXPECT_EQ(next.due({base + 24 * kMiB, base + 26 * kMiB}), 1000 + 25 * kMiB);
+  EXPECT_EQ(next.due({base + 100 * kMiB, base + 300 * kMiB}), 1000 + 100 * kMiB);
+  next.use.backward = true;
+  EXPECT_EQ(next.due({base + 24 * kMiB, base + 26 * kMiB}), 1000 + 75 * kMiB);
+}
+
+TEST(Forecast, TheLongestCommonPastDecides) {
+  // One nest, called from two places: once x is next, once y.
+  Program p;
+  for (int i = 0; i < 2; ++i) {
+    p.nest(1, {5});
+    p.nest(9, {0});
+    p.nest(2, {3, 0});
+    p.nest(3, {6});
+    p.nest(9, {0});
+    p.nest(4, {4});
+  }
+  p.nest(1, {5});
+  p.nest(9, {0});
+  const uint64_t end = p.forecast->now() + 10 * kMiB;
+  EXPECT_EQ(p.forecast->next_use(array(3)).start, end);
+  EXPECT_GT(p.forecast->next_use(array(4)).start, end);
+}
+
+TEST(Forecast, OtherRangesAreAnotherVisit) {
+  Program p;
+  p.nest(1, {0});
+  p.nest(2, {1});
+  p.nest(1, {2});
+  EXPECT_EQ(p.forecast->next_use(array(2)).kind, Next::kUnknown);
+}
+
+TEST(Forecast, UsesThatOverlapAreCountedOnce) {
+  Program p;
+  Forecast::Use uses[3];
+  uses[0].range = {kMiB, 3 * kMiB};
+  uses[1].range = {4 * kMiB, 6 * kMiB};
+  uses[2].range = {2 * kMiB, 5 * kMiB};
+  p.forecast->begin(1, uses, 3);
+  p.nest(2, {0});
+  EXPECT_EQ(p.forecast->now(), 5 * kMiB);
+}
+
+TEST(Forecast, AnyHistoryIsBornePeacefully) {
+  std::mt19937_64 r(1);
+  Program p;
+  for (int i = 0; i < 5000; ++i) {
+    Forecast::Use uses[20];
+    const unsigned n = unsigned(r() % 20);
+    for (unsigned k = 0; k < n; ++k)
+      uses[k] = {{r() % 64 * kMiB, r() % 64 * kMiB}, bool(r() % 2)};
+    p.forecast->begin(r() % 5, uses, n);
+    const Next next = p.forecast->next_use({r() % 64 * kMiB, r() % 64 * kMiB});
+    if (next.kind == Next::kLater) {
+      EXPECT_GE(next.due(next.use.range), next.start);
+      EXPECT_LE(next.due(next.use.range), next.start + next.bytes);
+    }
+  }
+}
+
+} // namespace
+} // namespace pagecast::core::test
