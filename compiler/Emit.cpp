@@ -4,15 +4,18 @@
 
 #include "Emit.h"
 #include "Arguments.h"
+#include "Overwrite.h"
 #include "Remarks.h"
 #include "StripMine.h"
 #include "Tables.h"
 #include "pagecast/abi.h"
 
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/TargetParser/Triple.h"
@@ -140,7 +143,12 @@ private:
     // A trip count may be poison where the loop inside would not be reached.
     if (!isa<Constant>(Footprint))
       Footprint = B.CreateFreeze(Footprint, "footprint");
-    return B.CreateICmpUGE(Footprint, B.CreateAlignedLoad(I64, gateOf(M), Align(8), "gate"), "large");
+    Value *Large = B.CreateICmpUGE(Footprint, B.CreateAlignedLoad(I64, gateOf(M), Align(8), "gate"), "large");
+    for (const Condition &Guard : N.Guards) {
+      Value *When = B.CreateFreeze(Guard.When);
+      Large = B.CreateAnd(Large, Guard.Holds ? When : B.CreateNot(When), "guarded");
+    }
+    return Large;
   }
 
   FunctionCallee nextFunction() {
@@ -179,10 +187,15 @@ private:
     Passed.resize(1 + PAGECAST_REGISTER_WORDS, PoisonValue::get(I64));
     auto *T = FunctionType::get(StructType::get(Ptr, I64), {Ptr, Ptr, I64, I64, I64, I64, I64}, false);
     FunctionCallee Callee = runtimeFunction(M, "__pagecast_enter", T);
-    if (auto *Entry = dyn_cast<Function>(Callee.getCallee()))
+    if (auto *Entry = dyn_cast<Function>(Callee.getCallee())) {
       Entry->addParamAttr(1, Attribute::ReadOnly);
+      Entry->removeFnAttr(Attribute::Memory); // each call says for itself
+    }
     CallInst *Both = B.CreateCall(Callee, Passed);
     Both->setCallingConv(conventionOf(M));
+    // What is overwritten may change by this call: no load from before may be moved behind it.
+    if (none_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; }))
+      Both->setMemoryEffects(MemoryEffects::inaccessibleOrArgMemOnly());
     if (Both->getCallingConv() == CallingConv::PreserveMost) {
       Both->addParamAttr(0, Attribute::Nest); // in %r10
       if (auto *Entry = dyn_cast<Function>(Callee.getCallee()))
@@ -279,6 +292,8 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   A.insert();
   NestList List = findNests(F, LI, DT, SE, A, [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; });
   Accesses.clear();
+  for (Nest &N : List.Nests)
+    markOverwrites(N, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
   if (!List.Nests.empty()) {
     Emitter E(F, LI, DT, SE);

@@ -23,6 +23,7 @@
 #ifndef PAGECAST_COMPILER_NESTS_H
 #define PAGECAST_COMPILER_NESTS_H
 
+#include "Control.h"
 #include "Groups.h"
 
 #include "llvm/IR/PassManager.h"
@@ -43,6 +44,7 @@ struct Nest {
   bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
   Slice Code;          ///< for the indirect groups
   uint64_t Bytes = 0;  ///< footprint per innermost iteration, for the gate
+  llvm::SmallVector<Condition, 2> Guards; ///< fixed in the nest: unless all hold it does nothing and is not entered
 
   llvm::Loop *root() const { return Loops.front(); }
 };

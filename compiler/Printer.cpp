@@ -3,10 +3,13 @@
 // The printer of the analysis: nests, groups and refusals as text, without any transformation.
 
 #include "Nests.h"
+#include "Overwrite.h"
 #include "Tables.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -19,7 +22,8 @@ void printFlags(unsigned Flags, raw_ostream &OS) {
                                                                 {PAGECAST_WRITES, " writes"},
                                                                 {PAGECAST_INDIRECT, " indirect"},
                                                                 {PAGECAST_INDEX, " index"},
-                                                                {PAGECAST_CONDITIONAL, " conditional"}};
+                                                                {PAGECAST_CONDITIONAL, " conditional"},
+                                                                {PAGECAST_OVERWRITES, " overwrites"}};
   for (auto [Bit, Name] : Names)
     if (Flags & Bit)
       OS << Name;
@@ -78,6 +82,8 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   Assumed A(LI, DT, SE);
   A.insert();
   NestList List = findNests(F, LI, DT, SE, A, [](Loop &) { return false; });
+  for (Nest &N : List.Nests)
+    markOverwrites(N, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   for (unsigned I = 0; I < List.Nests.size(); ++I)
     printNest(List.Nests[I], I, OS);
   for (const Refused &R : List.Refusals) {

@@ -25,7 +25,7 @@ std::string textOf(const SCEV *S) {
 
 std::string accessOf(const Group &G) {
   bool Reads = G.Flags & PAGECAST_READS, Writes = G.Flags & PAGECAST_WRITES;
-  std::string Text = Reads && Writes ? "read and written" : Writes ? "written" : "read";
+  std::string Text = G.Flags & PAGECAST_OVERWRITES ? "overwritten" : Reads && Writes ? "read and written" : Writes ? "written" : "read";
   if (G.Flags & PAGECAST_CONDITIONAL)
     Text += " conditionally";
   return Text;

@@ -34,6 +34,7 @@ struct Group {
   bool writes = false;
   bool indirect = false; ///< no strides: its addresses come from a slice
   bool index = false;    ///< read by a slice: fetched `slice_distance` further ahead
+  bool overwrites = false; ///< stores every byte that its iterations touch, for certain: see core/overwrite.h
   uint32_t element = 0;  ///< bytes
   int64_t lo = 0, hi = 0;
   Addr base = 0;

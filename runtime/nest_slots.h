@@ -6,6 +6,7 @@
 #include "core/cursor.h"
 #include "core/forecast.h"
 #include "core/nest.h"
+#include "core/overwrite.h"
 #include "pagecast/abi.h"
 #include "runtime/slice_trail.h"
 
@@ -35,6 +36,7 @@ struct NestSlot {
 
   // Pager's thread, once open.
   core::Nest nest;
+  core::Overwrite overwrite;
   uint64_t wake_at;
   uint64_t room_seen;
   uint64_t crowded_seen;

@@ -86,6 +86,7 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
     to.writes = from.flags & PAGECAST_WRITES;
     to.indirect = from.flags & PAGECAST_INDIRECT;
     to.index = from.flags & PAGECAST_INDEX;
+    to.overwrites = (from.flags & PAGECAST_OVERWRITES) && pager.may_overwrite();
     to.element = from.element;
     to.lo = from.lo;
     to.hi = from.hi;
@@ -94,6 +95,7 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
     if (!in_regions(pager, core::reach_of(shape, to))) to.indirect = true;
     any |= !to.indirect || (from.flags & PAGECAST_INDIRECT);
   }
+  core::check_overwrites(&shape);
   return any;
 }
 
@@ -186,6 +188,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   if (scratch->sliced_bytes > pager.budget() / kSlicedShare) return give_back(pager.statistics.nests_declined);
   slot->nest.start(*scratch, pager.conditions(), os::now_ns());
   if (!slice && all_resident(pager, *scratch, slot->nest)) return give_back(pager.statistics.nests_filtered);
+  slot->overwrite.start(*scratch, slot->nest.strip(), os::page_size());
   for (unsigned stage = 0; slice && stage < d.slice->depths; ++stage)
     slot->slice_cursor[stage].start(*scratch, slot->nest.strip());
   if (slice) slot->trail.start(os::page_size(), pager.max_io());

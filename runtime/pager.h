@@ -18,6 +18,7 @@
 // commands), hint rings and nest slots. It must never touch a page of a region: it would wait for itself.
 #pragma once
 #include "core/forecast.h"
+#include "core/overwrite.h"
 #include "core/replacement.h"
 #include "core/residency.h"
 #include "core/types.h"
@@ -70,6 +71,8 @@ public:
   Region look_up(uint64_t address) { return regions_.look_up(address); }
   core::Conditions conditions() const;
   uint64_t budget() const { return budget_; }
+  /// Whether pages that will be overwritten may go unread.
+  bool may_overwrite() const { return options_->overwrite; }
 
   Statistics statistics;
 
@@ -115,9 +118,11 @@ private:
     uint32_t due;
     bool write;
     bool demand;
+    core::Overwrite::Unread unread{}; ///< absent pages there need not be read
   };
   bool fetch(uint64_t begin, uint64_t end, const Asked &);
   uint32_t fetch_run(Region &, uint32_t slot, uint32_t pages, const Asked &);
+  bool goes_unread(const Asked &, uint32_t slot, uint32_t *pages) const;
   uint32_t zero_fill(Region &, uint32_t slot, uint32_t pages, const Asked &);
   uint32_t read_in(Region &, uint32_t slot, uint32_t pages, const Asked &);
   void want_again(Region &, uint32_t slot, uint32_t pages, const Asked &);

@@ -50,16 +50,34 @@ uint32_t Pager::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked 
   while (n < pages && kind(pages_[slot + n].state) == state) ++n;
   switch (state) {
   case PageState::kZero: return zero_fill(r, slot, n, asked);
-  case PageState::kAbsent: return read_in(r, slot, n, asked);
+  case PageState::kAbsent: return goes_unread(asked, slot, &n) ? zero_fill(r, slot, n, asked) : read_in(r, slot, n, asked);
   case PageState::kReading: map_.set(extent(slot, n)); return n;
   default: want_again(r, slot, n, asked); return n;
   }
 }
 
+/// Whether the page is going to be overwritten; `pages` is cut to the first ones of which the same is true.
+bool Pager::goes_unread(const Asked &asked, uint32_t slot, uint32_t *pages) const {
+  const core::Extent e = extent(slot, *pages);
+  auto cut = [&](uint64_t end) { *pages = static_cast<uint32_t>((end - e.begin) >> shift_); };
+  for (const core::Extent &part : asked.unread.part) {
+    if (part.end <= e.begin || part.end <= part.begin) continue;
+    if (part.begin > e.begin) {
+      if (part.begin < e.end) cut(part.begin);
+      return false;
+    }
+    if (part.end < e.end) cut(part.end);
+    return true;
+  }
+  return false;
+}
+
+/// Pages that are zero, or whose contents will be overwritten.
 uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   if (pages > kZeroPages) pages = kZeroPages;
   pages = admit(pages, asked.demand);
   if (pages == 0) return 0;
+  const bool unread = pages_[slot].state == PageState::kAbsent;
   // Protected unless a store is coming: a zero page that stays zero never needs writing.
   pages = place(slot, zeros_, pages, asked.write);
   if (pages == 0) return 1; // nothing more can be done for the first one
@@ -72,7 +90,8 @@ uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked 
   }
   map_.set(extent(slot, pages));
   end_wait(slot, pages);
-  if (asked.demand) statistics.zero_fill_fault += pages;
+  if (unread) statistics.site[asked.site].overwritten += pages;
+  else if (asked.demand) statistics.zero_fill_fault += pages;
   else statistics.site[asked.site].zero_filled += pages;
   (void)r;
   return pages;

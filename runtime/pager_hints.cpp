@@ -13,9 +13,11 @@ class Pager::NestSink final : public core::Sink {
 public:
   NestSink(Pager &pager, NestSlot &slot) : pager_(pager), slot_(slot) {}
   bool fetch(core::Extent e, unsigned group, bool write) override {
-    const auto step = static_cast<uint32_t>(slot_.ticket.step + slot_.nest.distance());
-    return pager_.fetch(e.begin, e.end,
-                        {static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots), step, write, false});
+    const uint64_t step = __atomic_load_n(&slot_.ticket.step, __ATOMIC_ACQUIRE);
+    Asked asked{static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
+                static_cast<uint32_t>(step + slot_.nest.distance()), write, false};
+    if (write) asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
+    return pager_.fetch(e.begin, e.end, asked);
   }
   void release(core::Extent e, unsigned group, unsigned priority) override {
     pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), static_cast<uint16_t>(slot_.sites + group));

@@ -91,7 +91,7 @@ private:
 using ull = unsigned long long;
 
 struct Totals {
-  uint64_t hit = 0, late = 0, unused = 0, zero = 0, released = 0, rescued = 0, prefetched = 0;
+  uint64_t hit = 0, late = 0, unused = 0, zero = 0, overwritten = 0, released = 0, rescued = 0, prefetched = 0;
 };
 
 /// A page read by a hint that was neither late nor evicted before its turn was there when the program came.
@@ -109,6 +109,7 @@ Totals total(const Statistics &s) {
     t.late += site.late;
     t.unused += site.unused;
     t.zero += site.zero_filled;
+    t.overwritten += site.overwritten;
     t.released += site.released;
     t.rescued += site.rescued;
   }
@@ -120,7 +121,7 @@ void put_sites(Writer &w, const Statistics &s) {
   const char *separator = "";
   for (uint32_t i = 0; i < s.sites.load(); ++i) {
     const SiteStatistics &site = s.site[i];
-    if (!site.nest && !site.prefetched && !site.zero_filled && !site.released) continue;
+    if (!site.nest && !site.prefetched && !site.zero_filled && !site.overwritten && !site.released) continue;
     const pagecast_group *group = site.nest ? &site.nest->group[site.group] : nullptr;
     w.put("%s\n    {\"file\": ", separator);
     w.text(site.nest ? site.nest->file : "");
@@ -130,9 +131,9 @@ void put_sites(Writer &w, const Statistics &s) {
     w.text(group ? group->name : "by hand");
     w.put(", \"indirect\": %s", group && (group->flags & PAGECAST_INDIRECT) ? "true" : "false");
     w.put(", \"entries\": %llu, \"prefetched\": %llu, \"hit\": %llu, \"late\": %llu, \"unused\": %llu, \"zero_filled\": %llu, "
-          "\"released\": %llu, \"rescued\": %llu}",
+          "\"overwritten\": %llu, \"released\": %llu, \"rescued\": %llu}",
           ull(site.entries), ull(site.prefetched), ull(hits(site)), ull(site.late), ull(site.unused), ull(site.zero_filled),
-          ull(site.released), ull(site.rescued));
+          ull(site.overwritten), ull(site.released), ull(site.rescued));
     separator = ",";
   }
   w.put("\n  ]\n");
@@ -164,8 +165,8 @@ int write_statistics(const Statistics &s, const char *path, bool active, const c
         "\"zero_fill_fault\": %llu, \"protect\": %llu, \"events\": %llu},\n",
         ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults), ull(s.fault_events));
   w.put("  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"prefetched_pages\": %llu, "
-        "\"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",
-        ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(t.prefetched), ull(t.unused),
+        "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",
+        ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(t.prefetched), ull(t.overwritten), ull(t.unused),
         ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()), ull(s.hints_dropped.load()), ull(s.refused_fetches));
   w.put("  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu},\n", ull(t.released),
         ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty));

@@ -16,6 +16,7 @@ struct SiteStatistics {
   uint64_t entries;       ///< times its nest was opened
   uint64_t prefetched;    ///< read by a hint
   uint64_t zero_filled;   ///< made zero by a hint
+  uint64_t overwritten;   ///< not read, as the nest is certain to store over them
   uint64_t late;          ///< read by a hint, the program came first
   uint64_t unused;        ///< read by a hint, evicted before its turn
   uint64_t released;      ///< given up by a hint

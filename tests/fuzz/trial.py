@@ -30,6 +30,7 @@ DRAWN = {
     "IO": ("4K", "64K", "4M"),
     "HINTS": ("0",),
     "SLICES": ("0",),
+    "OVERWRITE": ("0",),
 }
 LEFT_ALONE = {"ENABLE", "MEMORY", "BACKING", "STATS", "VERBOSE"}
 

@@ -46,6 +46,21 @@ def test_same_output(built, disk_dir, tmp_path, source, release):
     assert list(disk_dir.iterdir()) == []
 
 
+def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "overwrite.c", tmp_path / "hinted")
+    read = {}
+    for overwrite in ("0", "1"):
+        stats = tmp_path / f"{overwrite}.json"
+        assert built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", hinted,
+                         env={"PAGECAST_OVERWRITE": overwrite}).returncode == 0
+        figures = json.loads(stats.read_text())
+        paged(figures)
+        assert (figures["hints"]["overwritten_pages"] > 0) == (overwrite == "1")
+        assert sum(s["overwritten"] for s in figures["sites"]) == figures["hints"]["overwritten_pages"]
+        read[overwrite] = figures["io"]["read_bytes"]
+    assert read["1"] < 0.8 * read["0"]
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"

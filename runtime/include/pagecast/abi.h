@@ -41,7 +41,7 @@ enum {
   PAGECAST_INDIRECT = 4u,     ///< addresses come from the nest's slice, not from strides
   PAGECAST_INDEX = 8u,        ///< the slice reads it: fetched further ahead than the rest
   PAGECAST_CONDITIONAL = 16u, ///< not executed in every iteration
-  PAGECAST_OVERWRITES = 32u,  ///< each byte of its extents is stored to before anything reads it
+  PAGECAST_OVERWRITES = 32u,  ///< each byte of its extents is stored to, and not read before, unless a reading group meets it
 };
 
 /// The static description of one group. Iteration (i0, i1, ...) touches the bytes

@@ -71,7 +71,7 @@ void narrow(int *p, unsigned n, unsigned m) {
 // Group reuse: three reads, two after the optimizer carried a[i] in a register.
 // CHECK-LABEL: nests of 'stencil'
 // CHECK: group 0: reads element=8 [0, 24) base=%a strides={8} reuse={spatial} members=2 leading=[[@LINE+4]]:30
-// CHECK-NEXT: group 1: writes element=8 [0, 8) base=(8 + %b) strides={8}
+// CHECK-NEXT: group 1: writes overwrites element=8 [0, 8) base=(8 + %b) strides={8}
 void stencil(double *restrict b, const double *restrict a, long n) {
   for (long i = 1; i < n; i++)
     b[i] = a[i - 1] + a[i] + a[i + 1];

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Overwriting: groups of which it is certain that each byte between the first and the last that they touch is
+// stored to before anything reads it, so that the pages inside need not be read from the backing store.
+//
+//     for (i..n) for (j..m) b[i * m + j] = a[i * m + j] * x;      b, if a and b do not overlap
+//
+// All other facts that hints rest on may be wrong and cost time; these would cost data. So nothing is assumed
+// here. A nest qualifies when, once entered, it is certain to run all its iterations (every loop of the chain is
+// left by its latch only, after a number of iterations that is exact, and nothing in it can fail to return)
+// and nothing in it lets another thread or a call look at memory half way. A group qualifies when
+//
+//   - all its references are plain stores, those in every iteration cover [Lo, Hi) without a gap, and base and
+//     strides are those of the addresses exactly, modulo 2^64;
+//   - whatever the nest reads belongs to a direct group with such a form, which the runtime compares with this one
+//     on entry, or does not alias it.
+//
+// Whether the strides of the loops join without gaps is for the runtime to see (core/overwrite.h).
+#ifndef PAGECAST_COMPILER_OVERWRITE_H
+#define PAGECAST_COMPILER_OVERWRITE_H
+
+#include "Nests.h"
+
+namespace llvm {
+class AAResults;
+class TargetLibraryInfo;
+} // namespace llvm
+
+namespace pagecast {
+
+/// Sets PAGECAST_OVERWRITES on the groups of `N` that qualify, and with one of them the nest's guards.
+void markOverwrites(Nest &N, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
+                    llvm::AAResults &AA, const llvm::TargetLibraryInfo &TLI);
+
+} // namespace pagecast
+
+#endif
