@@ -34,7 +34,7 @@ namespace {
 
 // What the entry points preserve: see pagecast/abi.h.
 CallingConv::ID conventionOf(const Module &M) {
-  return Triple(M.getTargetTriple()).getArch() == Triple::x86_64 ? CallingConv::PreserveMost : CallingConv::C;
+  return Triple(M.getTargetTriple()).getArch() == Triple::x86_64 ? CallingConv::PreserveAll : CallingConv::C;
 }
 
 // A runtime entry point. It touches its arguments and memory that the program cannot see, so it
@@ -130,20 +130,22 @@ private:
     SCEVExpander Expander(SE, M.getDataLayout(), "pagecast");
     IRBuilder<> B(At);
     B.SetCurrentDebugLocation(Where);
-    Value *Footprint = B.getInt64(N.Bytes);
+    Value *Footprint = nullptr; // in iterations: what one of them touches is in the choice of the gate
     Known.clear();
     for (unsigned K = 0; K < N.Loops.size(); ++K) {
       const SCEV *Count = tripsOf(N.Backedges[K], SE);
       Value *Trips = expand(Expander, Count, At);
       Known[Count] = Trips;
-      Footprint = B.CreateMul(Trips, Footprint);
+      Footprint = Footprint ? B.CreateMul(Footprint, Trips) : Trips;
       if (K == N.Ticked)
         TickedTrips = Trips;
     }
     // A trip count may be poison where the loop inside would not be reached.
     if (!isa<Constant>(Footprint))
       Footprint = B.CreateFreeze(Footprint, "footprint");
-    Value *Large = B.CreateICmpUGE(Footprint, B.CreateAlignedLoad(I64, gateOf(M), Align(8), "gate"), "large");
+    unsigned Size = std::min(Log2_64_Ceil(N.Bytes), PAGECAST_GATES - 1);
+    Value *Gate = B.CreateConstInBoundsGEP2_64(gateOf(M)->getValueType(), gateOf(M), 0, Size);
+    Value *Large = B.CreateICmpUGE(Footprint, B.CreateAlignedLoad(I64, Gate, Align(8), "gate"), "large");
     for (const Condition &Guard : N.Guards) {
       Value *When = B.CreateFreeze(Guard.When);
       Large = B.CreateAnd(Large, Guard.Holds ? When : B.CreateNot(When), "guarded");
@@ -152,7 +154,7 @@ private:
   }
 
   FunctionCallee nextFunction() {
-    return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {Ptr, I64}, false));
+    return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {Ptr, I64, I64}, false));
   }
 
   /// Everything that only the runtime needs is computed here, off the fast path.
@@ -196,7 +198,7 @@ private:
     // What is overwritten may change by this call: no load from before may be moved behind it.
     if (none_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; }))
       Both->setMemoryEffects(MemoryEffects::inaccessibleOrArgMemOnly());
-    if (Both->getCallingConv() == CallingConv::PreserveMost) {
+    if (Both->getCallingConv() == CallingConv::PreserveAll) {
       Both->addParamAttr(0, Attribute::Nest); // in %r10
       if (auto *Entry = dyn_cast<Function>(Callee.getCallee()))
         Entry->addParamAttr(0, Attribute::Nest);

@@ -2,8 +2,7 @@
 //
 // Emission: the code of pagecast/abi.h around and inside a nest.
 //
-//     footprint = trips * bytes
-//     ticket, count = footprint >= gate ? __pagecast_enter(nest, words) : null, trips
+//     ticket, count = trips >= gate[bytes of an iteration] ? __pagecast_enter(nest, words) : null, trips
 //     outer loops ... {
 //         strip of `count` iterations; if (ticket) more strips, as __pagecast_next says
 //     }

@@ -181,11 +181,14 @@ private:
     B.SetCurrentDebugLocation(Branch->getDebugLoc());
     B.CreateCondBr(B.CreateIsNotNull(Ticket, "opened"), NextBlock, Exit, Unlikely);
     B.SetInsertPoint(NextBlock);
-    CallInst *Count = B.CreateCall(NextStrip, {Ticket, Test.left(B, At)}, "strip.length");
+    // Full words are handed over as they are; for others the runtime counts from 0.
+    bool Whole = !Test.Down && At->getType()->isIntegerTy(64);
+    Value *From = Whole ? At : B.getInt64(0);
+    CallInst *Next = B.CreateCall(NextStrip, {Ticket, From, Whole ? Test.Bound : Test.left(B, At)}, "strip.next");
     if (auto *Callee = dyn_cast<Function>(NextStrip.getCallee()))
-      Count->setCallingConv(Callee->getCallingConv());
-    LimitPhi->addIncoming(Test.moved(B, At, Count), NextBlock);
-    BranchInst *Back = B.CreateCondBr(B.CreateICmpEQ(Count, B.getInt64(0)), Exit, StripHeader);
+      Next->setCallingConv(Callee->getCallingConv());
+    LimitPhi->addIncoming(Whole ? Next : Test.moved(B, At, Next), NextBlock);
+    BranchInst *Back = B.CreateCondBr(B.CreateICmpEQ(Next, From), Exit, StripHeader);
     Back->setMetadata(LLVMContext::MD_loop, stripLoopID(Back->getContext()));
   }
 

@@ -7,9 +7,8 @@
 //     limit = n                                      or less, where the nest has been opened
 //     strip: for (; ; ) { body; i++; if (i == limit) break; }
 //     if (ticket) {                                  predicted not taken
-//         count = __pagecast_next(ticket, n - i)
-//         limit = i + count
-//         if (count) goto strip
+//         limit = __pagecast_next(ticket, i, n)
+//         if (limit != i) goto strip
 //     }
 //
 // In place: where nothing is paged the loop runs as one strip that ends where the loop did, at the

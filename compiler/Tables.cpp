@@ -98,8 +98,9 @@ GlobalVariable *gateOf(Module &M) {
   if (GlobalVariable *Gate = M.getNamedGlobal(GateName))
     return Gate;
   Words W(M.getContext());
-  auto *Gate = new GlobalVariable(M, W.I64, /*isConstant=*/false, GlobalValue::InternalLinkage, W.w64(~uint64_t(0)),
-                                  GateName);
+  auto *T = ArrayType::get(W.I64, PAGECAST_GATES);
+  SmallVector<Constant *, PAGECAST_GATES> Shut(PAGECAST_GATES, W.w64(~uint64_t(0)));
+  auto *Gate = new GlobalVariable(M, T, /*isConstant=*/false, GlobalValue::InternalLinkage, ConstantArray::get(T, Shut), GateName);
   // Its address leaves the module only in the constructor, which is added last: until then no
   // pass may conclude that it is never written.
   Gate->setExternallyInitialized(true);

@@ -13,7 +13,7 @@ namespace pagecast {
 /// Name of the module's gate variable; see pagecast_module.gate.
 constexpr char GateName[] = "__pagecast_gate";
 
-/// The gate of the module, created shut (~0) on first use.
+/// The gates of the module, created shut (~0) on first use.
 llvm::GlobalVariable *gateOf(llvm::Module &M);
 
 /// Name of the array or pointer of a group in the source, or "".

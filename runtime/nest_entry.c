@@ -1,34 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entry points that nests call, around the bodies in nests.cpp. On x86-64 they keep the general
-// registers (see pagecast/abi.h), which C cannot express:
+// The entry points that nests call, around the bodies in nests.cpp. On x86-64 they keep the general and the
+// vector registers (see pagecast/abi.h), which C cannot express. The frame, from the stack pointer upwards:
 //
-//     pushed, lowest address first: rdi rsi rdx rcx r8 r9 = words[0..5], r10 = the nest
+//     %xmm0 .. %xmm15, or %ymm0 .. %ymm15                 512 bytes
+//     rdi rsi rdx rcx r8 r9 = words[0..5], r10 = the nest   56 bytes; with the return address it is aligned
 //
-// With the return address the stack is aligned for the call. Elsewhere they are plain functions.
+// A step that nobody waits for is counted without any of this. Elsewhere they are plain functions.
 #include "pagecast/abi.h"
 
 pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *words, const void *frame);
 void pagecast_do_tick(pagecast_ticket *);
 void pagecast_do_exit(pagecast_ticket *);
-uint64_t pagecast_do_next(pagecast_ticket *, uint64_t left);
+uint64_t pagecast_do_next(pagecast_ticket *, uint64_t at, uint64_t bound);
 
 #if defined(__x86_64__)
 
+/// Whether programs may use %ymm registers. Written before a module of theirs is initialised.
+__attribute__((visibility("hidden"))) char pagecast_has_ymm;
+__attribute__((constructor(101))) static void look_at_processor(void) {
+  __builtin_cpu_init();
+  pagecast_has_ymm = __builtin_cpu_supports("avx") != 0;
+}
+
 #define PUSH(r) "  push %" #r "\n  .cfi_adjust_cfa_offset 8\n"
 #define POP(r) "  pop %" #r "\n  .cfi_adjust_cfa_offset -8\n"
-// `call` begins with the words at %rsp; `third` is where the old value of %rdx goes.
-#define ENTRY(name, call, third)                                                                                       \
+
+// To and from the 512 bytes above the return address of these two.
+#define SAVE(move, r, size, n) "  " move " %" r #n ", 8 + " size " * " #n "(%rsp)\n"
+#define LOAD(move, r, size, n) "  " move " 8 + " size " * " #n "(%rsp), %" r #n "\n"
+#define ALL(one, move, r, size)                                                                                        \
+  one(move, r, size, 0) one(move, r, size, 1) one(move, r, size, 2) one(move, r, size, 3) one(move, r, size, 4)        \
+      one(move, r, size, 5) one(move, r, size, 6) one(move, r, size, 7) one(move, r, size, 8) one(move, r, size, 9)    \
+          one(move, r, size, 10) one(move, r, size, 11) one(move, r, size, 12) one(move, r, size, 13)                  \
+              one(move, r, size, 14) one(move, r, size, 15)
+#define VECTORS(name, one, after)                                                                                      \
+  __asm__(".text\n  .p2align 4\n" #name ":\n  .cfi_startproc\n  cmpb $0, pagecast_has_ymm(%rip)\n  je 1f\n" ALL(       \
+      one, "vmovups", "ymm", "32") after "  ret\n1:\n" ALL(one, "movups", "xmm", "16") "  ret\n  .cfi_endproc\n")
+VECTORS(pagecast_save_vectors, SAVE, "  vzeroupper\n");
+VECTORS(pagecast_load_vectors, LOAD, "");
+
+// `first` is done before anything is saved, `call` with everything saved; `third` is where the old value of
+// %rdx goes.
+#define ENTRY(name, first, call, third)                                                                                \
   __asm__(".text\n  .globl " #name "\n  .type " #name ", @function\n  .p2align 4\n" #name ":\n"                        \
-          "  .cfi_startproc\n  endbr64\n" PUSH(r10) PUSH(r9) PUSH(r8) PUSH(rcx) PUSH(rdx) PUSH(rsi) PUSH(rdi) call     \
+          "  .cfi_startproc\n  endbr64\n" first PUSH(r10) PUSH(r9) PUSH(r8) PUSH(rcx) PUSH(rdx) PUSH(rsi) PUSH(rdi)    \
+          "  sub $512, %rsp\n  .cfi_adjust_cfa_offset 512\n  call pagecast_save_vectors\n" call                        \
+          "  call pagecast_load_vectors\n  add $512, %rsp\n  .cfi_adjust_cfa_offset -512\n"                            \
               POP(rdi) POP(rsi) POP(third) POP(rcx) POP(r8) POP(r9) POP(r10)                                           \
           "  ret\n  .cfi_endproc\n  .size " #name ", . - " #name "\n")
 
-ENTRY(__pagecast_enter, "  mov %r10, %rdi\n  mov %rsp, %rsi\n  lea 64(%rsp), %rdx\n  call pagecast_do_enter\n", r11);
-ENTRY(__pagecast_next, "  call pagecast_do_next\n", rdx);
+// %r11 = the step after this one; to 9: it is one that the runtime waits for.
+#define NEXT_STEP "  mov (%rdi), %r11\n  inc %r11\n  cmp 8(%rdi), %r11\n  jae 9f\n"
+#define STORE_STEP "  mov %r11, (%rdi)\n"
+_Static_assert(__builtin_offsetof(pagecast_ticket, step) == 0 && __builtin_offsetof(pagecast_ticket, wake) == 8 &&
+                   __builtin_offsetof(pagecast_ticket, strip) == 16,
+               "the entries know the ticket");
+
+ENTRY(__pagecast_enter, "",
+      "  mov %r10, %rdi\n  lea 512(%rsp), %rsi\n  lea 576(%rsp), %rdx\n  call pagecast_do_enter\n", r11);
+// As pagecast_do_next: %rax = strip - 1 < bound - at ? at + strip : bound.
+ENTRY(__pagecast_next,
+      NEXT_STEP "  cmp %rsi, %rdx\n  je 9f\n" STORE_STEP "  mov %rdx, %r11\n  sub %rsi, %r11\n  mov 16(%rdi), %rax\n"
+                "  dec %rax\n  cmp %r11, %rax\n  lea 1(%rsi,%rax), %rax\n  cmovae %rdx, %rax\n  ret\n9:\n",
+      "  call pagecast_do_next\n", rdx);
 // What returns nothing keeps %rax as well; twice, for the alignment.
-ENTRY(__pagecast_tick, PUSH(rax) PUSH(rax) "  call pagecast_do_tick\n" POP(rax) POP(rax), rdx);
-ENTRY(__pagecast_exit, PUSH(rax) PUSH(rax) "  call pagecast_do_exit\n" POP(rax) POP(rax), rdx);
+ENTRY(__pagecast_tick, NEXT_STEP STORE_STEP "  ret\n9:\n", PUSH(rax) PUSH(rax) "  call pagecast_do_tick\n" POP(rax) POP(rax),
+      rdx);
+ENTRY(__pagecast_exit, "", PUSH(rax) PUSH(rax) "  call pagecast_do_exit\n" POP(rax) POP(rax), rdx);
 
 #else
 
@@ -39,7 +78,9 @@ EXPORTED pagecast_opened __pagecast_enter(const pagecast_nest *nest, uint64_t a,
   const uint64_t words[PAGECAST_REGISTER_WORDS] = {a, b, c, d, e, f};
   return pagecast_do_enter(nest, words, __builtin_frame_address(0));
 }
-EXPORTED uint64_t __pagecast_next(pagecast_ticket *ticket, uint64_t left) { return pagecast_do_next(ticket, left); }
+EXPORTED uint64_t __pagecast_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) {
+  return pagecast_do_next(ticket, at, bound);
+}
 EXPORTED void __pagecast_tick(pagecast_ticket *ticket) { pagecast_do_tick(ticket); }
 EXPORTED void __pagecast_exit(pagecast_ticket *ticket) { pagecast_do_exit(ticket); }
 

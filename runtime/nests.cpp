@@ -269,14 +269,14 @@ void pagecast_do_exit(pagecast_ticket *ticket) {
 }
 
 // Whatever the ticket says, never more iterations than the program has left, and never none of some.
-uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t left) {
+uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) {
   pagecast_do_tick(ticket);
-  if (left) return ticket->strip - 1 < left ? ticket->strip : left;
+  if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
   for (unsigned i = open_count; i-- > 0;) {
     if (&open_stack[i].slot->ticket != ticket) continue;
     if (open_stack[i].slot->description->loops == 1) pagecast_do_exit(ticket);
     break;
   }
-  return 0;
+  return at;
 }
 }

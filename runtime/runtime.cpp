@@ -48,17 +48,24 @@ uint64_t find_budget() {
   return std::max(most, kLeastMemory);
 }
 
+void set_gates(uint64_t *gate, uint64_t bytes) {
+  for (unsigned size = 0; size < PAGECAST_GATES; ++size) {
+    const uint64_t iterations = bytes == ~0ull ? bytes : (bytes >> size) + ((bytes & ((1ull << size) - 1)) != 0);
+    __atomic_store_n(gate + size, iterations, __ATOMIC_RELAXED);
+  }
+}
+
 void open_gates() {
   Guard guard(modules_lock);
   for (unsigned i = 0; i < module_count; ++i) {
     Dl_info info;
     if (options.hints && dladdr(modules[i]->gate, &info)) // else it was unloaded
-      __atomic_store_n(modules[i]->gate, options.gate, __ATOMIC_RELAXED);
+      set_gates(modules[i]->gate, options.gate);
   }
 }
 
 void close_gates() {
-  for (unsigned i = 0; i < module_count; ++i) __atomic_store_n(modules[i]->gate, ~0ull, __ATOMIC_RELAXED);
+  for (unsigned i = 0; i < module_count; ++i) set_gates(modules[i]->gate, ~0ull);
 }
 
 void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }

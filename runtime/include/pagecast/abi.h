@@ -6,13 +6,13 @@
 //
 // One nest, as emitted (see compiler/Emit.h for nests of several loops):
 //
-//     footprint = trips[0] * ... * trips[loops-1] * bytes        one multiplication per loop
-//     ticket    = NULL, count = trips of the ticked loop
-//     if (footprint >= __pagecast_gate)                           predicted not taken when nothing is paged
+//     iterations = trips[0] * ... * trips[loops-1]
+//     ticket     = NULL, count = trips of the ticked loop
+//     if (iterations >= __pagecast_gate[size])                    predicted not taken when nothing is paged
 //         { ticket, count } = __pagecast_enter(&nest, words...)
 //     do
 //         strip of `count` iterations of the ticked loop, with no call in it
-//     while (ticket && (count = __pagecast_next(ticket, iterations left)))
+//     while (ticket && (count = __pagecast_next(ticket, 0, iterations left)))
 //     if (ticket)  __pagecast_exit(ticket)                        on other edges that leave the nest
 #ifndef PAGECAST_ABI_H
 #define PAGECAST_ABI_H
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define PAGECAST_ABI_VERSION 3u
+#define PAGECAST_ABI_VERSION 4u
 #define PAGECAST_MAX_LOOPS 8u
 #define PAGECAST_MAX_GROUPS 32u
 #define PAGECAST_MAX_LIVE 96u
@@ -32,6 +32,7 @@ extern "C" {
 #define PAGECAST_MAX_VECTORS 128u
 #define PAGECAST_MAX_DEPTH 4u ///< loads behind one another in a slice
 #define PAGECAST_MAX_SLICE_LOOPS 6u
+#define PAGECAST_GATES 17u    ///< sizes of an iteration: 1, 2, 4, ... 65536 bytes
 #define PAGECAST_REGISTER_WORDS 6u ///< up to so many dynamic words are passed in registers
 
 /// What a group's references do (pagecast_group.flags).
@@ -174,17 +175,18 @@ typedef struct pagecast_opened {
   uint64_t count;          ///< iterations of the ticked loop until __pagecast_next: all of them without a ticket
 } pagecast_opened;
 
-// On x86-64 these preserve all general registers but %r11 and those of their result,
-// LLVM's preserve_most convention, so that a nest spills next to nothing around its calls; and the nest
-// is passed in %r10, so that six words fit in the argument registers. C programs cannot call them there.
+// On x86-64 these preserve all general registers but %r11 and those of their result, and %xmm0 to %xmm15, or %ymm0
+// to %ymm15 where the processor has them: LLVM's preserve_all convention, so that a nest spills next to nothing
+// around its calls. The nest is passed in %r10, so that six words fit in the argument registers. C programs cannot
+// call them there.
 
 /// Opens a nest. Nests of stack frames that have gone (longjmp, exceptions) are closed by the address
 /// of the caller's frame. The words are the dynamic ones, or the first is the address of an array of
 /// them if there are more than PAGECAST_REGISTER_WORDS.
 pagecast_opened __pagecast_enter(const pagecast_nest *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-/// A strip has been finished, with `left` iterations of the ticked loop to go. Returns how many to do
-/// next: 0 if none are left, else 1 .. left. A nest of one loop is closed by that. Never blocks.
-uint64_t __pagecast_next(pagecast_ticket *, uint64_t left);
+/// A strip has been finished, with `bound` - `at` iterations of the ticked loop to go. Returns where the next one
+/// ends: `at` if none are left, else at + 1 .. bound. A nest of one loop is closed by that. Never blocks.
+uint64_t __pagecast_next(pagecast_ticket *, uint64_t at, uint64_t bound);
 /// An iteration of the ticked loop has been finished (strips == 0). Never blocks.
 void __pagecast_tick(pagecast_ticket *);
 /// Closes a nest.
@@ -202,7 +204,9 @@ typedef struct pagecast_module {
   uint32_t abi;
   uint32_t globals;
   const pagecast_global *global;
-  uint64_t *gate; ///< footprint in bytes from which a nest is entered; starts at ~0, the runtime writes it
+  /// PAGECAST_GATES words: gate[k] is the number of iterations from which a nest is entered that touches about
+  /// 2^k bytes in each. They start at ~0; the runtime writes them.
+  uint64_t *gate;
 } pagecast_module;
 
 /// Weak in programs: absent runtime, no hints.

@@ -63,9 +63,13 @@ void __pagecast_register(const pagecast_module *m) {
     printing = (int)number("FAKE_PRINT", 0);
     atexit(at_exit);
   }
-  if (m->abi != PAGECAST_ABI_VERSION || *m->gate != ~0ull)
+  if (m->abi != PAGECAST_ABI_VERSION)
     abort();
-  *m->gate = gate;
+  for (unsigned size = 0; size < PAGECAST_GATES; size++) {
+    if (m->gate[size] != ~0ull)
+      abort();
+    m->gate[size] = gate == ~0ull ? gate : (gate >> size) + (gate % (1ull << size) != 0);
+  }
   if (printing)
     for (uint32_t i = 0; i < m->globals; i++)
       fprintf(stderr, "global %s %" PRIu64 "\n", m->global[i].name, m->global[i].size);
@@ -348,7 +352,25 @@ static void print_nest(const pagecast_nest *nest, const uint64_t *args) {
   }
 }
 
+// Programs keep values in vector registers through all calls.
+static void spoil_vectors(void) {
+#if defined(__x86_64__)
+#define SPOIL(move, r) \
+  __asm__ volatile(move(r, 0) move(r, 1) move(r, 2) move(r, 3) move(r, 4) move(r, 5) move(r, 6) move(r, 7) move(r, 8) \
+                   move(r, 9) move(r, 10) move(r, 11) move(r, 12) move(r, 13) move(r, 14) move(r, 15)::: \
+                   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
+                   "xmm12", "xmm13", "xmm14", "xmm15")
+#define SSE(r, n) "pcmpeqd %%" #r #n ", %%" #r #n "\n"
+#define AVX(r, n) "vcmptrueps %%" #r #n ", %%" #r #n ", %%" #r #n "\n"
+  if (pagecast_has_ymm)
+    SPOIL(AVX, ymm);
+  else
+    SPOIL(SSE, xmm);
+#endif
+}
+
 pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
+  spoil_vectors();
   if (nest->abi != PAGECAST_ABI_VERSION || nest->loops < 1 || nest->loops > PAGECAST_MAX_LOOPS || nest->groups < 1 ||
       nest->groups > PAGECAST_MAX_GROUPS || nest->ticked >= nest->loops || nest->live > PAGECAST_MAX_LIVE)
     abort();
@@ -370,22 +392,24 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
 }
 
 void pagecast_do_tick(pagecast_ticket *ticket) {
+  spoil_vectors();
   open_nest *open = (open_nest *)ticket;
   if (open < nests || open >= nests + open_count)
     abort();
   ticket->step++;
 }
 
-uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t left) {
+uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) {
   if (!((open_nest *)ticket)->nest->strips)
     abort();
   pagecast_do_tick(ticket);
-  if (left == 0 && ((open_nest *)ticket)->nest->loops == 1)
+  if (at == bound && ((open_nest *)ticket)->nest->loops == 1)
     pagecast_do_exit(ticket);
-  return left < strip ? left : strip;
+  return bound - at < strip ? bound : at + strip;
 }
 
 void pagecast_do_exit(pagecast_ticket *ticket) {
+  spoil_vectors();
   if (open_count == 0 || (ticket != &nests[open_count - 1].ticket && !leaves_early))
     abort();
   open_nest *open = (open_nest *)ticket;

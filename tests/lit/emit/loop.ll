@@ -5,21 +5,21 @@
 ; RUN: %pagecast-opt -passes='pagecast,verify<domtree>,verify<loops>,verify<scalar-evolution>' %s -o /dev/null
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 
-; CHECK: @__pagecast_gate = internal externally_initialized global i64 -1, align 8
+; CHECK: @__pagecast_gate = internal externally_initialized global [17 x i64] [i64 -1, i64 -1, {{.*}}, i64 -1], align 8
 ; CHECK: @.pagecast.cache = internal global i64 0
 ; reads = 1, writes = 2
 ; CHECK: @.pagecast.groups = private unnamed_addr constant [1 x { i32, i32, i64, i64, i32, i32, ptr }] [{ i32, i32, i64, i64, i32, i32, ptr } { i32 3, i32 4, i64 0, i64 8, i32 0, i32 0, ptr @.pagecast.str }]
 ; The arguments: trip count = n, base = a + 12, stride = 20.
 ; CHECK: @.pagecast.words = private unnamed_addr constant [3 x { i64, i32, i32 }] [{ i64, i32, i32 } { i64 0, i32 1, i32 0 }, { i64, i32, i32 } { i64 12, i32 1, i32 1 }, { i64, i32, i32 } { i64 20, i32 0, i32 0 }]
 ; abi, loops, ticked, strips, groups, live, dynamic, constants, groups, words, slice, constants, prologue, file, function, line, operations of the prologue, cache
-; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 3, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr null, ptr null, ptr null, ptr @{{.*}}, ptr @{{.*}}, i32 0, i32 0, ptr @.pagecast.cache }
+; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 4, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr null, ptr null, ptr null, ptr @{{.*}}, ptr @{{.*}}, i32 0, i32 0, ptr @.pagecast.cache }
 ; CHECK-NOT: @.pagecast.nest
 
 ; CHECK-LABEL: define void @loop(
 ; CHECK-NEXT: entry:
-; CHECK-NEXT: [[BYTES:%.*]] = mul i64 %n, 20
-; CHECK-NEXT: %footprint = freeze i64 [[BYTES]]
-; CHECK-NEXT: %gate = load i64, ptr @__pagecast_gate, align 8
+; An iteration touches 20 bytes: the gate is that of 32.
+; CHECK-NEXT: %footprint = freeze i64 %n
+; CHECK-NEXT: %gate = load i64, ptr getelementptr inbounds ([17 x i64], ptr @__pagecast_gate, i64 0, i64 5), align 8
 ; CHECK-NEXT: %large = icmp uge i64 %footprint, %gate
 ; CHECK-NEXT: br i1 %large, label %[[ENTER:.*]], label %[[BEFORE:.*]], !prof [[UNLIKELY:![0-9]+]]
 
@@ -50,10 +50,8 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; CHECK-NEXT: br i1 %opened, label %body.strip.next, label %exit, !prof [[UNLIKELY]]
 
 ; CHECK: body.strip.next:
-; CHECK-NEXT: [[LEFT:%.*]] = sub i64 %n, %next.strip
-; CHECK-NEXT: %strip.length = call i64 @__pagecast_next(ptr %ticket, i64 [[LEFT]])
-; CHECK-NEXT: [[MORE]] = add i64 %next.strip, %strip.length
-; CHECK-NEXT: [[LAST:%.*]] = icmp eq i64 %strip.length, 0
+; CHECK-NEXT: [[MORE]] = call i64 @__pagecast_next(ptr %ticket, i64 %next.strip, i64 %n)
+; CHECK-NEXT: [[LAST:%.*]] = icmp eq i64 [[MORE]], %next.strip
 ; CHECK-NEXT: br i1 [[LAST]], label %exit, label %body.strip, !llvm.loop [[OUTER:![0-9]+]]
 ; CHECK-NOT: {{^body}}
 ; CHECK: ret void
@@ -112,7 +110,7 @@ exit:
 }
 
 ; CHECK: declare extern_weak { ptr, i64 } @__pagecast_enter(ptr nocapture, ptr nocapture readonly, i64, i64, i64, i64, i64)
-; CHECK: declare extern_weak i64 @__pagecast_next(ptr nocapture, i64)
+; CHECK: declare extern_weak i64 @__pagecast_next(ptr nocapture, i64, i64)
 ; CHECK-NOT: declare{{.*}}@__pagecast_
 
 ; Each loop has an ID of its own; the strip's keeps what the source asked for.
