@@ -507,6 +507,21 @@ private:
     return !isa<SCEVCouldNotCompute>(Count) && N.Backedges[K] == defined(Count);
   }
 
+  /// Whether one iteration of the loop around the innermost one is step enough. Strips cost code: their loop goes
+  /// on anywhere, so that nothing about it is known where it starts, and alias checks move into the loop around
+  /// the strips. Where there are planes, rows are short; and where a slice goes through planes, one at a time is
+  /// enough.
+  bool rowsAreSteps(const Nest &N) {
+    unsigned Innermost = N.Loops.size() - 1;
+    if (N.Sliced)
+      return !onlyRows(N.Loops.back());
+    // Loops that only go over the same data again are no dimensions.
+    unsigned Dimensions = 1;
+    for (unsigned K = 0; K < Innermost; ++K)
+      Dimensions += any_of(N.Groups, [&](const Group &G) { return !G.indirect() && !G.Form.Stride[K]->isZero(); });
+    return Dimensions > 2 || (Innermost > 0 && N.Loops[Innermost]->isInnermost() && Checks(*N.Loops[Innermost]));
+  }
+
   bool chooseTicked(Nest &N) {
     unsigned Innermost = N.Loops.size() - 1;
     N.Ticked = Innermost;
@@ -514,9 +529,7 @@ private:
       --N.Ticked;
     if (N.Ticked < Innermost)
       return true;
-    // Alias checks would move into the loop around the strips. Where there are planes, rows are short.
-    bool Checked = Innermost > 1 && N.Loops[Innermost]->isInnermost() && Checks(*N.Loops[Innermost]);
-    N.Strips = canStripMine(N.Loops[Innermost], SE) && isExact(N, Innermost) && !Checked;
+    N.Strips = canStripMine(N.Loops[Innermost], SE) && isExact(N, Innermost) && !rowsAreSteps(N);
     if (N.Strips || N.Sliced)
       return true;
     if (Innermost == 0)

@@ -52,10 +52,17 @@ void asked(float *restrict p, const float *restrict q, int n) {
 }
 #endif
 
-// A chain whose inner loop needs run-time alias checks vectorizes as it would without the pass, in one copy.
+// A chain whose inner loop needs run-time alias checks vectorizes as it would without the pass, in one copy. The
+// checks stay outside: not the rows are ticked, but the loop around them.
 // CHECK-LABEL: define {{.*}}@checked(
 // CHECK: call {{.*}}@__pagecast_enter
-// CHECK: call {{.*}}@__pagecast_next
+// CHECK-NOT: @__pagecast_next
+// CHECK: vector.body{{[0-9]*}}:
+// CHECK-NOT: {{call|volatile|^[a-z]}}
+// CHECK: br i1 {{.*}}label %vector.body
+// CHECK: call {{.*}}@__pagecast_tick
+// CHECK-NOT: @__pagecast_next
+// CHECK: ret void
 // REMARK-DAG: vectorize.c:[[@LINE+3]]:5: remark: vectorized loop (vectorization width: 4, interleaved count: 4)
 void checked(double *a, const double *b, long n, long m) {
   for (long i = 0; i < m; i++)
@@ -63,8 +70,7 @@ void checked(double *a, const double *b, long n, long m) {
       a[i * n + j] = b[i * n + j] * 2;
 }
 
-// With planes around them such rows are short, and their checks belong outside: not they are ticked, but the
-// loop around them.
+// Nor are rows with planes around them, which are short: with checks or without.
 // CHECK-LABEL: define {{.*}}@checked_planes(
 // CHECK: call {{.*}}@__pagecast_enter
 // CHECK-NOT: @__pagecast_next
@@ -82,9 +88,11 @@ void checked_planes(double (*a)[300][700], double (*b)[300][700], long n, long m
         a[q][i][j] = b[q][i][j] * 2;
 }
 
-// Negative twin: no checks are needed.
 // CHECK-LABEL: define {{.*}}@unchecked_planes(
-// CHECK: call {{.*}}@__pagecast_next
+// CHECK-NOT: @__pagecast_next
+// CHECK: call {{.*}}@__pagecast_tick
+// CHECK-NOT: @__pagecast_next
+// CHECK: ret void
 void unchecked_planes(double (*restrict a)[300][700], double (*restrict b)[300][700], long n, long m, long k) {
   for (long q = 0; q < k; q++)
     for (long i = 0; i < m; i++)
