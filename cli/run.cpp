@@ -92,6 +92,7 @@ void applyStats(const std::string &given) {
   if (access(file.parent_path().c_str(), W_OK) != 0 && access(file.c_str(), W_OK) != 0)
     throw Failure{"the statistics file " + given + " cannot be written: " + errorText(errno) +
                   "; name another one with --stats"};
+  fs::remove(file, error); // of an earlier run; see the runtime's write_statistics
   setVariable(kStats.variable, file.string());
 }
 
@@ -132,21 +133,29 @@ fs::path requireProgram(const std::string &name) {
   throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name};
 }
 
-void warnUnlessCompiledWithPagecast(const fs::path &program) {
+/// Loads the runtime into programs that do not ask for it themselves: they are paged, with what the faults' history
+/// tells in place of hints.
+void preloadRuntime() {
+  const std::string before = environment("LD_PRELOAD").value_or("");
+  setVariable("LD_PRELOAD", runtimeLibrary().string() + (before.empty() ? "" : ":" + before));
+}
+
+void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   const std::string consequence = ", so it runs without hints and without statistics";
   switch (programKind(program)) {
   case ProgramKind::kWithRuntime:
     return;
   case ProgramKind::kWithoutRuntime:
-    return warn(program.string() + " was not compiled with pagecast" + consequence +
-                "; compile it with pagecast cc");
+    preloadRuntime();
+    return warn(program.string() + " was not compiled with pagecast, so what it needs next is told from its page faults "
+                                   "alone; compile it with pagecast cc for hints");
   case ProgramKind::kStatic:
     return warn(program.string() + " is linked statically" + consequence +
                 "; link it dynamically with pagecast cc");
   case ProgramKind::kScript:
-    return warn(program.string() +
-                " is a script, which was not compiled with pagecast; programs that it starts get the "
-                "options, and hints if they were");
+    preloadRuntime();
+    return warn(program.string() + " is a script: it and the programs that it starts are paged; those that were not "
+                                   "compiled with pagecast get no hints");
   case ProgramKind::kUnknown:
     return warn(program.string() + " is no program of this machine's kind" + consequence);
   }
@@ -182,7 +191,7 @@ void run(const RunOptions &options) {
   for (const std::string &other : options.others)
     applyOther(other);
   const fs::path program = requireProgram(options.command[0]);
-  warnUnlessCompiledWithPagecast(program);
+  preloadUnlessCompiledWithPagecast(program);
   become(program, options.command);
 }
 

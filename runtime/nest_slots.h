@@ -80,7 +80,8 @@ void share_memory(uint64_t budget);
 void nest_measured(unsigned nest, uint64_t latency_ns);
 void nest_late(unsigned nest, unsigned site);
 bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due);
-
+/// Whether a nest that is open fetches `address` in its turn. Pager's thread.
+bool nest_covers(uint64_t address);
 
 /// The slicer's thread body; never returns.
 void slicer_run();

@@ -233,6 +233,17 @@ bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due) {
   return not_yet;
 }
 
+bool nest_covers(uint64_t address) {
+  for (uint32_t open = open_nests.load(std::memory_order_relaxed); open; open &= open - 1) {
+    NestSlot &slot = nest_slots[__builtin_ctz(open)];
+    if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.started) continue;
+    const core::Shape &shape = slot.nest.shape();
+    for (unsigned g = 0; g < shape.groups; ++g)
+      if (!shape.group[g].indirect && address - reach_of(shape, shape.group[g]).begin < reach_of(shape, shape.group[g]).size()) return true;
+  }
+  return false;
+}
+
 } // namespace pagecast
 
 using namespace pagecast;

@@ -44,7 +44,9 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   due_unit_ = std::max<uint64_t>(budget / 8, page_);
   const uint64_t staging = std::clamp<uint64_t>(budget / 64, 1u << 20, 16u << 20);
   zeros_ = static_cast<char *>(os::map_memory(kZeroPages * page_, true));
-  if (!staging_.start(staging) || !zeros_) {
+  held_memory_ = static_cast<char *>(os::map_memory(kHeld * page_, true));
+  std::fill_n(held_, kHeld, kNoSlot);
+  if (!staging_.start(staging) || !zeros_ || !held_memory_) {
     snprintf(why, room, "not enough memory for the pager");
     return -ENOMEM;
   }
@@ -68,7 +70,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
 /// What the runtime itself needs comes out of the budget.
 void Pager::account() {
   const uint64_t tables = uint64_t{pages_.high_water()} * (PageTable::kBytesPerPage + 8); // 8: the kernel's page tables
-  const uint64_t own = kBaseOwnBytes + staging_.bytes() + kZeroPages * page_ + tables;
+  const uint64_t own = kBaseOwnBytes + staging_.bytes() + (kZeroPages + kHeld) * page_ + tables;
   const uint64_t least = 256 * page_;
   statistics.own_bytes = own;
   budget_pages_ = static_cast<uint32_t>((budget_ > own + least ? budget_ - own : least) >> shift_);
@@ -128,6 +130,7 @@ void Pager::run() {
     busy |= take_commands();
     if (waiting_count_) busy |= retry_waiting();
     busy |= run_nests();
+    busy |= run_streams();
     busy |= take_hints();
     keep_reserve();
     clean_ahead();
@@ -285,10 +288,13 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
       if (resident(pages_[s].state)) {
         order_.remove(s);
         --used_;
+      } else if (pages_[s].state == PageState::kHeld) {
+        drop_held(s);
       }
       pages_[s] = {};
     }
     map_.clear({from, to});
+    streams_.forget(static_cast<int64_t>(from >> shift_), static_cast<int64_t>(to >> shift_));
     const iovec range{reinterpret_cast<void *>(from), to - from};
     os::discard(&range, 1);
     if (!keep_region) {

@@ -21,6 +21,7 @@
 #include "core/overwrite.h"
 #include "core/replacement.h"
 #include "core/residency.h"
+#include "core/streams.h"
 #include "core/types.h"
 #include "runtime/backing.h"
 #include "runtime/disk.h"
@@ -167,11 +168,22 @@ private:
   bool take_faults();
   bool retry_waiting();
   bool serve(uint64_t address, bool write, bool again);
-  bool serve_absent(Region &, uint32_t slot, bool write);
   void stored_to_protected(Region &, uint32_t slot);
-  uint32_t cluster(Region &, uint32_t slot, PageState);
   void note_wait(uint32_t slot, uint64_t now);
   void end_wait(uint32_t slot, uint32_t pages);
+
+  // pager_history.cpp
+  void follow(uint64_t address, bool write);
+  void settle_behind(core::Stream &);
+  void give_up(const core::Stream &);
+  bool run_streams();
+  bool push_on(unsigned stream);
+  uint32_t push_run(Region &, core::Stream &, uint32_t slot, uint32_t pages);
+  bool stored_in_stream(Region &, uint32_t slot);
+  bool hold(uint32_t slot, const char *from);
+  void show(uint32_t slot, bool write);
+  void drop_held(uint32_t slot);
+  uint32_t slot_at(int64_t page);
 
   Region *region_of(uint32_t slot) { return regions_.find(pages_.address(slot)); }
   uint32_t slot_of(const Region &r, uint64_t address) const {
@@ -245,6 +257,12 @@ private:
   Run read_only_[kReadOnly];
   unsigned read_only_count_ = 0;
   uint32_t read_only_left_ = 0; ///< pages that may still be written so
+
+  core::Streams streams_;
+  /// Marks of streams that have arrived: held_[i] is the slot whose contents are page i of held_memory_, or kNoSlot.
+  static constexpr unsigned kHeld = core::Streams::kMost;
+  uint32_t held_[kHeld];
+  char *held_memory_ = nullptr;
 
   /// Faults that found no memory or queue; retried.
   struct Waiting {

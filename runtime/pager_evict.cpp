@@ -121,7 +121,8 @@ void Pager::settle(uint32_t slot) {
   Page &p = pages_[slot];
   if (!(p.flags & kPrefetched)) return;
   p.flags &= static_cast<uint8_t>(~kPrefetched);
-  if (nest_not_there_yet(p.nest, p.turn, p.due)) ++statistics.site[p.site].unused;
+  if (p.site == Statistics::kHistory) ++statistics.site[p.site].unused; // the flag goes when the stream passes
+  else if (nest_not_there_yet(p.nest, p.turn, p.due)) ++statistics.site[p.site].unused;
 }
 
 /// Queues the discarding of clean pages, which are out of the replacement order already.

@@ -22,8 +22,10 @@ bool Pager::take_faults() {
       statistics.stall_ns += os::now_ns() - began;
       continue;
     }
+    const Page before = pages_[slot_of(*r, faults[i].address)];
     const bool served = serve(faults[i].address, faults[i].write, false);
     if (!served && waiting_count_ < kWaiting) waiting_[waiting_count_++] = {faults[i].address, faults[i].write};
+    if (!resident(before.state) && (before.state != PageState::kReading || (before.flags & kHold))) follow(faults[i].address, faults[i].write);
     const PageState state = pages_[slot_of(*r, faults[i].address)].state;
     if (resident(state)) statistics.stall_ns += os::now_ns() - began;
     else if (!served || state == PageState::kReading) note_wait(slot_of(*r, faults[i].address), began);
@@ -51,44 +53,23 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
   const uint32_t slot = slot_of(*r, address);
   Page &p = pages_[slot];
   switch (p.state) {
-  case PageState::kZero:
-  case PageState::kAbsent: return serve_absent(*r, slot, write);
+  case PageState::kZero: return zero_fill(*r, slot, 1, {0, 0, 0, write, true}) != 0;
+  case PageState::kAbsent: return read_in(*r, slot, 1, {0, 0, 0, write, true}) != 0;
+  case PageState::kHeld: show(slot, write); return true;
   case PageState::kReading:
     if (write) p.flags |= kWriteIntent;
     if (!again && (p.flags & kPrefetched)) {
       ++statistics.site[p.site].late;
       p.flags &= static_cast<uint8_t>(~kPrefetched);
-      nest_late(p.nest, p.site);
+      if (p.site != Statistics::kHistory) nest_late(p.nest, p.site);
     }
+    p.flags &= static_cast<uint8_t>(~kHold);
     return true; // its installation wakes the thread
   default:
     os::fault_wake(faults_, address, page_); // arrived in the meantime
     end_wait(slot, 1);
     return true;
   }
-}
-
-bool Pager::serve_absent(Region &r, uint32_t slot, bool write) {
-  const PageState state = pages_[slot].state;
-  const Asked asked{0, 0, 0, write, true};
-  uint32_t pages = cluster(r, slot, state);
-  const uint32_t done = state == PageState::kZero ? zero_fill(r, slot, pages, asked) : read_in(r, slot, pages, asked);
-  if (done == 0) return false;
-  r.fault_end = pages_.address(slot) + (static_cast<uint64_t>(done) << shift_);
-  r.fault_pages = done;
-  return true;
-}
-
-/// How many pages to bring in for a fault: more for each fault that goes on where the last cluster ended.
-uint32_t Pager::cluster(Region &r, uint32_t slot, PageState state) {
-  const uint64_t address = pages_.address(slot);
-  uint32_t want = 1;
-  if (address == r.fault_end) want = r.fault_pages * 2 < 64 ? r.fault_pages * 2 : 64;
-  const auto left = static_cast<uint32_t>((r.end() - address) >> shift_);
-  if (want > left) want = left;
-  uint32_t n = 1;
-  while (n < want && pages_[slot + n].state == state) ++n;
-  return n;
 }
 
 /// The first store to a protected page. Neighbours follow where the stores come in order.
@@ -106,14 +87,15 @@ void Pager::stored_to_protected(Region &r, uint32_t slot) {
     else os::fault_wake(faults_, pages_.address(slot), page_);
     return;
   }
+  if (stored_in_stream(r, slot)) return;
   const uint64_t address = pages_.address(slot);
   uint32_t want = 1;
   if (slot > r.first_slot && pages_[slot - 1].state == PageState::kDirty)
-    want = address == r.fault_end && r.fault_pages * 2 < 64 ? r.fault_pages * 2 : 16;
+    want = address == r.store_end && r.store_pages * 2 < 64 ? r.store_pages * 2 : 16;
   uint32_t n = 1;
   while (n < want && address + (static_cast<uint64_t>(n) << shift_) < r.end() && pages_[slot + n].state == PageState::kClean) ++n;
-  r.fault_end = address + (static_cast<uint64_t>(n) << shift_);
-  r.fault_pages = n;
+  r.store_end = address + (static_cast<uint64_t>(n) << shift_);
+  r.store_pages = n;
   make_writable(r, slot, n);
   statistics.protect_faults += n;
 }

@@ -52,6 +52,7 @@ uint32_t Pager::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked 
   case PageState::kZero: return zero_fill(r, slot, n, asked);
   case PageState::kAbsent: return goes_unread(asked, slot, &n) ? zero_fill(r, slot, n, asked) : read_in(r, slot, n, asked);
   case PageState::kReading: map_.set(extent(slot, n)); return n;
+  case PageState::kHeld: show(slot, asked.write); return 1;
   default: want_again(r, slot, n, asked); return n;
   }
 }
@@ -184,11 +185,15 @@ void Pager::install(Request &q) {
   if (r) --r->in_flight;
   --reading_;
   latency_ns_ = latency_ns_ ? (latency_ns_ * 7 + (now - q.started_ns)) / 8 : now - q.started_ns;
-  nest_measured(q.nest, now - q.started_ns);
+  if (q.site != Statistics::kHistory) nest_measured(q.nest, now - q.started_ns);
   for (uint32_t i = 0; i < q.pages;) {
+    if ((pages_[q.slot + i].flags & kHold) && hold(q.slot + i, staging_.address(q.staging + i))) {
+      ++i;
+      continue;
+    }
     const bool writable = pages_[q.slot + i].flags & kWriteIntent;
     uint32_t n = 1;
-    while (i + n < q.pages && ((pages_[q.slot + i + n].flags & kWriteIntent) != 0) == writable) ++n;
+    while (i + n < q.pages && ((pages_[q.slot + i + n].flags & kWriteIntent) != 0) == writable && !(pages_[q.slot + i + n].flags & kHold)) ++n;
     const uint32_t slot = q.slot + i;
     n = place(slot, staging_.address(q.staging + i), n, writable);
     if (n == 0) { // it stays in the backing store

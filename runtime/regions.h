@@ -14,8 +14,8 @@ struct Region {
   uint32_t in_flight = 0;   ///< requests under way
   uint32_t pinned = 0;      ///< nests under way that use all of it without hints
   bool draining = false;    ///< about to go: nothing new is started
-  uint64_t fault_end = 0;   ///< where the last unhinted fault's cluster ended: a stream continues there
-  uint32_t fault_pages = 0; ///< its length
+  uint64_t store_end = 0;   ///< where the last pages ended that a first store made writable
+  uint32_t store_pages = 0; ///< how many these were
   uint64_t end() const { return base + bytes; }
 };
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -100,9 +101,14 @@ uint64_t hits(const SiteStatistics &s) {
   return s.prefetched > not_hits ? s.prefetched - not_hits : 0;
 }
 
+/// The sites of nests follow each other; that of history is the last of the table.
+uint32_t next_site(const Statistics &s, uint32_t i) {
+  return i < Statistics::kHistory && i + 1 >= s.sites.load() ? Statistics::kHistory : i + 1;
+}
+
 Totals total(const Statistics &s) {
   Totals t;
-  for (uint32_t i = 0; i < s.sites.load(); ++i) {
+  for (uint32_t i = 0; i <= Statistics::kHistory; i = next_site(s, i)) {
     const SiteStatistics &site = s.site[i];
     t.hit += hits(site);
     t.prefetched += site.prefetched;
@@ -119,7 +125,7 @@ Totals total(const Statistics &s) {
 void put_sites(Writer &w, const Statistics &s) {
   w.put("  \"sites\": [");
   const char *separator = "";
-  for (uint32_t i = 0; i < s.sites.load(); ++i) {
+  for (uint32_t i = 0; i <= Statistics::kHistory; i = next_site(s, i)) {
     const SiteStatistics &site = s.site[i];
     if (!site.nest && !site.prefetched && !site.zero_filled && !site.overwritten && !site.released) continue;
     const pagecast_group *group = site.nest ? &site.nest->group[site.group] : nullptr;
@@ -128,7 +134,7 @@ void put_sites(Writer &w, const Statistics &s) {
     w.put(", \"function\": ");
     w.text(site.nest ? site.nest->function : "");
     w.put(", \"line\": %u, \"column\": %u, \"name\": ", group ? group->line : 0, group ? group->column : 0);
-    w.text(group ? group->name : "by hand");
+    w.text(group ? group->name : i == Statistics::kHistory ? "history" : "by hand");
     w.put(", \"indirect\": %s", group && (group->flags & PAGECAST_INDIRECT) ? "true" : "false");
     w.put(", \"entries\": %llu, \"prefetched\": %llu, \"hit\": %llu, \"late\": %llu, \"unused\": %llu, \"zero_filled\": %llu, "
           "\"overwritten\": %llu, \"released\": %llu, \"rescued\": %llu}",
@@ -149,8 +155,11 @@ int write_statistics(const Statistics &s, const char *path, bool active, const c
     else name[n++] = *c;
   }
   name[n] = 0;
-  const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return -errno;
+  // Where the runtime is preloaded, a program's children have it, too: those that page nothing leave the file alone.
+  const char *preloaded = getenv("LD_PRELOAD");
+  const bool keep = !active && preloaded && strstr(preloaded, "libpagecast");
+  const int fd = open(name, O_WRONLY | O_CREAT | (keep ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
+  if (fd < 0) return keep && errno == EEXIST ? 0 : -errno;
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
   auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };

@@ -52,7 +52,8 @@ struct Statistics {
   uint64_t sample_every_ms = 50, next_sample_ms = 0;
 
   static constexpr unsigned kSites = 4096;
-  SiteStatistics site[kSites]{};
+  static constexpr uint16_t kHistory = kSites; ///< the site of streams: core/streams.h
+  SiteStatistics site[kSites + 1]{};
   std::atomic<uint32_t> sites{1};
 
   /// Index of the first of the nest's sites, made at its first entry; 0 when the table is full. Any thread.

@@ -31,6 +31,7 @@ DRAWN = {
     "HINTS": ("0",),
     "SLICES": ("0",),
     "OVERWRITE": ("0",),
+    "HISTORY": ("0",),
 }
 LEFT_ALONE = {"ENABLE", "MEMORY", "BACKING", "STATS", "VERBOSE"}
 
