@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test test-real fuzz demo demo-incore nine manual install clean
+.PHONY: help deps venv build test test-real fuzz demo demo-incore nine unmodified manual install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -48,6 +48,9 @@ demo-incore: build ## what pagecast costs when the data fits in memory (minutes)
 
 nine: build ## the nine programs against all targets, as a Markdown table (root; an hour)
 	@$(IN_VENV) bench/nine.py --build $(BUILD) $(NINE_ARGS)
+
+unmodified: build ## numpy, not compiled with pagecast, over 3 times its memory: swap and pagecast run (root; minutes)
+	@$(IN_VENV) bench/unmodified.py --build $(BUILD) $(UNMODIFIED_ARGS)
 
 manual: build ## put the runtime's table of options into docs/MANUAL.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so

@@ -34,12 +34,15 @@ unsigned module_count = 0;
 Lock modules_lock;
 
 /// limit = min(user's cap, what the cgroup leaves, what the machine leaves), less what the kernel needs for
-/// us there: page tables beyond ours, I/O under way, the program's small data.
-uint64_t find_budget() {
+/// us there: page tables beyond ours, I/O under way, the program's small data. `large_bytes`: of the program's large data
+/// that is in memory now, and will be the budget's. `foreign`: nothing in the program was compiled with pagecast; an
+/// interpreter and its libraries need room for code and for small data to come.
+uint64_t find_budget(uint64_t large_bytes, bool foreign) {
   const os::Limits limits = os::limits();
   uint64_t most = limits.available - limits.available / 16;
   if (limits.cgroup_limit != ~0ull) {
-    const uint64_t reserve = (2u << 20) + limits.cgroup_limit / 64 + limits.cgroup_usage;
+    const uint64_t small = limits.cgroup_usage > large_bytes ? limits.cgroup_usage - large_bytes : 0;
+    const uint64_t reserve = (2u << 20) + limits.cgroup_limit / (foreign ? 16 : 64) + small;
     most = std::min(most, limits.cgroup_limit > reserve ? limits.cgroup_limit - reserve : 0);
   }
   if (options.memory != kAuto && options.memory <= most) return options.memory;
@@ -119,7 +122,7 @@ const Options &runtime_options() {
   if (!options_read.load(std::memory_order_relaxed)) {
     read_options(options);
     set_verbose(options.verbose);
-    budget = find_budget();
+    budget = find_budget(0, false);
     options_read.store(1, std::memory_order_release);
   }
   return options;
@@ -129,6 +132,7 @@ Pager *runtime_pager(uint64_t data_bytes) {
   runtime_options();
   Pager *running = pager.load(std::memory_order_acquire);
   if (running || refused || !options.enable || data_bytes <= budget) return running;
+  budget = std::min(budget, find_budget(blocks_populated(), module_count == 0)); // small data have come since the start: an interpreter's, say
   if (start_pager(data_bytes)) return pager.load(std::memory_order_relaxed);
   refused = true;
   say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that were not compiled with pagecast: pagecast run pages them, and fetches by the history of their faults."""
+
+import json
+import sys
+
+import pytest
+from test_programs import BUDGET, PROGRAMS, compile_with, paged
+
+NUMPY = """
+import numpy as np
+n = (72 << 20) // 24
+a, b, c = np.arange(n, dtype=np.float64), np.full(n, 0.5), np.empty(n)
+for turn in range(2):
+    np.multiply(a, 3.0, out=c)
+    c += b
+    print(c.sum(), c[::-1][:n // 2].sum())
+"""
+
+
+@pytest.fixture
+def streams(built, tmp_path):
+    return compile_with(built, "clang-19", PROGRAMS / "streams.c", tmp_path / "plain")
+
+
+def run_paged(built, disk_dir, tmp_path, *command, options=()):
+    """The output and the statistics of a run under the budget, after comparing with a run without it."""
+    expected = built.run(*command)
+    assert expected.returncode == 0, expected.stderr
+    stats = tmp_path / "stats.json"
+    done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, *options,
+                     "--", *command, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == expected.stdout
+    assert len(done.stderr.splitlines()) == 1 and "not compiled with pagecast" in done.stderr
+    figures = json.loads(stats.read_text())
+    paged(figures)
+    assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
+    return figures
+
+
+def history(figures) -> dict:
+    return next((s for s in figures["sites"] if s["name"] == "history"), {"prefetched": 0, "hit": 0, "unused": 0})
+
+
+def hit_share(figures) -> float:
+    faults = figures["faults"]
+    return faults["prefetched_hit"] / sum(faults[k] for k in ("prefetched_hit", "late", "not_prefetched"))
+
+
+def test_streams_are_prefetched(built, disk_dir, tmp_path, streams):
+    figures = run_paged(built, disk_dir, tmp_path, streams)
+    assert hit_share(figures) > 0.9
+    assert history(figures)["hit"] == figures["faults"]["prefetched_hit"]
+    assert figures["faults"]["zero_fill_hit"] > 10 * figures["faults"]["zero_fill_fault"]
+
+
+def test_history_can_be_switched_off(built, disk_dir, tmp_path, streams):
+    figures = run_paged(built, disk_dir, tmp_path, streams, options=("--option", "history=0"))
+    assert figures["hints"]["prefetched_pages"] == 0 and figures["faults"]["not_prefetched"] > 0
+
+
+def test_random_faults_are_left_alone(built, disk_dir, tmp_path, streams):
+    figures = run_paged(built, disk_dir, tmp_path, streams, "random")
+    assert figures["faults"]["not_prefetched"] > 10000
+    assert history(figures)["prefetched"] < figures["faults"]["not_prefetched"] / 20
+
+
+def test_children_that_page_nothing_leave_the_statistics_alone(built, disk_dir, tmp_path, streams):
+    figures = run_paged(built, disk_dir, tmp_path, "/bin/sh", "-c", f"{streams} && /bin/true")
+    assert history(figures)["hit"] > 0
+
+
+def test_numpy(built, disk_dir, tmp_path):
+    pytest.importorskip("numpy", reason="numpy is not installed")
+    figures = run_paged(built, disk_dir, tmp_path, sys.executable, "-c", NUMPY)
+    assert hit_share(figures) > 0.9
