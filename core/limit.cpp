@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/limit.h"
+#include "core/arithmetic.h"
+
+namespace pagecast::core {
+namespace {
+
+constexpr uint64_t kMillisecond = 1000000, kSecond = 1000 * kMillisecond;
+constexpr uint64_t kRiseNs = 4 * kSecond; ///< to rise by all of the pool
+constexpr uint64_t kFill = 4;             ///< of what is free, the part that may be filled between two looks
+constexpr uint64_t kDeadBand = 1024;      ///< smaller changes than this part of the budget are noise
+constexpr uint64_t kWorthwhile = 256u << 10; ///< bytes that make another look worth its cost
+/// Somebody stalls for more than this part of the time: a strain. It takes 100 ms to double the reserve and a second
+/// to take that back.
+constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
+
+uint64_t minus(uint64_t a, uint64_t b) {
+  return a > b ? a - b : 0;
+}
+
+} // namespace
+
+uint64_t reserve(const Pool &p) {
+  return p.machine ? most(64u << 20, p.size / 100 * 3) : (2u << 20) + p.size / 64;
+}
+
+void Limit::start(uint64_t cap, uint64_t lowest) {
+  *this = Limit();
+  cap_ = cap;
+  lowest_ = lowest;
+}
+
+uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t passed_ns) const {
+  const uint64_t stalled = s.stalled_ns && p.stalled_ns > s.stalled_ns ? p.stalled_ns - s.stalled_ns : 0;
+  s.stalled_ns = p.stalled_ns;
+  const uint64_t passed = least(passed_ns, kSecond);
+  if (stalled > passed_ns / kStalledPart)
+    s.strain = least(s.strain + passed * 1024 / kStrainNs, kMostStrain);
+  else
+    s.strain = minus(s.strain, passed * 1024 / kRelaxNs);
+  const uint64_t usual = reserve(p);
+  return usual + usual / 1024 * s.strain;
+}
+
+void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned pools) {
+  const bool first = now_ns_ == 0;
+  const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
+  now_ns_ = most(now_ns, 1);
+  uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
+  uint64_t room = ~uint64_t{0}, free = ~uint64_t{0}, size = ~uint64_t{0};
+  for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
+    const uint64_t kept = strained_reserve(pool[i], strain_[i], passed);
+    const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
+    budget = least(budget, could - could / (kShares + 1));
+    room = least(room, minus(pool[i].free, kept));
+    free = least(free, pool[i].free);
+    size = least(size, pool[i].size);
+  }
+  budget = most(budget, lowest_);
+  if (first) {
+    budget_ = budget;
+  } else if (budget < budget_ - budget_ / kDeadBand) {
+    budget_ = budget;
+    restless_until_ns_ = now_ns + kRestlessForNs;
+  } else if (budget > budget_ + budget_ / kDeadBand) {
+    const uint64_t step = saturating_mul(size / 4096, least(passed, kSecond) / 1000) / (kRiseNs / 1000 / 4096);
+    budget_ = least(budget, saturating_add(budget_, step));
+  }
+  // Below the least the reserve may be used, as far as it is there: a newcomer must begin somewhere.
+  const uint64_t begin = least(lowest_, saturating_add(used, free / 8));
+  ceiling_ = least(budget_, most(saturating_add(used, room / kFill), begin));
+  rising_ = ceiling_ < budget_ && ceiling_ >= used + kWorthwhile;
+}
+
+} // namespace pagecast::core

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How much memory the program may hold now.
+//
+//   limit = min(cap, over all pools: what could be had * kShares / (kShares + 1))
+//   what could be had = what the program holds + what is free - the pool's reserve
+//
+// A pool is memory that others use as well: the machine, or a control group with a limit. This is equation 1 of
+// the OSDI 2000 paper, but for the last factor, which leaves a part of what could be had free. With it, every program
+// wants kShares times what is left: n of them meet at shares of kShares / (1 + n * kShares), from any start and
+// without knowing of each other, since one that holds more than its share finds too little left and gives some back,
+// and one that holds less finds enough to grow (the dynamic thresholds of Choudhury and Hahne, 1998, for the
+// queues of a switch). What a program that is none of ours takes is given back in equal parts in the same way.
+//
+// The limit falls at once and rises by a quarter of the pool in a second. Between two looks at the pools the program
+// may fill only a part of what was free (the ceiling), so that several that fill the same pool at the same time do not
+// exhaust it. While others stall for memory in a pool (pressure-stall information), its reserve grows.
+#pragma once
+#include <cstdint>
+
+namespace pagecast::core {
+
+struct Pool {
+  bool machine = false;    ///< the machine's memory; else a control group's
+  uint64_t size = 0;       ///< bytes
+  uint64_t free = 0;       ///< bytes that anybody could have now, page cache that is easily given up included
+  uint64_t stalled_ns = 0; ///< time in which somebody waited for memory, since any begin; 0 = not known
+};
+inline constexpr unsigned kMostPools = 8;
+
+/// What is left to others and to the kernel, bytes: of the machine 3 %, at least 64 MiB; of a control group 1/64 and
+/// 2 MiB, for page tables, I/O under way and the program's small data.
+uint64_t reserve(const Pool &);
+
+class Limit {
+public:
+  /// `cap`: the user's, bytes, at least `lowest`, below which the limit never falls.
+  void start(uint64_t cap, uint64_t lowest);
+  void cap(uint64_t bytes) { cap_ = bytes; }
+
+  /// A look at the pools (at most kMostPools, always in the same order) while the program holds `used` bytes. Without
+  /// pools, nothing being known, the budget stays as it is or, if it is lower, the cap.
+  void update(uint64_t now_ns, uint64_t used, const Pool *, unsigned pools);
+
+  uint64_t budget() const { return budget_; }
+  /// What may be used until the next look, bytes; at most the budget.
+  uint64_t ceiling() const { return ceiling_; }
+  /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
+  bool rising() const { return rising_; }
+  /// Time to the next look, while the program holds memory.
+  uint64_t interval_ns() const { return now_ns_ < restless_until_ns_ ? kRestlessNs : kQuietNs; }
+  /// Looks on demand, when the ceiling is reached, are this far apart.
+  static constexpr uint64_t kDemandNs = 2000000;
+
+  static constexpr uint64_t kShares = 64;
+
+private:
+  static constexpr uint64_t kQuietNs = 50000000, kRestlessNs = 10000000, kRestlessForNs = 500000000;
+  static constexpr uint64_t kMostStrain = 4096; ///< times reserve / 1024
+
+  /// Of one pool, between looks.
+  struct Strain {
+    uint64_t stalled_ns = 0;
+    uint64_t strain = 0; ///< in 1/1024: by how many times the reserve has grown
+  };
+  uint64_t strained_reserve(const Pool &, Strain &, uint64_t passed_ns) const;
+
+  uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
+  uint64_t budget_ = 0, ceiling_ = 0;
+  bool rising_ = false;
+  uint64_t now_ns_ = 0, restless_until_ns_ = 0;
+  Strain strain_[kMostPools];
+};
+
+} // namespace pagecast::core
