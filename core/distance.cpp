@@ -31,7 +31,17 @@ void Distance::limit(const Plan &plan, const Conditions &c) {
   queue_known_ = c.queue_bytes > 0;
   lot_steps_ = plan.lot_steps;
   floor_ = step_bytes_ ? most(1, least(kMaxSteps, divide_up(c.queue_bytes, step_bytes_))) : 1;
-  ceiling_ = step_bytes_ ? most(1, least(kMaxSteps, c.budget / 4 / step_bytes_)) : kMaxSteps;
+  fit(c.budget);
+}
+
+void Distance::budget(uint64_t bytes) {
+  if (bytes != budget_)
+    fit(bytes);
+}
+
+void Distance::fit(uint64_t budget) {
+  budget_ = budget;
+  ceiling_ = step_bytes_ ? most(1, least(kMaxSteps, budget / 4 / step_bytes_)) : kMaxSteps;
   compute();
 }
 

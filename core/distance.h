@@ -29,18 +29,23 @@ public:
   void unused(uint64_t pages) { unused_ += pages; }
   void crowded(uint64_t pages) { crowded_ += pages; }
 
+  /// The budget has changed. Cost: a compare when it has not.
+  void budget(uint64_t bytes);
+
   uint64_t steps() const { return steps_; } ///< >= 1
   /// Steps that are fetched at a time, so that requests are large and calls are few.
   uint64_t lot() const { return lot_; }
 
 private:
   void adapt(uint64_t step);
+  void fit(uint64_t budget);
   void compute();
 
   uint64_t latency_ = 0; ///< ns
   uint64_t step_ns_ = 0; ///< ns * 16, exponentially averaged; 0 = unknown
   uint64_t floor_ = 1;   ///< steps that keep the queue full
   uint64_t ceiling_ = 1; ///< steps: a quarter of the budget
+  uint64_t budget_ = 0;  ///< bytes
   uint64_t fixed_ = 0;
   uint64_t lot_steps_ = 1;
   uint64_t page_ = 4096, max_io_ = 4096, step_bytes_ = 0;

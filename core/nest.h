@@ -50,6 +50,9 @@ public:
   void unused(uint64_t pages) { distance_.unused(pages); }
   void crowded(uint64_t pages) { distance_.crowded(pages); }
 
+  /// The memory for regions has become more or less, bytes. The plan stays, the distance follows.
+  void budget(uint64_t bytes) { distance_.budget(bytes); }
+
   uint64_t distance() const { return distance_.steps(); } ///< steps, now
   /// Steps by which slices run ahead of the program: what a slice touches needs as long as anything else.
   uint64_t slice_distance() const { return distance_.steps(); }

@@ -1,55 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory limits in force for this process: cgroup v1 or v2, every level up the tree, and the machine.
+// The memory that this process shares with others, now: the machine's, and that of each control group with a limit
+// on the way up the tree (version 1 or 2). The files stay open: a look costs 10 us and 12 us for each such group.
 #include "runtime/os.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <initializer_list>
 #include <unistd.h>
 
 namespace pagecast::os {
 namespace {
 
-/// Reads a small file whole, without stdio's buffers. Returns its length or -1.
-long read_file(const char *path, char *text, size_t room) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  size_t length = 0;
-  for (ssize_t n; length + 1 < room && (n = read(fd, text + length, room - 1 - length)) > 0;)
-    length += static_cast<size_t>(n);
-  close(fd);
-  text[length] = 0;
-  return static_cast<long>(length);
-}
+constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a number near 2^63, version 2 as "max"
 
-bool read_number(const char *directory, const char *file, uint64_t *number) {
-  char path[1200], text[64];
+int open_in(const char *directory, const char *file) {
+  char path[1200];
   snprintf(path, sizeof path, "%s/%s", directory, file);
-  if (read_file(path, text, sizeof text) <= 0) return false;
-  if (!strncmp(text, "max", 3)) return *number = ~0ull, true;
-  *number = strtoull(text, nullptr, 10);
-  return true;
+  return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/// Anonymous memory of the group and below: what reclaim cannot take without swap.
-uint64_t anonymous_bytes(const char *directory, bool v2) {
-  char path[1200], text[8192];
-  snprintf(path, sizeof path, "%s/memory.stat", directory);
-  if (read_file(path, text, sizeof text) <= 0) return 0;
-  const char *name = v2 ? "anon " : "total_rss ";
+/// The beginning of a small file. False if there is none.
+bool read_text(int fd, char *text, size_t room) {
+  const ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
+  text[n > 0 ? n : 0] = 0;
+  return n > 0;
+}
+
+/// The number at the beginning of the line that begins with `name`; 0 if there is no such line.
+uint64_t number_after(const char *text, const char *name) {
+  const size_t length = strlen(name);
   for (const char *line = text; line; line = strchr(line, '\n')) {
-    if (*line == '\n') ++line;
-    if (!strncmp(line, name, strlen(name))) return strtoull(line + strlen(name), nullptr, 10);
+    line += *line == '\n';
+    if (!strncmp(line, name, length)) return strtoull(line + length, nullptr, 10);
   }
   return 0;
 }
 
-/// The group's path in the memory hierarchy, from /proc/self/cgroup; v1 lines name the controller.
+uint64_t read_limit(int fd) {
+  char text[64];
+  if (!read_text(fd, text, sizeof text) || !strncmp(text, "max", 3)) return kNoLimit;
+  const uint64_t limit = strtoull(text, nullptr, 10);
+  return limit && limit < kNoLimit ? limit : kNoLimit; // 0: no number
+}
+
+/// Since boot, that somebody waited for memory.
+uint64_t read_stalled_ns(int fd) {
+  char text[256];
+  if (!read_text(fd, text, sizeof text)) return 0;
+  const char *total = strstr(text, "total="); // of the first line, "some"
+  return total ? strtoull(total + 6, nullptr, 10) * 1000 : 0;
+}
+
+/// The group's path in the memory hierarchy, from /proc/self/cgroup; version 1 lines name the controller.
 bool group_path(char *directory, size_t room, bool *v2) {
   char text[4096];
-  if (read_file("/proc/self/cgroup", text, sizeof text) <= 0) return false;
+  const int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+  const bool there = read_text(fd, text, sizeof text);
+  if (fd >= 0) close(fd);
+  if (!there) return false;
   for (char *line = text, *save = nullptr; (line = strtok_r(line, "\n", &save)); line = nullptr) {
     char *controllers = strchr(line, ':');
     char *path = controllers ? strchr(controllers + 1, ':') : nullptr;
@@ -68,35 +79,78 @@ bool group_path(char *directory, size_t room, bool *v2) {
   return *v2;
 }
 
-uint64_t available_memory() {
-  char text[4096];
-  if (read_file("/proc/meminfo", text, sizeof text) <= 0) return 0;
-  const char *line = strstr(text, "MemAvailable:");
-  return line ? strtoull(line + 13, nullptr, 10) * 1024 : 0;
-}
-
 } // namespace
 
-Limits limits() {
-  Limits found;
-  found.available = available_memory();
+void MemoryWatch::open() {
+  meminfo_ = ::open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+  pressure_ = ::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC);
   char directory[1024];
-  bool v2 = false;
-  if (!group_path(directory, sizeof directory, &v2)) return found;
-  const size_t root = strlen(v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
-  const char *limit_file = v2 ? "memory.max" : "memory.limit_in_bytes";
-  while (strlen(directory) >= root) {
-    uint64_t limit;
-    // v1 writes "no limit" as a number near 2^63.
-    if (read_number(directory, limit_file, &limit) && limit < (1ull << 60) && limit < found.cgroup_limit) {
-      found.cgroup_limit = limit;
-      found.cgroup_usage = anonymous_bytes(directory, v2);
+  if (!group_path(directory, sizeof directory, &v2_)) return;
+  const size_t root = strlen(v2_ ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
+  while (strlen(directory) >= root && groups_ < kMostGroups) {
+    Group &g = group_[groups_];
+    g = {};
+    g.limit = open_in(directory, v2_ ? "memory.max" : "memory.limit_in_bytes");
+    if (g.limit >= 0) { // else it is the root of version 2, or not to be seen from within a container
+      g.high = v2_ ? open_in(directory, "memory.high") : -1;
+      g.usage = open_in(directory, v2_ ? "memory.current" : "memory.usage_in_bytes");
+      g.stat = open_in(directory, "memory.stat");
+      g.pressure = v2_ ? open_in(directory, "memory.pressure") : -1;
+      ++groups_;
     }
     char *slash = strrchr(directory, '/');
     if (!slash || slash == directory) break;
     *slash = 0;
   }
-  return found;
+}
+
+void MemoryWatch::close() {
+  for (const int fd : {meminfo_, pressure_})
+    if (fd >= 0) ::close(fd);
+  for (unsigned i = 0; i < groups_; ++i)
+    for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure})
+      if (fd >= 0) ::close(fd);
+  *this = MemoryWatch();
+}
+
+unsigned MemoryWatch::look(core::Pool *pools) const {
+  char text[8192];
+  unsigned n = 0;
+  if (read_text(meminfo_, text, 512)) {
+    const uint64_t size = number_after(text, "MemTotal:") * 1024, free = number_after(text, "MemAvailable:") * 1024;
+    if (size) pools[n++] = {true, size, free, read_stalled_ns(pressure_)};
+  }
+  for (unsigned i = 0; i < groups_; ++i) {
+    const Group &g = group_[i];
+    uint64_t limit = read_limit(g.limit);
+    if (g.high >= 0) {
+      const uint64_t high = read_limit(g.high);
+      if (high < limit) limit = high;
+    }
+    core::Pool &p = pools[n++];
+    p = {false, limit, limit, 0};
+    if (limit == kNoLimit || !read_text(g.usage, text, 64)) continue;
+    const uint64_t usage = strtoull(text, nullptr, 10);
+    uint64_t cache = 0; // that reclaim gets easily; of what is in use, half
+    if (read_text(g.stat, text, sizeof text))
+      cache = number_after(text, v2_ ? "inactive_file " : "total_inactive_file ") +
+              number_after(text, v2_ ? "active_file " : "total_active_file ") / 2;
+    const uint64_t firm = usage > cache ? usage - cache : 0;
+    p.free = limit > firm ? limit - firm : 0;
+    p.stalled_ns = read_stalled_ns(g.pressure);
+  }
+  return n;
+}
+
+uint64_t own_anonymous_bytes() {
+  char text[128];
+  const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  const bool there = read_text(fd, text, sizeof text);
+  if (fd >= 0) ::close(fd);
+  char *at = text;
+  if (there) strtoull(at, &at, 10); // the size of the address space
+  const uint64_t resident = strtoull(at, &at, 10), shared = strtoull(at, &at, 10);
+  return resident > shared ? (resident - shared) * page_size() : 0;
 }
 
 } // namespace pagecast::os

@@ -3,6 +3,8 @@
 // Everything that the runtime asks of the operating system, but for io_uring (disk.h). Functions return
 // 0 or a count, or -errno; none prints, throws or allocates from the heap.
 #pragma once
+#include "core/limit.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <sys/uio.h>
@@ -73,12 +75,30 @@ int populated(uint64_t addr, uint64_t pages, uint8_t *out);
 
 // --- memory limits -------------------------------------------------------------------------------
 
-struct Limits {
-  uint64_t cgroup_limit = ~0ull; ///< the tightest on the way up, bytes; ~0 = none
-  uint64_t cgroup_usage = 0;     ///< anonymous memory of that group, bytes
-  uint64_t available = 0;        ///< of the machine
+/// The memory that this process shares with others: the machine's, and that of the control groups that it is in.
+class MemoryWatch {
+public:
+  /// Opens the files, which stay open. What is not there is left out.
+  void open();
+  void close();
+  /// How things stand. `pools`: room for core::kMostPools. Returns how many there are, in an order that stays.
+  /// Any thread, one at a time.
+  unsigned look(core::Pool *pools) const;
+
+private:
+  static constexpr unsigned kMostGroups = core::kMostPools - 1;
+  /// Descriptors, -1 if there is no such file.
+  struct Group {
+    int limit = -1, high = -1, usage = -1, stat = -1, pressure = -1;
+  };
+  int meminfo_ = -1, pressure_ = -1;
+  Group group_[kMostGroups];
+  unsigned groups_ = 0;
+  bool v2_ = false;
 };
-Limits limits();
+
+/// Anonymous memory of this process that is resident, bytes; 0 if that cannot be found out.
+uint64_t own_anonymous_bytes();
 
 // --- threads and wake-ups ------------------------------------------------------------------------
 

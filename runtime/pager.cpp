@@ -12,7 +12,6 @@ namespace pagecast {
 namespace {
 
 constexpr uint64_t kUserPages = 1ull << 35; ///< of a 47-bit address space with 4 KiB pages
-constexpr uint64_t kBaseOwnBytes = 2u << 20; ///< code, stacks, rings, statistics
 enum CommandKind { kAdd, kRemove, kClear };
 enum WatchTag : uint64_t { kFaultsReadable, kEventReadable };
 
@@ -32,7 +31,9 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   options_ = &options;
   shift_ = os::page_shift();
   page_ = os::page_size();
-  budget_ = budget;
+  cap_ = budget;
+  limit_.start(budget, std::min(budget, kLeastMemory));
+  memory_.open();
   const uint64_t map_pages = kUserPages << 12 >> shift_;
   auto *bits = static_cast<uint8_t *>(os::reserve(core::ResidencyMap::bytes(map_pages)));
   if (!bits || !pages_.start() || !regions_.start()) {
@@ -62,18 +63,8 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
     snprintf(why, room, "userfaultfd cannot be opened");
     return faults_ < 0 ? faults_ : event_;
   }
-  statistics.budget_bytes = budget;
-  account();
+  follow_limit(os::now_ns());
   return 0;
-}
-
-/// What the runtime itself needs comes out of the budget.
-void Pager::account() {
-  const uint64_t tables = uint64_t{pages_.high_water()} * (PageTable::kBytesPerPage + 8); // 8: the kernel's page tables
-  const uint64_t own = kBaseOwnBytes + staging_.bytes() + (kZeroPages + kHeld) * page_ + tables;
-  const uint64_t least = 256 * page_;
-  statistics.own_bytes = own;
-  budget_pages_ = static_cast<uint32_t>((budget_ > own + least ? budget_ - own : least) >> shift_);
 }
 
 int Pager::open_on_thread() {
@@ -92,7 +83,7 @@ int Pager::wait_started() {
 core::Conditions Pager::conditions() const {
   core::Conditions c;
   c.page = page_;
-  c.budget = static_cast<uint64_t>(budget_pages_) << shift_;
+  c.budget = for_nests();
   c.latency_ns = latency_ns_;
   c.queue_bytes = std::min<uint64_t>(staging_.bytes(), 4u << 20);
   c.max_io = static_cast<uint64_t>(io_pages_) << shift_;
@@ -132,12 +123,15 @@ void Pager::run() {
     busy |= run_nests();
     busy |= run_streams();
     busy |= take_hints();
+    const uint64_t now = os::now_ns();
+    follow_limit(now);
+    busy |= give_back(now);
     keep_reserve();
     clean_ahead();
     disk_.submit();
     const uint64_t used = static_cast<uint64_t>(used_) << shift_;
     if (used + statistics.own_bytes > statistics.peak_bytes) statistics.peak_bytes = used + statistics.own_bytes;
-    statistics.note((os::now_ns() - begun) / 1000000, used + statistics.own_bytes);
+    statistics.note((now - begun) / 1000000, used + statistics.own_bytes);
     if (!busy) sleep();
   }
 }
@@ -148,7 +142,8 @@ void Pager::sleep() {
   if (!anything_posted()) {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
     const bool retry = waiting_count_ || pending_ || write_trouble_;
-    disk_.wait(retry ? 2000000 : 0);
+    const uint64_t look = until_next_look();
+    disk_.wait(retry && (look == 0 || look > 2000000) ? 2000000 : look);
   }
   sleeping_.store(0, std::memory_order_seq_cst);
 }

@@ -18,6 +18,7 @@
 // commands), hint rings and nest slots. It must never touch a page of a region: it would wait for itself.
 #pragma once
 #include "core/forecast.h"
+#include "core/limit.h"
 #include "core/overwrite.h"
 #include "core/replacement.h"
 #include "core/residency.h"
@@ -42,6 +43,7 @@ struct NestSlot;
 class Pager {
 public:
   /// Makes the tables and opens the backing store; starts no thread. 0 or -errno, with a sentence in `why`.
+  /// `budget`: bytes to begin with, and not to exceed unless set_cap() allows more.
   int prepare(const Options &, uint64_t budget, uint64_t data_bytes, char *why, unsigned room);
   /// The pager thread's body; never returns. `started` is posted through the futex word `result_`.
   void run();
@@ -71,7 +73,10 @@ public:
   }
   Region look_up(uint64_t address) { return regions_.look_up(address); }
   core::Conditions conditions() const;
-  uint64_t budget() const { return budget_; }
+  /// Bytes that the program may hold in regions, the runtime's own memory included. It moves: see core/limit.h.
+  uint64_t budget() const { return budget_.load(std::memory_order_relaxed); }
+  /// The user's cap from now on, bytes; ~0: none but the machine's and the control group's.
+  void set_cap(uint64_t bytes);
   /// Whether pages that will be overwritten may go unread.
   bool may_overwrite() const { return options_->overwrite; }
 
@@ -110,7 +115,15 @@ private:
   int adopt_populated(Region &);
   bool quiet(uint64_t begin, uint64_t end);
   void forget(uint64_t begin, uint64_t end, bool keep_region);
+
+  // pager_limit.cpp
   void account();
+  uint32_t pages_within(uint64_t bytes) const;
+  uint64_t held() const;
+  void follow_limit(uint64_t now);
+  void raise_ceiling();
+  bool give_back(uint64_t now);
+  uint64_t until_next_look() const;
 
   // pager_fetch.cpp
   struct Asked {
@@ -194,15 +207,31 @@ private:
     return {a, a + (pages << shift_)};
   }
   bool resident(PageState s) const { return s >= PageState::kClean; }
+  /// Bytes of the budget that are left for pages. Any thread.
+  uint64_t for_nests() const { return static_cast<uint64_t>(goal_pages_.load(std::memory_order_relaxed)) << shift_; }
   uint32_t free_pages() const { return used_ < budget_pages_ ? budget_pages_ - used_ : 0; }
+  /// The same for faults: while memory is given back, they may have half of what has been.
+  uint32_t free_for_faults() const {
+    return used_ <= budget_pages_ ? budget_pages_ - used_ : used_ < over_from_ ? (over_from_ - used_) / 2 : 0;
+  }
   Request *new_request();
   void free_request(Request &);
 
   const Options *options_ = nullptr;
   unsigned shift_ = 12;
   uint64_t page_ = 4096;
-  uint64_t budget_ = 0;        ///< bytes, for regions and for the runtime
-  uint32_t budget_pages_ = 0;  ///< what is left of it for pages
+  std::atomic<uint64_t> cap_{0};
+  core::Limit limit_;
+  os::MemoryWatch memory_;
+  uint64_t seen_cap_ = 0;
+  uint64_t looked_ns_ = 0, next_look_ns_ = 0;
+  std::atomic<uint64_t> budget_{0};     ///< bytes, for regions and for the runtime
+  std::atomic<uint32_t> goal_pages_{0}; ///< what is left of it for pages
+  uint32_t budget_pages_ = 0;  ///< of these, how many may be used until the next look at the limit
+  uint32_t over_most_ = 0;     ///< while more is used than may be: the most that was
+  uint32_t over_from_ = 0;     ///< and the most that may be used meanwhile
+  uint64_t over_since_ns_ = 0; ///< 0: no more is used than may be
+  int direction_ = 0;          ///< of the budget's last change
   uint32_t used_ = 0;          ///< pages resident or reading
   uint32_t io_pages_ = 128;    ///< largest request
 

@@ -154,8 +154,9 @@ void Pager::flush_discards() {
 
 /// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.
 bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
+  const uint32_t most = reading_ && used_ <= budget_pages_ ? kMostWritingBesideReads : kMostWriting;
   // One request for each io_pages_, and some left for faults.
-  if (r.draining || free_requests_ < 8 + pages / io_pages_ || pages_writing_ + pages > (reading_ ? kMostWritingBesideReads : kMostWriting))
+  if (r.draining || free_requests_ < 8 + pages / io_pages_ || pages_writing_ + pages > most)
     return false;
   if (write_trouble_ && os::now_ns() < write_retry_ns_) return false;
   const int error = backing_.reserve(static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_);
@@ -282,7 +283,8 @@ void Pager::keep_reserve() {
   keep_aging();
   const uint32_t low = std::max(128u, budget_pages_ / 128);
   const uint32_t coming = pages_writing_;
-  if (free_pages() + coming < low) evict(2 * low - free_pages() - coming);
+  if (free_pages() + coming < low) raise_ceiling();
+  if (free_pages() + coming < low && !limit_.rising()) evict(2 * low - free_pages() - coming);
   else if (free_pages() == 0 && waiting_count_) evict(64);
 }
 

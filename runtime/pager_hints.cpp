@@ -114,7 +114,7 @@ bool Pager::run_nests() {
       slot.started = true;
       ++slot.turn;
       slot.crowded_seen = crowded_;
-      share_memory(static_cast<uint64_t>(budget_pages_) << shift_);
+      share_memory(for_nests());
       order_.new_epoch();
       foresee(slot);
       keep_for(slot);
@@ -126,6 +126,7 @@ bool Pager::run_nests() {
     const uint64_t room = room_;
     slot.nest.crowded(crowded_ - slot.crowded_seen);
     slot.crowded_seen = crowded_;
+    slot.nest.budget(std::min(slot.shared, for_nests()));
     const uint64_t wake = slot.nest.advance(step, os::now_ns(), map_, sink);
     slot.room_seen = room;
     // Blocked: only room can help, not the program's progress.

@@ -22,6 +22,8 @@ std::atomic<uint32_t> options_read{0};
 Lock options_lock;
 
 uint64_t budget = 0;
+uint64_t looked_ns = 0; ///< when that was
+constexpr uint64_t kLookNs = 50000000;
 uint64_t started_ns = 0;
 bool refused = false; ///< paging was needed and could not be had: said once
 char refused_why[400];
@@ -33,22 +35,24 @@ const pagecast_module *modules[kModules];
 unsigned module_count = 0;
 Lock modules_lock;
 
-/// limit = min(user's cap, what the cgroup leaves, what the machine leaves), less what the kernel needs for
-/// us there: page tables beyond ours, I/O under way, the program's small data. `large_bytes`: of the program's large data
-/// that is in memory now, and will be the budget's. `foreign`: nothing in the program was compiled with pagecast; an
-/// interpreter and its libraries need room for code and for small data to come.
-uint64_t find_budget(uint64_t large_bytes, bool foreign) {
-  const os::Limits limits = os::limits();
-  uint64_t most = limits.available - limits.available / 16;
-  if (limits.cgroup_limit != ~0ull) {
-    const uint64_t small = limits.cgroup_usage > large_bytes ? limits.cgroup_usage - large_bytes : 0;
-    const uint64_t reserve = (2u << 20) + limits.cgroup_limit / (foreign ? 16 : 64) + small;
-    most = std::min(most, limits.cgroup_limit > reserve ? limits.cgroup_limit - reserve : 0);
-  }
-  if (options.memory != kAuto && options.memory <= most) return options.memory;
-  if (options.memory != kAuto)
-    tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used", static_cast<unsigned long long>(most >> 20));
-  return std::max(most, kLeastMemory);
+/// What large data may hold now (core/limit.h), of which `used` bytes are held.
+uint64_t find_budget(uint64_t used) {
+  os::MemoryWatch memory;
+  core::Pool pools[core::kMostPools];
+  memory.open();
+  const unsigned n = memory.look(pools);
+  memory.close();
+  core::Limit limit;
+  limit.start(options.memory, kLeastMemory);
+  limit.update(looked_ns = os::now_ns(), used, pools, n);
+  return limit.budget();
+}
+
+/// The budget of a program that holds all its large data in memory, found out anew from time to time: the limit may
+/// have fallen, and then the next large block is the occasion to begin paging.
+void follow_limit(uint64_t data_bytes) {
+  if (data_bytes <= kLeastMemory || os::now_ns() - looked_ns < kLookNs) return;
+  budget = find_budget(std::min(data_bytes, os::own_anonymous_bytes()));
 }
 
 void set_gates(uint64_t *gate, uint64_t bytes) {
@@ -82,6 +86,7 @@ bool start_pager(uint64_t data_bytes) {
   }
   Pager *made = new (pager_memory) Pager;
   if (made->prepare(options, budget, data_bytes, refused_why, sizeof refused_why)) return false;
+  made->set_cap(options.memory);
   int error = os::start_thread("pagecast-pager", pager_thread);
   if (!error) error = made->wait_started();
   if (error) {
@@ -122,7 +127,9 @@ const Options &runtime_options() {
   if (!options_read.load(std::memory_order_relaxed)) {
     read_options(options);
     set_verbose(options.verbose);
-    budget = find_budget(0, false);
+    budget = find_budget(0);
+    if (options.memory != kAuto && budget < options.memory)
+      tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used", static_cast<unsigned long long>(budget >> 20));
     options_read.store(1, std::memory_order_release);
   }
   return options;
@@ -131,8 +138,9 @@ const Options &runtime_options() {
 Pager *runtime_pager(uint64_t data_bytes) {
   runtime_options();
   Pager *running = pager.load(std::memory_order_acquire);
-  if (running || refused || !options.enable || data_bytes <= budget) return running;
-  budget = std::min(budget, find_budget(blocks_populated(), module_count == 0)); // small data have come since the start: an interpreter's, say
+  if (running || refused || !options.enable) return running;
+  follow_limit(data_bytes);
+  if (data_bytes <= budget) return nullptr;
   if (start_pager(data_bytes)) return pager.load(std::memory_order_relaxed);
   refused = true;
   say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",

@@ -186,6 +186,10 @@ int write_statistics(const Statistics &s, const char *path, bool active, const c
   for (unsigned i = 0; i < s.samples; ++i)
     w.put("%s[%llu, %llu, %llu]", i ? ", " : "", ull(s.sample[i].ms), ull(s.sample[i].budget), ull(s.sample[i].used));
   w.put("]},\n");
+  w.put("  \"limit\": {\"looks\": %llu, \"lowered\": %llu, \"raised\": %llu, \"least_bytes\": %llu, \"most_bytes\": %llu, "
+        "\"given_back_bytes\": %llu, \"slowest_give_back_s\": %.6f},\n",
+        ull(s.looks), ull(s.lowered), ull(s.raised), ull(s.looks ? s.least_budget_bytes : 0), ull(s.most_budget_bytes),
+        ull(s.given_back_bytes), static_cast<double>(s.slowest_give_back_ns) * 1e-9);
   put_sites(w, s);
   w.put("}\n");
   w.flush();

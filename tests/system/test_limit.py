@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A limit that moves: paged programs beside others in one memory control group. Nobody may be killed, and the
+output must be the plain build's."""
+
+import contextlib
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+MIB = 1 << 20
+PROGRAM = Path(__file__).parent / "programs" / "sweeps.c"
+# Takes so many MiB, one every 8 ms, says so, and holds them until its input ends.
+NEIGHBOUR = """
+import sys, time
+held = []
+for _ in range(int(sys.argv[1])):
+    held.append(b"x" * (1 << 20))
+    time.sleep(0.008)
+print("taken", flush=True)
+sys.stdin.read()
+"""
+
+
+class Paged:
+    """sweeps.c, paged in a group, with its budget found out by itself."""
+
+    def __init__(self, program, group, disk_dir, stats, mib):
+        self.stats, self.lines = stats, []
+        environment = {"PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats), "PATH": "/usr/bin:/bin"}
+        self.process = subprocess.Popen([program, str(mib)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=environment, preexec_fn=group.join)
+
+    def answer(self):
+        self.lines.append(self.process.stdout.readline())
+
+    def ask(self, *sweeps):
+        self.process.stdin.write("".join(f"{s}\n" for s in sweeps))
+        self.process.stdin.flush()
+
+    def sweep(self, *sweeps):
+        self.ask(*sweeps)
+        for _ in sweeps:
+            self.answer()
+
+    def finish(self) -> str:
+        """The whole output."""
+        self.process.stdin.close()
+        self.lines.append(self.process.stdout.read())
+        assert self.process.wait(60) == 0
+        return "".join(self.lines)
+
+    def figures(self) -> dict:
+        return json.loads(self.stats.read_text())
+
+
+@pytest.fixture
+def paged(built, tmp_path, disk_dir):
+    """A function that starts the program in a group; skips where this host cannot page."""
+    program = tmp_path / "hinted"
+    done = built.run(built.cc, "-O3", PROGRAM, "-o", program)
+    assert done.returncode == 0, done.stderr
+    probe = tmp_path / "probe.json"
+    done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", probe, "--", program, "32")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(probe.read_text())
+    if not figures["active"]:
+        pytest.skip(figures["why_not"])
+    with contextlib.ExitStack() as stack:
+        def start(group, mib: int, name: str = "stats") -> Paged:
+            started = Paged(program, group, disk_dir, tmp_path / f"{name}.json", mib)
+            stack.callback(lambda: started.process.poll() is None and started.process.kill())
+            started.answer()
+            return started
+        yield start
+
+
+@contextlib.contextmanager
+def neighbour(group, mib: int):
+    process = subprocess.Popen([sys.executable, "-c", NEIGHBOUR, str(mib)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True, preexec_fn=group.join)
+    try:
+        yield process
+        process.stdin.close()
+        assert process.wait(30) == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+
+
+def expected(built, tmp_path, mib: int, sweeps: str) -> str:
+    plain = tmp_path / "plain"
+    done = built.run("clang-19", "-O3", PROGRAM, "-o", plain)
+    assert done.returncode == 0, done.stderr
+    return built.run(plain, str(mib), input="".join(f"{s}\n" for s in sweeps)).stdout
+
+
+def test_an_idle_program_gives_memory_back_and_takes_it_again(built, tmp_path, memory_group, paged):
+    group = memory_group(192 * MIB)
+    program = paged(group, 320)
+    program.sweep("w")
+    with neighbour(group, 64) as other:  # the program waits for its next line meanwhile
+        assert other.stdout.readline() == "taken\n"
+        program.sweep("r")
+    program.sweep("w", "r", "w")
+    assert program.finish() == expected(built, tmp_path, 320, "wrwrw")
+    limit = program.figures()["limit"]
+    assert not group.was_killed()
+    assert limit["least_bytes"] <= limit["most_bytes"] - 56 * MIB
+    assert limit["given_back_bytes"] >= 48 * MIB
+    assert limit["lowered"] >= 1 and limit["raised"] >= 1
+
+
+def test_a_busy_program_gives_memory_back(built, tmp_path, memory_group, paged):
+    group = memory_group(192 * MIB)
+    program = paged(group, 320)
+    sweeps = "wrwrw"
+    program.ask(*sweeps)
+    with neighbour(group, 64) as other:
+        assert other.stdout.readline() == "taken\n"
+    for _ in sweeps:
+        program.answer()
+    assert program.finish() == expected(built, tmp_path, 320, sweeps)
+    assert not group.was_killed()
+    assert program.figures()["limit"]["given_back_bytes"] >= 48 * MIB
+
+
+def set_limit(group, mib: int) -> bool:
+    version1 = group.path / "memory.limit_in_bytes"
+    try:
+        (version1 if version1.exists() else group.path / "memory.high").write_text(str(mib * MIB))
+    except OSError:  # version 1 refuses what is less than the use
+        return False
+    return True
+
+
+def test_a_group_whose_limit_is_lowered_and_raised(built, tmp_path, memory_group, paged):
+    group = memory_group(192 * MIB)
+    with contextlib.suppress(OSError):  # else it caps the other from below
+        (group.path / "memory.memsw.limit_in_bytes").write_text("-1")
+    program = paged(group, 320)
+    program.sweep("w")
+    mib, deadline = 192, time.monotonic() + 30
+    while mib > 128 and time.monotonic() < deadline:
+        if set_limit(group, mib - 2):
+            mib -= 2
+        else:
+            time.sleep(0.01)
+    assert mib == 128, "the program did not follow"
+    program.sweep("r", "w")
+    assert set_limit(group, 256)
+    program.sweep("r", "w", "r", "w", "r")
+    assert program.finish() == expected(built, tmp_path, 320, "wrwrwrwr")
+    assert not group.was_killed()
+    limit = program.figures()["limit"]
+    assert limit["least_bytes"] <= 128 * MIB
+    assert limit["most_bytes"] >= 200 * MIB
+
+
+@pytest.mark.parametrize("programs", [2, 3])
+def test_programs_in_one_group_share_it(built, tmp_path, memory_group, paged, programs):
+    group = memory_group(288 * MIB)
+    running = []
+    for i in range(programs):  # each finds the memory full of the ones before it
+        running.append(paged(group, 320, f"stats{i}"))
+        running[-1].sweep("w")
+    sweeps = "rwrw"
+    for program in running:
+        program.ask(*sweeps)
+    for program in running:
+        for _ in sweeps:
+            program.answer()
+    outputs = [program.finish() for program in running]
+    assert set(outputs) == {expected(built, tmp_path, 320, "w" + sweeps)}
+    assert not group.was_killed()
+    shares = []
+    for program in running:
+        samples = program.figures()["budget"]["over_time"]
+        together = samples[-1][0] - running[-1].figures()["budget"]["over_time"][-1][0] / 2
+        shares.append(statistics.median(budget for ms, budget, _ in samples if ms >= together))
+    assert max(shares) <= 2 * min(shares), shares
+    assert sum(shares) <= 288 * MIB
