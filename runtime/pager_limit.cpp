@@ -78,7 +78,7 @@ bool Pager::give_back(uint64_t now) {
   if (used_ <= budget_pages_) {
     if (over_since_ns_) {
       statistics.slowest_give_back_ns = std::max(statistics.slowest_give_back_ns, now - over_since_ns_);
-      statistics.given_back_bytes += static_cast<uint64_t>(over_most_ - used_) << shift_;
+      if (over_most_ > used_) statistics.given_back_bytes += static_cast<uint64_t>(over_most_ - used_) << shift_;
     }
     over_since_ns_ = 0;
     over_most_ = 0;

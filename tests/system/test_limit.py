@@ -100,14 +100,14 @@ def expected(built, tmp_path, mib: int, sweeps: str) -> str:
 
 
 def test_an_idle_program_gives_memory_back_and_takes_it_again(built, tmp_path, memory_group, paged):
-    group = memory_group(192 * MIB)
-    program = paged(group, 320)
+    group = memory_group(160 * MIB)
+    program = paged(group, 240)
     program.sweep("w")
     with neighbour(group, 64) as other:  # the program waits for its next line meanwhile
         assert other.stdout.readline() == "taken\n"
         program.sweep("r")
-    program.sweep("w", "r", "w")
-    assert program.finish() == expected(built, tmp_path, 320, "wrwrw")
+    program.sweep("w", "r")
+    assert program.finish() == expected(built, tmp_path, 240, "wrwr")
     limit = program.figures()["limit"]
     assert not group.was_killed()
     assert limit["least_bytes"] <= limit["most_bytes"] - 56 * MIB
@@ -116,15 +116,15 @@ def test_an_idle_program_gives_memory_back_and_takes_it_again(built, tmp_path, m
 
 
 def test_a_busy_program_gives_memory_back(built, tmp_path, memory_group, paged):
-    group = memory_group(192 * MIB)
-    program = paged(group, 320)
+    group = memory_group(160 * MIB)
+    program = paged(group, 240)
     sweeps = "wrwrw"
     program.ask(*sweeps)
     with neighbour(group, 64) as other:
         assert other.stdout.readline() == "taken\n"
     for _ in sweeps:
         program.answer()
-    assert program.finish() == expected(built, tmp_path, 320, sweeps)
+    assert program.finish() == expected(built, tmp_path, 240, sweeps)
     assert not group.was_killed()
     assert program.figures()["limit"]["given_back_bytes"] >= 48 * MIB
 
@@ -139,34 +139,34 @@ def set_limit(group, mib: int) -> bool:
 
 
 def test_a_group_whose_limit_is_lowered_and_raised(built, tmp_path, memory_group, paged):
-    group = memory_group(192 * MIB)
+    group = memory_group(160 * MIB)
     with contextlib.suppress(OSError):  # else it caps the other from below
         (group.path / "memory.memsw.limit_in_bytes").write_text("-1")
-    program = paged(group, 320)
+    program = paged(group, 240)
     program.sweep("w")
-    mib, deadline = 192, time.monotonic() + 30
-    while mib > 128 and time.monotonic() < deadline:
+    mib, deadline = 160, time.monotonic() + 30
+    while mib > 112 and time.monotonic() < deadline:
         if set_limit(group, mib - 2):
             mib -= 2
         else:
             time.sleep(0.01)
-    assert mib == 128, "the program did not follow"
+    assert mib == 112, "the program did not follow"
     program.sweep("r", "w")
-    assert set_limit(group, 256)
-    program.sweep("r", "w", "r", "w", "r")
-    assert program.finish() == expected(built, tmp_path, 320, "wrwrwrwr")
+    assert set_limit(group, 224)
+    program.sweep("r", "w", "r", "w")
+    assert program.finish() == expected(built, tmp_path, 240, "wrwrwrw")
     assert not group.was_killed()
     limit = program.figures()["limit"]
-    assert limit["least_bytes"] <= 128 * MIB
-    assert limit["most_bytes"] >= 200 * MIB
+    assert limit["least_bytes"] <= 112 * MIB
+    assert limit["most_bytes"] >= 180 * MIB
 
 
 @pytest.mark.parametrize("programs", [2, 3])
 def test_programs_in_one_group_share_it(built, tmp_path, memory_group, paged, programs):
-    group = memory_group(288 * MIB)
+    group = memory_group(240 * MIB)
     running = []
     for i in range(programs):  # each finds the memory full of the ones before it
-        running.append(paged(group, 320, f"stats{i}"))
+        running.append(paged(group, 240, f"stats{i}"))
         running[-1].sweep("w")
     sweeps = "rwrw"
     for program in running:
@@ -175,7 +175,7 @@ def test_programs_in_one_group_share_it(built, tmp_path, memory_group, paged, pr
         for _ in sweeps:
             program.answer()
     outputs = [program.finish() for program in running]
-    assert set(outputs) == {expected(built, tmp_path, 320, "w" + sweeps)}
+    assert set(outputs) == {expected(built, tmp_path, 240, "w" + sweeps)}
     assert not group.was_killed()
     shares = []
     for program in running:
@@ -183,4 +183,4 @@ def test_programs_in_one_group_share_it(built, tmp_path, memory_group, paged, pr
         together = samples[-1][0] - running[-1].figures()["budget"]["over_time"][-1][0] / 2
         shares.append(statistics.median(budget for ms, budget, _ in samples if ms >= together))
     assert max(shares) <= 2 * min(shares), shares
-    assert sum(shares) <= 288 * MIB
+    assert sum(shares) <= 240 * MIB

@@ -89,3 +89,29 @@ TEST_F(SplitRange, CanBeReadWhereTheProgramCannot) {
   EXPECT_EQ(memcmp(copy, source_, bytes_), 0);
   os::unmap(copy, bytes_);
 }
+
+TEST(MemoryWatch, SeesTheMachineFirst) {
+  os::MemoryWatch watch;
+  core::Pool pools[core::kMostPools];
+  EXPECT_EQ(watch.look(pools), 0u); // not open: nothing is known
+  watch.open();
+  const unsigned n = watch.look(pools);
+  ASSERT_GT(n, 0u);
+  ASSERT_LE(n, core::kMostPools);
+  EXPECT_TRUE(pools[0].machine);
+  EXPECT_GT(pools[0].free, 0u);
+  EXPECT_LT(pools[0].free, pools[0].size);
+  for (unsigned i = 1; i < n; ++i) EXPECT_LE(pools[i].free, pools[i].size);
+  EXPECT_EQ(watch.look(pools), n);
+  watch.close();
+  EXPECT_EQ(watch.look(pools), 0u);
+}
+
+TEST(MemoryWatch, OwnMemoryIsCounted) {
+  const uint64_t before = os::own_anonymous_bytes(), bytes = 64u << 20;
+  auto *memory = static_cast<char *>(os::map_memory(bytes, true));
+  ASSERT_TRUE(memory);
+  EXPECT_GE(os::own_anonymous_bytes(), before + bytes / 2);
+  os::unmap(memory, bytes);
+  EXPECT_LT(os::own_anonymous_bytes(), before + bytes / 2);
+}

@@ -3,7 +3,9 @@
 // The pager with the real kernel and a real disk: contents against a plain copy, and the budget by counting.
 #include "runtime/pager.h"
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
@@ -283,4 +285,75 @@ TEST(Pager, MappingsThatGoUnseenBlockNobody) {
     }
   EXPECT_FALSE(pager.map().test(address(region) + (1u << 20) + page));
   EXPECT_TRUE(pager.map().test(address(region) + (1u << 20) - page));
+}
+
+namespace {
+
+/// What the kernel says is there of the region, bytes.
+uint64_t resident_bytes(const char *region, uint64_t bytes) {
+  const uint64_t pages = bytes >> os::page_shift();
+  std::vector<uint8_t> there(pages);
+  EXPECT_EQ(os::populated(address(region), pages, there.data()), 0);
+  uint64_t n = 0;
+  for (const uint8_t page : there) n += page;
+  return n << os::page_shift();
+}
+
+/// Waits, at most ten seconds, until no more than `most` bytes are there.
+bool shrinks_to(const char *region, uint64_t bytes, uint64_t most) {
+  for (unsigned i = 0; i < 1000 && resident_bytes(region, bytes) > most; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return resident_bytes(region, bytes) <= most;
+}
+
+} // namespace
+
+TEST(Pager, AnIdleProgramShrinksToALowerCapAndGrowsAgain) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  constexpr uint64_t kMore = 64u << 20, kBytes = 96u << 20;
+  char *region = map(kBytes);
+  ASSERT_EQ(pager.add(address(region), kBytes), 0);
+  auto fill = [&](char value) {
+    for (uint64_t i = 0; i < kBytes; i += 512) region[i] = static_cast<char>(value + (i >> 12));
+  };
+  auto check = [&](char value) {
+    for (uint64_t i = 0; i < kBytes; i += 512) ASSERT_EQ(region[i], static_cast<char>(value + (i >> 12))) << i;
+  };
+  for (char round = 1; round <= 3; ++round) {
+    pager.set_cap(kMore);
+    fill(round); // while the budget rises
+    const uint64_t large = resident_bytes(region, kBytes);
+    EXPECT_GT(large, round == 1 ? kBudget / 2 : kBudget);
+    EXPECT_LE(large, kMore);
+    // Dirty pages and clean ones, and nobody does anything: the pager gives them up by itself.
+    pager.set_cap(kBudget);
+    EXPECT_TRUE(shrinks_to(region, kBytes, kBudget)) << resident_bytes(region, kBytes);
+    EXPECT_EQ(pager.budget(), kBudget);
+    check(round);
+    EXPECT_LE(resident_bytes(region, kBytes), kBudget);
+  }
+  EXPECT_GE(pager.statistics.lowered, 3u);
+  EXPECT_GE(pager.statistics.raised, 2u);
+  EXPECT_GT(pager.statistics.given_back_bytes, kMore - kBudget);
+  EXPECT_EQ(pager.remove(address(region), kBytes), 0);
+}
+
+TEST(Pager, ThreadsKeepTheirDataWhileTheCapMoves) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  std::atomic<bool> done{false};
+  std::thread mover([&] {
+    std::mt19937 random(7);
+    while (!done) {
+      pager.set_cap((16 + random() % 48) << 20);
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 40));
+    }
+  });
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 3; ++t) threads.emplace_back([t] { stress(100 + t, (24 + 8 * t) << 20, 8000); });
+  for (auto &t : threads) t.join();
+  done = true;
+  mover.join();
+  EXPECT_LE(pager.statistics.peak_bytes, (64u << 20) * 51 / 50);
+  EXPECT_GT(pager.statistics.lowered, 0u);
+  EXPECT_EQ(pager.statistics.region_bytes, 0u);
 }
