@@ -3,6 +3,7 @@
 // pagecast doctor: everything that Pagecast needs of a host, asked and answered one a line.
 #include "doctor.h"
 #include "disk.h"
+#include "limit.h"
 #include "machine.h"
 #include "message.h"
 #include "paths.h"
@@ -66,6 +67,7 @@ Report examine(const DoctorOptions &options) {
                    probeProcessMadvise(),
                    probeControlGroup(),
                    probeMemory(),
+                   probeLimit(),
                    probeSwap(),
                    probeBacking(report.backing),
                    probeDirectIo(report.backing),
@@ -107,6 +109,15 @@ nlohmann::json toJson(const Report &report) {
   out["cgroup"] = {{"version", group.version}, {"limit_bytes", nullptr}};
   if (group.limit)
     out["cgroup"]["limit_bytes"] = *group.limit;
+  const MemoryLimit limit = memoryLimit();
+  out["limit"] = {{"budget_bytes", limit.budget}, {"cap_bytes", nullptr}, {"pools", nlohmann::json::array()}};
+  if (limit.cap)
+    out["limit"]["cap_bytes"] = *limit.cap;
+  for (const core::Pool &pool : limit.pools)
+    out["limit"]["pools"].push_back({{"machine", pool.machine},
+                                     {"size_bytes", pool.size},
+                                     {"free_bytes", pool.free},
+                                     {"reserve_bytes", core::reserve(pool)}});
   out["backing"] = report.backing;
   out["disk"] = nullptr;
   if (report.disk)

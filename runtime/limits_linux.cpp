@@ -150,7 +150,7 @@ uint64_t own_anonymous_bytes() {
   char *at = text;
   if (there) strtoull(at, &at, 10); // the size of the address space
   const uint64_t resident = strtoull(at, &at, 10), shared = strtoull(at, &at, 10);
-  return resident > shared ? (resident - shared) * page_size() : 0;
+  return resident > shared ? (resident - shared) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
 } // namespace pagecast::os

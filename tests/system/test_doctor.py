@@ -4,7 +4,7 @@
 import json
 import re
 
-CHECKS = {"kernel", "userfaultfd", "userfaultfd features", "io_uring", "process_madvise", "cgroup", "memory", "swap",
+CHECKS = {"kernel", "userfaultfd", "userfaultfd features", "io_uring", "process_madvise", "cgroup", "memory", "limit", "swap",
           "backing", "direct I/O", "clang", "runtime"}
 
 
@@ -51,7 +51,17 @@ def test_memory_limit_of_the_control_group_is_seen(tools, memory_group):
     import runs
     group = memory_group(96 << 20)
     done = runs.run([tools.pagecast, "doctor", "--json", "--no-disk"], group)
-    assert json.loads(done.output)["cgroup"]["limit_bytes"] == 96 << 20
+    report = json.loads(done.output)
+    assert report["cgroup"]["limit_bytes"] == 96 << 20
+    group_pools = [p for p in report["limit"]["pools"] if not p["machine"]]
+    assert min(p["size_bytes"] for p in group_pools) == 96 << 20
+    assert 64 << 20 < report["limit"]["budget_bytes"] < 96 << 20
+
+
+def test_the_cap_is_part_of_the_limit(tools):
+    done = tools.run(tools.pagecast, "doctor", "--json", "--no-disk", env={"PAGECAST_MEMORY": "48M"})
+    limit = json.loads(done.stdout)["limit"]
+    assert limit["cap_bytes"] == 48 << 20 and limit["budget_bytes"] <= 48 << 20
 
 
 def test_version(tools):

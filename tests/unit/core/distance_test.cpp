@@ -38,6 +38,17 @@ TEST(Distance, HidesTheLatency) {
   EXPECT_EQ(r.distance.steps(), 34u) << "1 ms over 30 us";
 }
 
+TEST(Distance, StaysAShareOfABudgetThatMoves) {
+  Pace r(with(100000000, 0));
+  r.steps(20, 10000);
+  const uint64_t before = r.distance.steps();
+  r.distance.budget(uint64_t{16} << 20);
+  EXPECT_LE((r.distance.steps() + r.distance.lot()) * r.plan.step_bytes, uint64_t{4} << 20);
+  EXPECT_LT(r.distance.steps(), before);
+  r.distance.budget(uint64_t{1} << 30);
+  EXPECT_EQ(r.distance.steps(), before);
+}
+
 TEST(Distance, KeepsTheQueueBusyBeforeAnythingIsMeasured) {
   Pace r(with(0, 1 << 20));
   EXPECT_EQ(r.distance.steps(), 16u);
