@@ -7,9 +7,11 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000, kSecond = 1000 * kMillisecond;
 constexpr uint64_t kRiseNs = 4 * kSecond; ///< to rise by all of the pool
-constexpr uint64_t kFill = 4;             ///< of what is free, the part that may be filled between two looks
+constexpr uint64_t kFill = 6;             ///< of what is free, the part that may be filled between two looks
 constexpr uint64_t kDeadBand = 1024;      ///< smaller changes than this part of the budget are noise
+constexpr uint64_t kNotable = 128;        ///< a fall by more than this part is somebody who takes memory
 constexpr uint64_t kWorthwhile = 256u << 10; ///< bytes that make another look worth its cost
+constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
 /// Somebody stalls for more than this part of the time: a strain. It takes 100 ms to double the reserve and a second
 /// to take that back.
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
@@ -60,8 +62,9 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   if (first) {
     budget_ = budget;
   } else if (budget < budget_ - budget_ / kDeadBand) {
+    if (budget < budget_ - budget_ / kNotable)
+      restless_until_ns_ = now_ns + kRestlessForNs;
     budget_ = budget;
-    restless_until_ns_ = now_ns + kRestlessForNs;
   } else if (budget > budget_ + budget_ / kDeadBand) {
     const uint64_t step = saturating_mul(size / 4096, least(passed, kSecond) / 1000) / (kRiseNs / 1000 / 4096);
     budget_ = least(budget, saturating_add(budget_, step));
@@ -69,6 +72,8 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   // Below the least the reserve may be used, as far as it is there: a newcomer must begin somewhere.
   const uint64_t begin = least(lowest_, saturating_add(used, free / 8));
   ceiling_ = least(budget_, most(saturating_add(used, room / kFill), begin));
+  const uint64_t taken = saturating_mul(free, kNsPerByte);
+  interval_ns_ = now_ns < restless_until_ns_ ? kShortNs : most(kShortNs, least(kLongNs, taken));
   rising_ = ceiling_ < budget_ && ceiling_ >= used + kWorthwhile;
 }
 

@@ -47,15 +47,16 @@ public:
   uint64_t ceiling() const { return ceiling_; }
   /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
   bool rising() const { return rising_; }
-  /// Time to the next look, while the program holds memory.
-  uint64_t interval_ns() const { return now_ns_ < restless_until_ns_ ? kRestlessNs : kQuietNs; }
+  /// Time to the next look, while the program holds memory: short after a fall, else that in which somebody who takes
+  /// 256 MiB a second would use up what is free.
+  uint64_t interval_ns() const { return interval_ns_; }
   /// Looks on demand, when the ceiling is reached, are this far apart.
   static constexpr uint64_t kDemandNs = 2000000;
 
   static constexpr uint64_t kShares = 64;
 
 private:
-  static constexpr uint64_t kQuietNs = 50000000, kRestlessNs = 10000000, kRestlessForNs = 500000000;
+  static constexpr uint64_t kLongNs = 50000000, kShortNs = 10000000, kRestlessForNs = 500000000;
   static constexpr uint64_t kMostStrain = 4096; ///< times reserve / 1024
 
   /// Of one pool, between looks.
@@ -68,7 +69,7 @@ private:
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0;
   bool rising_ = false;
-  uint64_t now_ns_ = 0, restless_until_ns_ = 0;
+  uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs;
   Strain strain_[kMostPools];
 };
 

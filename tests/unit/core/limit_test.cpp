@@ -243,6 +243,20 @@ TEST(Limit, StallsOfOthersMakeTheReserveGrowAndShrinkAgain) {
   EXPECT_GE(w.programs[0].used, calm - 8 * kMiB);
 }
 
+TEST(Limit, LooksComeSoonerWhereLittleIsFree) {
+  Limit limit;
+  limit.start(64 * kMiB, kLowest);
+  Pool pool{false, 256 * kMiB, 100 * kMiB, 0};
+  limit.update(1, 64 * kMiB, &pool, 1);
+  const uint64_t much = limit.interval_ns();
+  EXPECT_LE(much, 100 * kMs);
+  pool.free = 8 * kMiB;
+  limit.update(2000 * kMs, 64 * kMiB, &pool, 1);
+  limit.update(4000 * kMs, 64 * kMiB, &pool, 1);
+  EXPECT_LT(limit.interval_ns(), much);
+  EXPECT_GE(limit.interval_ns(), 10 * kMs);
+}
+
 TEST(Limit, NothingKnownLeavesTheBudget) {
   Limit limit;
   limit.start(kNoCap, kLowest);
