@@ -519,7 +519,7 @@ private:
     unsigned Dimensions = 1;
     for (unsigned K = 0; K < Innermost; ++K)
       Dimensions += any_of(N.Groups, [&](const Group &G) { return !G.indirect() && !G.Form.Stride[K]->isZero(); });
-    return Dimensions > 2 || (Innermost > 0 && N.Loops[Innermost]->isInnermost() && Checks(*N.Loops[Innermost]));
+    return Dimensions > 2 || (Innermost > 1 && N.Loops[Innermost]->isInnermost() && Checks(*N.Loops[Innermost]));
   }
 
   bool chooseTicked(Nest &N) {
