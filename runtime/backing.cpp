@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/backing.h"
 
+#include "runtime/descriptors.h"
 #include "runtime/os.h"
 
 #include <cerrno>
@@ -31,9 +32,13 @@ int open_unlinked(const char *directory) {
 
 } // namespace
 
-int Backing::start(const char *directory, uint64_t need, char *why, unsigned room) {
-  if (!directory) directory = getenv("TMPDIR");
-  if (!directory || !*directory) directory = "/var/tmp";
+const char *Backing::directory(const char *given) {
+  if (!given) given = secure_getenv("TMPDIR");
+  return given && *given ? given : "/var/tmp";
+}
+
+int Backing::start(const char *given, uint64_t need, char *why, unsigned room) {
+  const char *directory = Backing::directory(given);
   struct stat s;
   if (stat(directory, &s)) {
     const int error = errno;
@@ -62,7 +67,7 @@ int Backing::start(const char *directory, uint64_t need, char *why, unsigned roo
     snprintf(why, room, "backing directory %s cannot be written: %s", directory, strerror(-fd));
     return fd;
   }
-  fd_ = fd;
+  fd_ = own_descriptor(fd);
   reserved_words_ = 1u << 16;
   reserved_ = static_cast<uint64_t *>(os::reserve(reserved_words_ * sizeof(uint64_t)));
   if (!reserved_) {
@@ -86,8 +91,10 @@ int Backing::reserve(uint64_t offset, uint64_t bytes) {
 }
 
 void Backing::stop() {
-  if (fd_ >= 0) close(fd_);
+  close_own(fd_);
+  if (reserved_) os::unmap(reserved_, reserved_words_ * sizeof(uint64_t));
   fd_ = -1;
+  reserved_ = nullptr;
 }
 
 } // namespace pagecast

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/blocks.h"
 
+#include "runtime/fork.h"
 #include "runtime/guards.h"
-#include "runtime/lock.h"
+#include "runtime/locks.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 #include "runtime/runtime.h"
 
 #include <algorithm>
 #include <cstring>
-#include <pthread.h>
 #include <sys/mman.h>
 
 namespace pagecast {
 namespace {
 
 constexpr unsigned kMost = 65536;
-Lock lock;
 Block *blocks = nullptr; ///< sorted by base
 unsigned count = 0;
 uint64_t total = 0; ///< bytes
@@ -30,20 +29,15 @@ unsigned lower(uint64_t address) {
 
 /// Starts the paging of everything, or of the newest block. Called with the lock held.
 void page_blocks() {
-  Pager *pager = runtime_pager(total);
+  Pager *pager = runtime_running_pager();
+  if (!pager) {
+    uint64_t sparse = 0;
+    for (unsigned i = 0; i < count && total > runtime_budget(); ++i) sparse += blocks[i].kind == Block::kSparse ? blocks[i].bytes : 0;
+    pager = runtime_pager(total, total - sparse);
+  }
   if (!pager) return;
   for (unsigned i = 0; i < count; ++i)
-    if (!blocks[i].paged && pager->add(blocks[i].base, blocks[i].bytes) == 0) blocks[i].paged = true;
-}
-
-void before_fork() { lock.acquire(); }
-void after_fork() { lock.release(); }
-/// The child has neither the regions nor the pager's thread.
-void after_fork_in_child() {
-  guards.unreadable.forked();
-  guards.keyed.forked();
-  runtime_forked();
-  lock.release();
+    if (!blocks[i].paged && !blocks[i].exempt && pager->add(blocks[i].base, blocks[i].bytes) == 0) blocks[i].paged = true;
 }
 
 } // namespace
@@ -60,15 +54,15 @@ uint64_t blocks_populated() {
 }
 
 void block_add(uint64_t base, uint64_t bytes, Block::Kind kind) {
-  Guard guard(lock);
+  Guard guard(locks::blocks);
   if (!blocks) {
     blocks = static_cast<Block *>(os::reserve(kMost * sizeof(Block)));
-    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    watch_forks();
   }
   if (!blocks || count == kMost) return;
   const unsigned i = lower(base);
   memmove(blocks + i + 1, blocks + i, (count - i) * sizeof(Block));
-  blocks[i] = {base, bytes, kind, false};
+  blocks[i] = {base, bytes, kind};
   ++count;
   total += bytes;
   if (base < lowest.load(std::memory_order_relaxed)) lowest.store(base, std::memory_order_relaxed);
@@ -82,14 +76,14 @@ bool block_near(uint64_t begin, uint64_t end) {
 
 Block block_find(uint64_t base) {
   if (!block_near(base, base + 1)) return {};
-  Guard guard(lock);
+  Guard guard(locks::blocks);
   const unsigned i = lower(base);
   return i < count && blocks[i].base == base ? blocks[i] : Block{};
 }
 
 bool block_remove(uint64_t begin, uint64_t end) {
   if (!block_near(begin, end)) return false;
-  Guard guard(lock);
+  Guard guard(locks::blocks);
   bool any = false;
   for (unsigned i = lower(begin); i < count && blocks[i].base < end;) {
     const Block whole = blocks[i];
@@ -118,7 +112,7 @@ bool block_remove(uint64_t begin, uint64_t end) {
 
 bool block_paged(uint64_t begin, uint64_t end) {
   if (!block_near(begin, end)) return false;
-  Guard guard(lock);
+  Guard guard(locks::blocks);
   for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i)
     if (blocks[i].paged) return true;
   return false;
@@ -126,7 +120,7 @@ bool block_paged(uint64_t begin, uint64_t end) {
 
 bool block_clear(uint64_t begin, uint64_t end) {
   if (!block_near(begin, end)) return false;
-  Guard guard(lock);
+  Guard guard(locks::blocks);
   bool any = false;
   for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
     Pager *pager = blocks[i].paged ? runtime_running_pager() : nullptr;
@@ -138,9 +132,18 @@ bool block_clear(uint64_t begin, uint64_t end) {
   return any;
 }
 
+bool block_exempt(uint64_t begin, uint64_t end) {
+  Guard guard(locks::blocks);
+  const unsigned first = lower(begin);
+  for (unsigned i = first; i < count && blocks[i].base < end; ++i)
+    if (blocks[i].paged) return false;
+  for (unsigned i = first; i < count && blocks[i].base < end; ++i) blocks[i].exempt = true;
+  return true;
+}
+
 int block_protect(uint64_t begin, uint64_t end, int protection, int key) {
   // Under the lock as a whole, so that what is noted is what the last of several threads did.
-  Guard guard(lock);
+  Guard guard(locks::blocks);
   const bool readable = protection & PROT_READ;
   bool paged = false;
   for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {

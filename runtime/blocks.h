@@ -9,11 +9,12 @@
 namespace pagecast {
 
 struct Block {
-  enum Kind : uint8_t { kHeap, kMapping, kGlobal };
+  enum Kind : uint8_t { kHeap, kMapping, kSparse, kGlobal }; ///< kSparse: a mapping that the program will not fill (MAP_NORESERVE)
   uint64_t base = 0;  ///< page-aligned
   uint64_t bytes = 0; ///< whole pages
   Kind kind = kHeap;
   bool paged = false; ///< a region
+  bool exempt = false; ///< never to become one
   uint64_t end() const { return base + bytes; }
 };
 
@@ -36,6 +37,9 @@ bool block_near(uint64_t begin, uint64_t end);
 bool block_paged(uint64_t begin, uint64_t end);
 /// Makes the paged parts of the range zero (MADV_DONTNEED); true if there were any.
 bool block_clear(uint64_t begin, uint64_t end);
+
+/// Blocks in [begin, end) will not be paged. False: some are already.
+bool block_exempt(uint64_t begin, uint64_t end);
 
 /// mprotect, or with key >= 0 pkey_mprotect, of a range that may be in blocks: no slice reads what becomes unreadable
 /// from before the change on. 0 or -errno.

@@ -15,13 +15,16 @@ public:
   /// Tags with this bit are wake-ups of watched descriptors, not requests.
   static constexpr uint64_t kWatch = 1ull << 63;
 
+  static constexpr unsigned kFiles = 16;
   /// A queue for `depth` requests. 0 or -errno.
-  int start(unsigned depth, int file);
+  int start(unsigned depth);
+  /// Requests for `file` (below kFiles) go to this descriptor; -1: to none. Costs a system call when it changes.
+  void use(unsigned file, int fd);
   void stop();
 
   /// False when the queue is full.
-  bool read(void *to, uint64_t bytes, uint64_t offset, uint64_t tag);
-  bool write(const void *from, uint64_t bytes, uint64_t offset, uint64_t tag);
+  bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag);
+  bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag);
   /// Reports tag | kWatch whenever `fd` is readable, until the ring goes.
   bool watch(int fd, uint64_t tag);
 
@@ -35,8 +38,8 @@ public:
 private:
   struct Ring;
   Ring *ring_ = nullptr;
-  int file_ = -1;
-  bool fixed_ = false; ///< the file is registered with the ring
+  int fd_[kFiles];
+  bool fixed_ = false; ///< the files are registered with the ring
 };
 
 } // namespace pagecast

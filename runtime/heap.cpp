@@ -3,7 +3,7 @@
 // The malloc family. Small requests go to the C library unchanged; large ones get pages of their own, so
 // that they can become regions. operator new is built on these.
 #include "runtime/blocks.h"
-#include "runtime/lock.h"
+#include "runtime/locks.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
 
@@ -34,10 +34,9 @@ struct Cached {
 constexpr unsigned kCached = 8;
 constexpr uint64_t kMostCached = 32u << 20; ///< bytes of one block, as in the C library
 Cached cache[kCached];
-Lock cache_lock;
 
 void *take_cached(uint64_t bytes) {
-  Guard guard(cache_lock);
+  Guard guard(locks::freed_cache);
   for (Cached &c : cache) {
     if (!c.base || c.bytes < bytes || c.bytes > bytes + bytes / 4) continue;
     void *base = c.base;
@@ -50,7 +49,7 @@ void *take_cached(uint64_t bytes) {
 
 void keep_or_unmap(void *base, uint64_t bytes) {
   if (bytes <= kMostCached && !runtime_running_pager()) {
-    Guard guard(cache_lock);
+    Guard guard(locks::freed_cache);
     for (Cached &c : cache)
       if (!c.base) {
         c = {base, bytes};
@@ -94,7 +93,8 @@ Block block_of(const void *p) {
 
 void release(const Block &b) {
   block_remove(b.base, b.end());
-  keep_or_unmap(reinterpret_cast<void *>(b.base), b.bytes);
+  if (b.exempt) os::unmap(reinterpret_cast<void *>(b.base), b.bytes); // may be locked
+  else keep_or_unmap(reinterpret_cast<void *>(b.base), b.bytes);
 }
 
 void *resize(const Block &b, size_t size) {

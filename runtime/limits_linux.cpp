@@ -2,6 +2,7 @@
 //
 // The memory that this process shares with others, now: the machine's, and that of each control group with a limit
 // on the way up the tree (version 1 or 2). The files stay open: a look costs 10 us and 12 us for each such group.
+#include "runtime/descriptors.h"
 #include "runtime/os.h"
 
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <initializer_list>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace pagecast::os {
@@ -19,12 +21,12 @@ constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a 
 int open_in(const char *directory, const char *file) {
   char path[1200];
   snprintf(path, sizeof path, "%s/%s", directory, file);
-  return open(path, O_RDONLY | O_CLOEXEC);
+  return own_descriptor(open(path, O_RDONLY | O_CLOEXEC));
 }
 
 /// The beginning of a small file. False if there is none.
 bool read_text(int fd, char *text, size_t room) {
-  const ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
+  const ssize_t n = fd < 0 ? -1 : syscall(SYS_pread64, fd, text, room - 1, 0);
   text[n > 0 ? n : 0] = 0;
   return n > 0;
 }
@@ -82,8 +84,8 @@ bool group_path(char *directory, size_t room, bool *v2) {
 } // namespace
 
 void MemoryWatch::open() {
-  meminfo_ = ::open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-  pressure_ = ::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC);
+  meminfo_ = own_descriptor(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
+  pressure_ = own_descriptor(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   char directory[1024];
   if (!group_path(directory, sizeof directory, &v2_)) return;
   const size_t root = strlen(v2_ ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
@@ -105,11 +107,9 @@ void MemoryWatch::open() {
 }
 
 void MemoryWatch::close() {
-  for (const int fd : {meminfo_, pressure_})
-    if (fd >= 0) ::close(fd);
+  for (const int fd : {meminfo_, pressure_}) close_own(fd);
   for (unsigned i = 0; i < groups_; ++i)
-    for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure})
-      if (fd >= 0) ::close(fd);
+    for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure}) close_own(fd);
   *this = MemoryWatch();
 }
 

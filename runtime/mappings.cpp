@@ -18,6 +18,9 @@
 namespace pagecast {
 namespace {
 
+// Of later C libraries.
+constexpr int kDontNeedLocked = 24, kCollapse = 25, kGuardInstall = 102;
+
 uint64_t page_end(uint64_t address) { return (address + os::page_size() - 1) & ~(os::page_size() - 1); }
 
 bool may_become_region(size_t bytes, int prot, int flags) {
@@ -43,7 +46,8 @@ EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t
   }
   const long p = syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
   if (p == -1) return MAP_FAILED;
-  if (may_become_region(bytes, prot, flags)) block_add(static_cast<uint64_t>(p), page_end(bytes), Block::kMapping);
+  if (may_become_region(bytes, prot, flags))
+    block_add(static_cast<uint64_t>(p), page_end(bytes), (flags & MAP_NORESERVE) ? Block::kSparse : Block::kMapping);
   return reinterpret_cast<void *>(p);
 }
 
@@ -64,17 +68,27 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   va_end(arguments);
   const auto begin = reinterpret_cast<uint64_t>(old);
   const uint64_t end = page_end(begin + old_bytes);
+  const auto target = reinterpret_cast<uint64_t>(to);
+  // What the kernel refuses changes nothing.
+  if (bytes == 0 || old_bytes == 0 || (begin & (os::page_size() - 1)) || (target & (os::page_size() - 1)) ||
+      (to && target < page_end(begin + old_bytes) && page_end(target + bytes) > begin))
+    return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
+  if (to && block_near(target, target + bytes)) block_remove(target, page_end(target + bytes)); // unmapped by the move
   if (!block_near(begin, end)) return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
   if (!block_paged(begin, end)) {
     // Parts that differ in protection keep it when they move, but nobody could tell where they are then.
     const bool guarded = guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end);
     const bool ours = block_remove(begin, end) && !guarded;
     const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
+    const bool stays = (flags & MREMAP_DONTUNMAP) && p != -1;
+    if (ours && stays) block_add(begin, end - begin, Block::kMapping);
     if (ours) block_add(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes), Block::kMapping);
     return reinterpret_cast<void *>(p);
   }
   // A region: shrinking is cutting; moving is copying, since its pages may be on the disk.
-  if (bytes <= old_bytes && !to) {
+  const bool stays = flags & MREMAP_DONTUNMAP;
+  if (stays && (bytes != old_bytes || !(flags & MREMAP_MAYMOVE))) return errno = EINVAL, MAP_FAILED;
+  if (bytes <= old_bytes && !to && !stays) {
     if (page_end(bytes) < page_end(old_bytes)) munmap(static_cast<char *>(old) + page_end(bytes), page_end(old_bytes) - page_end(bytes));
     return old;
   }
@@ -83,8 +97,11 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   if (guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end)) return errno = EFAULT, MAP_FAILED;
   void *fresh = mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (to ? MAP_FIXED : 0), -1, 0);
   if (fresh == MAP_FAILED) return MAP_FAILED;
+  // In place of something else (MAP_FIXED) it is not paged by itself.
+  if (to) block_add(target, page_end(bytes), Block::kMapping);
   memcpy(fresh, old, std::min(old_bytes, bytes));
-  munmap(old, old_bytes);
+  if (stays) block_clear(begin, end);
+  else munmap(old, old_bytes);
   return fresh;
 }
 
@@ -107,11 +124,26 @@ EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
   const auto begin = reinterpret_cast<uint64_t>(addr);
   const uint64_t end = page_end(begin + bytes);
   if (block_near(begin, end) && block_paged(begin, end)) {
-    if (advice == MADV_DONTNEED) return block_clear(begin, end), 0;
-    // Advice about where pages should be is the pager's business now; the rest concerns the mapping.
-    if (advice == MADV_WILLNEED || advice == MADV_FREE || advice == MADV_COLD || advice == MADV_PAGEOUT ||
-        advice == MADV_HUGEPAGE || advice == MADV_POPULATE_READ || advice == MADV_POPULATE_WRITE)
-      return 0;
+    switch (advice) {
+    case MADV_DONTNEED:
+    case kDontNeedLocked: return block_clear(begin, end), 0;
+    // Where pages are is the pager's business, and so is what children get.
+    case MADV_WILLNEED:
+    case MADV_FREE:
+    case MADV_COLD:
+    case MADV_PAGEOUT:
+    case MADV_HUGEPAGE:
+    case kCollapse:
+    case MADV_MERGEABLE:
+    case MADV_POPULATE_READ:
+    case MADV_POPULATE_WRITE:
+    case MADV_DONTFORK:
+    case MADV_DOFORK: return 0;
+    // Contents that go without the pager: as on kernels that do not know these.
+    case MADV_WIPEONFORK:
+    case kGuardInstall: return errno = EINVAL, -1;
+    default: break;
+    }
   }
   return static_cast<int>(syscall(SYS_madvise, addr, bytes, advice));
 }

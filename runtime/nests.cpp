@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The program's side of nests: the bodies of __pagecast_enter, _next, _tick and _exit (pagecast/abi.h).
+#include "runtime/fork.h"
 #include "runtime/message.h"
 #include "runtime/nest_args.h"
 #include "runtime/nest_slots.h"
@@ -210,6 +211,20 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
 }
 
 } // namespace
+
+void nests_forked() {
+  for (NestSlot &slot : nest_slots) {
+    slot.slicing.store(0, std::memory_order_relaxed);
+    slot.sliced = false; // the copy may be in the middle of something
+    bool mine = false;
+    for (unsigned i = 0; i < open_count; ++i) mine |= open_stack[i].slot == &slot;
+    const uint32_t state = slot.state.load(std::memory_order_relaxed);
+    if (mine || state == NestSlot::kFree) continue;
+    // Of a thread that is not here.
+    slot.state.store(state == NestSlot::kClaimed ? NestSlot::kFree : NestSlot::kClosing, std::memory_order_relaxed);
+    if (state != NestSlot::kClaimed) open_nests.fetch_or(1u << number_of(&slot), std::memory_order_relaxed);
+  }
+}
 
 void nests_start(Pager *pager) { pager_in_charge.store(pager, std::memory_order_release); }
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/auxv.h>
 
 extern char **environ;
 
@@ -114,13 +115,14 @@ bool parse_size(const char *text, uint64_t *bytes) {
 }
 
 void read_options(Options &options) {
-  for (char **entry = environ; entry && *entry; ++entry) {
+  const bool trusted = getauxval(AT_SECURE) == 0; // a program that has more rights than its user takes no orders
+  for (char **entry = environ; trusted && entry && *entry; ++entry) {
     if (strncmp(*entry, "PAGECAST_", 9)) continue;
     const char *name = *entry + 9;
     if (const char *equals = strchr(name, '=')) check_name(name, static_cast<size_t>(equals - name));
   }
 #define PAGECAST_OPTION(field, NAME, type, initial, kind, text)                                        \
-  if (const char *given = getenv("PAGECAST_" NAME)) {                                                  \
+  if (const char *given = secure_getenv("PAGECAST_" NAME)) {                                                  \
     type value = initial;                                                                              \
     if (parse(given, &value, #kind)) options.field = value;                                            \
     else say("PAGECAST_" NAME "=%s is not a %s; the default is used", given, #kind);                   \

@@ -61,8 +61,11 @@ int fault_wake(int fd, uint64_t addr, uint64_t bytes);
 /// Drops the contents of page-aligned anonymous ranges, locked ones too. Does what it can; 0 or -errno.
 int discard(const iovec *ranges, unsigned count);
 
-/// A child made by fork does not get the range: its absent pages could not be served there.
-int keep_out_of_children(uint64_t addr, uint64_t bytes);
+/// Whether children made by fork get the range. A child without a pager of its own must not: its absent pages would
+/// read as zero there.
+int give_to_children(uint64_t addr, uint64_t bytes, bool give);
+/// In the child of a fork: lets go of what this file holds of the parent.
+void forked();
 
 /// Copies this process's own memory; false where some of it is not there. Never faults.
 bool copy_memory(void *to, uint64_t from, size_t bytes);
@@ -103,6 +106,10 @@ uint64_t own_anonymous_bytes();
 // --- threads and wake-ups ------------------------------------------------------------------------
 
 int event_open();                 ///< non-blocking eventfd
+/// Two ends, for either side of a fork. 0 or -errno.
+int token_pair(int ends[2]);
+/// All holders of the other end have closed it.
+bool hung_up(int end);
 void event_post(int fd);
 void event_clear(int fd);
 /// Waits while *word == expected; woken by futex_wake. Spurious returns are possible.
@@ -110,6 +117,12 @@ void futex_wait(const uint32_t *word, uint32_t expected);
 void futex_wake(const uint32_t *word);
 /// Starts a detached thread that takes no signals.
 int start_thread(const char *name, void (*body)());
+
+/// False if it does not fit or is not there.
+bool absolute_path(const char *path, char *out, unsigned room);
+/// 0 or -errno; whole pages, past the program's cache.
+int read_file(int fd, void *to, uint64_t bytes, uint64_t offset);
+int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset);
 
 // --- address space, past our own interposers ---------------------------------------------------------
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/os.h"
 
+#include "runtime/descriptors.h"
 #include "runtime/kernel_abi.h"
 
 #include <cerrno>
@@ -13,17 +14,21 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+// read, mmap and others are interposed: the runtime's own calls go to the kernel directly.
 namespace pagecast::os {
 namespace {
 
 int self_pidfd = -1;
+int self_memory = -1; ///< /proc/self/mem; the pager's thread alone uses it
 constexpr int kDontNeedLocked = 24; ///< MADV_DONTNEED_LOCKED, Linux 5.18
 
 uint64_t clock_ns(clockid_t id) {
@@ -47,7 +52,7 @@ int open_userfaultfd() {
 
 /// process_madvise on oneself takes MADV_DONTNEED only from some kernel on: try it on a scratch page.
 bool probe_batch_discard() {
-  self_pidfd = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   if (self_pidfd < 0) return false;
   auto *page = static_cast<char *>(map_memory(page_size(), true));
   if (!page) return false;
@@ -57,7 +62,7 @@ bool probe_batch_discard() {
   const bool works = done == static_cast<long>(page_size()) && *page == 0;
   unmap(page, page_size());
   if (!works) {
-    close(self_pidfd);
+    close_own(self_pidfd);
     self_pidfd = -1;
   }
   return works;
@@ -78,7 +83,7 @@ Support probe() {
   void *page = map_memory(page_size(), false);
   const int error = page ? fault_watch(fd, reinterpret_cast<uint64_t>(page), page_size()) : -ENOMEM;
   if (page) unmap(page, page_size());
-  close(fd);
+  close_own(fd);
   s.userfaultfd = error == 0;
   s.userfaultfd_error = -error;
   if (error) s.missing = "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
@@ -117,7 +122,7 @@ int fault_open() {
     close(fd);
     return error == EPERM ? -EINVAL : -error;
   }
-  return fd;
+  return own_descriptor(fd);
 }
 
 int fault_watch(int fd, uint64_t addr, uint64_t bytes) {
@@ -141,7 +146,7 @@ int fault_unwatch(int fd, uint64_t addr, uint64_t bytes) {
 int fault_read(int fd, Fault *faults, unsigned most) {
   uffd_msg messages[32];
   if (most > 32) most = 32;
-  const ssize_t n = read(fd, messages, most * sizeof *messages);
+  const ssize_t n = syscall(SYS_read, fd, messages, most * sizeof *messages);
   if (n <= 0) return n < 0 && errno != EAGAIN && errno != EINTR ? -errno : 0;
   int count = 0;
   for (size_t i = 0; i < static_cast<size_t>(n) / sizeof *messages; ++i) {
@@ -226,8 +231,8 @@ int discard(const iovec *ranges, unsigned count) {
   return failed;
 }
 
-int keep_out_of_children(uint64_t addr, uint64_t bytes) {
-  return syscall(SYS_madvise, addr, bytes, MADV_DONTFORK) ? -errno : 0;
+int give_to_children(uint64_t addr, uint64_t bytes, bool give) {
+  return syscall(SYS_madvise, addr, bytes, give ? MADV_DOFORK : MADV_DONTFORK) ? -errno : 0;
 }
 
 int protect_mapping(uint64_t addr, size_t bytes, int protection, int key) {
@@ -247,10 +252,9 @@ bool copy_memory(void *to, uint64_t from, size_t bytes) {
 }
 
 int copy_protected_memory(void *to, uint64_t from, size_t bytes) {
-  static int fd = -1; // the pager's thread alone comes here
-  if (fd < 0) fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -errno;
-  const ssize_t got = pread(fd, to, bytes, static_cast<off_t>(from));
+  if (self_memory < 0) self_memory = own_descriptor(open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
+  if (self_memory < 0) return -errno;
+  const ssize_t got = syscall(SYS_pread64, self_memory, to, bytes, static_cast<off_t>(from));
   return got == static_cast<ssize_t>(bytes) ? 0 : got < 0 ? -errno : -EFAULT;
 }
 
@@ -261,7 +265,7 @@ int populated(uint64_t addr, uint64_t pages, uint8_t *out) {
   int error = 0;
   for (uint64_t i = 0; i < pages && !error; i += 512) {
     const uint64_t n = pages - i < 512 ? pages - i : 512;
-    const ssize_t got = pread(fd, entries, n * 8, static_cast<off_t>(((addr >> page_shift()) + i) * 8));
+    const ssize_t got = syscall(SYS_pread64, fd, entries, n * 8, static_cast<off_t>(((addr >> page_shift()) + i) * 8));
     if (got != static_cast<ssize_t>(n * 8)) error = got < 0 ? -errno : -EIO;
     else
       for (uint64_t j = 0; j < n; ++j) out[i + j] = (entries[j] >> 62) != 0;
@@ -271,7 +275,7 @@ int populated(uint64_t addr, uint64_t pages, uint8_t *out) {
 }
 
 int event_open() {
-  const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int fd = own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return fd < 0 ? -errno : fd;
 }
 
@@ -282,7 +286,7 @@ void event_post(int fd) {
 
 void event_clear(int fd) {
   uint64_t count;
-  if (read(fd, &count, sizeof count) < 0) { /* was clear */ }
+  if (syscall(SYS_read, fd, &count, sizeof count) < 0) { /* was clear */ }
 }
 
 void futex_wait(const uint32_t *word, uint32_t expected) {
@@ -291,11 +295,43 @@ void futex_wait(const uint32_t *word, uint32_t expected) {
 
 void futex_wake(const uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
 
+int token_pair(int ends[2]) {
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return -errno;
+  own_descriptor(ends[0]);
+  own_descriptor(ends[1]);
+  return 0;
+}
+
+bool hung_up(int end) {
+  pollfd p{end, 0, 0};
+  return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL));
+}
+
+bool absolute_path(const char *path, char *out, unsigned room) {
+  char full[PATH_MAX];
+  if (!realpath(path, full) || strlen(full) >= room) return false;
+  strcpy(out, full);
+  return true;
+}
+
+int read_file(int fd, void *to, uint64_t bytes, uint64_t offset) {
+  const ssize_t n = syscall(SYS_pread64, fd, to, bytes, static_cast<off_t>(offset));
+  return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
+}
+
+int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset) {
+  const ssize_t n = pwrite(fd, from, bytes, static_cast<off_t>(offset));
+  return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
+}
+
 namespace {
 struct ThreadStart {
   const char *name;
   void (*body)();
 };
+
+ThreadStart starts[4];
+unsigned threads_started = 0;
 
 void *thread_main(void *argument) {
   const ThreadStart start = *static_cast<ThreadStart *>(argument);
@@ -307,10 +343,8 @@ void *thread_main(void *argument) {
 } // namespace
 
 int start_thread(const char *name, void (*body)()) {
-  static ThreadStart starts[4];
-  static unsigned used = 0;
-  if (used == 4) return -EAGAIN;
-  ThreadStart &start = starts[used++];
+  if (threads_started == 4) return -EAGAIN;
+  ThreadStart &start = starts[threads_started++];
   start = {name, body};
   sigset_t all, before;
   sigfillset(&all);
@@ -324,6 +358,17 @@ int start_thread(const char *name, void (*body)()) {
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return -error;
+}
+
+void forked() {
+  // Both speak of the parent's memory.
+  close_own(self_memory);
+  self_memory = -1;
+  if (self_pidfd >= 0) {
+    close_own(self_pidfd);
+    self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  }
+  threads_started = 0;
 }
 
 } // namespace pagecast::os

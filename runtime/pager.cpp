@@ -12,18 +12,9 @@ namespace pagecast {
 namespace {
 
 constexpr uint64_t kUserPages = 1ull << 35; ///< of a 47-bit address space with 4 KiB pages
-enum CommandKind { kAdd, kRemove, kClear };
 enum WatchTag : uint64_t { kFaultsReadable, kEventReadable };
 
 } // namespace
-
-struct Pager::Command {
-  int kind;
-  uint64_t address, bytes;
-  int result;
-  uint32_t done;
-  Command *next;
-};
 
 // --- start -----------------------------------------------------------------------------------------
 
@@ -56,7 +47,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   hand_ring_.start();
   slice_ring_.start();
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
-  if (const int error = backing_.start(options.backing, overflow, why, room)) return error;
+  if (const int error = lineage_.start(options.backing, overflow, why, room)) return error;
   faults_ = os::fault_open();
   event_ = os::event_open();
   if (faults_ < 0 || event_ < 0) {
@@ -67,8 +58,15 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   return 0;
 }
 
+/// Before pages are in use for the first time: the tables grow, out of the budget.
+void Pager::use_tables(uint32_t slot, uint32_t pages) {
+  const uint64_t before = pages_.slots_used();
+  pages_.use(slot, pages);
+  if (pages_.slots_used() != before) account();
+}
+
 int Pager::open_on_thread() {
-  if (const int error = disk_.start(kRequests, backing_.fd())) return error;
+  if (const int error = disk_.start(kRequests)) return error;
   disk_.watch(faults_, kFaultsReadable);
   disk_.watch(event_, kEventReadable);
   disk_.submit();
@@ -101,6 +99,7 @@ void Pager::run() {
   os::futex_wake(reinterpret_cast<uint32_t *>(&started_));
   if (start_error_) return;
   const uint64_t begun = os::now_ns();
+  if (inherited_) sleep(); // what it inherited costs nothing until it is used: a child may exec at once
   for (;;) {
     bool busy = take_faults();
     Disk::Completion done[64];
@@ -167,7 +166,9 @@ void Pager::poke() {
 // --- commands --------------------------------------------------------------------------------------
 
 int Pager::command(int kind, uint64_t address, uint64_t bytes) {
-  Command c{kind, address, bytes, 0, 0, nullptr};
+  Guard guard(command_lock_);
+  Command &c = command_;
+  c = {kind, address, bytes, 0, 0, nullptr};
   Command *head = commands_.load(std::memory_order_relaxed);
   do c.next = head;
   while (!commands_.compare_exchange_weak(head, &c, std::memory_order_seq_cst));
@@ -195,9 +196,11 @@ bool Pager::take_commands() {
       continue;
     }
     *link = c->next;
-    uint32_t *done = &c->done; // the command lives on its thread's stack, which goes on once it is done
+    const bool hold = c->kind == kHold;
+    uint32_t *done = &c->done;
     __atomic_store_n(done, 1, __ATOMIC_RELEASE);
     os::futex_wake(done);
+    if (hold) hold_still();
     busy = true;
   }
   return busy;
@@ -207,6 +210,11 @@ bool Pager::take_commands() {
 bool Pager::try_command(Command &c) {
   if (c.kind == kAdd) {
     c.result = do_add(c.address, c.bytes);
+    return true;
+  }
+  if (c.kind == kHold) {
+    if (!quiet(0, ~0ull)) return false;
+    prepare_fork(c.address);
     return true;
   }
   if (!quiet(c.address, c.address + c.bytes)) return false;
@@ -230,9 +238,9 @@ int Pager::do_add(uint64_t address, uint64_t bytes) {
     pages_.free(region.first_slot, bytes >> shift_);
     return error;
   }
-  os::keep_out_of_children(address, bytes);
+  os::give_to_children(address, bytes, false);
   account();
-  ++statistics.regions;
+  statistics.regions = regions_.count();
   statistics.region_bytes += bytes;
   Region *r = regions_.find(address);
   return adopt_populated(*r);
@@ -248,12 +256,14 @@ int Pager::adopt_populated(Region &r) {
     for (uint64_t j = 0; j < n; ++j) {
       if (!there[j]) continue;
       const auto slot = static_cast<uint32_t>(r.first_slot + i + j);
+      pages_.use(slot, 1);
       pages_[slot].state = PageState::kDirty;
       order_.insert_active(slot);
       map_.set(extent(slot, 1));
       ++used_;
     }
   }
+  account();
   if (used_ > budget_pages_) evict(used_ - budget_pages_);
   return 0;
 }
@@ -279,7 +289,7 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
     const uint64_t from = std::max(begin, r.base), to = std::min(end, r.end());
     const uint32_t first = slot_of(r, from);
     const auto pages = static_cast<uint32_t>((to - from) >> shift_);
-    for (uint32_t s = first; s < first + pages; ++s) {
+    for (uint32_t s = pages_.next_used(first, first + pages); s < first + pages; s = pages_.next_used(s + 1, first + pages)) {
       if (resident(pages_[s].state)) {
         order_.remove(s);
         --used_;
@@ -296,11 +306,11 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
       os::fault_unwatch(faults_, from, to - from);
       pages_.free(first, pages);
       statistics.region_bytes -= to - from;
-      statistics.regions -= to - from == r.bytes;
     }
     os::fault_wake(faults_, from, to - from);
   }
   if (!keep_region) regions_.cut(begin, end, shift_);
+  statistics.regions = regions_.count();
   ++room_;
 }
 

@@ -24,9 +24,10 @@
 #include "core/residency.h"
 #include "core/streams.h"
 #include "core/types.h"
-#include "runtime/backing.h"
 #include "runtime/disk.h"
 #include "runtime/hint_ring.h"
+#include "runtime/lineage.h"
+#include "runtime/lock.h"
 #include "runtime/options.h"
 #include "runtime/os.h"
 #include "runtime/pages.h"
@@ -57,6 +58,17 @@ public:
   int remove(uint64_t address, uint64_t bytes);
   /// Makes the range zero (MADV_DONTNEED by the program).
   int clear(uint64_t address, uint64_t bytes);
+
+  // --- fork (pager_fork.cpp), all on the thread that forks, with no command under way ---
+  /// Before: waits until no I/O is under way and has the pager's thread hold still. `stack`: an address in the
+  /// caller's frame. True if the child gets the regions, which only `share` allows.
+  bool hold(uint64_t stack, bool share);
+  /// In the parent. `shared`: what hold() said.
+  void go_on(bool shared);
+  /// In the child that got the regions: takes them over; then run() on a new thread. 0 or -errno.
+  int recover();
+  /// The regions cannot be served here: a fault is better than zeros. Unmaps them.
+  void abandon();
 
   // --- any thread; never waits ---
   /// False when the queue is full.
@@ -91,7 +103,14 @@ private:
     unsigned priority; ///< in its own nest
     uint64_t due;      ///< by a later nest, in units of due_unit_; 0 = not known
   };
-  struct Command;
+  enum CommandKind { kAdd, kRemove, kClear, kHold };
+  struct Command {
+    int kind;
+    uint64_t address, bytes;
+    int result;
+    uint32_t done;
+    Command *next;
+  };
   struct Request;
   struct Waiting;
   class NestSink;
@@ -115,6 +134,7 @@ private:
   int adopt_populated(Region &);
   bool quiet(uint64_t begin, uint64_t end);
   void forget(uint64_t begin, uint64_t end, bool keep_region);
+  void use_tables(uint32_t slot, uint32_t pages);
 
   // pager_limit.cpp
   void account();
@@ -124,6 +144,14 @@ private:
   void raise_ceiling();
   bool give_back(uint64_t now);
   uint64_t until_next_look() const;
+
+  // pager_fork.cpp
+  void prepare_fork(uint64_t stack);
+  void hold_still();
+  void keep_stack(uint64_t stack);
+  void merge_files();
+  bool move_contents(const Region &, uint32_t from, unsigned to);
+  int watch_inherited(Region &);
 
   // pager_fetch.cpp
   struct Asked {
@@ -242,7 +270,7 @@ private:
   core::Forecast forecast_;
   uint64_t due_unit_ = 1; ///< bytes: steps in which dues are told apart
   Staging staging_;
-  Backing backing_;
+  Lineage lineage_;
   Disk disk_;
   int faults_ = -1;
   int event_ = -1;
@@ -314,10 +342,14 @@ private:
   uint64_t room_ = 1; ///< grows whenever memory, staging or a request became free
   uint64_t latency_ns_ = 0;
 
+  Lock command_lock_;
+  Command command_; ///< not on its thread's stack: that may lie in a region
   std::atomic<Command *> commands_{nullptr};
   Command *pending_ = nullptr;
   std::atomic<uint32_t> sleeping_{0};
   std::atomic<uint32_t> started_{0};
+  std::atomic<uint32_t> forking_{0}; ///< a fork is going on
+  bool inherited_ = false;
   int start_error_ = 0;
   HintRing<1024> hand_ring_;
   HintRing<8192> slice_ring_;

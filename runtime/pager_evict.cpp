@@ -159,7 +159,9 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
   if (r.draining || free_requests_ < 8 + pages / io_pages_ || pages_writing_ + pages > most)
     return false;
   if (write_trouble_ && os::now_ns() < write_retry_ns_) return false;
-  const int error = backing_.reserve(static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_);
+  const int home = lineage_.home();
+  const auto file = static_cast<unsigned>(home);
+  const int error = home < 0 ? home : lineage_.reserve(file, static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_);
   if (error) {
     if (!write_trouble_)
       say("the backing store cannot take more data (%s): the program waits with its data in memory until there is room",
@@ -170,15 +172,17 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
   }
   os::fault_protect(faults_, pages_.address(slot), static_cast<uint64_t>(pages) << shift_, true);
   if (going) map_.clear(extent(slot, pages));
+  disk_.use(file, lineage_.fd(file));
+  lineage_.put(slot, pages, file);
   for (uint32_t at = 0; at < pages;) {
     const uint32_t n = std::min(pages - at, io_pages_);
     Request &q = *new_request();
     q = {os::now_ns(), slot + at, n, 0, 0, 0, true, true};
     const uint64_t address = pages_.address(slot + at);
-    if (!disk_.write(reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
+    if (!disk_.write(file, reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
                      static_cast<uint64_t>(slot + at) << shift_, static_cast<uint64_t>(&q - request_))) {
       disk_.submit(); // the submission queue was full, not the ring: once more
-      disk_.write(reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
+      disk_.write(file, reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
                   static_cast<uint64_t>(slot + at) << shift_, static_cast<uint64_t>(&q - request_));
     }
     for (uint32_t s = slot + at; s < slot + at + n; ++s) {
@@ -205,7 +209,7 @@ int Pager::write_copies(Region &r, uint32_t slot, uint32_t pages) {
   const int error = os::copy_protected_memory(staging_.address(first), pages_.address(slot), bytes);
   Request &q = *new_request();
   const auto tag = static_cast<uint64_t>(&q - request_);
-  if (error || !disk_.write(staging_.address(first), bytes, offset, tag)) {
+  if (error || !disk_.write(lineage_.file_of(slot), staging_.address(first), bytes, offset, tag)) {
     staging_.give(first, pages);
     free_request(q);
     return error;

@@ -86,6 +86,7 @@ uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked 
   // Protected unless a store is coming: a zero page that stays zero never needs writing.
   pages = place(slot, zeros_, pages, asked.write);
   if (pages == 0) return 1; // nothing more can be done for the first one
+  use_tables(slot, pages);
   used_ += pages;
   for (uint32_t i = slot; i < slot + pages; ++i) {
     pages_[i].state = asked.write ? PageState::kDirty : PageState::kClean;
@@ -107,14 +108,16 @@ uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &a
   if (!asked.demand && (free_requests_ < 32 || staging_.free_pages() < 64)) return 0;
   if (free_requests_ == 0) return 0;
   if (pages > io_pages_) pages = io_pages_;
-  pages = admit(pages, asked.demand);
+  pages = admit(lineage_.run(slot, pages), asked.demand);
+  const unsigned file = lineage_.file_of(slot);
+  disk_.use(file, lineage_.fd(file));
   uint32_t first = 0;
   pages = staging_.take(pages, &first);
   if (pages == 0) return 0;
   Request &q = *new_request();
   q = {os::now_ns(), slot, pages, first, asked.site, asked.nest, false, true};
   const auto tag = static_cast<uint64_t>(&q - request_);
-  if (!disk_.read(staging_.address(first), static_cast<uint64_t>(pages) << shift_, static_cast<uint64_t>(slot) << shift_, tag)) {
+  if (!disk_.read(file, staging_.address(first), static_cast<uint64_t>(pages) << shift_, static_cast<uint64_t>(slot) << shift_, tag)) {
     staging_.give(first, pages);
     free_request(q);
     return 0;

@@ -25,7 +25,7 @@ uint32_t Pager::pages_within(uint64_t bytes) const {
 }
 
 void Pager::account() {
-  const uint64_t tables = uint64_t{pages_.high_water()} * (PageTable::kBytesPerPage + 8); // 8: the kernel's page tables
+  const uint64_t tables = pages_.slots_used() * (PageTable::kBytesPerPage + 8); // 8: the kernel's page tables
   statistics.own_bytes = kBaseOwnBytes + staging_.bytes() + (kZeroPages + kHeld) * page_ + tables;
   statistics.budget_bytes = limit_.budget();
   budget_.store(limit_.budget(), std::memory_order_relaxed);

@@ -12,7 +12,24 @@ bool PageTable::start() {
   pages_ = static_cast<Page *>(os::reserve(uint64_t{kSlots} * sizeof(Page)));
   links_ = static_cast<core::Replacement::Link *>(os::reserve(uint64_t{kSlots} * sizeof(core::Replacement::Link)));
   chunk_address_ = static_cast<uint64_t *>(os::reserve(uint64_t{kSlots / kChunkPages} * sizeof(uint64_t)));
-  return pages_ && links_ && chunk_address_;
+  used_ = static_cast<uint64_t *>(os::reserve(kSlots / kChunkPages / 8));
+  return pages_ && links_ && chunk_address_ && used_;
+}
+
+void PageTable::use(uint32_t slot, uint32_t pages) {
+  for (uint32_t c = slot / kChunkPages; c <= (slot + pages - 1) / kChunkPages; ++c) {
+    if (used_[c / 64] >> (c % 64) & 1) continue;
+    used_[c / 64] |= 1ull << (c % 64);
+    ++chunks_used_;
+  }
+}
+
+uint32_t PageTable::next_used(uint32_t slot, uint32_t end) const {
+  while (slot < end && !used(slot)) {
+    const uint32_t chunk = slot / kChunkPages;
+    slot = used_[chunk / 64] >> (chunk % 64) ? (chunk + 1) * kChunkPages : (chunk / 64 + 1) * 64 * kChunkPages;
+  }
+  return slot < end ? slot : end;
 }
 
 uint32_t PageTable::allocate(uint64_t address, uint64_t pages) {
@@ -25,7 +42,8 @@ uint32_t PageTable::allocate(uint64_t address, uint64_t pages) {
     f.first += static_cast<uint32_t>(chunks * kChunkPages);
     f.chunks -= static_cast<uint32_t>(chunks);
     if (f.chunks == 0) f = free_[--free_count_];
-    memset(pages_ + first, 0, chunks * kChunkPages * sizeof(Page));
+    for (uint64_t c = first / kChunkPages, end = c + chunks; c < end; ++c)
+      if (used(static_cast<uint32_t>(c * kChunkPages))) memset(pages_ + c * kChunkPages, 0, kChunkPages * sizeof(Page));
   }
   if (first == kNoSlot) {
     if (chunks * kChunkPages > kSlots - next_) return kNoSlot;

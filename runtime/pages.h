@@ -55,6 +55,15 @@ public:
   /// Gives back slots that allocate returned (whole chunks of the range).
   void free(uint32_t first, uint64_t pages);
 
+  /// Notes that pages of [slot, slot+pages) are about to leave the zero state: their chunks take memory from now on.
+  void use(uint32_t slot, uint32_t pages);
+  /// Whether any page around `slot` has ever been in use; if not, all of its chunk are zero pages.
+  bool used(uint32_t slot) const { return used_[slot / kChunkPages / 64] >> (slot / kChunkPages % 64) & 1; }
+  /// The first slot of [slot, end) in a chunk in use, or `end`.
+  uint32_t next_used(uint32_t slot, uint32_t end) const;
+  /// Slots in chunks that are or were in use: what the tables cost.
+  uint64_t slots_used() const { return uint64_t{chunks_used_} * kChunkPages; }
+
   Page &operator[](uint32_t slot) { return pages_[slot]; }
   const Page &operator[](uint32_t slot) const { return pages_[slot]; }
   uint64_t address(uint32_t slot) const {
@@ -62,13 +71,13 @@ public:
   }
   core::Replacement::Link *links() { return links_; }
   uint32_t capacity() const { return kSlots; }
-  /// Slots ever handed out: the length of the backing file in pages, and what the tables cost.
+  /// Slots ever handed out: the length of the backing file in pages.
   uint32_t high_water() const { return next_; }
+  static constexpr uint32_t kSlots = 1u << 30; ///< 4 TiB of regions with 4 KiB pages
   /// Bytes of memory that the tables take per page of a region.
   static constexpr uint64_t kBytesPerPage = sizeof(Page) + sizeof(core::Replacement::Link);
 
 private:
-  static constexpr uint32_t kSlots = 1u << 30; ///< 4 TiB of regions with 4 KiB pages
   struct Free {
     uint32_t first, chunks;
   };
@@ -77,6 +86,8 @@ private:
   Page *pages_ = nullptr;
   core::Replacement::Link *links_ = nullptr;
   uint64_t *chunk_address_ = nullptr;
+  uint64_t *used_ = nullptr; ///< one bit per chunk
+  uint32_t chunks_used_ = 0;
   uint32_t next_ = 0;
   unsigned shift_ = 12;
   Free free_[kFree];

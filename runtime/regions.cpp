@@ -11,6 +11,8 @@ namespace {
 Lock lock;
 }
 
+void RegionTable::forked() { lock.release(); }
+
 bool RegionTable::start() {
   regions_ = static_cast<Region *>(os::reserve(kMost * sizeof(Region)));
   return regions_ != nullptr;

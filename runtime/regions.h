@@ -32,6 +32,9 @@ public:
   /// A copy of the region that holds `address`; bytes = 0 if none. Any thread. Cost: a lock, log2(regions).
   Region look_up(uint64_t address);
 
+  /// In the child of a fork: whoever was looking up is not there.
+  static void forked();
+
   bool insert(const Region &);
   /// Cuts [begin, end) out of the regions; what sticks out on either side stays a region.
   void cut(uint64_t begin, uint64_t end, unsigned page_shift);

@@ -2,16 +2,18 @@
 #include "runtime/runtime.h"
 
 #include "pagecast/pagecast.h"
-#include "runtime/blocks.h"
-#include "runtime/lock.h"
+#include "runtime/descriptors.h"
+#include "runtime/fork.h"
+#include "runtime/locks.h"
 #include "runtime/message.h"
+#include "runtime/modules.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <dlfcn.h>
 #include <new>
 
 namespace pagecast {
@@ -19,7 +21,6 @@ namespace {
 
 Options options;
 std::atomic<uint32_t> options_read{0};
-Lock options_lock;
 
 uint64_t budget = 0;
 uint64_t looked_ns = 0; ///< when that was
@@ -29,11 +30,6 @@ bool refused = false; ///< paging was needed and could not be had: said once
 char refused_why[400];
 alignas(Pager) char pager_memory[sizeof(Pager)];
 std::atomic<Pager *> pager{nullptr};
-
-constexpr unsigned kModules = 1024;
-const pagecast_module *modules[kModules];
-unsigned module_count = 0;
-Lock modules_lock;
 
 /// What large data may hold now (core/limit.h), of which `used` bytes are held.
 uint64_t find_budget(uint64_t used) {
@@ -55,55 +51,41 @@ void follow_limit(uint64_t data_bytes) {
   budget = find_budget(std::min(data_bytes, os::own_anonymous_bytes()));
 }
 
-void set_gates(uint64_t *gate, uint64_t bytes) {
-  for (unsigned size = 0; size < PAGECAST_GATES; ++size) {
-    const uint64_t iterations = bytes == ~0ull ? bytes : (bytes >> size) + ((bytes & ((1ull << size) - 1)) != 0);
-    __atomic_store_n(gate + size, iterations, __ATOMIC_RELAXED);
-  }
-}
-
-void open_gates() {
-  Guard guard(modules_lock);
-  for (unsigned i = 0; i < module_count; ++i) {
-    Dl_info info;
-    if (options.hints && dladdr(modules[i]->gate, &info)) // else it was unloaded
-      set_gates(modules[i]->gate, options.gate);
-  }
-}
-
-void close_gates() {
-  for (unsigned i = 0; i < module_count; ++i) set_gates(modules[i]->gate, ~0ull);
-}
-
 void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }
 
+int start_threads(Pager &p) {
+  int error = os::start_thread("pagecast-pager", pager_thread);
+  if (!error) error = p.wait_started();
+  if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
+  return error;
+}
+
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
-bool start_pager(uint64_t data_bytes) {
+bool start_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   const os::Support support = os::probe();
   if (support.missing) {
     snprintf(refused_why, sizeof refused_why, "%s", support.missing);
     return false;
   }
   Pager *made = new (pager_memory) Pager;
-  if (made->prepare(options, budget, data_bytes, refused_why, sizeof refused_why)) return false;
+  if (made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return false;
   made->set_cap(options.memory);
-  int error = os::start_thread("pagecast-pager", pager_thread);
-  if (!error) error = made->wait_started();
-  if (error) {
+  if (const int error = start_threads(*made)) {
     snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
     return false;
   }
   nests_start(made);
-  if (options.slices) os::start_thread("pagecast-slicer", slicer_run);
   pager.store(made, std::memory_order_release);
   tell("large data of %llu MiB exceed the budget of %llu MiB: paging", static_cast<unsigned long long>(data_bytes >> 20),
        static_cast<unsigned long long>(budget >> 20));
-  open_gates();
+  if (options.hints) modules_set_gates(options.gate);
   return true;
 }
 
 __attribute__((constructor(101))) void construct() {
   started_ns = os::now_ns();
+  watch_forks();
+  modules_note_permanent();
   runtime_options();
 }
 
@@ -123,7 +105,7 @@ __attribute__((destructor)) void destruct() {
 
 const Options &runtime_options() {
   if (options_read.load(std::memory_order_acquire)) return options;
-  Guard guard(options_lock);
+  Guard guard(locks::options);
   if (!options_read.load(std::memory_order_relaxed)) {
     read_options(options);
     set_verbose(options.verbose);
@@ -135,27 +117,52 @@ const Options &runtime_options() {
   return options;
 }
 
-Pager *runtime_pager(uint64_t data_bytes) {
+uint64_t runtime_budget() { return budget; }
+
+Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   runtime_options();
   Pager *running = pager.load(std::memory_order_acquire);
   if (running || refused || !options.enable) return running;
   follow_limit(data_bytes);
   if (data_bytes <= budget) return nullptr;
-  if (start_pager(data_bytes)) return pager.load(std::memory_order_relaxed);
+  if (start_pager(data_bytes, filled_bytes)) return pager.load(std::memory_order_relaxed);
   refused = true;
   say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",
       static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20), refused_why);
   return nullptr;
 }
 
+void runtime_never(const char *why) {
+  Guard guard(locks::blocks);
+  if (pager.load(std::memory_order_relaxed)) return;
+  snprintf(refused_why, sizeof refused_why, "%s", why);
+  refused = true;
+}
+
 Pager *runtime_running_pager() { return pager.load(std::memory_order_acquire); }
 
-void runtime_forked() {
-  close_gates();
+bool runtime_can_follow() {
+  const int fd = os::fault_open();
+  close_own(fd);
+  return fd >= 0;
+}
+
+void runtime_forked(bool shared) {
+  if (options.stats && !strstr(options.stats, "%p")) options.stats = nullptr; // the parent's to write
+  Pager *inherited = pager.load(std::memory_order_relaxed);
+  if (!inherited) return;
+  int error = -EPERM;
+  if (shared) {
+    error = inherited->recover();
+    if (!error && !(error = start_threads(*inherited))) return;
+    inherited->abandon();
+    say("the child of a fork has no access to paged data: %s", strerror(-error));
+  }
+  modules_set_gates(~0ull);
   nests_start(nullptr);
   pager.store(nullptr, std::memory_order_release);
   refused = true;
-  options.stats = nullptr; // the parent's to write
+  snprintf(refused_why, sizeof refused_why, "it could not be taken over after fork");
 }
 
 } // namespace pagecast
@@ -163,25 +170,6 @@ void runtime_forked() {
 using namespace pagecast;
 
 extern "C" {
-
-__attribute__((visibility("default"))) void __pagecast_register(const pagecast_module *module) {
-  if (module->abi != PAGECAST_ABI_VERSION) {
-    tell("a module was compiled by another version of pagecast and gives no hints");
-    return;
-  }
-  const Options &o = runtime_options();
-  {
-    Guard guard(modules_lock);
-    if (module_count < kModules) modules[module_count++] = module;
-  }
-  const uint64_t page = os::page_size();
-  for (uint32_t i = 0; i < module->globals; ++i) {
-    const uint64_t begin = (reinterpret_cast<uint64_t>(module->global[i].address) + page - 1) & ~(page - 1);
-    const uint64_t end = (reinterpret_cast<uint64_t>(module->global[i].address) + module->global[i].size) & ~(page - 1);
-    if (begin < end && end - begin >= o.large) block_add(begin, end - begin, Block::kGlobal);
-  }
-  if (runtime_running_pager()) open_gates();
-}
 
 __attribute__((visibility("default"))) const char *pagecast_version(void) { return PAGECAST_VERSION; }
 __attribute__((visibility("default"))) const char *pagecast_options_help(void) { return options_help(); }

@@ -13,13 +13,16 @@ class Pager;
 const Options &runtime_options();
 
 /// The pager, if large data of `data_bytes` must be paged: starts it the first time that they exceed the
-/// budget. NULL: they fit, or cannot be paged here (said once). Called with the blocks' lock held.
-Pager *runtime_pager(uint64_t data_bytes);
+/// budget. The disk should have room for `filled_bytes`. NULL: they fit, or cannot be paged here (said once). Called
+/// with the blocks' lock held.
+Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes);
+/// Bytes. Valid once the options have been read.
+uint64_t runtime_budget();
+
+/// Nothing will be paged from now on, if nothing is yet.
+void runtime_never(const char *why);
 
 /// The pager if it runs in this process, else NULL. Cost: one load.
 Pager *runtime_running_pager();
-
-/// In the child of a fork.
-void runtime_forked();
 
 } // namespace pagecast

@@ -3,6 +3,7 @@
 // The slicer's thread: runs the slices of open nests ahead of the program, so that the pages of indirect
 // references are asked for before the program computes their addresses. Each stage of a slice has a cursor of
 // its own; the first is the furthest ahead, so that what a stage loads is in memory when its turn comes.
+#include "runtime/fork.h"
 #include "runtime/lock.h"
 #include "runtime/nest_slots.h"
 #include "runtime/os.h"
@@ -208,6 +209,22 @@ void slicer_run() {
 
 void slicer_poke() {
   if (slicer_asleep.exchange(0, std::memory_order_seq_cst)) os::futex_wake(reinterpret_cast<uint32_t *>(&slicer_asleep));
+}
+
+void slicer_hold() {
+  waiting_for_it.fetch_add(1, std::memory_order_seq_cst);
+  running.acquire();
+}
+
+void slicer_go_on() {
+  running.release();
+  waiting_for_it.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void slicer_forked() {
+  running.release();
+  waiting_for_it.store(0);
+  slicer_asleep.store(0);
 }
 
 void slicer_let_go() {

@@ -2,7 +2,7 @@
 #include "runtime/statistics.h"
 
 #include "pagecast/pagecast.h"
-#include "runtime/lock.h"
+#include "runtime/locks.h"
 
 #include <cerrno>
 #include <cstdarg>
@@ -16,9 +16,8 @@
 namespace pagecast {
 
 uint32_t Statistics::sites_of(const pagecast_nest *nest) {
-  static Lock lock;
   if (const uint64_t known = __atomic_load_n(nest->cache, __ATOMIC_ACQUIRE)) return static_cast<uint32_t>(known - 1);
-  Guard guard(lock);
+  Guard guard(locks::sites);
   if (const uint64_t known = *nest->cache) return static_cast<uint32_t>(known - 1);
   uint32_t first = sites.load();
   if (first + nest->groups > kSites) first = 0;

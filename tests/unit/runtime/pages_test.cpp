@@ -17,6 +17,7 @@ TEST(PageTable, SlotsFollowAddressesAndAreReused) {
   EXPECT_GE(second, first + 1000);
   EXPECT_EQ(pages.address(first + 999), a + 999 * page);
   EXPECT_EQ(pages.address(second), b);
+  pages.use(first + 5, 1);
   pages[first + 5].state = PageState::kDirty;
   const uint32_t high = pages.high_water();
   pages.free(first, 1000);
@@ -31,4 +32,19 @@ TEST(PageTable, RefusesMoreThanThereIs) {
   static PageTable pages;
   ASSERT_TRUE(pages.start());
   EXPECT_EQ(pages.allocate(0x1000, uint64_t{1} << 40), kNoSlot);
+}
+
+TEST(PageTable, KnowsWhatIsInUse) {
+  PageTable table;
+  ASSERT_TRUE(table.start());
+  const uint64_t pages = 300 * uint64_t{kChunkPages};
+  const uint32_t first = table.allocate(1ull << 30, pages), end = static_cast<uint32_t>(first + pages);
+  EXPECT_EQ(table.next_used(first, end), end);
+  table.use(first + 70 * kChunkPages + 9, 1);
+  table.use(first + 200 * kChunkPages - 1, 2); // on either side of a border
+  EXPECT_EQ(table.slots_used(), 3u * kChunkPages);
+  EXPECT_EQ(table.next_used(first, end), first + 70 * kChunkPages);
+  EXPECT_EQ(table.next_used(first + 71 * kChunkPages, end), first + 199 * kChunkPages);
+  EXPECT_EQ(table.next_used(first + 201 * kChunkPages, end), end);
+  EXPECT_EQ(table.next_used(first, first + 70 * kChunkPages), first + 70 * kChunkPages);
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/fork.h"
+
+#include "runtime/guards.h"
+#include "runtime/locks.h"
+#include "runtime/os.h"
+#include "runtime/pager.h"
+#include "runtime/runtime.h"
+
+#include <pthread.h>
+
+namespace pagecast {
+namespace {
+
+Lock *const in_order[] = {&locks::blocks, &locks::options, &locks::modules, &locks::sites, &locks::freed_cache};
+bool shared = false; ///< under the locks: the child of this fork gets the regions
+
+void before() {
+  for (Lock *l : in_order) l->acquire();
+  slicer_hold();
+  shared = false;
+  Pager *pager = runtime_running_pager();
+  if (!pager) return;
+  const bool possible = runtime_can_follow();
+  shared = pager->hold(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible);
+}
+
+void release_all() {
+  for (unsigned i = sizeof in_order / sizeof *in_order; i-- > 0;) in_order[i]->release();
+}
+
+void in_parent() {
+  if (Pager *pager = runtime_running_pager()) pager->go_on(shared);
+  slicer_go_on();
+  release_all();
+}
+
+/// The only thread. Whoever held a lock that is not in locks.h only read what it guards.
+void in_child() {
+  os::forked();
+  guards.unreadable.forked();
+  guards.keyed.forked();
+  RegionTable::forked();
+  slicer_forked();
+  nests_forked();
+  runtime_forked(shared);
+  release_all();
+}
+
+} // namespace
+
+void watch_forks() {
+  static std::atomic<bool> done{false};
+  if (!done.exchange(true)) pthread_atfork(before, in_parent, in_child);
+}
+
+} // namespace pagecast

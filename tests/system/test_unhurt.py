@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pagecast cannot hurt: programs that fork, take signals, end threads, and treat their mappings roughly do what they
+do without it, while their data are paged."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+BUDGET = 24 << 20
+PROGRAMS = Path(__file__).parent / "programs" / "unhurt"
+
+
+class Pair:
+    """A program in the plain build and in ours, and how to run the latter."""
+
+    def __init__(self, tools, source: Path, directory: Path, disk_dir: Path):
+        self.tools, self.disk_dir, self.stats = tools, disk_dir, directory / "stats.json"
+        cxx = source.suffix == ".cpp"
+        self.plain = self.compile("clang++-19" if cxx else "clang-19", source, directory / "plain")
+        self.hinted = self.compile(tools.cxx if cxx else tools.cc, source, directory / "hinted")
+
+    def compile(self, compiler, source, target, *flags):
+        done = self.tools.run(compiler, "-O2", *flags, source, "-o", target, "-pthread", "-ldl")
+        assert done.returncode == 0, done.stderr
+        return target
+
+    def command(self, *arguments):
+        return [self.tools.pagecast, "run", "--memory", str(BUDGET), "--backing", self.disk_dir, "--stats", self.stats, "--",
+                self.hinted, *arguments]
+
+    def run(self, *arguments):
+        done = self.tools.run(*self.command(*arguments))
+        assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+        return done
+
+    def figures(self) -> dict:
+        """Of the last run; skips where this host cannot page, with the runtime's own reason."""
+        figures = json.loads(self.stats.read_text())
+        if not figures["active"]:
+            pytest.skip(figures["why_not"])
+        return figures
+
+    def same_output(self, *arguments):
+        expected = self.tools.run(self.plain, *arguments)
+        assert expected.returncode == 0, expected.stderr
+        done = self.run(*arguments)
+        assert done.stdout == expected.stdout
+        assert "pagecast:" not in done.stderr
+        assert list(self.disk_dir.iterdir()) == []
+
+
+@pytest.fixture
+def pair(built, tmp_path, disk_dir):
+    return lambda name: Pair(built, PROGRAMS / name, tmp_path, disk_dir)
+
+
+def test_children_of_fork_have_the_data(pair):
+    program = pair("fork.c")
+    program.same_output()
+    figures = program.figures()
+    assert figures["io"]["written_bytes"] > 0
+    assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
+
+
+def test_programs_started_in_every_way(pair):
+    program = pair("spawn.c")
+    program.same_output()
+
+
+def test_daemon_keeps_its_data(pair, tmp_path):
+    program = pair("daemon.c")
+    answers = []
+    for command in ([program.plain], program.command()):
+        out = tmp_path / f"answer{len(answers)}"
+        subprocess.run([str(c) for c in command + [out]], check=True, timeout=60)
+        for _ in range(600):
+            if out.exists() and len(out.read_text()) == 17:
+                break
+            time.sleep(0.1)
+        answers.append(out.read_text())
+    assert answers[0] and answers[0] == answers[1]
+    assert list(program.disk_dir.iterdir()) == []
+
+
+def test_mappings_may_be_treated_roughly(pair):
+    program = pair("mappings.c")
+    program.same_output()
+    figures = program.figures()
+    assert figures["io"]["written_bytes"] > 0
+    assert figures["budget"]["regions"] == 0 and figures["budget"]["region_bytes"] == 0
+
+
+def test_a_hundred_gigabytes_of_address_space(pair):
+    program = pair("sparse.c")
+    program.same_output()
+    figures = program.figures()
+    assert figures["budget"]["own_bytes"] < BUDGET
+    assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
+
+
+def test_signals_in_the_middle_of_faults(pair):
+    program = pair("signals.c")
+    program.same_output()
+    assert program.figures()["io"]["written_bytes"] > 0
+
+
+@pytest.mark.parametrize("end", ["return", "exit", "quick", "now"])
+def test_threads_and_nests_that_end_early(pair, end):
+    program = pair("threads.cpp")
+    program.same_output(end)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_ends_the_program_leaves_nothing(pair, sign):
+    program = pair("signals.c")
+    child = subprocess.Popen([str(c) for c in program.command()], stdout=subprocess.PIPE)
+    time.sleep(0.3)
+    for _ in range(3):  # stopped and continued, it goes on
+        os.kill(child.pid, signal.SIGSTOP)
+        os.kill(child.pid, signal.SIGCONT)
+    assert child.poll() is None
+    os.kill(child.pid, sign)
+    assert child.wait(20) == -sign
+    assert list(program.disk_dir.iterdir()) == []
+
+
+def test_unloaded_objects_with_large_globals(pair, tmp_path, built):
+    program = pair("plugin.c")
+    plugin = program.compile(built.cc, PROGRAMS / "plugin.c", tmp_path / "plugin.so", "-DPLUGIN", "-shared", "-fPIC")
+    program.same_output(plugin)
+    assert program.figures()["hints"]["nests_opened"] > 0
