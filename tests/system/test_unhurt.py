@@ -95,6 +95,31 @@ def test_mappings_may_be_treated_roughly(pair):
     assert figures["budget"]["regions"] == 0 and figures["budget"]["region_bytes"] == 0
 
 
+def test_locked_memory_stays_and_regions_cannot_be_locked(pair, built):
+    program = pair("locked.c")
+    program.same_output()
+    assert program.figures()["budget"]["region_bytes"] >= 40 << 20
+    assert program.run("say").stderr.split() == ["-1", "-1", "-1"]
+
+
+def test_a_program_that_locks_everything_is_not_paged(pair):
+    program = pair("locked.c")
+    done = program.run("all")
+    assert done.stdout == program.tools.run(program.plain, "all").stdout
+    figures = json.loads(program.stats.read_text())
+    assert not figures["active"]
+
+
+def test_direct_reads_of_the_programs_own(pair, tmp_path, disk_dir, built):
+    program = pair("direct.c")
+    file = disk_dir / "data"
+    expected = built.run(program.plain, file)
+    if "Invalid argument" in expected.stderr:
+        pytest.skip("no direct I/O in the test directory")
+    program.same_output(file)
+    assert program.figures()["releases"]["evicted_dirty"] > 0
+
+
 def test_a_hundred_gigabytes_of_address_space(pair):
     program = pair("sparse.c")
     program.same_output()
