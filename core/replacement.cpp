@@ -183,7 +183,7 @@ bool Replacement::list_is_valid(uint32_t head, uint8_t state, uint32_t *count) c
   }
 }
 
-bool Replacement::is_valid() const {
+bool Replacement::is_valid(uint32_t slots) const {
   uint32_t listed = 0, in_use = 0, clean = 0;
   if (!list_is_valid(slots_, kActive, &listed) || listed != active_)
     return false;
@@ -205,7 +205,7 @@ bool Replacement::is_valid() const {
   if (released != all_released_)
     return false;
   listed += released;
-  for (uint32_t s = 0; s < slots_; ++s) {
+  for (uint32_t s = 0; s < slots_ && s < slots; ++s) {
     if (links_[s].state >= kReleased + kLevels)
       return false;
     in_use += links_[s].state != kFree;

@@ -78,8 +78,8 @@ public:
   bool is_aging(uint32_t slot) const { return links_[slot].state == kAging; }
   bool is_free(uint32_t slot) const { return links_[slot].state == kFree; }
 
-  /// Checks every invariant, in O(slots). For tests.
-  bool is_valid() const;
+  /// Checks every invariant, of the first `slots` slots; the others have never been used. In O(slots). For tests.
+  bool is_valid(uint32_t slots = kNone) const;
 
 private:
   static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kReleased = 3;

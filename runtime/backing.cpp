@@ -77,6 +77,12 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned room) {
   return 0;
 }
 
+bool Backing::reserved(uint64_t offset, uint64_t bytes) const {
+  for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e)
+    if (e / 64 >= reserved_words_ || !(reserved_[e / 64] >> (e % 64) & 1)) return false;
+  return true;
+}
+
 int Backing::reserve(uint64_t offset, uint64_t bytes) {
   for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e) {
     if (e / 64 >= reserved_words_) return -EFBIG;

@@ -14,6 +14,8 @@ public:
   int fd() const { return fd_; }
   /// What start() makes of the option.
   static const char *directory(const char *given);
+  /// Whether all of [offset, offset+bytes) was reserved before.
+  bool reserved(uint64_t offset, uint64_t bytes) const;
   /// Makes sure that [offset, offset+bytes) can be written without running out of space. 0 or -errno.
   /// Cost: nothing when it was reserved before, about 0.1 ms per 16 MiB otherwise.
   int reserve(uint64_t offset, uint64_t bytes);

@@ -22,7 +22,7 @@ void before() {
   Pager *pager = runtime_running_pager();
   if (!pager) return;
   const bool possible = runtime_can_follow();
-  shared = pager->hold(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible);
+  shared = pager->stop_for_fork(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible);
 }
 
 void release_all() {

@@ -54,8 +54,13 @@ int64_t fault_copy(int fd, uint64_t addr, const void *source, uint64_t bytes, bo
 /// Write-protects resident pages, or lifts it (and wakes). Does what it can; -errno if some pages cannot be:
 /// -ENOENT: they are no longer watched.
 int fault_protect(int fd, uint64_t addr, uint64_t bytes, bool protect);
-/// Touching the page gives SIGBUS from now on: its contents cannot be read. -EINVAL before Linux 6.6.
+/// Touching the absent pages gives SIGBUS from now on, in a system call EFAULT: their contents cannot be read. Wakes who
+/// waits. Before Linux 6.6 the range becomes another mapping.
 int fault_poison(int fd, uint64_t addr, uint64_t bytes);
+/// How fault_poison does it where the kernel cannot: a private mapping of a file without contents, which is not watched.
+int fault_poison_by_mapping(int fd, uint64_t addr, uint64_t bytes);
+/// Makes poisoned pages absent, and watched, again.
+int fault_heal(int fd, uint64_t addr, uint64_t bytes);
 int fault_wake(int fd, uint64_t addr, uint64_t bytes);
 
 /// Drops the contents of page-aligned anonymous ranges, locked ones too. Does what it can; 0 or -errno.
@@ -73,8 +78,10 @@ bool copy_memory(void *to, uint64_t from, size_t bytes);
 /// pager: it would wait for itself. 0 or -errno.
 int copy_protected_memory(void *to, uint64_t from, size_t bytes);
 
-/// For each page of [addr, addr+bytes): out[i] = 1 if it has contents (present or swapped).
+/// For each page of [addr, addr+bytes): out[i] = 1 if it has contents (present or swapped), 0 if not.
 int populated(uint64_t addr, uint64_t pages, uint8_t *out);
+/// For each page: out[i] = 1 if it is write-protected by fault_protect or fault_copy, 0 if not. Linux 5.13.
+int write_protected(uint64_t addr, uint64_t pages, uint8_t *out);
 
 // --- memory limits -------------------------------------------------------------------------------
 

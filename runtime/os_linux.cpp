@@ -201,9 +201,37 @@ int fault_protect(int fd, uint64_t addr, uint64_t bytes, bool protect) {
   return failed;
 }
 
+static int discard_one(uint64_t addr, uint64_t bytes) {
+  const iovec range{reinterpret_cast<void *>(addr), bytes};
+  return discard(&range, 1);
+}
+
 int fault_poison(int fd, uint64_t addr, uint64_t bytes) {
   uffdio_poison_range p{addr, bytes, 0, 0};
-  return ioctl(fd, UFFDIO_POISON_RANGE, &p) ? -errno : 0;
+  if (ioctl(fd, UFFDIO_POISON_RANGE, &p) == 0 || errno == EEXIST) return 0;
+  return fault_poison_by_mapping(fd, addr, bytes);
+}
+
+/// Puts another private mapping in the place of the range.
+static int map_over(uint64_t addr, uint64_t bytes, int flags, int file) {
+  const int both = PROT_READ | PROT_WRITE;
+  return syscall(SYS_mmap, addr, bytes, both, MAP_PRIVATE | MAP_FIXED | flags, file, 0) == -1 ? -errno : 0;
+}
+
+static int poisoned_by_mapping = -1; ///< the file, where that is how it is done; the pager's thread alone comes here
+
+int fault_poison_by_mapping(int fd, uint64_t addr, uint64_t bytes) {
+  if (poisoned_by_mapping < 0) poisoned_by_mapping = static_cast<int>(syscall(SYS_memfd_create, "pagecast-lost", MFD_CLOEXEC));
+  const int error = poisoned_by_mapping < 0 ? -EINVAL : map_over(addr, bytes, 0, poisoned_by_mapping);
+  if (!error) fault_wake(fd, addr, bytes);
+  return error;
+}
+
+int fault_heal(int fd, uint64_t addr, uint64_t bytes) {
+  if (poisoned_by_mapping < 0) return discard_one(addr, bytes);
+  if (const int error = map_over(addr, bytes, MAP_ANONYMOUS | MAP_NORESERVE, -1)) return error;
+  give_to_children(addr, bytes, false);
+  return fault_watch(fd, addr, bytes);
 }
 
 int fault_wake(int fd, uint64_t addr, uint64_t bytes) {
@@ -258,7 +286,8 @@ int copy_protected_memory(void *to, uint64_t from, size_t bytes) {
   return got == static_cast<ssize_t>(bytes) ? 0 : got < 0 ? -errno : -EFAULT;
 }
 
-int populated(uint64_t addr, uint64_t pages, uint8_t *out) {
+/// out[i] = whether any bit of `mask` is set in the page's entry of the kernel's page map.
+static int page_map(uint64_t addr, uint64_t pages, uint64_t mask, uint8_t *out) {
   const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -errno;
   uint64_t entries[512];
@@ -268,11 +297,14 @@ int populated(uint64_t addr, uint64_t pages, uint8_t *out) {
     const ssize_t got = syscall(SYS_pread64, fd, entries, n * 8, static_cast<off_t>(((addr >> page_shift()) + i) * 8));
     if (got != static_cast<ssize_t>(n * 8)) error = got < 0 ? -errno : -EIO;
     else
-      for (uint64_t j = 0; j < n; ++j) out[i + j] = (entries[j] >> 62) != 0;
+      for (uint64_t j = 0; j < n; ++j) out[i + j] = (entries[j] & mask) != 0;
   }
   close(fd);
   return error;
 }
+
+int populated(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 3ull << 62, out); }
+int write_protected(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 57, out); }
 
 int event_open() {
   const int fd = own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -12,6 +12,7 @@ namespace pagecast {
 namespace {
 
 constexpr uint64_t kUserPages = 1ull << 35; ///< of a 47-bit address space with 4 KiB pages
+constexpr uint64_t kRetryNs = 2000000, kWatchDiskNs = 1000000000;
 enum WatchTag : uint64_t { kFaultsReadable, kEventReadable };
 
 } // namespace
@@ -48,6 +49,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   slice_ring_.start();
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
   if (const int error = lineage_.start(options.backing, overflow, why, room)) return error;
+  trouble_.start(lineage_.directory(), &statistics.trouble);
   faults_ = os::fault_open();
   event_ = os::event_open();
   if (faults_ < 0 || event_ < 0) {
@@ -129,6 +131,7 @@ void Pager::run() {
     clean_ahead();
     disk_.submit();
     const uint64_t used = static_cast<uint64_t>(used_) << shift_;
+    if (now - watched_ns_ >= kWatchDiskNs) watch_disk(now);
     if (used + statistics.own_bytes > statistics.peak_bytes) statistics.peak_bytes = used + statistics.own_bytes;
     statistics.note((now - begun) / 1000000, used + statistics.own_bytes);
     if (!busy) sleep();
@@ -140,11 +143,21 @@ void Pager::sleep() {
   sleeping_.store(1, std::memory_order_seq_cst);
   if (!anything_posted()) {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
-    const bool retry = waiting_count_ || pending_ || write_trouble_;
-    const uint64_t look = until_next_look();
-    disk_.wait(retry && (look == 0 || look > 2000000) ? 2000000 : look);
+    const bool retry = waiting_count_ || pending_ || trouble_.writes_refused();
+    const bool watch = free_requests_ < kRequests || trouble_.stalled();
+    const uint64_t most = retry ? kRetryNs : watch ? kWatchDiskNs : 0, look = until_next_look();
+    disk_.wait(most && (look == 0 || look > most) ? most : look);
   }
   sleeping_.store(0, std::memory_order_seq_cst);
+}
+
+/// Tells the user of a disk that does not answer. Cost: under 1 us, once a second.
+void Pager::watch_disk(uint64_t now) {
+  watched_ns_ = now;
+  uint64_t oldest = 0;
+  for (const Request &q : request_)
+    if (q.busy && (!oldest || q.started_ns < oldest)) oldest = q.started_ns;
+  trouble_.watch(oldest, now);
 }
 
 bool Pager::anything_posted() {
@@ -181,6 +194,10 @@ int Pager::add(uint64_t address, uint64_t bytes) { return command(kAdd, address,
 int Pager::remove(uint64_t address, uint64_t bytes) { return command(kRemove, address, bytes); }
 int Pager::clear(uint64_t address, uint64_t bytes) { return command(kClear, address, bytes); }
 
+bool Pager::is_valid(const char **why) {
+  return command(kCheck, reinterpret_cast<uint64_t>(why), 0) == 0;
+}
+
 bool Pager::take_commands() {
   for (Command *c = commands_.exchange(nullptr, std::memory_order_acquire); c;) {
     Command *next = c->next;
@@ -196,7 +213,7 @@ bool Pager::take_commands() {
       continue;
     }
     *link = c->next;
-    const bool hold = c->kind == kHold;
+    const bool hold = c->kind == kFork;
     uint32_t *done = &c->done;
     __atomic_store_n(done, 1, __ATOMIC_RELEASE);
     os::futex_wake(done);
@@ -212,9 +229,14 @@ bool Pager::try_command(Command &c) {
     c.result = do_add(c.address, c.bytes);
     return true;
   }
-  if (c.kind == kHold) {
+  if (c.kind == kFork) {
     if (!quiet(0, ~0ull)) return false;
     prepare_fork(c.address);
+    return true;
+  }
+  if (c.kind == kCheck) {
+    const char *broken = *reinterpret_cast<const char **>(c.address) = broken_invariant();
+    c.result = broken ? -EINVAL : 0;
     return true;
   }
   if (!quiet(c.address, c.address + c.bytes)) return false;
@@ -295,6 +317,8 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
         --used_;
       } else if (pages_[s].state == PageState::kHeld) {
         drop_held(s);
+      } else if (pages_[s].state == PageState::kLost && keep_region) {
+        os::fault_heal(faults_, pages_.address(s), page_);
       }
       pages_[s] = {};
     }

@@ -34,6 +34,7 @@
 #include "runtime/regions.h"
 #include "runtime/staging.h"
 #include "runtime/statistics.h"
+#include "runtime/trouble.h"
 
 #include <atomic>
 
@@ -58,12 +59,15 @@ public:
   int remove(uint64_t address, uint64_t bytes);
   /// Makes the range zero (MADV_DONTNEED by the program).
   int clear(uint64_t address, uint64_t bytes);
+  /// Whether all invariants of the state below hold; `why` gets the one that does not. For tests without slices (they
+  /// mark pages before they ask for them). Cost: some 50 ns a page of every region.
+  bool is_valid(const char **why);
 
   // --- fork (pager_fork.cpp), all on the thread that forks, with no command under way ---
   /// Before: waits until no I/O is under way and has the pager's thread hold still. `stack`: an address in the
   /// caller's frame. True if the child gets the regions, which only `share` allows.
-  bool hold(uint64_t stack, bool share);
-  /// In the parent. `shared`: what hold() said.
+  bool stop_for_fork(uint64_t stack, bool share);
+  /// In the parent. `shared`: what stop_for_fork() said.
   void go_on(bool shared);
   /// In the child that got the regions: takes them over; then run() on a new thread. 0 or -errno.
   int recover();
@@ -103,7 +107,7 @@ private:
     unsigned priority; ///< in its own nest
     uint64_t due;      ///< by a later nest, in units of due_unit_; 0 = not known
   };
-  enum CommandKind { kAdd, kRemove, kClear, kHold };
+  enum CommandKind { kAdd, kRemove, kClear, kFork, kCheck };
   struct Command {
     int kind;
     uint64_t address, bytes;
@@ -129,6 +133,7 @@ private:
   void keep_range(uint64_t begin, uint64_t end);
   bool anything_posted();
   void sleep();
+  void watch_disk(uint64_t now);
   int command(int kind, uint64_t address, uint64_t bytes);
   int do_add(uint64_t address, uint64_t bytes);
   int adopt_populated(Region &);
@@ -152,6 +157,12 @@ private:
   void merge_files();
   bool move_contents(const Region &, uint32_t from, unsigned to);
   int watch_inherited(Region &);
+
+  // pager_valid.cpp
+  const char *broken_invariant();
+  const char *broken_region(unsigned index, uint32_t *in_memory, uint32_t *writing);
+  const char *broken_page(uint32_t slot, unsigned kernel);
+  const char *broken_request();
 
   // pager_fetch.cpp
   struct Asked {
@@ -197,6 +208,8 @@ private:
   void settle(uint32_t slot);
   bool write_out(Region &, uint32_t slot, uint32_t pages, bool going);
   void put_back(uint32_t slot, uint32_t pages);
+  void pass_over(uint32_t slot, uint32_t pages);
+  bool have_room(unsigned file, uint32_t slot, uint32_t pages);
   int write_copies(Region &, uint32_t slot, uint32_t pages);
   void written(Request &, int result);
   void keep_reserve();
@@ -272,6 +285,8 @@ private:
   Staging staging_;
   Lineage lineage_;
   Disk disk_;
+  Trouble trouble_;
+  uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
   int faults_ = -1;
   int event_ = -1;
   static constexpr uint32_t kZeroPages = 64;
@@ -293,8 +308,6 @@ private:
   unsigned free_requests_ = 0;
   uint32_t pages_writing_ = 0;
   uint32_t reading_ = 0; ///< read requests under way
-  uint64_t write_retry_ns_ = 0; ///< no writes before then: the backing store refused
-  bool write_trouble_ = false;
 
   /// Blocks with pages that wait for the rest of their block, the oldest first; some are complete by now.
   static constexpr unsigned kGathered = 16384;

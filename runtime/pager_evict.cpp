@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Giving pages up: releases, eviction, write-back.
-#include "runtime/message.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 namespace pagecast {
 namespace {
@@ -16,6 +14,8 @@ constexpr uint32_t kVictims = 256, kLeastVictims = 128;
 /// read waits for all that was queued before it.
 constexpr uint32_t kMostWriting = 4096, kMostWritingBesideReads = 256;
 constexpr uint32_t kMostCleaning = 2048;
+/// Pages looked at in one search for clean ones among those that cannot be written.
+constexpr uint32_t kMostPassedOver = 2048;
 } // namespace
 
 void Pager::put_off(uint32_t slot, Wanted wanted, bool dirty) {
@@ -64,8 +64,8 @@ uint32_t Pager::run_length(const uint32_t *slots, uint32_t count) const {
 /// Gives up to `pages` pages back, the least wanted first. Clean ones are free on return; dirty ones later.
 /// Returns the pages freed or on their way.
 uint32_t Pager::evict(uint32_t pages) {
-  uint32_t done = 0;
-  while (done < pages) {
+  uint32_t done = 0, passed = 0;
+  while (done < pages && passed < kMostPassedOver) {
     uint32_t victims[kVictims];
     while (order_.released() < kLeastVictims && release_oldest_gathered()) {}
     // At least a lot at a time, so that neighbours are written together.
@@ -84,7 +84,10 @@ uint32_t Pager::evict(uint32_t pages) {
       } else if (state == PageState::kDirty) {
         Region *r = region_of(slot);
         if (r && write_out(*r, slot, run, true)) done += run;
-        else {
+        else if (trouble_.writes_refused()) {
+          pass_over(slot, run);
+          passed += run;
+        } else {
           put_back(slot, run);
           stuck = true;
         }
@@ -114,6 +117,12 @@ void Pager::put_back(uint32_t slot, uint32_t pages) {
     order_.release(s, 0);
   }
   map_.clear(extent(slot, pages));
+}
+
+/// Victims that cannot be written for some time: behind them may be some that can go.
+void Pager::pass_over(uint32_t slot, uint32_t pages) {
+  for (uint32_t s = slot; s < slot + pages; ++s) order_.insert_active(s);
+  map_.set(extent(slot, pages));
 }
 
 /// Counts a page that goes: did the program get to it?
@@ -152,24 +161,29 @@ void Pager::flush_discards() {
   ++room_;
 }
 
+/// Whether the backing store has room for the pages. Those that were there before need no new room.
+bool Pager::have_room(unsigned file, uint32_t slot, uint32_t pages) {
+  const uint64_t offset = static_cast<uint64_t>(slot) << shift_, bytes = static_cast<uint64_t>(pages) << shift_;
+  if (lineage_.reserved(file, offset, bytes)) return true;
+  const uint64_t now = os::now_ns();
+  if (!trouble_.may_reserve(now)) return false;
+  const int error = lineage_.reserve(file, offset, bytes);
+  if (error) trouble_.no_room(error, now);
+  else trouble_.room(now);
+  return error == 0;
+}
+
 /// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.
 bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
   const uint32_t most = reading_ && used_ <= budget_pages_ ? kMostWritingBesideReads : kMostWriting;
   // One request for each io_pages_, and some left for faults.
   if (r.draining || free_requests_ < 8 + pages / io_pages_ || pages_writing_ + pages > most)
     return false;
-  if (write_trouble_ && os::now_ns() < write_retry_ns_) return false;
+  if (trouble_.writes_refused() && !trouble_.may_write(os::now_ns())) return false;
   const int home = lineage_.home();
+  if (home < 0) trouble_.no_room(home, os::now_ns());
   const auto file = static_cast<unsigned>(home);
-  const int error = home < 0 ? home : lineage_.reserve(file, static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_);
-  if (error) {
-    if (!write_trouble_)
-      say("the backing store cannot take more data (%s): the program waits with its data in memory until there is room",
-          strerror(-error));
-    write_trouble_ = true;
-    write_retry_ns_ = os::now_ns() + 500000000u;
-    return false;
-  }
+  if (home < 0 || !have_room(file, slot, pages)) return false;
   os::fault_protect(faults_, pages_.address(slot), static_cast<uint64_t>(pages) << shift_, true);
   if (going) map_.clear(extent(slot, pages));
   disk_.use(file, lineage_.fd(file));
@@ -234,13 +248,9 @@ void Pager::written(Request &q, int result) {
     q.slot += static_cast<uint32_t>(copied);
     q.pages -= static_cast<uint32_t>(copied);
   } else if (!good) {
-    if (!write_trouble_)
-      say("writing to the backing store failed (%s): the data stay in memory and the write is tried again",
-          result < 0 ? strerror(-result) : "short write");
-    write_trouble_ = true;
-    write_retry_ns_ = os::now_ns() + 500000000u;
-  } else {
-    write_trouble_ = false;
+    trouble_.write_failed(result, os::now_ns());
+  } else if (trouble_.writes_refused()) {
+    trouble_.wrote(q.started_ns, os::now_ns());
   }
   uint32_t run = 0;
   auto flush = [&](uint32_t end) {
@@ -297,7 +307,7 @@ void Pager::keep_reserve() {
 /// nothing is read, little while reads wait for the same disk.
 void Pager::clean_ahead() {
   const uint32_t stock = budget_pages_ / (reading_ ? 16 : 2), most = kMostCleaning / (reading_ ? 8 : 1);
-  if (free_pages() > stock || pages_writing_ >= most || write_trouble_) return;
+  if (free_pages() > stock || pages_writing_ >= most || trouble_.writes_refused()) return;
   if (order_.released_clean() > stock || order_.released() == order_.released_clean()) return clean_read_only(most);
   uint32_t dirty[kVictims];
   // What is wanted before memory has been filled once more is likely to stay.

@@ -25,6 +25,7 @@ bool Pager::take_faults() {
     const Page before = pages_[slot_of(*r, faults[i].address)];
     const bool served = serve(faults[i].address, faults[i].write, false);
     if (!served && waiting_count_ < kWaiting) waiting_[waiting_count_++] = {faults[i].address, faults[i].write};
+    else if (!served) os::fault_wake(faults_, faults[i].address, page_); // it faults again
     if (!resident(before.state) && (before.state != PageState::kReading || (before.flags & kHold))) follow(faults[i].address, faults[i].write);
     const PageState state = pages_[slot_of(*r, faults[i].address)].state;
     if (resident(state)) statistics.stall_ns += os::now_ns() - began;
@@ -57,7 +58,7 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
   case PageState::kAbsent: return read_in(*r, slot, 1, {0, 0, 0, write, true}) != 0;
   case PageState::kHeld: show(slot, write); return true;
   case PageState::kReading:
-    if (write) p.flags |= kWriteIntent;
+    p.flags |= static_cast<uint8_t>(kDemand | (write ? kWriteIntent : 0));
     if (!again && (p.flags & kPrefetched)) {
       ++statistics.site[p.site].late;
       p.flags &= static_cast<uint8_t>(~kPrefetched);
@@ -65,6 +66,10 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
     }
     p.flags &= static_cast<uint8_t>(~kHold);
     return true; // its installation wakes the thread
+  case PageState::kLost: // the program took the mark away behind our back
+    os::fault_poison(faults_, address, page_);
+    os::fault_wake(faults_, address, page_);
+    return true;
   default:
     os::fault_wake(faults_, address, page_); // arrived in the meantime
     end_wait(slot, 1);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bringing pages in.
-#include "runtime/message.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
 #include <cerrno>
-#include <cstring>
 
 namespace pagecast {
 
@@ -57,6 +55,7 @@ uint32_t Pager::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked 
   case PageState::kAbsent: return goes_unread(asked, slot, &n) ? zero_fill(r, slot, n, asked) : read_in(r, slot, n, asked);
   case PageState::kReading: map_.set(extent(slot, n)); return n;
   case PageState::kHeld: show(slot, asked.write); return 1;
+  case PageState::kLost: return n;
   default: want_again(r, slot, n, asked); return n;
   }
 }
@@ -223,19 +222,24 @@ void Pager::install(Request &q) {
   ++room_;
 }
 
-/// The backing store cannot give the pages back: who touches them gets what a mapped file would give.
+/// The backing store cannot give the pages back. Those that only a hint wanted are absent as before. A thread that
+/// waits for one of several is woken and asks again, for that page alone: its neighbours may be the unreadable ones.
+/// A page that was asked for alone is lost: who touches it gets what a mapped file would give.
 void Pager::read_failed(Request &q, int result) {
-  say("reading %u pages from the backing store failed (%s)", q.pages, result < 0 ? strerror(-result) : "short read");
+  const bool passing = result == -EAGAIN || result == -EINTR || result == -ENOMEM;
+  const bool lost = !passing && q.pages == 1 && (pages_[q.slot].flags & kDemand);
+  trouble_.read_failed(result, lost, os::now_ns());
   if (Region *r = region_of(q.slot)) --r->in_flight;
   --reading_;
   for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
-    pages_[s].state = PageState::kAbsent;
+    pages_[s].state = lost ? PageState::kLost : PageState::kAbsent;
     pages_[s].flags = 0;
   }
-  map_.clear(extent(q.slot, q.pages));
+  const core::Extent e = extent(q.slot, q.pages);
+  map_.clear(e);
   used_ -= q.pages;
-  for (unsigned i = 0; i < stalls_; ++i)
-    if (stall_[i].slot - q.slot < q.pages) os::fault_poison(faults_, pages_.address(stall_[i].slot), page_);
+  if (lost) os::fault_poison(faults_, e.begin, page_);
+  os::fault_wake(faults_, e.begin, e.end - e.begin);
   end_wait(q.slot, q.pages);
   staging_.give(q.staging, q.pages);
 }

@@ -14,8 +14,8 @@
 
 namespace pagecast {
 
-bool Pager::hold(uint64_t stack, bool share) {
-  command(kHold, stack, 0);
+bool Pager::stop_for_fork(uint64_t stack, bool share) {
+  command(kFork, stack, 0);
   if (!share) return false;
   if (const int error = lineage_.before_fork()) {
     tell("a child cannot have paged data: %s", strerror(-error));
@@ -138,7 +138,7 @@ int Pager::recover() {
   started_.store(0);
   hand_ring_.start();
   slice_ring_.start();
-  write_trouble_ = false;
+  trouble_.start(lineage_.directory(), &statistics.trouble);
   inherited_ = true;
   int error = faults_ < 0 ? faults_ : event_ < 0 ? event_ : 0;
   for (unsigned i = 0; i < regions_.count() && !error; ++i) error = watch_inherited(regions_[i]);

@@ -163,6 +163,7 @@ bool Pager::hold(uint32_t slot, const char *from) {
   *free = slot;
   memcpy(held_memory_ + static_cast<uint64_t>(free - held_) * page_, from, page_);
   p.state = PageState::kHeld;
+  p.flags &= kPrefetched;
   map_.clear(extent(slot, 1)); // a hint for it comes through
   return true;
 }

@@ -8,6 +8,7 @@
 //   absent   contents only in the backing file
 //   reading  on its way into memory
 //   held     in the pager's own memory, to be shown when the program faults on it: the mark of a stream
+//   lost     could not be read back: touching it raises SIGBUS until it is cleared or removed
 //   clean    resident and write-protected; the backing file (or "zero") has the same contents
 //   dirty    resident and writable; must be written before it may go
 //   writing  resident, on its way to the backing file; protected unless kRedirtied
@@ -19,7 +20,7 @@
 
 namespace pagecast {
 
-enum class PageState : uint8_t { kZero, kAbsent, kReading, kHeld, kClean, kDirty, kWriting };
+enum class PageState : uint8_t { kZero, kAbsent, kReading, kHeld, kLost, kClean, kDirty, kWriting };
 
 enum PageFlag : uint8_t {
   kPrefetched = 1, ///< came by a hint and has not been counted as hit, late or unused

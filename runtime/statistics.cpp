@@ -180,6 +180,11 @@ int write_statistics(const Statistics &s, const char *path, bool active, const c
         ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty));
   w.put("  \"io\": {\"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu},\n", ull(s.read_bytes),
         ull(s.written_bytes), ull(s.reads), ull(s.writes));
+  const TroubleCounts &bad = s.trouble;
+  w.put("  \"trouble\": {\"no_room\": %llu, \"full_s\": %.3f, \"write_errors\": %llu, \"read_errors\": %llu, \"lost_pages\": %llu, "
+        "\"stalls\": %llu, \"longest_stall_s\": %.3f},\n",
+        ull(bad.no_room), static_cast<double>(bad.full_ns) * 1e-9, ull(bad.write_errors), ull(bad.read_errors), ull(bad.lost_pages),
+        ull(bad.stalls), static_cast<double>(bad.longest_io_ns) * 1e-9);
   w.put("  \"budget\": {\"bytes\": %llu, \"own_bytes\": %llu, \"peak_bytes\": %llu, \"regions\": %llu, \"region_bytes\": %llu, \"over_time\": [",
         ull(s.budget_bytes), ull(s.own_bytes), ull(s.peak_bytes), ull(s.regions), ull(s.region_bytes));
   for (unsigned i = 0; i < s.samples; ++i)

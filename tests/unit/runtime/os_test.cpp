@@ -4,6 +4,7 @@
 #include "runtime/os.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -114,4 +115,19 @@ TEST(MemoryWatch, OwnMemoryIsCounted) {
   EXPECT_GE(os::own_anonymous_bytes(), before + bytes / 2);
   os::unmap(memory, bytes);
   EXPECT_LT(os::own_anonymous_bytes(), before + bytes / 2);
+}
+
+// What kernels before 6.6 do for pages that cannot be read. In a process of its own: SIGBUS is what is wanted.
+TEST_F(SplitRange, IsPoisonedByAMappingWhereTheKernelCannot) {
+  ASSERT_EQ(os::fault_poison_by_mapping(fd_, address(2), 2 * page_), 0);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_EQ(write(ends[1], memory_ + 3 * page_, 1), -1);
+  EXPECT_EQ(errno, EFAULT);
+  EXPECT_EXIT((void)*const_cast<volatile char *>(memory_ + 2 * page_), testing::KilledBySignal(SIGBUS), "");
+  EXPECT_EQ(os::fault_copy(fd_, address(2), source_, page_, false), -ENOENT);
+  ASSERT_EQ(os::fault_heal(fd_, address(2), 2 * page_), 0);
+  EXPECT_EQ(os::fault_copy(fd_, address(0), source_, bytes_, false), static_cast<int64_t>(bytes_));
+  EXPECT_EQ(memory_[2 * page_], 3);
+  EXPECT_EQ(memory_[3 * page_], 4);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The pager with the real kernel and a real disk: contents against a plain copy, and the budget by counting.
-#include "runtime/pager.h"
+#include "running_pager.h"
 
 #include <atomic>
 #include <cerrno>
@@ -10,38 +10,12 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
-#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
 using namespace pagecast;
 
 namespace {
-
-constexpr uint64_t kBudget = 24u << 20;
-Options options;
-Pager pager;
-bool pager_started = false;
-
-/// Skips where the kernel or the privilege lacks; else a running pager.
-#define START_PAGER(policy)                                                   \
-  do {                                                                        \
-    ASSERT_FALSE(pager_started) << "one test a process: use ctest, or a filter for one"; \
-    pager_started = true;                                                     \
-    options.release = policy;                                                 \
-    const os::Support support = os::probe();                                  \
-    if (support.missing) GTEST_SKIP() << support.missing;                     \
-    char why[400];                                                            \
-    ASSERT_EQ(pager.prepare(options, kBudget, kBudget * 4, why, sizeof why), 0) << why; \
-    ASSERT_EQ(os::start_thread("pager", [] { pager.run(); }), 0);             \
-    ASSERT_EQ(pager.wait_started(), 0);                                       \
-  } while (0)
-
-char *map(uint64_t bytes) {
-  return static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-}
-
-uint64_t address(const char *p) { return reinterpret_cast<uint64_t>(p); }
 
 void expect_budget_kept() {
   EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
@@ -89,6 +63,7 @@ void stress(unsigned seed, uint64_t bytes, unsigned operations) {
     }
   }
   ASSERT_EQ(memcmp(region, copy.get(), bytes), 0);
+  expect_valid();
   ASSERT_EQ(pager.remove(address(region), bytes), 0);
   munmap(region, bytes);
 }

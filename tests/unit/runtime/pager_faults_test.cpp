@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pager on a backing store that fails: nothing is lost that can be kept, and what is lost is seen.
+#include "failing_disk.h"
+#include "running_pager.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <unistd.h>
+
+using namespace pagecast;
+
+namespace {
+
+const uint64_t page = os::page_size();
+sigjmp_buf touched;
+
+/// Whether loading the byte raises SIGBUS.
+bool is_lost(const volatile char *p) {
+  struct sigaction before, handler {};
+  handler.sa_handler = [](int) { siglongjmp(touched, 1); };
+  sigaction(SIGBUS, &handler, &before);
+  const bool lost = sigsetjmp(touched, 1) != 0;
+  if (!lost) (void)*p;
+  sigaction(SIGBUS, &before, nullptr);
+  return lost;
+}
+
+char mark(uint64_t i) { return static_cast<char>((i >> 12) * 7 + 1); }
+
+/// A region of 4 budgets with a mark in each page, most of which are on disk.
+char *marked_region() {
+  const uint64_t bytes = 4 * kBudget;
+  char *region = map(bytes);
+  EXPECT_EQ(pager.add(address(region), bytes), 0);
+  for (uint64_t i = 0; i < bytes; i += page) region[i] = mark(i);
+  return region;
+}
+
+/// The first page from `from` on that starts a run of `run` absent ones.
+uint64_t absent(const char *region, uint64_t from, uint64_t run) {
+  for (uint64_t i = from, n = 0;; i += page) {
+    n = pager.map().test(address(region) + i) ? 0 : n + 1;
+    if (n == run) return i + page - run * page;
+  }
+}
+
+/// Makes reads of [begin, begin + bytes) of the first region fail: its slots are the places in the file.
+void make_unreadable(uint64_t begin, uint64_t bytes, int error = -EIO) {
+  failing::bad_begin = begin;
+  failing::bad_end = begin + bytes;
+  failing::reading = error;
+}
+
+void wait_until(const std::function<bool()> &condition) {
+  while (!condition()) usleep(1000);
+}
+
+/// Stores to more memory than the budget while nothing can be written: the thread that stores must stop, another that
+/// loads pages without contents must not, and all goes on when `mend` has been called.
+void expect_to_wait_with_the_data(const std::function<void()> &mend, const uint64_t &refusals) {
+  const uint64_t bytes = 2 * kBudget, clean_bytes = 3 * kBudget;
+  char *stored = map(bytes), *clean = map(clean_bytes);
+  ASSERT_EQ(pager.add(address(stored), bytes), 0);
+  ASSERT_EQ(pager.add(address(clean), clean_bytes), 0);
+  for (uint64_t i = 0; i < kBudget / 2; i += page) stored[i] = mark(i); // half of memory is dirty
+  for (unsigned sweep = 0; sweep < 3; ++sweep)
+    for (uint64_t i = 0; i < clean_bytes; i += page) ASSERT_EQ(clean[i], 0) << i;
+  ASSERT_GT(refusals, 0u);
+  expect_valid();
+
+  std::atomic<uint64_t> at{kBudget / 2};
+  std::thread writer([&] {
+    for (; at < bytes; at += page) stored[at] = mark(at);
+  });
+  const uint64_t before = refusals;
+  wait_until([&] { return at > kBudget * 3 / 4 && refusals >= before + 2; });
+  expect_valid();
+  EXPECT_LT(at, kBudget);
+  mend();
+  writer.join();
+  for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(stored[i], mark(i)) << i;
+  expect_valid();
+  EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
+  EXPECT_EQ(pager.remove(address(stored), bytes), 0);
+}
+
+} // namespace
+
+TEST(PagerFaults, AFullDiskStopsTheProgramWithItsData) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  failing::reserving = -ENOSPC;
+  testing::internal::CaptureStderr();
+  expect_to_wait_with_the_data([] { failing::reserving = 0; }, pager.statistics.trouble.no_room);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("there is no room left in "), std::string::npos) << said;
+  EXPECT_NE(said.find("there is room in "), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;
+  EXPECT_EQ(pager.statistics.trouble.write_errors, 0u);
+}
+
+TEST(PagerFaults, AFullDiskThatSaysSoWhenItIsWrittenStopsTheProgramWithItsData) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  failing::writing = -ENOSPC;
+  expect_to_wait_with_the_data([] { failing::writing = 0; }, pager.statistics.trouble.no_room);
+  EXPECT_EQ(pager.statistics.trouble.write_errors, 0u);
+}
+
+TEST(PagerFaults, FailedWritesLeaveTheDataInMemory) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  failing::writing = -EIO;
+  testing::internal::CaptureStderr();
+  expect_to_wait_with_the_data([] { failing::writing = 0; }, pager.statistics.trouble.write_errors);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("failed (Input/output error)"), std::string::npos) << said;
+  EXPECT_EQ(pager.statistics.trouble.no_room, 0u);
+}
+
+TEST(PagerFaults, DataThatHaveTheirPlaceNeedNoRoom) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  char *region = marked_region();
+  failing::reserving = -ENOSPC;
+  for (uint64_t i = 0; i < 4 * kBudget - (16u << 20); i += page) region[i] = static_cast<char>(mark(i) + 1);
+  for (uint64_t i = 0; i < 4 * kBudget - (16u << 20); i += page) ASSERT_EQ(region[i], static_cast<char>(mark(i) + 1)) << i;
+}
+
+TEST(PagerFaults, AHintThatFailsHarmsNobody) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  char *region = marked_region();
+  const uint64_t at = absent(region, 1u << 20, 32);
+  make_unreadable(at, 32 * page);
+  ASSERT_TRUE(pager.hint({address(region) + at, 32, Hint::kFetch, 0, 0, 0, 0}));
+  wait_until([] { return pager.statistics.trouble.read_errors == 1; });
+  expect_valid();
+  EXPECT_FALSE(pager.map().test(address(region) + at));
+  failing::reading = 0;
+  for (uint64_t i = at; i < at + 32 * page; i += page) EXPECT_EQ(region[i], mark(i));
+  EXPECT_EQ(pager.statistics.trouble.lost_pages, 0u);
+}
+
+TEST(PagerFaults, TouchingWhatCannotBeReadRaisesSigbusAndItsNeighboursAreRead) {
+  test_options.history = false; // reads are counted
+  START_PAGER(ReleasePolicy::kBuffered);
+  char *region = marked_region();
+  const uint64_t at = absent(region, 1u << 20, 64), bad = at + 20 * page;
+  make_unreadable(bad, page);
+  ASSERT_TRUE(pager.hint({address(region) + at, 64, Hint::kFetch, 0, 0, 0, 0}));
+  unsigned lost = 0;
+  for (uint64_t i = at; i < at + 64 * page; i += page) {
+    if (is_lost(region + i)) {
+      EXPECT_EQ(i, bad);
+      ++lost;
+    } else {
+      EXPECT_EQ(region[i], mark(i));
+    }
+  }
+  EXPECT_EQ(lost, 1u);
+  EXPECT_EQ(pager.statistics.trouble.lost_pages, 1u);
+  expect_valid();
+
+  // It stays so, for loads, stores, hints and system calls, whatever the disk does, and until it is cleared.
+  failing::reading = 0;
+  const unsigned reads = failing::reads;
+  ASSERT_TRUE(pager.hint({address(region) + bad, 1, Hint::kFetchWrite, 0, 0, 0, 0}));
+  expect_valid();
+  EXPECT_TRUE(is_lost(region + bad));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_EQ(write(ends[1], region + bad, 1), -1);
+  EXPECT_EQ(errno, EFAULT);
+  EXPECT_EQ(failing::reads, reads);
+  ASSERT_EQ(pager.clear(address(region) + bad, page), 0);
+  expect_valid();
+  EXPECT_EQ(region[bad], 0);
+  region[bad] = 1;
+  expect_valid();
+}
+
+TEST(PagerFaults, AllWhoWaitForAPageThatIsLostAreTold) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  char *region = marked_region();
+  const uint64_t at = absent(region, 1u << 20, 1);
+  make_unreadable(at, page, -EREMOTEIO);
+  struct sigaction handler {};
+  static std::atomic<unsigned> told{0};
+  handler.sa_handler = [](int) {
+    ++told;
+    for (;;) pause();
+  };
+  sigaction(SIGBUS, &handler, nullptr);
+  failing::stalled = true;
+  for (unsigned t = 0; t < 300; ++t) std::thread([=] { (void)*static_cast<volatile char *>(region + at); }).detach();
+  wait_until([] { return pager.statistics.fault_events > 0 && failing::reads > 0; });
+  failing::stalled = false;
+  wait_until([] { return told == 300; });
+  EXPECT_EQ(pager.statistics.trouble.lost_pages, 1u);
+  _exit(testing::Test::HasFailure()); // the threads are still in their handlers
+}
+
+TEST(PagerFaults, ADiskThatDoesNotAnswerIsWaitedForAndSaid) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  char *region = marked_region();
+  const uint64_t at = absent(region, 1u << 20, 1);
+  failing::stalled = true;
+  std::string said;
+  testing::internal::CaptureStderr();
+  std::thread reader([=] { EXPECT_EQ(region[at], mark(at)); });
+  wait_until([] { return pager.statistics.trouble.stalls == 1; });
+  expect_valid();
+  failing::stalled = false;
+  reader.join();
+  wait_until([&] {
+    said += testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();
+    return said.find("answers again") != std::string::npos;
+  });
+  testing::internal::GetCapturedStderr();
+  EXPECT_GE(pager.statistics.trouble.longest_io_ns, Trouble::kStall);
+}
