@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test test-real fuzz demo demo-incore nine unmodified manual install clean
+.PHONY: help deps venv build test test-real fuzz demo demo-incore nine unmodified manual install clean stress
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -33,6 +33,9 @@ build: venv ## build everything into build/; the command is build/bin/pagecast
 
 test: build ## build and run every test; the last line counts them
 	@$(IN_VENV) tests/system/run_all.py --build $(BUILD)
+
+stress: build ## a million random operations on a pager whose disk fails: SEED=1 OPS=1000000 (minutes)
+	@PAGECAST_STRESS_SEED=$(or $(SEED),1) PAGECAST_STRESS_OPS=$(or $(OPS),1000000) $(BUILD)/tests/faults_test --gtest_filter='PagerStress.Buffered'
 
 fuzz: build ## random programs with and without pagecast: N=2000 SEED=1 JOBS=2 FUZZ_ARGS=
 	@$(IN_VENV) tests/fuzz/fuzz.py --build $(BUILD) --number $(or $(N),2000) --seed $(or $(SEED),1) $(if $(JOBS),--jobs $(JOBS)) $(FUZZ_ARGS)
