@@ -134,6 +134,7 @@ void SliceMachine::start(const SliceCall &call, const SliceFilter &filter, Slice
   page_ = 1ull << filter.page_shift;
   stage_ = call.stage;
   work_ = work;
+  portion_end_ = work > kPortion ? work - kPortion : 0;
   for (unsigned i = 0; i < nest.slice->ops; ++i) last_[i].page = kNoPage;
   for (Translation &t : translation_) t.page = kNoPage;
   for (uint64_t &page : nowhere_) page = kNoPage;
@@ -147,7 +148,15 @@ void SliceMachine::start(const SliceCall &call, const SliceFilter &filter, Slice
 bool SliceMachine::spend(uint64_t work) {
   const bool enough = work <= work_;
   work_ = enough ? work_ - work : 0;
-  return enough;
+  return enough && (work_ >= portion_end_ || go_on());
+}
+
+/// At the end of a portion: whether there is still somebody for whom to work.
+bool SliceMachine::go_on() {
+  portion_end_ = work_ > kPortion ? work_ - kPortion : 0;
+  if (sink_->wanted()) return true;
+  work_ = 0;
+  return false;
 }
 
 uint64_t SliceMachine::scalar(unsigned operand) const { return operand == PAGECAST_NONE ? 0 : s_[operand]; }

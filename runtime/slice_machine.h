@@ -33,6 +33,8 @@ public:
   virtual bool page(unsigned group, uint64_t page) = 0;
   /// Bytes [begin, end) are touched, in a sweep. Not filtered. False as above.
   virtual bool range(unsigned group, uint64_t begin, uint64_t end) = 0;
+  /// Asked every kPortion of work, or sooner. False: the run stops there, as if its work were used up.
+  virtual bool wanted() { return true; }
   /// The region that holds `address`: false if none does. Its result is remembered for one run.
   virtual bool region(uint64_t address, uint64_t *begin, uint64_t *end) = 0;
 
@@ -71,6 +73,7 @@ uint64_t slice_compute(const pagecast_op &, uint64_t a, uint64_t b, uint64_t c);
 class SliceMachine {
 public:
   static constexpr unsigned kLanes = 128;
+  static constexpr uint64_t kPortion = 1u << 14; ///< of work; mostly some 30 us
 
   /// Runs a valid slice. `work` counts operations times lanes, and is used up.
   SliceOutcome run(const SliceCall &, const SliceFilter &, SliceMemory &, SliceSink &, uint64_t *work);
@@ -92,6 +95,7 @@ private:
 
   void start(const SliceCall &, const SliceFilter &, SliceMemory &, SliceSink &, uint64_t work);
   bool spend(uint64_t work);
+  bool go_on();
 
   // slice_machine.cpp: control and values
   Flow scalar_loop(unsigned begin, unsigned end, unsigned to, uint64_t first, uint64_t count);
@@ -132,6 +136,7 @@ private:
   unsigned shift_, stage_;
   uint64_t page_; ///< bytes
   uint64_t work_; ///< left
+  uint64_t portion_end_; ///< the work left at which the sink is asked whether it wants more
   Translation last_[PAGECAST_MAX_OPS]; ///< of each load: a page that can be read
   Translation translation_[kTranslations]; ///< by page number; bytes NULL: cannot be read
   Region region_[PAGECAST_MAX_GROUPS]; ///< where the group touched last; size 0: nowhere

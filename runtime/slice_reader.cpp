@@ -16,7 +16,7 @@ bool SliceReader::start(Pager &pager, bool waits) {
 }
 
 void SliceReader::forget() {
-  copies_ = 0;
+  copies_ = failures_ = 0;
   early_ = false;
   region_ = {}; // it may have gone
 }
@@ -40,9 +40,9 @@ const uint8_t *SliceReader::readable(uint64_t page) {
 const uint8_t *SliceReader::copy(uint64_t page) {
   for (unsigned i = copies_; i-- > 0;)
     if (page_of_[i] == page) return bytes_ + i * os::page_size();
-  if (copies_ == kCopies) return nullptr;
+  if (copies_ == kCopies || failures_ == kFailures) return nullptr;
   uint8_t *to = bytes_ + copies_ * os::page_size();
-  if (!os::copy_memory(to, page, os::page_size())) return ++failed_, nullptr;
+  if (!os::copy_memory(to, page, os::page_size())) return ++failures_, nullptr;
   page_of_[copies_++] = page;
   return to;
 }

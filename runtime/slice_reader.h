@@ -19,10 +19,10 @@ public:
   /// Since then, a page was asked for that is on its way: the same run will get further later.
   bool was_early() const { return early_; }
   const uint8_t *readable(uint64_t page) override;
-  uint64_t failed_copies() const { return failed_; }
 
 private:
   static constexpr unsigned kCopies = 128;
+  static constexpr unsigned kFailures = 256; ///< system calls (0.5 us) in vain, then nothing outside regions is readable
   const uint8_t *copy(uint64_t page);
 
   Pager *pager_ = nullptr;
@@ -32,7 +32,7 @@ private:
   uint8_t *bytes_ = nullptr; ///< kCopies pages
   uint64_t page_of_[kCopies];
   unsigned copies_ = 0;
-  uint64_t failed_ = 0;
+  unsigned failures_ = 0;
 };
 
 } // namespace pagecast

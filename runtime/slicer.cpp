@@ -41,6 +41,11 @@ public:
     return ask_absent(group, slot_.trail.add(group, {begin, end}));
   }
 
+  /// The program's thread waits for the run's end when it leaves the nest, and when it unmaps memory.
+  bool wanted() override {
+    return slot_.state.load(std::memory_order_relaxed) == NestSlot::kOpen && !waiting_for_it.load(std::memory_order_relaxed);
+  }
+
   bool region(uint64_t address, uint64_t *begin, uint64_t *end) override {
     const Region r = pager_.look_up(address);
     *begin = r.base;
@@ -91,7 +96,7 @@ private:
     pager_.map().set(e);
     const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), step_, number()};
     while (!pager_.slice_hint(hint)) {
-      if (slot_.state.load(std::memory_order_relaxed) != NestSlot::kOpen || waiting_for_it.load(std::memory_order_relaxed)) {
+      if (!wanted()) {
         pager_.map().clear(e);
         return false;
       }

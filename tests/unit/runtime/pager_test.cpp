@@ -3,6 +3,8 @@
 // The pager with the real kernel and a real disk: contents against a plain copy, and the budget by counting.
 #include "running_pager.h"
 
+#include "runtime/slice_reader.h"
+
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -331,4 +333,20 @@ TEST(Pager, ThreadsKeepTheirDataWhileTheCapMoves) {
   EXPECT_LE(pager.statistics.peak_bytes, (64u << 20) * 51 / 50);
   EXPECT_GT(pager.statistics.lowered, 0u);
   EXPECT_EQ(pager.statistics.region_bytes, 0u);
+}
+
+// A slice of garbage asks for addresses where nothing is: it may not ask the kernel for ever.
+TEST(Pager, SlicesGiveUpOnUnreadableMemory) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  SliceReader reader;
+  ASSERT_TRUE(reader.start(pager, false));
+  const char *there = map(os::page_size());
+  for (uint64_t i = 1; i <= 100; ++i) EXPECT_EQ(reader.readable(i << 47), nullptr);
+  EXPECT_NE(reader.readable(address(there)), nullptr);
+  for (uint64_t i = 1; i <= 200; ++i) EXPECT_EQ(reader.readable(i << 47), nullptr);
+  EXPECT_NE(reader.readable(address(there)), nullptr) << "copied before";
+  const char *other = map(os::page_size());
+  EXPECT_EQ(reader.readable(address(other)), nullptr);
+  reader.forget();
+  EXPECT_NE(reader.readable(address(other)), nullptr);
 }

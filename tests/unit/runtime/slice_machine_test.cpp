@@ -392,6 +392,16 @@ TEST_F(SliceMachineTest, GarbageEndsWithTheWork) {
   EXPECT_EQ(work, 0u);
 }
 
+TEST_F(SliceMachineTest, GarbageEndsWhenNobodyWantsItAnyMore) {
+  Program p = gather(); // whose table is not there
+  regions.most_portions = 3;
+  uint64_t work = ~0ull;
+  EXPECT_EQ(run(p, 0, ~0ull, 1, memory, regions, &work), SliceOutcome::kTired);
+  EXPECT_EQ(work, 0u);
+  EXPECT_EQ(regions.portions, 3u);
+  EXPECT_LE(memory.asked, 3 * SliceMachine::kPortion);
+}
+
 TEST_F(SliceMachineTest, WorkIsCounted) {
   Program p({op(PAGECAST_OP_ADD, 64, V(1), V(0), 0), op(PAGECAST_OP_ADD, 64, V(1), V(0), 0, kNone, 0, 2)});
   p.live = {1};

@@ -115,6 +115,7 @@ struct Regions : SliceSink {
   std::vector<std::pair<uint64_t, uint64_t>> regions;
   std::vector<uint8_t> map;
   Hints hints;
+  uint64_t portions = 0, most_portions = ~0ull;
   uint64_t told = 0, asked = 0, patience = ~0ull;
 
   explicit Regions(unsigned page_shift = 12) : shift(page_shift), map((kEnd >> page_shift) / 8) {}
@@ -137,6 +138,7 @@ struct Regions : SliceSink {
     hints.ranges.push_back({group, begin, end});
     return ++told < patience;
   }
+  bool wanted() override { return ++portions < most_portions; }
   bool region(uint64_t address, uint64_t *begin, uint64_t *end) override {
     ++asked;
     for (auto [b, e] : regions)
