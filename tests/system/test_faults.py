@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole programs on disks that fill up, fail and stall: they wait with their data, go on, and can be ended."""
+
+import contextlib
+import errno
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from failing_disks import Unavailable, failing_files, small_disk
+
+MIB = 1 << 20
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+enum { kBlocks = 6, kWords = 2 << 20 };
+static unsigned long *block[kBlocks];
+int main(void) {
+  unsigned long sum = 0;
+  for (int b = 0; b < kBlocks; ++b) {
+    block[b] = malloc(kWords * sizeof(long));
+    for (unsigned long i = 0; i < kWords; ++i) block[b][i] = i * 2654435761u + b;
+  }
+  for (int round = 0; round < 2; ++round)
+    for (int b = 0; b < kBlocks; ++b)
+      for (unsigned long i = 0; i < kWords; ++i) sum = sum * 31 + block[b][i];
+  printf("%lx\n", sum);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(built, tmp_path_factory):
+    """The hinted build, and what it prints."""
+    home = tmp_path_factory.mktemp("program")
+    (home / "p.c").write_text(SOURCE)
+    assert built.run("clang-19", "-O2", home / "p.c", "-o", home / "plain").returncode == 0
+    assert built.run(built.cc, "-O2", home / "p.c", "-o", home / "hinted").returncode == 0
+    return home / "hinted", built.run(home / "plain").stdout
+
+
+@pytest.fixture
+def resources():
+    """What a test enters is left at its end. What cannot be had is a skip."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    with contextlib.ExitStack() as stack:
+        def enter(manager):
+            try:
+                return stack.enter_context(manager)
+            except Unavailable as reason:
+                pytest.skip(str(reason))
+        yield enter
+
+
+class Running:
+    """The program under way within 24 MiB, a quarter of its data."""
+
+    def __init__(self, program, backing, stats):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
+        settings = {"PAGECAST_MEMORY": "24M", "PAGECAST_BACKING": str(backing), "PAGECAST_STATS": str(stats)}
+        self._stats, self.said = stats, ""
+        self.process = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean | settings)
+
+    def wait_for(self, text: str):
+        """Until it says so; the process ends first if it never does."""
+        while text not in self.said:
+            line = self.process.stderr.readline()
+            assert line, f"it ended with status {self.process.wait()} and said: {self.said}"
+            if "cannot be paged" in line:
+                self.process.kill()
+                pytest.skip(line.strip())
+            self.said += line
+
+    def end(self) -> tuple[int, str]:
+        output, rest = self.process.communicate(timeout=100)
+        self.said += rest
+        return self.process.returncode, output
+
+    def trouble(self) -> dict:
+        return json.loads(self._stats.read_text())["trouble"]
+
+
+@pytest.fixture
+def start(program, tmp_path):
+    """A function that starts the program; what is left of it is killed."""
+    started = []
+
+    def make(backing) -> Running:
+        started.append(Running(program[0], backing, tmp_path / "stats.json"))
+        return started[-1]
+    yield make
+    for running in started:
+        running.process.kill()
+        running.process.wait()
+        running.process.stdout.close()
+        running.process.stderr.close()
+
+
+def fill(place, leave: int):
+    """A file that takes all of the disk but `leave` bytes."""
+    state = os.statvfs(place)
+    filler = place / "filler"
+    with filler.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, state.f_bavail * state.f_frsize - leave)
+    return filler
+
+
+def test_a_full_disk_is_waited_for(program, start, resources, disk_dir):
+    place = resources(small_disk(disk_dir, 160 * MIB))
+    filler = fill(place, 40 * MIB)
+    running = start(place)
+    running.wait_for(f"there is no room left in {place}")
+    assert running.process.poll() is None
+    filler.unlink()
+    status, output = running.end()
+    assert (status, output) == (0, program[1]), running.said
+    assert f"there is room in {place} again" in running.said
+    assert running.trouble()["no_room"] > 0 and running.trouble()["lost_pages"] == 0
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_program_that_waits_for_room_can_be_ended(start, resources, disk_dir, by):
+    place = resources(small_disk(disk_dir, 160 * MIB))
+    fill(place, 40 * MIB)
+    running = start(place)
+    running.wait_for("there is no room left")
+    running.process.send_signal(by)
+    assert running.end()[0] == -by
+
+
+def test_failed_writes_are_tried_again(program, start, resources, disk_dir):
+    place, files = resources(failing_files(disk_dir))
+    files.write_error = errno.EIO
+    running = start(place)
+    running.wait_for(f"writing the program's data to {place} failed (Input/output error)")
+    assert running.process.poll() is None
+    files.write_error = 0
+    assert running.end() == (0, program[1]), running.said
+    assert running.trouble()["write_errors"] > 0 and running.trouble()["lost_pages"] == 0
+    assert files.writes > 0 and files.reads > 0
+
+
+def test_what_cannot_be_read_is_a_bus_error(start, resources, disk_dir):
+    place, files = resources(failing_files(disk_dir))
+    files.read_error = errno.EIO
+    running = start(place)
+    assert running.end() == (-signal.SIGBUS, "")
+    assert f"reading the program's data back from {place} failed (Input/output error)" in running.said
+    assert "SIGBUS" in running.said
+
+
+@pytest.mark.parametrize("by", [None, signal.SIGINT])
+def test_a_disk_that_stalls_is_waited_for(program, start, resources, disk_dir, by):
+    """The kernel lets a process go only when its I/O has ended, and so does the signal."""
+    place, files = resources(failing_files(disk_dir))
+    files.answers.clear()
+    running = start(place)
+    running.wait_for(f"the disk of {place} has not answered for")
+    if by:
+        running.process.send_signal(by)
+    files.answers.set()
+    assert running.end() == ((-by, "") if by else (0, program[1])), running.said
+    if not by:
+        assert running.trouble()["stalls"] >= 1 and running.trouble()["lost_pages"] == 0
