@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test test-real fuzz demo demo-incore nine unmodified manual install clean stress
+.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore nine unmodified manual install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -36,6 +36,10 @@ test: build ## build and run every test; the last line counts them
 
 stress: build ## a million random operations on a pager whose disk fails: SEED=1 OPS=1000000 (minutes)
 	@PAGECAST_STRESS_SEED=$(or $(SEED),1) PAGECAST_STRESS_OPS=$(or $(OPS),1000000) $(BUILD)/tests/faults_test --gtest_filter='PagerStress.Buffered'
+
+sanitize: venv ## unit tests of core, runtime and simulator under the address, undefined and thread sanitizers: SANITIZERS=thread
+	@for kind in $(or $(SANITIZERS),address undefined thread); do \
+	  sh tests/unit/sanitize.sh $$kind $(BUILD)/sanitize-$$kind || exit 1; done
 
 fuzz: build ## random programs with and without pagecast: N=2000 SEED=1 JOBS=2 FUZZ_ARGS=
 	@$(IN_VENV) tests/fuzz/fuzz.py --build $(BUILD) --number $(or $(N),2000) --seed $(or $(SEED),1) $(if $(JOBS),--jobs $(JOBS)) $(FUZZ_ARGS)

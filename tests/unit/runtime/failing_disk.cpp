@@ -28,7 +28,7 @@ struct Held {
   Disk::Completion completion;
   uint64_t due;
 };
-std::vector<Held> held;
+std::vector<Held> &held = *new std::vector<Held>; // the pager's thread outlives main
 
 bool one_in(unsigned n) { return n && dice() % n == 0; }
 
