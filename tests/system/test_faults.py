@@ -43,8 +43,8 @@ def program(built, tmp_path_factory):
 
 
 @pytest.fixture
-def resources():
-    """What a test enters is left at its end. What cannot be had is a skip."""
+def resources(disk_dir):
+    """What a test enters is left at its end, before the directory goes. What cannot be had is a skip."""
     if os.geteuid() != 0:
         pytest.skip("mounting needs root")
     with contextlib.ExitStack() as stack:
