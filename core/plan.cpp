@@ -182,11 +182,12 @@ uint64_t moved(const Shape &s, const Group &g, uint64_t page) {
 }
 
 void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *plan) {
-  uint64_t fastest = 0, sum = 0;
+  uint64_t fastest = 0, sum = 0, scattered = 0;
   for (unsigned g = 0; g < s.groups; ++g) {
     const uint64_t m = moved(s, s.group[g], c.page);
     fastest = most(fastest, m);
     sum = saturating_add(sum, m);
+    scattered += s.group[g].indirect ? c.page : 0; // at worst, each iteration is in a page of its own
   }
   fastest = most(fastest, s.sliced_bytes);
   sum = saturating_add(sum, s.sliced_bytes);
@@ -197,8 +198,8 @@ void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *pla
   } else if (s.strips) {
     const uint64_t block = most(c.page, least(c.max_io / 4, c.budget / 256));
     uint64_t strip = fastest ? block / fastest : 4096; // nothing moves: only slices count steps
-    if (sum)
-      strip = least(strip, c.budget / 32 / sum);
+    if (sum || scattered)
+      strip = least(strip, c.budget / 32 / saturating_add(sum, scattered));
     const uint64_t whole = round_up(least(trip, uint64_t{1} << 62), unit);
     plan->strip = most(unit, least(strip / unit * unit, whole));
   }

@@ -9,6 +9,7 @@
 #include "core/overwrite.h"
 #include "pagecast/abi.h"
 #include "runtime/slice_trail.h"
+#include "runtime/slice_window.h"
 
 #include <atomic>
 #include <cstdint>
@@ -59,6 +60,7 @@ struct NestSlot {
   uint32_t dropped;                         ///< bit g: hints of group g are not wanted
   uint8_t range_stage[PAGECAST_MAX_GROUPS]; ///< in which the group's ranges are touched; 0: it has none
   SliceTrail trail;
+  SliceWindow slice_window[PAGECAST_MAX_DEPTH]; ///< of each stage
 };
 
 inline constexpr unsigned kNestSlots = 32;

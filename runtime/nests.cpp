@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The program's side of nests: the bodies of __pagecast_enter, _next, _tick and _exit (pagecast/abi.h).
+#include "core/arithmetic.h"
 #include "runtime/fork.h"
 #include "runtime/message.h"
 #include "runtime/nest_args.h"
@@ -22,6 +23,8 @@ namespace {
 constexpr uint64_t kSmallTargetShare = 8;
 /// Where one iteration touches more than this share of the budget, there is no running ahead by iterations.
 constexpr uint64_t kSlicedShare = 8;
+/// Of the budget, that pages asked for by slices may take before the program has come to them.
+constexpr uint64_t kAheadShare = 4;
 /// Nests up to this size are first looked up in the residency map.
 constexpr uint64_t kFilteredNest = 8u << 20;
 
@@ -190,8 +193,10 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->nest.start(*scratch, pager.conditions(), os::now_ns());
   if (!slice && all_resident(pager, *scratch, slot->nest)) return give_back(pager.statistics.nests_filtered);
   slot->overwrite.start(*scratch, slot->nest.strip(), os::page_size());
-  for (unsigned stage = 0; slice && stage < d.slice->depths; ++stage)
+  for (unsigned stage = 0; slice && stage < d.slice->depths; ++stage) {
     slot->slice_cursor[stage].start(*scratch, slot->nest.strip());
+    slot->slice_window[stage].start(core::most(1, (pager.budget() >> os::page_shift()) / kAheadShare / d.slice->depths));
+  }
   if (slice) slot->trail.start(os::page_size(), pager.max_io());
   slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
   slot->ticket = {0, ~0ull, slot->nest.strip()};

@@ -29,7 +29,8 @@ std::atomic<uint32_t> waiting_for_it{0}; ///< threads in slicer_let_go()
 /// Hints of one run of one nest.
 class Hints final : public SliceSink {
 public:
-  Hints(Pager &pager, NestSlot &slot, uint64_t step) : pager_(pager), slot_(slot), step_(static_cast<uint32_t>(step)) {}
+  Hints(Pager &pager, NestSlot &slot, SliceWindow &window, uint64_t step)
+      : pager_(pager), slot_(slot), window_(window), step_(static_cast<uint32_t>(step)) {}
 
   bool page(unsigned group, uint64_t page) override {
     if (slot_.dropped >> group & 1) return true;
@@ -83,6 +84,7 @@ private:
   static constexpr unsigned kMostOutside = 64; ///< pages, in one run
   Pager &pager_;
   NestSlot &slot_;
+  SliceWindow &window_;
   uint32_t step_;
   unsigned outside_ = 0;
 
@@ -104,17 +106,21 @@ private:
       timespec t{0, 50000};
       nanosleep(&t, nullptr);
     }
+    window_.add(step_, hint.pages);
     return true;
   }
 };
 
-/// The index arrays of this step are there: the slice will not stall.
-bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &cursor) {
+/// The index arrays of this step are there: the slice will not stall. What the nest has asked for, or found in
+/// memory, far ahead of the slice may have been given up since: it is asked for again, and so kept until the program
+/// comes.
+bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &cursor, Hints &hints) {
   const core::Shape &shape = slot.nest.shape();
   bool there = true;
   for (unsigned g = 0; g < shape.groups && there; ++g) {
     if (!shape.group[g].index || shape.group[g].indirect) continue;
     cursor.for_each_extent(shape.group[g], os::page_size(), [&](core::Extent e) {
+      hints.ask_absent(g, e);
       for (uint64_t page = e.begin; there && page < e.end; page += os::page_size()) {
         const Region r = pager.look_up(page);
         there = r.bytes == 0 || pager.ready(r, page);
@@ -149,17 +155,20 @@ bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned
 bool run_stage(Pager &pager, NestSlot &slot, unsigned stage) {
   const pagecast_nest &d = *slot.description;
   core::Cursor &cursor = slot.slice_cursor[stage - 1];
+  SliceWindow &window = slot.slice_window[stage - 1];
   const uint64_t distance = slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1);
   bool worked = false;
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = __atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED);
     if (cursor.position() < step) cursor.seek(step);
     const bool ended = cursor.at_end();
-    Hints hints(pager, slot, cursor.position());
+    Hints hints(pager, slot, window, cursor.position());
     hints.release_passed(step);
+    window.pass(step);
+    if (window.full()) break;
     if (ended || cursor.position() >= step + distance) break;
     if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen) break;
-    if (stage == 1 && !index_resident(pager, slot, cursor)) break;
+    if (stage == 1 && !index_resident(pager, slot, cursor, hints)) break;
     if (stage > 1 && cursor.position() >= slot.slice_cursor[stage - 2].position()) break;
     if (!run_step(pager, slot, cursor, stage, hints)) break;
     const uint64_t done = cursor.position();

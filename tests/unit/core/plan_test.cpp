@@ -138,6 +138,19 @@ TEST(Plan, IndirectGroupsAreLeftAlone) {
   EXPECT_EQ(p.group[1].step_bytes, 0u);
 }
 
+TEST(Plan, StepsOfScatteredReferencesAreShort) {
+  const uint64_t budget = uint64_t{1} << 30;
+  Conditions c = machine(budget);
+  c.max_io = 1 << 20;
+  Shape s = nest_of({1 << 24}, {array(kBase, {8}), array(kBase + (1u << 30), {0})});
+  const uint64_t direct = make_plan(s, c).strip;
+  s.group[1].indirect = true;
+  const Plan p = make_plan(s, c);
+  EXPECT_LT(p.strip, direct);
+  EXPECT_LE(p.strip * kPage, budget / 32) << "if each iteration is in a page of its own";
+  EXPECT_GT(p.strip * kPage, budget / 40);
+}
+
 TEST(Plan, AbsurdNumbersAreHarmless) {
   const uint64_t huge = ~uint64_t{0};
   const Shape s =

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/slice_window.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace pagecast {
+namespace {
+
+TEST(SliceWindow, IsFullUntilTheProgramHasPassed) {
+  SliceWindow w;
+  w.start(100);
+  w.add(3, 60);
+  EXPECT_FALSE(w.full());
+  w.add(4, 40);
+  EXPECT_TRUE(w.full());
+  w.pass(3); // the program is in step 3: it may not have used its pages yet
+  EXPECT_EQ(w.pages(), 100u);
+  w.pass(4);
+  EXPECT_EQ(w.pages(), 40u);
+  EXPECT_FALSE(w.full());
+  w.pass(5);
+  EXPECT_EQ(w.pages(), 0u);
+}
+
+TEST(SliceWindow, StepsThatAskForNothingCostNothing) {
+  SliceWindow w;
+  w.start(1);
+  for (uint64_t step = 0; step < 1000; ++step) w.add(step, 0);
+  EXPECT_FALSE(w.full());
+}
+
+/// Against an exact account: never less, and more by two parts at most.
+TEST(SliceWindow, CountsManySmallSteps) {
+  for (const uint64_t most : {1u, 7u, 1000u, 100000u}) {
+    std::mt19937 draw(static_cast<unsigned>(most));
+    SliceWindow w;
+    w.start(most);
+    std::vector<uint64_t> asked;
+    uint64_t program = 0, exact = 0;
+    for (unsigned i = 0; i < 20000; ++i) {
+      while (w.full()) {
+        ASSERT_LE(program, asked.size()) << "full of what has been passed";
+        if (program < asked.size()) exact -= asked[program];
+        w.pass(++program);
+      }
+      asked.push_back(draw() % 5);
+      exact += asked.back();
+      w.add(asked.size() - 1, asked.back());
+      ASSERT_GE(w.pages(), exact);
+      ASSERT_LE(w.pages(), exact + 2 * (most / 64 + 5));
+    }
+  }
+}
+
+} // namespace
+} // namespace pagecast
