@@ -222,6 +222,7 @@ private:
   bool take_faults();
   bool retry_waiting();
   bool serve(uint64_t address, bool write, bool again);
+  uint32_t zero_cluster(const Region &, uint32_t slot) const;
   void stored_to_protected(Region &, uint32_t slot);
   void note_wait(uint32_t slot, uint64_t now);
   void end_wait(uint32_t slot, uint32_t pages);

@@ -104,6 +104,20 @@ TEST(Pager, StressThreadsEachWithRegionsThatComeAndGo) {
   EXPECT_EQ(pager.statistics.region_bytes, 0u);
 }
 
+TEST(Pager, StreamsSideBySideFaultLessThanOnceAPage) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  constexpr uint64_t kStreams = 256, kEach = 64u << 10;
+  const uint64_t page = os::page_size();
+  char *region = map(kStreams * kEach);
+  ASSERT_EQ(pager.add(address(region), kStreams * kEach), 0);
+  for (uint64_t at = 0; at < kEach; at += page / 2)
+    for (uint64_t s = 0; s < kStreams; ++s) region[s * kEach + at] = static_cast<char>(s + 1);
+  for (uint64_t at = 0; at < kEach; at += page / 2)
+    for (uint64_t s = 0; s < kStreams; ++s) ASSERT_EQ(region[s * kEach + at], static_cast<char>(s + 1));
+  EXPECT_LT(pager.statistics.fault_events, kStreams * kEach / page * 2 / 3);
+  expect_budget_kept();
+}
+
 TEST(Pager, TakesOverPagesThatHaveContents) {
   START_PAGER(ReleasePolicy::kBuffered);
   const uint64_t bytes = 64u << 20;
