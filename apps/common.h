@@ -23,11 +23,12 @@
 #include <string.h>
 #include <time.h>
 
-/// An option that takes a number, with K, M or G (binary) behind it if it is large. `value` holds the
-/// default before parsing. A table ends in {NULL, NULL}.
+/// An option that takes a number, with K, M or G (binary) behind it if it is large, or, where `value` is
+/// NULL, a text. `value` or `text` holds the default before parsing. A table ends in {NULL, NULL}.
 struct app_option {
   const char *name;
   uint64_t *value;
+  const char **text;
 };
 
 static struct {
@@ -101,8 +102,12 @@ static inline void parse_options(int argc, char **argv, const char *name, const 
     if (!option->name)
       fail("unknown option (--help lists them)", argv[i]);
     if (i + 1 == argc)
-      fail("a number must follow", argv[i]);
-    *option->value = parse_number(argv[++i]);
+      fail(option->value ? "a number must follow" : "a word must follow", argv[i]);
+    i++;
+    if (option->value)
+      *option->value = parse_number(argv[i]);
+    else
+      *option->text = argv[i];
   }
   if (argc < 2) {
     fputs(help, stderr);

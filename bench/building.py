@@ -12,6 +12,14 @@ KINDS = ("plain", "pagecast")
 
 
 @dataclass(frozen=True)
+class Source:
+    """A file, with more for the compiler's command line than a Program needs."""
+    name: str
+    source: Path
+    more: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Language:
     name: str
     compiler: str
@@ -27,15 +35,15 @@ LANGUAGES = {
 }
 
 
-def language(program: Program) -> Language:
+def language(program: Program | Source) -> Language:
     return LANGUAGES[program.source.suffix]
 
 
-def command(program: Program, kind: str, build: Path, out: Path) -> list[str]:
+def command(program: Program | Source, kind: str, build: Path, out: Path) -> list[str]:
     """The same source at the same level; only the compiler's name differs."""
     how = language(program)
     compiler = how.compiler if kind == "plain" else str(build / "bin" / how.wrapper)
-    return [compiler, *how.flags, "-O3", str(program.source), "-o", str(out), *how.libraries]
+    return [compiler, *how.flags, "-O3", str(program.source), "-o", str(out), *how.libraries, *(program.more if isinstance(program, Source) else ())]
 
 
 def compile_both(program: Program, build: Path, into: Path) -> dict[str, Path]:
@@ -47,7 +55,7 @@ def compile_both(program: Program, build: Path, into: Path) -> dict[str, Path]:
     return out
 
 
-def compile_once(program: Program, kind: str, build: Path, out: Path) -> runs.Run:
+def compile_once(program: Program | Source, kind: str, build: Path, out: Path) -> runs.Run:
     if not program.source.exists():
         raise RuntimeError(f"{program.source} is missing, so {program.name} cannot be built")
     line = command(program, kind, build, out)
