@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore nine unmodified field manual install clean
+.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore nine unmodified field releases manual install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -61,6 +61,9 @@ unmodified: build ## numpy, not compiled with pagecast, over 3 times its memory:
 
 field: build ## five workloads beside versions by hand, mmap and swap, as a Markdown table (root; half an hour)
 	@$(IN_VENV) bench/field.py --build $(BUILD) $(FIELD_ARGS)
+
+releases: build ## what releases are worth: the nine programs with three policies (root; half an hour)
+	@$(IN_VENV) bench/releases.py --build $(BUILD) $(RELEASES_ARGS)
 
 manual: build ## put the runtime's table of options into docs/MANUAL.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so

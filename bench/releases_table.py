@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The table of releases in Markdown, made from its JSON alone."""
+
+from figures import ended, identical, middle, moved, quotient, removed, typical_rates, values
+from nine_table import NOTHING, bullets, table
+
+POLICIES = {"none": "prefetching alone", "aggressive": "releases at once", "buffered": "buffered releases"}
+FASTER, FASTER_ON, NEVER_SLOWER = 1.1, 4, 0.98  # buffered over prefetching alone: on so many programs; on any
+VECTOR_AVOIDED, VECTOR_FASTER = 0.9, 1.25       # MATVEC, buffered: of the vector's reads; over releases at once
+SECOND_SWEEP = 0.6                              # of the data that it may read
+
+MEANING = ("Seconds, median (spread). Speed-ups: of buffered releases over prefetching alone and over releases at once. Read: GiB from "
+           "the backing store.")
+
+
+def releases_markdown(data: dict) -> str:
+    parts = [heading(data), main_table(data) if data["programs"] else "", bullets(remarks(data)), MEANING]
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def heading(data: dict) -> str:
+    machine, rates = data["machine"], typical_rates(data["disk_samples"])
+    disk = f", disk reads {rates['read'] / 1e6:.0f} MB/s and writes {rates['write'] / 1e6:.0f} MB/s in this run" if rates else ""
+    return (f"Limit {data['limit_bytes'] >> 20} MiB; medians of {data['runs']} {'run' if data['runs'] == 1 else 'runs'} (spread); commit "
+            f"{data['commit']}, Linux {data['kernel']}, {machine['processors']} × {machine['model'] or machine['architecture']}{disk}.")
+
+
+def main_table(data: dict) -> str:
+    names = ["program", *(f"{POLICIES[k]}, s" for k in data["policies"]), "over prefetching alone", "over releases at once",
+             *(f"read, {POLICIES[k]}" for k in data["policies"]), "same output"]
+    return table(names, [row(data, e) for e in data["programs"]])
+
+
+def row(data: dict, entry: dict) -> list[str]:
+    kinds = data["policies"]
+    alone, at_once = gain(entry, "none"), gain(entry, "aggressive")
+    return [f"{entry['name']}, {entry['multiple']:g} × limit", *(wall(entry["samples"][k]) for k in kinds),
+            NOTHING if alone is None else f"{alone:.2f}" if alone >= NEVER_SLOWER else f"**{alone:.2f}**",
+            NOTHING if at_once is None else f"{at_once:.2f}", *(gibibytes(moved(entry["samples"][k], "read_bytes")) for k in kinds),
+            {True: "yes", False: "**NO**", None: NOTHING}[identical(entry["samples"])]]
+
+
+def gain(entry: dict, over: str) -> float | None:
+    """The speed-up of buffered releases over another policy."""
+    return quotient(middle(values(entry["samples"][over], "wall_s")), middle(values(entry["samples"]["buffered"], "wall_s")))
+
+
+def wall(samples: list[dict]) -> str:
+    times = values(samples, "wall_s")
+    if times:
+        return f"{middle(times):.2f} ({min(times):.2f}–{max(times):.2f})"
+    return samples[-1]["status"] if samples else NOTHING
+
+
+def gibibytes(bytes_: float | None) -> str:
+    return NOTHING if bytes_ is None else f"{bytes_ / 2**30:.2f}"
+
+
+def vector_read(entry: dict, policy: str) -> float | None:
+    """Bytes of the vector that were read: by hints, and every page that a fault read, whose array is not known."""
+    counts = []
+    for s in ended(entry["samples"][policy]):
+        if s["stats"]:
+            hinted = sum(site["prefetched"] for site in s["stats"]["sites"] if site["name"] == entry["vector"]["site"])
+            counts.append(4096 * (hinted + s["stats"]["faults"]["not_prefetched"]))
+    return middle(counts)
+
+
+def second_sweep(data: dict) -> float | None:
+    """The share of the data that the second sweep read."""
+    one, two = (moved(data["second_sweep"]["samples"][k], "read_bytes") for k in ("one", "two"))
+    return None if one is None or two is None else (two - one) / data["second_sweep"]["data_bytes"]
+
+
+def met(is_met: bool) -> str:
+    return "met" if is_met else "**missed**"
+
+
+def remarks(data: dict) -> list[str]:
+    out = []
+    if data["unavailable"]:
+        out.append(f"Not measured: {data['unavailable']}.")
+    if not data["complete"]:
+        out.append("This run was interrupted or could not be made: the table has what was measured until then.")
+    gains = {e["name"]: g for e in data["programs"] if (g := gain(e, "none")) is not None}
+    if gains:
+        faster, slower = [n for n, g in gains.items() if g >= FASTER], [n for n, g in gains.items() if g < NEVER_SLOWER]
+        out.append(f"Buffered releases at least 10 % faster than prefetching alone: {', '.join(faster) or 'none'} ({len(faster)} of "
+                   f"{len(gains)}; ≥ {FASTER_ON}: {met(len(faster) >= FASTER_ON)}); more than 2 % slower: {', '.join(slower) or 'none'}.")
+    for entry in data["programs"]:
+        if entry["vector"]:
+            out += vector_remarks(entry)
+    share = second_sweep(data)
+    if share is not None:
+        out.append(f"A second sweep over {data['second_sweep']['data_bytes'] / data['limit_bytes']:g} × the limit reads {share:.0%} of the "
+                   f"data (< 60 %: {met(share < SECOND_SWEEP)}).".replace("%", " %", 1))
+    return out
+
+
+def vector_remarks(entry: dict) -> list[str]:
+    reads = {k: vector_read(entry, k) for k in POLICIES}
+    avoided = removed(entry["vector"]["bytes"], reads["buffered"]) if reads["buffered"] is not None else None
+    at_once = gain(entry, "aggressive")
+    out = []
+    if avoided is not None:
+        out.append(f"MATVEC's vector, buffered: {100 * avoided:.1f} % of its reads avoided (≥ 90 %: {met(avoided >= VECTOR_AVOIDED)}); read "
+                   + ", ".join(f"{POLICIES[k]}: {r / 2**20:.0f} MiB" for k, r in reads.items() if r is not None)
+                   + f"; without any reuse it would be {entry['vector']['bytes'] / 2**20:.0f} MiB.")
+    if at_once is not None:
+        out.append(f"MATVEC, buffered over at once: {at_once:.2f} (≥ 1.25: {met(at_once >= VECTOR_FASTER)}).")
+    return out
