@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore nine unmodified field releases manual install clean
+.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore nine unmodified field releases interactive manual install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -64,6 +64,9 @@ field: build ## five workloads beside versions by hand, mmap and swap, as a Mark
 
 releases: build ## what releases are worth: the nine programs with three policies (root; half an hour)
 	@$(IN_VENV) bench/releases.py --build $(BUILD) $(RELEASES_ARGS)
+
+interactive: build ## an interactive task beside the nine programs (root; hours; INTERACTIVE_ARGS=--quick: minutes)
+	@$(IN_VENV) bench/interactive.py --build $(BUILD) $(INTERACTIVE_ARGS)
 
 manual: build ## put the runtime's table of options into docs/MANUAL.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The OSDI 2000 paper's interactive task beside out-of-core programs: response time and page faults against the time
+that the task sleeps between touching its working set, for five versions: the original on swap, prefetching only,
+releasing at once, releasing with a buffer, and the task alone.
+
+Task and program share one memory limit, with swap, as on one machine. The table, in Markdown, goes to standard output,
+progress to standard error, the raw samples to a JSON file, figures like the paper's 10 a to c to SVG files beside it.
+Table and figures can be made again from the JSON."""
+
+import argparse
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import disk
+import runs
+from building import Source, compile_both, compile_once
+from contenders import MAX_KEYS, NINE, ROOT, Program, chosen_programs, prepare_keys
+from harness import Failed, check_common, chosen, main, measure_and_report
+from interactive_table import VERSIONS, interactive_markdown
+from limits import MemoryGroup, Unavailable
+from nine import limit_refusal
+from report import Screen, parse_size, provenance, write_json
+from swap import SwapFile, others_in_use
+from traffic import buk_keys
+
+RELEASES = {"prefetch": "none", "aggressive": "aggressive", "buffered": "buffered"}
+EXAMPLES = f"""\
+versions: {', '.join(f'{n} ({w})' for n, w in VERSIONS.items())}
+programs: {', '.join(p.name for p in NINE)}
+
+examples:
+  make interactive                                            nine programs, eight sleeps (root; several hours)
+  make interactive INTERACTIVE_ARGS=--quick                   MATVEC, three sleeps, a limit of 64 MiB (three minutes)
+  make interactive INTERACTIVE_ARGS='--programs matvec,buk --sleeps 0,1,5 --versions buffered,alone'
+  make interactive INTERACTIVE_ARGS='--table results/interactive.json'     table and figures again, without measuring
+
+exit status: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130 interrupted"""
+
+
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", default=",".join(p.name for p in NINE), metavar="A,B", help="NAME or NAME:MULTIPLE of the limit")
+    parser.add_argument("--versions", default=",".join(VERSIONS), metavar="A,B")
+    parser.add_argument("--sleeps", default="0,0.5,1,2,3,5,7,10", metavar="S,S", help="seconds; default 0 to 10")
+    parser.add_argument("--sweeps", type=int, default=5, help="least number of response times for each point; the program is run again "
+                        "until there are as many; default 5")
+    parser.add_argument("--runs", type=int, default=1, help="times that everything is done; default 1")
+    parser.add_argument("--limit", default="256M", help="of memory for task and program together; default 256M")
+    parser.add_argument("--working-set", metavar="SIZE", help="of the task; default an eighth of the limit")
+    parser.add_argument("--memory", default="auto", help="pagecast run --memory; default: it finds out by itself")
+    parser.add_argument("--quick", action="store_true", help="a look at the harness: matvec, sleeps of 0, 1 and 3 s, 64M, three sweeps")
+    parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS", help="a run that takes longer is given up; default 1800")
+    parser.add_argument("--json", type=Path, default=ROOT / "results" / "interactive.json", help="for the raw samples")
+    parser.add_argument("--table", type=Path, metavar="JSON", help="only make table and figures of an earlier run")
+    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
+    parser.add_argument("--work", type=Path, help="directory on a disk for programs, keys, swap and backing files; default BUILD/interactive")
+    options = parser.parse_args(words)
+    if options.quick:
+        options.programs, options.sleeps, options.limit, options.sweeps = "matvec", "0,1,3", "64M", 3
+    check_common(options, "interactive")
+    options.chosen = chosen_programs(options.programs)
+    options.kinds = chosen(options.versions, VERSIONS, "--versions")
+    options.sleep_times = [seconds_of(w) for w in options.sleeps.split(",")]
+    options.set_bytes = parse_size(options.working_set) if options.working_set else options.limit_bytes // 8
+    if options.set_bytes > options.limit_bytes // 2:
+        raise Failed(f"--working-set {options.working_set}: more than half of the limit leaves no room for the program")
+    if options.sweeps < 1:
+        raise Failed(f"--sweeps {options.sweeps}: at least one is needed")
+    return options
+
+
+def seconds_of(word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 3600:
+        raise Failed(f"--sleeps: '{word}' is not a number of seconds")
+    return value
+
+
+class Task:
+    """The interactive task in a group, from when its working set is made until the end of the block."""
+
+    def __init__(self, executable: Path, bytes_: int, sleep: float, group: MemoryGroup):
+        self._command = [str(executable), "--memory-size", str(bytes_), "--sleep", str(round(sleep * 1000))]
+        self._group = group
+        self.responses: list[dict] = []  # microseconds, major and minor faults of each sweep
+
+    def __enter__(self) -> "Task":
+        self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                         preexec_fn=self._group.join)
+        if self._process.stdout.readline() != "ready\n":
+            self.__exit__()
+            raise Failed("the interactive task ended before it had made its working set: the limit is too small")
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(self, *_):
+        self._process.kill()
+        self._process.wait()
+        if hasattr(self, "_reader"):
+            self._reader.join()
+        self._process.stdout.close()
+
+    def _read(self):
+        for line in self._process.stdout:
+            response, major, minor = line.split()
+            self.responses.append({"response_us": float(response), "major": int(major), "minor": int(minor)})
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+
+class Interactive:
+    def __init__(self, options: argparse.Namespace, screen: Screen):
+        self.options, self.screen = options, screen
+        self.pagecast = options.build / "bin" / "pagecast"
+        self.keys = options.work / "keys"
+        self.task_program = options.work / "interactive-plain"
+        self.unavailable: str | None = None
+        self.complete = False
+        self.alone: list[dict] = []  # sleep_s, responses
+        self.points: list[dict] = []  # program, version, sleep_s (None: without the task), runs, responses
+
+    def prepare(self):
+        options = self.options
+        options.work.mkdir(parents=True, exist_ok=True)
+        self.screen.say(f"building {len(options.chosen)} programs, plain and with pagecast, and the task")
+        self.built = {p.name: compile_both(p, options.build, options.work) for p in options.chosen}
+        compile_once(Source("interactive", ROOT / "apps" / "interactive.c"), "plain", options.build, self.task_program)
+        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in options.chosen if p.takes_keys), default=0)
+        if wanted:
+            prepare_keys(self.keys, min(wanted, MAX_KEYS), self.screen.say)
+
+    def data_bytes(self, program: Program) -> int:
+        return int(program.multiple * self.options.limit_bytes)
+
+    def measure(self):
+        options = self.options
+        self.unavailable = limit_refusal(options.limit_bytes)
+        if self.unavailable:
+            return self.screen.say(f"not measured: {self.unavailable}")
+        size = (int(max(map(self.data_bytes, options.chosen)) * 1.25) + options.set_bytes + (64 << 20)) & ~0xFFF
+        with SwapFile(options.work / "swap", size, self.screen.say) as self.swap:
+            if self.swap.refusal:
+                self.unavailable = f"no swap can be had here ({self.swap.refusal})"
+                return None
+            beside = [v for v in options.kinds if v != "alone"]
+            steps = len(options.sleep_times) * ("alone" in options.kinds) + len(options.chosen) * len(beside) * (1 + len(options.sleep_times))
+            with self.screen.steps(options.runs * steps):
+                for _ in range(options.runs):
+                    self.once(beside)
+        self.complete = True
+
+    def once(self, beside: list[str]):
+        options = self.options
+        if "alone" in options.kinds:
+            for sleep in options.sleep_times:
+                self.screen.step(f"the task alone, sleep {sleep:g} s")
+                self.alone.append({"sleep_s": sleep, "responses": self.run_alone(sleep)})
+        for program in options.chosen:
+            for sleep in [None, *options.sleep_times]:
+                for version in beside:
+                    self.screen.step(f"{program.name}: {VERSIONS[version]}, " + ("without the task" if sleep is None else f"sleep {sleep:g} s"))
+                    self.points.append(self.point(program, version, sleep))
+            write_json(options.json, self.result())
+
+    def run_alone(self, sleep: float) -> list[dict]:
+        with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
+            with Task(self.task_program, self.options.set_bytes, sleep, group) as task:
+                while len(task.responses) < self.options.sweeps and task.alive():
+                    time.sleep(0.02)
+                return list(task.responses)
+
+    def point(self, program: Program, version: str, sleep: float | None) -> dict:
+        """The program, over and over until the task has responded often enough; what came after its end does not
+        count."""
+        samples, responses = [], []
+        disk.forget()
+        with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
+            if sleep is None:
+                samples = [self.run(program, version, group)]
+            else:
+                with Task(self.task_program, self.options.set_bytes, sleep, group) as task:
+                    while len(responses) < self.options.sweeps and task.alive():
+                        before = len(task.responses)
+                        samples.append(self.run(program, version, group))
+                        responses += task.responses[before:]
+                        if samples[-1]["status"] != "ok":
+                            break
+        return {"program": program.name, "multiple": program.multiple, "version": version, "sleep_s": sleep, "runs": samples,
+                "responses": responses}
+
+    def run(self, program: Program, version: str, group: MemoryGroup) -> dict:
+        arguments = program.arguments(self.data_bytes(program), self.keys)
+        if version == "original":
+            command = [self.built[program.name]["plain"], *arguments]
+        else:
+            command = [self.pagecast, "run", "--memory", self.options.memory, "--backing", self.options.work, "--option",
+                       f"release={RELEASES[version]}", "--", self.built[program.name]["pagecast"], *arguments]
+        return runs.run(command, group, timeout=self.options.timeout).sample()
+
+    def result(self) -> dict:
+        options = self.options
+        return provenance(kind="interactive", limit_bytes=options.limit_bytes, working_set_bytes=options.set_bytes, memory=options.memory,
+                          versions=options.kinds, sleeps_s=options.sleep_times, programs=[p.name for p in options.chosen],
+                          unavailable=self.unavailable, other_swap=others_in_use(), complete=self.complete, alone=self.alone,
+                          points=self.points)
+
+    def failures(self) -> list[str]:
+        """What must not be. That the original was killed or given up is a result."""
+        out = []
+        for p in self.points:
+            if p["version"] != "original":
+                out += [f"{p['program']}, {VERSIONS[p['version']]}: ended with {r['status']}" for r in p["runs"] if r["status"] != "ok"]
+        for name in {p["program"] for p in self.points}:
+            outputs = {r["output_sha256"] for p in self.points if p["program"] == name for r in p["runs"] if r["status"] == "ok"}
+            if len(outputs) > 1:
+                out.append(f"{name}: not every output is the same")
+        return list(dict.fromkeys(out))
+
+
+def measure(options: argparse.Namespace, screen: Screen) -> int:
+    interactive = Interactive(options, screen)
+    interactive.prepare()
+    status = measure_and_report("interactive", interactive, options.json, interactive_markdown, screen)
+    draw(options.json, screen)
+    return status
+
+
+def draw(json_file: Path, screen: Screen):
+    from interactive_plots import draw_all  # matplotlib takes a second to load
+    for file in draw_all(json_file):
+        screen.say(f"interactive: a figure is in {file}")
+
+
+if __name__ == "__main__":
+    sys.exit(main("interactive", parse_arguments, interactive_markdown, measure, draw))
