@@ -85,8 +85,9 @@ def remarks(data: dict) -> list[str]:
     gains = {e["name"]: g for e in data["programs"] if (g := gain(e, "none")) is not None}
     if gains:
         faster, slower = [n for n, g in gains.items() if g >= FASTER], [n for n, g in gains.items() if g < NEVER_SLOWER]
+        judged = f"; ≥ {FASTER_ON}: {met(len(faster) >= FASTER_ON)}" if len(gains) >= FASTER_ON else ""
         out.append(f"Buffered releases at least 10 % faster than prefetching alone: {', '.join(faster) or 'none'} ({len(faster)} of "
-                   f"{len(gains)}; ≥ {FASTER_ON}: {met(len(faster) >= FASTER_ON)}); more than 2 % slower: {', '.join(slower) or 'none'}.")
+                   f"{len(gains)}{judged}); more than 2 % slower: {', '.join(slower) or 'none'}.")
     for entry in data["programs"]:
         if entry["vector"]:
             out += vector_remarks(entry)
