@@ -27,6 +27,7 @@ from swap import SwapFile, others_in_use
 from traffic import buk_keys
 
 RELEASES = {"prefetch": "none", "aggressive": "aggressive", "buffered": "buffered"}
+ALONE_S = 2.0  # at least so long alone: the first sweeps after a start are slower than those that follow
 EXAMPLES = f"""\
 versions: {', '.join(f'{n} ({w})' for n, w in VERSIONS.items())}
 programs: {', '.join(p.name for p in NINE)}
@@ -173,7 +174,8 @@ class Interactive:
     def run_alone(self, sleep: float) -> list[dict]:
         with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
             with Task(self.task_program, self.options.set_bytes, sleep, group) as task:
-                while len(task.responses) < self.options.sweeps and task.alive():
+                until = time.monotonic() + ALONE_S
+                while (len(task.responses) < self.options.sweeps or time.monotonic() < until) and task.alive():
                     time.sleep(0.02)
                 return list(task.responses)
 
