@@ -87,8 +87,9 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
 
 /// How many pages never stored to are filled for a fault: as many as there are in use right before it. It may be one of
 /// many streams side by side, more than can be followed, each of which grows where it ended: a thousand buckets.
-/// A thousand such runs fit in a half of memory.
+/// A thousand such runs fit in a half of memory. Where hints do most of the work, they know better what comes next.
 uint32_t Pager::zero_cluster(const Region &r, uint32_t slot) const {
+  if (r.zero_hints > r.zero_faults / 2) return 1;
   const uint32_t most = std::min(kBesideOthers, budget_pages_ / kStreams / 2);
   uint32_t before = 0;
   while (before < most && before < slot - r.first_slot && pages_[slot - 1 - before].state != PageState::kZero) ++before;

@@ -98,7 +98,7 @@ uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked 
   if (unread) statistics.site[asked.site].overwritten += pages;
   else if (asked.demand) statistics.zero_fill_fault += pages;
   else statistics.site[asked.site].zero_filled += pages;
-  (void)r;
+  (asked.demand ? r.zero_faults : r.zero_hints) += pages;
   return pages;
 }
 

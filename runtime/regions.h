@@ -16,6 +16,8 @@ struct Region {
   bool draining = false;    ///< about to go: nothing new is started
   uint64_t store_end = 0;   ///< where the last pages ended that a first store made writable
   uint32_t store_pages = 0; ///< how many these were
+  uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
+  uint64_t zero_hints = 0;  ///< and by hints
   uint64_t end() const { return base + bytes; }
 };
 
