@@ -55,14 +55,14 @@ def test_second_sweep(two, said):
 def test_a_small_run(built, disk_dir, memory_group):
     memory_group(32 * MIB)
     out = disk_dir / "out.json"
-    done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "48M",
+    done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "96M",
                      "--programs", "matvec:2", "--runs", 1, timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
     [matvec] = data["programs"]
     assert data["complete"] and all(len(s) == 1 and s[0]["stats"]["active"] for s in matvec["samples"].values())
     assert {site["name"] for site in matvec["samples"]["buffered"][0]["stats"]["sites"]} >= {"a", "b"}, "the vector has its site"
-    assert matvec["vector"]["bytes"] == 96 * MIB // 4_000_000 * 3 * 4_000_000
+    assert matvec["vector"]["bytes"] == 192 * MIB // 4_000_000 * 3 * 4_000_000
     one, two = (data["second_sweep"]["samples"][k][0]["stats"]["io"]["read_bytes"] for k in ("one", "two"))
     assert 0 < two - one < 0.6 * data["second_sweep"]["data_bytes"], "a prefix stays in memory from sweep to sweep"
     assert "MATVEC's vector, buffered:" in done.stdout and "A second sweep over 2 × the limit" in done.stdout
