@@ -76,7 +76,7 @@ void Trouble::read_failed(int result, unsigned lost, uint64_t now) {
 }
 
 void Trouble::watch(uint64_t oldest, uint64_t now) {
-  const bool late = oldest && now - oldest >= kStall;
+  const bool late = oldest && oldest < now && now - oldest >= kStall; // it may have been started since `now`
   if (late) counts_->longest_io_ns = std::max(counts_->longest_io_ns, now - oldest);
   if (late && !stalled_since_) {
     stalled_since_ = oldest;

@@ -70,6 +70,7 @@ TEST_F(TroubleTest, TheFirstLossIsAlwaysSaid) {
 TEST_F(TroubleTest, AStallBeginsAndEndsOnce) {
   EXPECT_EQ(said([&] { trouble_.watch(0, 100 * kSecond); }), "");
   EXPECT_EQ(said([&] { trouble_.watch(10 * kSecond, 10 * kSecond + Trouble::kStall - 1); }), "");
+  EXPECT_EQ(said([&] { trouble_.watch(10 * kSecond + 1, 10 * kSecond); }), "") << "started since";
   EXPECT_NE(said([&] { trouble_.watch(10 * kSecond, 10 * kSecond + Trouble::kStall); }).find("/disk has not answered for 5 s"), std::string::npos);
   EXPECT_EQ(said([&] { trouble_.watch(10 * kSecond, 20 * kSecond); }), "");
   EXPECT_TRUE(trouble_.stalled());
