@@ -24,6 +24,8 @@ template <unsigned kSize> class HintRing {
 
 public:
   void start() {
+    tail_.store(0, std::memory_order_relaxed);
+    head_ = 0;
     for (unsigned i = 0; i < kSize; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
   }
 

@@ -21,6 +21,20 @@ TEST(HintRing, FullRefusesAndOrderIsKept) {
   EXPECT_EQ(ring.front(), nullptr);
 }
 
+TEST(HintRing, BeginsAnewAfterUse) {
+  static HintRing<16> ring;
+  ring.start();
+  for (uint32_t i = 0; i < 40; ++i) {
+    ASSERT_TRUE(ring.push({i, 1, Hint::kFetch, 0, 0, 0, 0}));
+    if (i < 30) ring.pop(); // the rest is still in it
+  }
+  ring.start();
+  EXPECT_EQ(ring.front(), nullptr);
+  for (uint32_t i = 0; i < 16; ++i) EXPECT_TRUE(ring.push({100 + i, 1, Hint::kFetch, 0, 0, 0, 0}));
+  ASSERT_NE(ring.front(), nullptr);
+  EXPECT_EQ(ring.front()->address, 100u);
+}
+
 TEST(HintRing, NothingIsLostBetweenThreads) {
   static HintRing<64> ring;
   ring.start();
