@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nests: growing chains of loops outwards, and choosing the ticked loop.
+// Nests: growing chains of loops outwards.
 
 #include "Nests.h"
 #include "Control.h"
-#include "StripMine.h"
+#include "Steps.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -14,6 +14,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
@@ -26,26 +27,8 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// A step should move by about a page: constant inner loops that move less are not ticked.
-constexpr uint64_t StepBytes = 4096;
 /// Inner loops of so many iterations in all count as part of the loop around them.
 constexpr uint64_t SmallTrips = 1024;
-/// What an iteration with a range in its slice is taken to touch, for the gate.
-constexpr uint64_t SlicedBytes = 256;
-/// Nests that cannot touch more than this get no code at all.
-constexpr uint64_t SmallNestBytes = BlockBytes;
-
-uint64_t saturatingMultiply(uint64_t A, uint64_t B) {
-  uint64_t Product;
-  return __builtin_mul_overflow(A, B, &Product) ? ~uint64_t(0) : Product;
-}
-
-std::optional<uint64_t> constantTrips(const SCEV *Backedges) {
-  std::optional<int64_t> Last = constantOf(Backedges);
-  if (!Last || *Last < 0)
-    return std::nullopt;
-  return uint64_t(*Last) + 1;
-}
 
 /// Divisions by what may be zero cannot be computed early. Where the program has the quotient already,
 /// that is taken; else the divisor becomes umax(it, 1), which is the same wherever the program divides.
@@ -120,7 +103,7 @@ private:
         continue;
       for (Loop *Inner : *L)
         Inside += Trips[Inner];
-      if (saturatingMultiply(Own, Inside) > SmallTrips)
+      if (SaturatingMultiply(Own, Inside) > SmallTrips)
         continue;
       Trips[L] = Own * Inside;
       Small.insert(L);
@@ -134,7 +117,7 @@ private:
       if (!Form)
         return true; // a matter for slices
       std::optional<int64_t> Stride = constantOf(Form->Stride.front());
-      return Stride && saturatingMultiply(std::abs(*Stride), Trips) < StepBytes;
+      return Stride && SaturatingMultiply<uint64_t>(std::abs(*Stride), Trips) < StepBytes;
     });
   }
 
@@ -360,6 +343,12 @@ private:
     return Outer;
   }
 
+  /// Whether the innermost loop of the chain runs as often as is taken for granted.
+  bool hasExactCount(const Nest &N) {
+    const SCEV *Count = SE.getExitCount(N.Loops.back(), N.Loops.back()->getLoopLatch());
+    return !isa<SCEVCouldNotCompute>(Count) && N.Backedges.back() == defined(Count);
+  }
+
   /// Whether the loops inside are loops of elements.
   bool onlyRows(Loop *Outer) {
     return all_of(*Outer, [&](Loop *Row) { return Small.count(Row) || all_of(*Row, [&](Loop *L) { return Small.count(L); }); });
@@ -450,112 +439,14 @@ private:
     sliceGroups(N);
     if (N.Groups.empty())
       return;
-    if (!chooseTicked(N))
+    const StepContext X{SE, Checks, hasExactCount(N), onlyRows(N.Loops.back())};
+    if (!chooseTicked(N, X))
       return refuse(Refusal::NotStripMinable, N.root());
-    N.Bytes = bytesPerIteration(N);
+    N.Bytes = bytesPerIteration(N, X);
     for (const Classified &C : References)
       if (Claims)
         Claimed.insert({C.Ref.At, C.Ref.Pointer});
     Result.Nests.push_back(std::move(N));
-  }
-
-  /// Nests whose whole footprint is a small constant. An indirect access may touch a page each.
-  bool isSmall(const Nest &N) {
-    uint64_t Iterations = 1;
-    for (const SCEV *Count : N.Backedges) {
-      std::optional<uint64_t> Trips = constantTrips(Count);
-      if (!Trips)
-        return false;
-      Iterations = saturatingMultiply(Iterations, *Trips);
-    }
-    uint64_t Total = 0;
-    for (const Group &G : N.Groups) {
-      uint64_t Bytes = G.indirect() ? saturatingMultiply(Iterations, StepBytes) : uint64_t(G.Hi - G.Lo);
-      for (unsigned K = 0; K < G.Form.Stride.size(); ++K) {
-        std::optional<int64_t> Stride = constantOf(G.Form.Stride[K]);
-        if (!Stride)
-          return false;
-        Bytes += saturatingMultiply(std::abs(*Stride), *constantTrips(N.Backedges[K]) - 1);
-      }
-      if (Bytes >= SmallNestBytes)
-        return false;
-      Total += Bytes;
-    }
-    return Total < SmallNestBytes;
-  }
-
-  /// True when all of loop `K` is known to move by less than a page.
-  bool movesLittle(const Nest &N, unsigned K) {
-    std::optional<uint64_t> Trips = constantTrips(N.Backedges[K]);
-    if (!Trips)
-      return false;
-    uint64_t Step = 0;
-    for (const Group &G : N.Groups) {
-      if (G.indirect())
-        continue;
-      std::optional<int64_t> Stride = constantOf(G.Form.Stride[K]);
-      if (!Stride)
-        return false;
-      Step = std::max<uint64_t>(Step, std::abs(*Stride));
-    }
-    return saturatingMultiply(*Trips, Step) < StepBytes;
-  }
-
-  /// Whether the trip count of loop `K` is not assumed: strips end where it says.
-  bool isExact(const Nest &N, unsigned K) {
-    const SCEV *Count = SE.getExitCount(N.Loops[K], N.Loops[K]->getLoopLatch());
-    return !isa<SCEVCouldNotCompute>(Count) && N.Backedges[K] == defined(Count);
-  }
-
-  /// Whether one iteration of the loop around the innermost one is step enough. Strips cost code: their loop goes
-  /// on anywhere, so that nothing about it is known where it starts, and alias checks move into the loop around
-  /// the strips. Where there are planes, rows are short; and where a slice goes through planes, one at a time is
-  /// enough.
-  bool rowsAreSteps(const Nest &N) {
-    unsigned Innermost = N.Loops.size() - 1;
-    if (N.Sliced)
-      return !onlyRows(N.Loops.back());
-    // Loops that only go over the same data again are no dimensions.
-    unsigned Dimensions = 1;
-    for (unsigned K = 0; K < Innermost; ++K)
-      Dimensions += any_of(N.Groups, [&](const Group &G) { return !G.indirect() && !G.Form.Stride[K]->isZero(); });
-    return Dimensions > 2 || (Innermost > 1 && N.Loops[Innermost]->isInnermost() && Checks(*N.Loops[Innermost]));
-  }
-
-  bool chooseTicked(Nest &N) {
-    unsigned Innermost = N.Loops.size() - 1;
-    N.Ticked = Innermost;
-    while (N.Ticked > 0 && !N.Sliced && movesLittle(N, N.Ticked))
-      --N.Ticked;
-    if (N.Ticked < Innermost)
-      return true;
-    N.Strips = canStripMine(N.Loops[Innermost], SE) && isExact(N, Innermost) && !rowsAreSteps(N);
-    if (N.Strips || N.Sliced)
-      return true;
-    if (Innermost == 0)
-      return false;
-    --N.Ticked;
-    return true;
-  }
-
-  // The largest element, or the stride where whole elements are skipped; a page when every stride
-  // is a symbol; a cache line for an indirect access. It is only for the gate: on entry
-  // the runtime computes the footprint of each group.
-  uint64_t bytesPerIteration(const Nest &N) {
-    uint64_t Bytes = 1;
-    for (const Group &G : N.Groups) {
-      Bytes = std::max(Bytes, G.Element);
-      if (G.indirect()) {
-        Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? onlyRows(N.Loops.back()) ? SlicedBytes : BlockBytes : 64);
-        continue;
-      }
-      uint64_t Smallest = StepBytes;
-      for (const SCEV *Stride : G.Form.Stride)
-        if (std::optional<int64_t> Value = constantOf(Stride))
-          Smallest = std::min<uint64_t>(Smallest, std::abs(*Value));
-      Bytes = std::max(Bytes, Smallest);
-    }
-    return Bytes;
   }
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Slices: construction. Every value belongs to the innermost loop in which it varies, its node; its operation
-// stands there, once, whoever needs it. Operations get their register numbers at the end, when it is known
-// which nodes became loops and which of those are vector loops.
+// stands there, once, whoever needs it.
 
 #include "Slice.h"
 #include "Control.h"
+#include "SliceProgram.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -42,29 +42,6 @@ bool hasThreadLocal(const Constant *C) {
     return Operand && hasThreadLocal(Operand);
   });
 }
-
-/// A value while the slice is being built.
-struct Operand {
-  enum Kind : uint8_t { Nothing, Live, Outer, Iteration, Result } Is = Nothing;
-  unsigned Number = 0; ///< Live: which; Outer: loop of the chain; Result: operation
-  int Node = -1;       ///< -1: fixed in the nest
-  unsigned Depth = 0;  ///< loads behind one another in it
-};
-
-struct PendingOp {
-  unsigned Code, Depth, Width, Extra;
-  Operand A, B, C, Times;
-};
-
-/// One loop: the innermost of the chain, or one inside it.
-struct LoopNode {
-  Loop *L;
-  int Parent;
-  Operand Trips, When;              ///< in the parent's node
-  SmallVector<unsigned, 8> Ops;     ///< in the order of their making, which is that of their dependences
-  bool Used = false;                ///< something in it or below it is wanted
-  bool HasLoops = false;
-};
 
 class Builder {
 public:
@@ -103,14 +80,20 @@ public:
     return Refusal::None;
   }
 
-  Slice finish();
+  Slice finish() {
+    Slice S = encodeSlice(Program, LiveValues.size(), X.Chain.size() - 1);
+    S.Live = LiveValues;
+    S.Index.assign(Index.begin(), Index.end());
+    return S;
+  }
   ArrayRef<LoadInst *> index() const { return Index; }
 
 private:
   const SliceContext &X;
   ScalarEvolution &SE;
-  SmallVector<PendingOp, 32> Ops;
-  SmallVector<LoopNode, 4> Nodes; ///< a parent before its children; 0: the innermost loop of the chain
+  SliceProgram Program;
+  SmallVectorImpl<PendingOp> &Ops = Program.Ops;
+  SmallVectorImpl<LoopNode> &Nodes = Program.Nodes;
   SmallVector<const SCEV *, 8> LiveValues;
   SmallVector<LoadInst *, 4> Index;
   DenseMap<const SCEV *, std::optional<Operand>> Known;
@@ -468,107 +451,7 @@ private:
     KnownPredicates[Block] = All;
     return All;
   }
-
-  // Numbering.
-  SmallVector<bool, 64> Wanted;
-  DenseMap<unsigned, uint16_t> RegisterOf;      ///< of the result of an operation
-  SmallVector<uint16_t, 4> IterationOf;         ///< of a node
-  unsigned FirstTemporary = 0;
-
-  void want(const Operand &V) {
-    if (V.Is != Operand::Result || Wanted[V.Number])
-      return;
-    Wanted[V.Number] = true;
-    for (const Operand *Part : {&Ops[V.Number].A, &Ops[V.Number].B, &Ops[V.Number].C, &Ops[V.Number].Times})
-      want(*Part);
-  }
-
-  void findWanted() {
-    Wanted.assign(Ops.size(), false);
-    for (unsigned I = 0; I < Ops.size(); ++I)
-      if (Ops[I].Code == PAGECAST_OP_RANGE || Ops[I].Code == PAGECAST_OP_TOUCH)
-        want({Operand::Result, I});
-    // Loops are there for what is in them.
-    for (unsigned N = Nodes.size(); N-- > 1;) {
-      LoopNode &Node = Nodes[N];
-      Node.Used = Node.HasLoops || any_of(Node.Ops, [&](unsigned I) { return Wanted[I]; });
-      if (!Node.Used)
-        continue;
-      Nodes[Node.Parent].HasLoops = true;
-      want(Node.Trips);
-      want(Node.When);
-    }
-  }
-
-  uint16_t registerOf(const Operand &V) {
-    switch (V.Is) {
-    case Operand::Nothing: return PAGECAST_NONE;
-    case Operand::Live: return V.Number;
-    case Operand::Outer: return LiveValues.size() + V.Number;
-    case Operand::Iteration: return IterationOf[V.Node];
-    case Operand::Result: return RegisterOf.lookup(V.Number);
-    }
-    return PAGECAST_NONE;
-  }
-
-  uint16_t newRegister(Slice &S, int Node) {
-    return Nodes[Node].HasLoops ? S.Scalars++ : PAGECAST_VECTOR + S.Vectors++;
-  }
-
-  pagecast_op encode(unsigned Code, unsigned Depth, unsigned Width, uint16_t To, uint16_t A, uint16_t B, uint16_t C, uint32_t Extra) {
-    return {uint8_t(Code), uint8_t(Depth), uint8_t(Width), 0, To, A, B, C, Extra};
-  }
-
-  /// Returns the least depth of a touch in it.
-  unsigned emitNode(Slice &S, int Number) {
-    LoopNode &Node = Nodes[Number];
-    unsigned Least = PAGECAST_MAX_DEPTH;
-    for (unsigned I : Node.Ops) {
-      if (!Wanted[I])
-        continue;
-      const PendingOp &Op = Ops[I];
-      uint16_t To = PAGECAST_NONE;
-      if (Op.Code == PAGECAST_OP_RANGE || Op.Code == PAGECAST_OP_TOUCH) {
-        Least = std::min(Least, Op.Depth);
-        To = registerOf(Op.Times);
-      } else {
-        To = RegisterOf[I] = newRegister(S, Number);
-      }
-      S.Depths = std::max(S.Depths, Op.Depth);
-      S.Ops.push_back(encode(Op.Code, Op.Depth, Op.Width, To, registerOf(Op.A), registerOf(Op.B), registerOf(Op.C), Op.Extra));
-    }
-    for (unsigned Child = 1; Child < Nodes.size(); ++Child)
-      if (Nodes[Child].Parent == Number && Nodes[Child].Used)
-        Least = std::min(Least, emitLoop(S, Child));
-    return Least;
-  }
-
-  unsigned emitLoop(Slice &S, int Number) {
-    LoopNode &Node = Nodes[Number];
-    unsigned Begin = S.Ops.size();
-    IterationOf[Number] = newRegister(S, Number);
-    S.Ops.push_back(encode(PAGECAST_OP_LOOP, 1, 64, IterationOf[Number], registerOf(Node.Trips), PAGECAST_NONE, registerOf(Node.When), 0));
-    unsigned Least = emitNode(S, Number);
-    unsigned Own = std::max({Node.Trips.Depth, Node.When.Depth, Least, 1u});
-    S.Ops[Begin].depth = Own;
-    S.Ops[Begin].extra = S.Ops.size();
-    S.Ops.push_back(encode(PAGECAST_OP_END, Own, 64, PAGECAST_NONE, PAGECAST_NONE, PAGECAST_NONE, PAGECAST_NONE, 0));
-    return Own;
-  }
 };
-
-Slice Builder::finish() {
-  Slice S;
-  findWanted();
-  IterationOf.assign(Nodes.size(), PAGECAST_NONE);
-  S.Scalars = LiveValues.size() + X.Chain.size() - 1;
-  S.HasLoops = Nodes[0].HasLoops;
-  IterationOf[0] = newRegister(S, 0);
-  emitNode(S, 0);
-  S.Live = LiveValues;
-  S.Index.assign(Index.begin(), Index.end());
-  return S;
-}
 
 /// The loops of the address from the block outwards, while it does not move in them.
 Loop *movingLoop(const SCEV *Address, Loop *Innermost, Loop *Outermost, ScalarEvolution &SE) {

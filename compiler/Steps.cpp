@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Steps: the choice.
+
+#include "Steps.h"
+#include "StripMine.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+using namespace llvm;
+
+namespace pagecast {
+namespace {
+
+/// What an iteration with a range in its slice is taken to touch, for the gate.
+constexpr uint64_t SlicedBytes = 256;
+/// Nests that cannot touch more than this get no code at all.
+constexpr uint64_t SmallNestBytes = BlockBytes;
+
+std::optional<uint64_t> constantTrips(const SCEV *Backedges) {
+  std::optional<int64_t> Last = constantOf(Backedges);
+  if (!Last || *Last < 0)
+    return std::nullopt;
+  return uint64_t(*Last) + 1;
+}
+
+/// True when all of loop `K` is known to move by less than a page.
+bool movesLittle(const Nest &N, unsigned K) {
+  std::optional<uint64_t> Trips = constantTrips(N.Backedges[K]);
+  if (!Trips)
+    return false;
+  uint64_t Step = 0;
+  for (const Group &G : N.Groups) {
+    if (G.indirect())
+      continue;
+    std::optional<int64_t> Stride = constantOf(G.Form.Stride[K]);
+    if (!Stride)
+      return false;
+    Step = std::max<uint64_t>(Step, std::abs(*Stride));
+  }
+  return SaturatingMultiply(*Trips, Step) < StepBytes;
+}
+
+/// Whether one iteration of the loop around the innermost one is step enough. Strips cost code: their loop goes
+/// on anywhere, so that nothing about it is known where it starts, and alias checks move into the loop around
+/// the strips. Where there are planes, rows are short; and where a slice goes through planes, one at a time is
+/// enough.
+bool rowsAreSteps(const Nest &N, const StepContext &X) {
+  unsigned Innermost = N.Loops.size() - 1;
+  if (N.Sliced)
+    return !X.OnlyRows;
+  // Loops that only go over the same data again are no dimensions.
+  unsigned Dimensions = 1;
+  for (unsigned K = 0; K < Innermost; ++K)
+    Dimensions += any_of(N.Groups, [&](const Group &G) { return !G.indirect() && !G.Form.Stride[K]->isZero(); });
+  return Dimensions > 2 || (Innermost > 1 && N.Loops[Innermost]->isInnermost() && X.Checks(*N.Loops[Innermost]));
+}
+
+} // namespace
+
+bool isSmall(const Nest &N) {
+  uint64_t Iterations = 1;
+  for (const SCEV *Count : N.Backedges) {
+    std::optional<uint64_t> Trips = constantTrips(Count);
+    if (!Trips)
+      return false;
+    Iterations = SaturatingMultiply(Iterations, *Trips);
+  }
+  uint64_t Total = 0;
+  for (const Group &G : N.Groups) {
+    uint64_t Bytes = G.indirect() ? SaturatingMultiply(Iterations, StepBytes) : uint64_t(G.Hi - G.Lo);
+    for (unsigned K = 0; K < G.Form.Stride.size(); ++K) {
+      std::optional<int64_t> Stride = constantOf(G.Form.Stride[K]);
+      if (!Stride)
+        return false;
+      Bytes += SaturatingMultiply<uint64_t>(std::abs(*Stride), *constantTrips(N.Backedges[K]) - 1);
+    }
+    if (Bytes >= SmallNestBytes)
+      return false;
+    Total += Bytes;
+  }
+  return Total < SmallNestBytes;
+}
+
+bool chooseTicked(Nest &N, const StepContext &X) {
+  unsigned Innermost = N.Loops.size() - 1;
+  N.Ticked = Innermost;
+  while (N.Ticked > 0 && !N.Sliced && movesLittle(N, N.Ticked))
+    --N.Ticked;
+  if (N.Ticked < Innermost)
+    return true;
+  N.Strips = X.Exact && canStripMine(N.Loops[Innermost], X.SE) && !rowsAreSteps(N, X);
+  if (N.Strips || N.Sliced)
+    return true;
+  if (Innermost == 0)
+    return false;
+  --N.Ticked;
+  return true;
+}
+
+uint64_t bytesPerIteration(const Nest &N, const StepContext &X) {
+  uint64_t Bytes = 1;
+  for (const Group &G : N.Groups) {
+    Bytes = std::max(Bytes, G.Element);
+    if (G.indirect()) {
+      Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? X.OnlyRows ? SlicedBytes : BlockBytes : 64);
+      continue;
+    }
+    uint64_t Smallest = StepBytes;
+    for (const SCEV *Stride : G.Form.Stride)
+      if (std::optional<int64_t> Value = constantOf(Stride))
+        Smallest = std::min<uint64_t>(Smallest, std::abs(*Value));
+    Bytes = std::max(Bytes, Smallest);
+  }
+  return Bytes;
+}
+
+} // namespace pagecast
