@@ -12,15 +12,10 @@ uint64_t mixed(uint64_t id, uint64_t word) {
   return id ^ id >> 29;
 }
 
-uint64_t overlap(Extent a, Extent b) {
-  const uint64_t begin = most(a.begin, b.begin), end = least(a.end, b.end);
-  return end > begin ? end - begin : 0;
-}
-
 /// Adds a use, joined with those that it overlaps. Returns how many there are now.
 unsigned add_use(Forecast::Use *uses, unsigned count, Forecast::Use add) {
   for (unsigned i = 0; i < count;) {
-    if (overlap(uses[i].range, add.range) == 0) {
+    if (common(uses[i].range, add.range).empty()) {
       ++i;
       continue;
     }
@@ -86,8 +81,8 @@ Forecast::Next Forecast::next_use(Extent range) const {
   for (uint64_t i = like_ + 1; i < visits_; ++i) {
     const Visit &v = visit(i);
     for (unsigned u = 0; u < v.uses; ++u) {
-      const uint64_t common = overlap(v.use[u].range, range);
-      if (common * 2 <= range.size() && common * 2 <= v.use[u].range.size())
+      const uint64_t both = common(v.use[u].range, range).size();
+      if (both * 2 <= range.size() && both * 2 <= v.use[u].range.size())
         continue;
       next.kind = Next::kLater;
       next.bytes = v.bytes;

@@ -53,7 +53,7 @@ void check_overwrites(Shape *s) {
     writer.overwrites = !writer.indirect && !writer.reads && without_gaps(*s, writer) && mine.end != kUnbounded;
     for (unsigned r = 0; r < s->groups && writer.overwrites; ++r) {
       const Extent other = hull(*s, s->group[r]);
-      writer.overwrites = !s->group[r].reads || other.end <= mine.begin || mine.end <= other.begin;
+      writer.overwrites = !s->group[r].reads || common(mine, other).empty();
     }
   }
 }

@@ -27,6 +27,12 @@ struct Extent {
   bool empty() const { return end <= begin; }
 };
 
+/// The bytes that are in both.
+inline Extent common(Extent a, Extent b) {
+  const Addr begin = a.begin < b.begin ? b.begin : a.begin, end = a.end < b.end ? a.end : b.end;
+  return {begin, begin < end ? end : begin};
+}
+
 /// One group with its run-time values. Iteration (i0, i1, ...) touches
 /// [base + lo + sum(stride[k]*ik), base + hi + sum(stride[k]*ik)).
 struct Group {

@@ -42,17 +42,6 @@ void page_blocks() {
 
 } // namespace
 
-uint64_t blocks_populated() {
-  uint8_t there[2048];
-  uint64_t pages = 0;
-  for (unsigned i = 0; i < count; ++i)
-    for (uint64_t at = blocks[i].base; at < blocks[i].end(); at += sizeof there * os::page_size()) {
-      const uint64_t n = std::min<uint64_t>((blocks[i].end() - at) / os::page_size(), sizeof there);
-      if (os::populated(at, n, there) == 0) pages += static_cast<uint64_t>(std::count(there, there + n, 1));
-    }
-  return pages * os::page_size();
-}
-
 void block_add(uint64_t base, uint64_t bytes, Block::Kind kind) {
   Guard guard(locks::blocks);
   if (!blocks) {

@@ -18,9 +18,6 @@ struct Block {
   uint64_t end() const { return base + bytes; }
 };
 
-/// Bytes of all blocks that have contents. Called with the blocks' lock held, while nothing is paged. Cost: 20 ns a page.
-uint64_t blocks_populated();
-
 /// Notes large data. May start the paging, of everything large. Any thread.
 void block_add(uint64_t base, uint64_t bytes, Block::Kind);
 

@@ -29,9 +29,7 @@ Company company(uint64_t budget) {
   Company all;
   for (uint32_t open = open_nests.load(std::memory_order_acquire); open; open &= open - 1) {
     NestSlot &slot = nest_slots[__builtin_ctz(open)];
-    if (slot.state.load(std::memory_order_acquire) == NestSlot::kOpen && slot.started &&
-        slot.nest.plan().total_bytes > budget / kSmallShare)
-      all.nest[all.count++] = &slot;
+    if (slot.runs() && slot.nest.plan().total_bytes > budget / kSmallShare) all.nest[all.count++] = &slot;
   }
   return all;
 }
@@ -79,8 +77,7 @@ bool gives_up(const NestSlot &b, const NestSlot &a, unsigned g) {
     const bool releases = b.nest.plan().group[h].releases || (b.left_to_others >> h & 1);
     if (other.group[h].indirect || !releases || !comes_later(b, h, a, g)) continue;
     const core::Extent theirs = core::reach_of(other, other.group[h]);
-    const uint64_t begin = std::max(mine.begin, theirs.begin), end = std::min(mine.end, theirs.end);
-    if (end > begin && end - begin > mine.size() / 2) return true;
+    if (core::common(mine, theirs).size() > mine.size() / 2) return true;
   }
   return false;
 }

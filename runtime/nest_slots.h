@@ -61,6 +61,9 @@ struct NestSlot {
   uint8_t range_stage[PAGECAST_MAX_GROUPS]; ///< in which the group's ranges are touched; 0: it has none
   SliceTrail trail;
   SliceWindow slice_window[PAGECAST_MAX_DEPTH]; ///< of each stage
+
+  /// Open, and the pager has begun to move it. Pager's thread.
+  bool runs() const { return state.load(std::memory_order_acquire) == kOpen && started; }
 };
 
 inline constexpr unsigned kNestSlots = 32;

@@ -235,18 +235,18 @@ void nests_start(Pager *pager) { pager_in_charge.store(pager, std::memory_order_
 
 void nest_measured(unsigned nest, uint64_t latency_ns) {
   NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (slot.state.load(std::memory_order_acquire) == NestSlot::kOpen && slot.started) slot.nest.measured(latency_ns);
+  if (slot.runs()) slot.nest.measured(latency_ns);
 }
 
 void nest_late(unsigned nest, unsigned site) {
   NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.started) return;
+  if (!slot.runs()) return;
   if (site >= slot.sites && site - slot.sites < slot.description->groups) slot.nest.late(site - slot.sites);
 }
 
 bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due) {
   NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.started || (slot.turn & 31) != turn) return false;
+  if (!slot.runs() || (slot.turn & 31) != turn) return false;
   const auto step = static_cast<uint32_t>(__atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED));
   const bool not_yet = ((due - step) & ((1u << 22) - 1)) - 1 < (1u << 21); // due > step, modulo 2^22
   if (not_yet) slot.nest.unused(1);
@@ -256,7 +256,7 @@ bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due) {
 bool nest_covers(uint64_t address) {
   for (uint32_t open = open_nests.load(std::memory_order_relaxed); open; open &= open - 1) {
     NestSlot &slot = nest_slots[__builtin_ctz(open)];
-    if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.started) continue;
+    if (!slot.runs()) continue;
     const core::Shape &shape = slot.nest.shape();
     for (unsigned g = 0; g < shape.groups; ++g)
       if (!shape.group[g].indirect && address - reach_of(shape, shape.group[g]).begin < reach_of(shape, shape.group[g]).size()) return true;

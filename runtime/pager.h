@@ -127,6 +127,7 @@ private:
   bool take_hints();
   Run zero_run(const Region &, uint32_t slot);
   bool run_nests();
+  bool worth_walking(const NestSlot &) const;
   void keep_for(NestSlot &);
   void pin_targets(const NestSlot &, int change);
   void keep_part(core::Extent, uint64_t part, uint64_t parts);

@@ -11,7 +11,6 @@ namespace pagecast {
 namespace {
 /// Nests that touch less than this share of the budget change little of what is in memory.
 constexpr uint64_t kSmallShare = 16;
-constexpr uint64_t kMostFootprint = 16; ///< budgets
 
 core::Extent range_of(const NestSlot &slot, unsigned group) {
   const core::Shape &shape = slot.nest.shape();
@@ -34,8 +33,7 @@ void Pager::foresee(NestSlot &slot) {
   order_.set_now(forecast_.now() / due_unit_);
   for (uint32_t open = open_nests.load(std::memory_order_acquire); open; open &= open - 1) {
     NestSlot &other = nest_slots[__builtin_ctz(open)];
-    if (other.state.load(std::memory_order_acquire) != NestSlot::kOpen || !other.started) continue;
-    if (!other.foreseen || other.frame != slot.frame) continue;
+    if (!other.runs() || !other.foreseen || other.frame != slot.frame) continue;
     for (unsigned g = 0; g < other.nest.shape().groups; ++g) other.next[g] = forecast_.next_use(range_of(other, g));
   }
 }
@@ -54,10 +52,10 @@ void Pager::release_parts(const NestSlot &slot, unsigned group, core::Extent e) 
 }
 
 /// The nest is over: what it did not release itself, because all of it fitted or because it came back to it, takes its
-/// place among what later nests want. Cost: as keep_for().
+/// place among what later nests want.
 void Pager::release_rest(const NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
-  if (free_pages() > budget_pages_ / 4 || slot.nest.plan().total_bytes > kMostFootprint * budget_) return;
+  if (!worth_walking(slot)) return;
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::GroupPlan &plan = slot.nest.plan().group[g];
     if (shape.group[g].indirect || slot.left_to_others >> g & 1) continue;

@@ -50,12 +50,18 @@ void Pager::keep_part(core::Extent e, uint64_t part, uint64_t parts) {
   keep_range(begin + (pages * part / parts << shift_), begin + (pages * (part + 1) / parts << shift_));
 }
 
+/// Whether to go through all that the nest touches, at 2 to 5 ns a page: memory is short, and it is not too much.
+bool Pager::worth_walking(const NestSlot &slot) const {
+  constexpr uint64_t kMostFootprint = 16; // budgets
+  return free_pages() <= budget_pages_ / 4 && slot.nest.plan().total_bytes >> shift_ <= kMostFootprint * budget_pages_;
+}
+
 /// A nest begins: what is resident is kept where this one will use it, so that what it releases itself and what
 /// it does not use go first. The groups are walked backwards, side by side: if memory must be found among these pages
-/// all the same, the ones that the nest comes to last go first. Cost: 2-5 ns a page of the footprint.
+/// all the same, the ones that the nest comes to last go first.
 void Pager::keep_for(NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
-  if (free_pages() > budget_pages_ / 4 || slot.nest.plan().total_bytes >> shift_ > 16ull * budget_pages_) return;
+  if (!worth_walking(slot)) return;
   read_only_count_ = 0;
   read_only_left_ = budget_pages_;
   constexpr uint64_t kParts = 64;
