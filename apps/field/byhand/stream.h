@@ -137,6 +137,7 @@ static inline void stream_close(struct stream *s) {
   for (unsigned i = 0; i < DEPTH; i++)
     while (s->state[i] == WRITING || s->state[i] == READING)
       stream_wait(s);
+  io_uring_unregister_buffers(&s->ring); // queue_exit lets go of them later, when the next stream has its own
   io_uring_queue_exit(&s->ring);
   free(s->buffers);
 }
