@@ -101,7 +101,7 @@ Arguments cutForeign(Arguments &arguments) {
 void addRun(CLI::App &app, RunOptions &options) {
   CLI::App *run = app.add_subcommand(
       "run", "run a program within a budget of memory: pagecast run [OPTIONS] [--] PROGRAM [ARGUMENTS]");
-  run->add_option("--memory", options.memory, "memory that the program's large data may take")
+  run->add_option("--memory", options.memory, "memory that the program's large data may take, or auto (default): what is left")
       ->type_name("SIZE");
   run->add_option("--backing", options.backing,
                   "directory for data that is not in memory: on a disk, not tmpfs")

@@ -50,6 +50,8 @@ void applyMemory(const std::string &given) {
   const std::string text = chosen(given, kMemory);
   if (text.empty())
     return;
+  if (text == "auto")
+    return setVariable(kMemory.variable, text); // the default, which the environment may have changed
   const std::string what = whoSaid(given, kMemory);
   const uint64_t bytes = parseSize(text, what);
   const uint64_t machine = machineMemory().total;

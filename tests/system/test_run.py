@@ -42,7 +42,7 @@ def test_memory_size_of_the_environment_is_checked_too(tools):
 
 @pytest.mark.parametrize("size, expected", [
     ("64M", 64 << 20), ("64MiB", 64 << 20), ("64MB", 64 << 20), ("65536k", 64 << 20), ("67108864", 64 << 20),
-    ("0.0625G", 64 << 20), ("1.5e", None), ("64m", 64 << 20), ("64 MiB", 64 << 20), ("16M", 16 << 20),
+    ("0.0625G", 64 << 20), ("1.5e", None), ("64m", 64 << 20), ("64 MiB", 64 << 20), ("16M", 16 << 20), ("auto", "auto"),
 ])
 def test_memory_size_is_understood(tools, size, expected):
     done = tools.run(tools.pagecast, "run", "--memory", size, "--", "/bin/sh", "-c", "echo $PAGECAST_MEMORY")
