@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The OSDI 2000 paper's interactive task beside out-of-core programs: response time and page faults against the time
 that the task sleeps between touching its working set, for five versions: the original on swap, prefetching only,
-releasing at once, releasing with a buffer, and the task alone.
+releasing at once, releasing with a buffer, and the task alone. A sixth, the original in core with memory of its own, shows
+what the task loses to shared processors and caches.
 
 Task and program share one memory limit, with swap, as on one machine. The table, in Markdown, goes to standard output,
 progress to standard error, the raw samples to a JSON file, figures like the paper's 10 a to c to SVG files beside it.
@@ -200,7 +201,9 @@ class Interactive:
 
     def run(self, program: Program, version: str, group: MemoryGroup) -> dict:
         arguments = program.arguments(self.data_bytes(program), self.keys)
-        if version == "original":
+        if version == "incore":
+            group = None
+        if version in ("original", "incore"):
             command = [self.built[program.name]["plain"], *arguments]
         else:
             command = [self.pagecast, "run", "--memory", self.options.memory, "--backing", self.options.work, "--option",

@@ -67,6 +67,9 @@ def test_table_by_hand():
                           ["matvec", "buffered release", "response", "1.00; 1.00", "2.20; 1.10"],
                           ["", "", "faults", "0.00", "1.00"], ["", "", "speed", "**0.50**", "0.97"]]
     assert "Buffered, response within 1.1 of alone: 2 of 2 points." in text
+    assert "beside the program in core" not in text
+    beside = [point("incore", 5.0, [1.0], [response(2.1)]), point("incore", 0.0, [1.0], [response(0.5)])]
+    assert "response within 1.1 of that beside the program in core: 1 of 2 points" in interactive_markdown(result(points=result()["points"] + beside))
     assert "Buffered, program keeps 95 % of its speed: 1 of 2 points." in text
 
 
@@ -98,13 +101,13 @@ def test_a_small_run(built, disk_dir, memory_group):
             pytest.skip(f"no swap can be had here: {swap.refusal}")
     out = disk_dir / "out.json"
     done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "64M",
-                     "--programs", "embar:1.5", "--versions", "original,buffered,alone", "--sleeps", "0,0.1", "--sweeps", 2,
+                     "--programs", "embar:1.5", "--versions", "original,buffered,incore,alone", "--sleeps", "0,0.1", "--sweeps", 2,
                      "--memory", "32M", "--working-set", "4M", timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
     assert data["complete"] and [a["sleep_s"] for a in data["alone"]] == [0.0, 0.1]
     assert all(len(a["responses"]) >= 2 for a in data["alone"])
-    assert [(p["version"], p["sleep_s"]) for p in data["points"]] == [(v, s) for s in (None, 0.0, 0.1) for v in ("original", "buffered")]
+    assert [(p["version"], p["sleep_s"]) for p in data["points"]] == [(v, s) for s in (None, 0.0, 0.1) for v in ("original", "buffered", "incore")]
     for p in data["points"]:
         assert all(r["status"] == "ok" for r in p["runs"]) and (len(p["responses"]) >= 2) == (p["sleep_s"] is not None)
     assert len({r["output_sha256"] for p in data["points"] for r in p["runs"]}) == 1
@@ -115,7 +118,7 @@ def test_a_small_run(built, disk_dir, memory_group):
 
 @pytest.mark.parametrize("words, said", [
     (["--programs", "bukk"], "there is no program 'bukk'"),
-    (["--versions", "eager"], "there is no 'eager'; there are original, prefetch, aggressive, buffered, alone"),
+    (["--versions", "eager"], "there is no 'eager'; there are original, prefetch, aggressive, buffered, incore, alone"),
     (["--sleeps", "1,soon"], "'soon' is not a number of seconds"),
     (["--sweeps", "0"], "at least one is needed"),
     (["--limit", "64M", "--working-set", "60M"], "more than half of the limit"),
