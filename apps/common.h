@@ -122,6 +122,17 @@ static inline int verification(int passed) {
   return !passed;
 }
 
+/// For solvers: with every iteration a mean square falls to between `least` and `most` of what it was, until rounding
+/// is all that is left.
+static inline int fell_between(double least, double most, double first, double last, uint64_t iterations) {
+  double low = first, high = first, rounding = 1e-20 * first;
+  for (uint64_t i = 0; i < iterations; i++) {
+    low = least * low;
+    high = most * high;
+  }
+  return high > rounding ? low <= last && last <= high : last <= rounding;
+}
+
 /// xorshift64: the next state, never 0 if `*state` was not 0.
 static inline uint64_t next_random(uint64_t *state) {
   *state ^= *state << 13;

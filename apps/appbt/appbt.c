@@ -303,14 +303,7 @@ PHASE double error(struct grid *g) {
 
 /// Of a smooth error, a step leaves the share 1 - S / (1 + S / 3)^3, where S = SIGMA + 2 QUADRATIC u: mean
 /// squares fall to 0.31 of what they were, no less and no more, until rounding is all that is left.
-static int fell(double first, double last, uint64_t iterations) {
-  double most = first, least = first, rounding = 1e-20 * first;
-  for (uint64_t i = 0; i < iterations; i++) {
-    most = 0.35 * most;
-    least = 0.28 * least;
-  }
-  return most > rounding ? least <= last && last <= most : last <= rounding;
-}
+#define FALLS 0.28, 0.35
 
 /// A table of pointers to the planes of one block of the heap, which is freed through the first.
 static vector **vector_planes(size_t n) {
@@ -373,7 +366,8 @@ static int run(size_t n, uint64_t iterations) {
   printf("mean square residual: %.16e before, %.16e after\n", first, last);
   printf("mean square error:    %.16e before, %.16e after\n", first_error, last_error);
   free_grid(&g);
-  return verification(fell(first, last, iterations) && fell(first_error, last_error, iterations));
+  return verification(fell_between(FALLS, first, last, iterations) &&
+                      fell_between(FALLS, first_error, last_error, iterations));
 }
 
 static size_t side_in(uint64_t bytes) {

@@ -409,115 +409,21 @@ contains
 end module
 
 !> The command line, failures and times, as the C programs have them.
-module command
-  use, intrinsic :: iso_fortran_env, only: error_unit, output_unit
-  implicit none
-  private
-  public :: parse_options, fail, phase
-
-  integer, parameter :: dp = kind(1.0d0), long = selected_int_kind(18)
-  logical :: times = .false.
-  integer(long) :: since = 0 ! ticks of the clock when the phase began
-
-contains
-
-  !> Ends the program with status 2, which is never a failed verification (1).
-  subroutine fail(what, detail)
-    character(*), intent(in) :: what, detail
-    write (error_unit, '(4a)') 'appbt: ', what, ': ', detail
-    stop 2, quiet=.true.
-  end subroutine
-
-  subroutine usage(unit)
-    integer, intent(in) :: unit
-    write (unit, '(a)') &
-      'usage: appbt --memory-size TOTAL [--iterations 3] [--times]', &
-      'Block tridiagonal lines along x, y and z of a 3-D grid with five coupled unknowns a point;', &
-      'prints what is left of the residual.', &
-      '  --memory-size TOTAL  choose a cubic grid whose arrays take TOTAL bytes (units K, M, G are', &
-      '                       binary); 720 bytes a point, at most 128 points a side', &
-      '  --iterations N       of the three directions in turn', &
-      '  --times              seconds of each phase, on stderr'
-  end subroutine
-
-  function parse_number(text) result(value)
-    character(*), intent(in) :: text
-    integer(long) :: value, unit
-    integer :: digits, status
-    unit = 1
-    digits = len(text)
-    if (scan(text(digits:), 'KkMmGg') == 1) then
-      unit = 1024_long**((index('KkMmGg', text(digits:)) + 1) / 2)
-      digits = digits - 1
-    end if
-    status = 1
-    if (digits > 0 .and. verify(text(:digits), '0123456789') == 0) then
-      read (text(:digits), *, iostat=status) value
-    end if
-    if (status == 0) then
-      if (value > huge(value) / unit) status = 1
-    end if
-    if (status /= 0) call fail('not a number such as 12 or 256M', text)
-    value = value * unit
-  end function
-
-  function argument(number) result(text)
-    integer, intent(in) :: number
-    character(:), allocatable :: text
-    integer :: length
-    call get_command_argument(number, length=length)
-    allocate (character(max(length, 1)) :: text)
-    call get_command_argument(number, text)
-  end function
-
-  subroutine parse_options(bytes, iterations)
-    integer(long), intent(inout) :: bytes, iterations
-    character(:), allocatable :: name
-    integer :: i
-    i = 1
-    do while (i <= command_argument_count())
-      name = argument(i)
-      i = i + 1
-      select case (name)
-      case ('--help')
-        call usage(output_unit)
-        stop, quiet=.true.
-      case ('--times')
-        times = .true.
-        cycle
-      case ('--memory-size', '--iterations')
-        if (i > command_argument_count()) call fail('a number must follow', name)
-        if (name == '--memory-size') bytes = parse_number(argument(i))
-        if (name == '--iterations') iterations = parse_number(argument(i))
-        i = i + 1
-      case default
-        call fail('unknown option (--help lists them)', name)
-      end select
-    end do
-    if (command_argument_count() == 0) then
-      call usage(error_unit)
-      stop 2, quiet=.true.
-    end if
-    if (iterations == 0) call fail('--iterations is too small', 'at least 1')
-    call system_clock(since)
-  end subroutine
-
-  !> Ends a phase. The first begins when the options have been parsed.
-  subroutine phase(name)
-    character(*), intent(in) :: name
-    integer(long) :: now, rate
-    call system_clock(now, rate)
-    if (times) write (error_unit, '(2a, t19, f8.3, a)') &
-      'appbt: ', name, real(now - since, dp) / real(rate, dp), ' s'
-    since = now
-  end subroutine
-end module
+include '../command.f90'
 
 program appbt
   use command
   use block_tridiagonal
   use problem
   implicit none
+  character(96), parameter :: help(*) = [character(96) :: &
+    'usage: appbt --memory-size TOTAL [--iterations 3] [--times]', &
+    'Block tridiagonal lines along x, y and z of a 3-D grid with five coupled unknowns a point;', &
+    'prints what is left of the residual.', &
+    '  --memory-size TOTAL  choose a cubic grid whose arrays take TOTAL bytes (units K, M, G are', &
+    '                       binary); 720 bytes a point, at most 128 points a side', &
+    '  --iterations N       of the three directions in turn', &
+    '  --times              seconds of each phase, on stderr']
   integer, parameter :: max_side = 128, max_points = max_side**3 ! 1.4 GiB, as code of the small model allows
   real(dp), dimension(25 * max_points) :: a, b, c
   real(dp), dimension(5 * max_points) :: u, rhs, forcing
@@ -527,7 +433,7 @@ program appbt
   integer(long) :: bytes = 0, iterations = 3, iteration
   integer :: n
 
-  call parse_options(bytes, iterations)
+  call parse_options('appbt', help, bytes, iterations)
   n = side_in(bytes)
   call set_coefficients()
   call set_exact(n, u, rhs, forcing)

@@ -369,14 +369,7 @@ PHASE double error(size_t n, double u[restrict n][n][n][5]) {
 
 /// Of a smooth error, a step leaves the share 1 - SIGMA / (1 + SIGMA / 3)^3: mean squares fall to 0.33 of
 /// what they were, no less and no more, until rounding is all that is left.
-static int fell(double first, double last, uint64_t iterations) {
-  double most = first, least = first, rounding = 1e-20 * first;
-  for (uint64_t i = 0; i < iterations; i++) {
-    most = 0.37 * most;
-    least = 0.30 * least;
-  }
-  return most > rounding ? least <= last && last <= most : last <= rounding;
-}
+#define FALLS 0.30, 0.37
 
 static int run(size_t n, uint64_t iterations) {
   size_t points = n * n * n;
@@ -415,7 +408,8 @@ static int run(size_t n, uint64_t iterations) {
   printf("mean square residual: %.16e before, %.16e after\n", first, last);
   printf("mean square error:    %.16e before, %.16e after\n", first_error, last_error);
   free(u), free(rhs), free(forcing), free(a), free(b), free(c), free(d), free(e);
-  return verification(fell(first, last, iterations) && fell(first_error, last_error, iterations));
+  return verification(fell_between(FALLS, first, last, iterations) &&
+                      fell_between(FALLS, first_error, last_error, iterations));
 }
 
 static size_t side_in(uint64_t bytes) {

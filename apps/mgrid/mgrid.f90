@@ -280,119 +280,22 @@ contains
 
 end module
 
-module options
-  use grids
-  implicit none
-  integer(long) :: bytes = 0, iterations = 8, seed = 1
-  logical :: times = .false.
-
-contains
-
-  subroutine fail(what, detail)
-    use, intrinsic :: iso_fortran_env, only: error_unit
-    character(*), intent(in) :: what, detail
-    write (error_unit, '(5a)') 'mgrid: ', what, ': ', detail
-    stop 2, quiet=.true.
-  end subroutine
-
-  subroutine help(unit)
-    integer, intent(in) :: unit
-    write (unit, '(a)') 'usage: mgrid --memory-size TOTAL [--iterations 8] [--seed 1] [--times]', &
-      'V-cycles of multigrid for the Poisson equation on a periodic grid with point charges; prints the', &
-      'shape and the norm of the residual after each, and checks that it falls.', &
-      '  --memory-size TOTAL  bytes of the three arrays (units K, M, G are binary)', &
-      '  --iterations N       V-cycles', &
-      '  --seed S             of the places of the charges', &
-      '  --times              seconds of each phase, on stderr'
-  end subroutine
-
-  integer(long) function parse_number(text) result(value)
-    character(*), intent(in) :: text
-    integer :: digits, status
-    integer(long) :: unit
-    digits = len(text)
-    unit = 1
-    if (digits > 1) then
-      select case (text(digits:))
-      case ('K', 'k')
-        unit = 2_long**10
-      case ('M', 'm')
-        unit = 2_long**20
-      case ('G', 'g')
-        unit = 2_long**30
-      end select
-    end if
-    if (unit > 1) digits = digits - 1
-    status = 1
-    value = 0
-    if (verify(text(:digits), '0123456789') == 0) read (text(:digits), *, iostat=status) value
-    if (status == 0 .and. value > huge(value) / unit) status = 1
-    if (status /= 0) call fail('not a number such as 12 or 256M', text)
-    value = value * unit
-  end function
-
-  function argument(i) result(text)
-    integer, intent(in) :: i
-    character(:), allocatable :: text
-    integer :: length
-    call get_command_argument(i, length=length)
-    allocate (character(length) :: text)
-    if (length > 0) call get_command_argument(i, value=text(:))
-  end function
-
-  subroutine parse()
-    use, intrinsic :: iso_fortran_env, only: output_unit, error_unit
-    character(:), allocatable :: name
-    integer :: i
-    if (command_argument_count() == 0) then
-      call help(error_unit)
-      stop 2, quiet=.true.
-    end if
-    i = 1
-    do while (i <= command_argument_count())
-      name = argument(i)
-      i = i + 2
-      if (name /= '--help' .and. name /= '--times' .and. i > command_argument_count() + 1) &
-        call fail('unknown option, or one without its number (--help lists them)', name)
-      select case (name)
-      case ('--help')
-        call help(output_unit)
-        stop
-      case ('--times')
-        times = .true.
-        i = i - 1
-      case ('--memory-size')
-        bytes = parse_number(argument(i - 1))
-      case ('--iterations')
-        iterations = parse_number(argument(i - 1))
-      case ('--seed')
-        seed = parse_number(argument(i - 1))
-      case default
-        call fail('unknown option (--help lists them)', name)
-      end select
-    end do
-    if (bytes == 0 .or. iterations == 0) call fail('nothing to do', 'give --memory-size, and --iterations 1 or more')
-    if (bytes > 2_long**50) call fail('--memory-size is too large', 'at most 1048576G')
-  end subroutine
-
-  ! With --times, on stderr: the seconds since the phase before.
-  subroutine phase(name)
-    use, intrinsic :: iso_fortran_env, only: error_unit
-    character(*), intent(in) :: name
-    integer(long), save :: since = -1
-    integer(long) :: time, rate
-    call system_clock(time, rate)
-    if (times .and. since >= 0) &
-      write (error_unit, '(a,a10,f10.3,a)') 'mgrid: ', name, real(time - since, dp) / rate, ' s'
-    since = time
-  end subroutine
-
-end module
+include '../command.f90'
 
 program mgrid
-  use options
+  use command
+  use grids
   use multigrid
   implicit none
+  character(96), parameter :: help(*) = [character(96) :: &
+    'usage: mgrid --memory-size TOTAL [--iterations 8] [--seed 1] [--times]', &
+    'V-cycles of multigrid for the Poisson equation on a periodic grid with point charges; prints the', &
+    'shape and the norm of the residual after each, and checks that it falls.', &
+    '  --memory-size TOTAL  bytes of the three arrays (units K, M, G are binary)', &
+    '  --iterations N       V-cycles', &
+    '  --seed S             of the places of the charges', &
+    '  --times              seconds of each phase, on stderr']
+  integer(long) :: bytes = 0, iterations = 8, seed = 1
   type(grid) :: g(max_levels)
   real(dp), allocatable, target :: u(:), r(:), v(:)
   real(dp), pointer :: charge(:, :, :)
@@ -401,7 +304,8 @@ program mgrid
   integer :: levels
   logical :: falls
 
-  call parse()
+  call parse_options('mgrid', help, bytes, iterations, seed)
+  if (bytes > 2_long**50) call fail('--memory-size is too large', 'at most 1048576G')
   call fit(bytes, n1, n3)
   if (n1 == 0) call fail('--memory-size is too small', '16 x 16 x 16 points take 157K')
   call phase('options')
