@@ -65,6 +65,7 @@ Report examine(const DoctorOptions &options) {
                    probeUserfaultfdFeatures(),
                    probeIoUring(),
                    probeProcessMadvise(),
+                   probeBackEnds(),
                    probeControlGroup(),
                    probeMemory(),
                    probeLimit(),

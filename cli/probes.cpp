@@ -189,6 +189,14 @@ Check probeProcessMadvise() {
       "nothing needs to be done; giving back memory takes more system calls. Linux 5.10 and newer have it"};
 }
 
+Check probeBackEnds() {
+  const bool memory = probeUserfaultfd().status == Status::kOk && probeIoUring().status == Status::kOk;
+  if (memory)
+    return {"back ends", Status::kOk, "pager for memory, advice for mapped files", ""};
+  return {"back ends", Status::kWarn, "advice for mapped files only; memory is left to the kernel",
+          "see userfaultfd and io_uring"};
+}
+
 Check probeControlGroup() {
   const ControlGroup group = memoryControlGroup();
   if (group.version == 0)

@@ -20,6 +20,7 @@ Check probeUserfaultfd();
 Check probeUserfaultfdFeatures();
 Check probeIoUring();
 Check probeProcessMadvise();
+Check probeBackEnds(); ///< which kinds of data can be served here
 Check probeControlGroup();
 Check probeMemory();
 Check probeSwap();

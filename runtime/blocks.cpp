@@ -18,7 +18,8 @@ namespace {
 constexpr unsigned kMost = 65536;
 Block *blocks = nullptr; ///< sorted by base
 unsigned count = 0;
-uint64_t total = 0; ///< bytes
+uint64_t total = 0;      ///< bytes of anonymous blocks
+uint64_t file_total = 0; ///< of mapped files
 // Bounds of all blocks, for the test that most calls end at. Only ever widened.
 std::atomic<uint64_t> lowest{~0ull}, highest{0};
 
@@ -27,35 +28,52 @@ unsigned lower(uint64_t address) {
       std::partition_point(blocks, blocks + count, [&](const Block &b) { return b.end() <= address; }) - blocks);
 }
 
+bool make_region(Pager &pager, const Block &b) {
+  return b.kind == Block::kFile ? pager.files().add(b.base, b.bytes, b.file) : pager.add(b.base, b.bytes) == 0;
+}
+
 /// Starts the paging of everything, or of the newest block. Called with the lock held.
 void page_blocks() {
-  Pager *pager = runtime_running_pager();
-  if (!pager) {
-    uint64_t sparse = 0;
-    for (unsigned i = 0; i < count && total > runtime_budget(); ++i) sparse += blocks[i].kind == Block::kSparse ? blocks[i].bytes : 0;
-    pager = runtime_pager(total, total - sparse);
+  uint64_t sparse = 0;
+  for (unsigned i = 0; i < count && total > runtime_budget(); ++i) sparse += blocks[i].kind == Block::kSparse ? blocks[i].bytes : 0;
+  Pager *memory = runtime_pager(total, total - sparse), *files = file_total ? runtime_file_pager(total, file_total) : nullptr;
+  if (!memory && !files) return;
+  for (unsigned i = 0; i < count; ++i) {
+    Pager *pager = blocks[i].kind == Block::kFile ? files : memory;
+    if (pager && !blocks[i].paged && !blocks[i].exempt) blocks[i].paged = make_region(*pager, blocks[i]);
   }
-  if (!pager) return;
-  for (unsigned i = 0; i < count; ++i)
-    if (!blocks[i].paged && !blocks[i].exempt && pager->add(blocks[i].base, blocks[i].bytes) == 0) blocks[i].paged = true;
+  if (files) files->poke();
+}
+
+/// Called with the lock held; the newcomer is not counted yet.
+bool note(const Block &b) {
+  if (!blocks) {
+    blocks = static_cast<Block *>(os::reserve(kMost * sizeof(Block)));
+    watch_forks();
+  }
+  if (!blocks || count == kMost) return false;
+  const unsigned i = lower(b.base);
+  memmove(blocks + i + 1, blocks + i, (count - i) * sizeof(Block));
+  blocks[i] = b;
+  ++count;
+  if (b.base < lowest.load(std::memory_order_relaxed)) lowest.store(b.base, std::memory_order_relaxed);
+  if (b.end() > highest.load(std::memory_order_relaxed)) highest.store(b.end(), std::memory_order_relaxed);
+  return true;
 }
 
 } // namespace
 
 void block_add(uint64_t base, uint64_t bytes, Block::Kind kind) {
   Guard guard(locks::blocks);
-  if (!blocks) {
-    blocks = static_cast<Block *>(os::reserve(kMost * sizeof(Block)));
-    watch_forks();
-  }
-  if (!blocks || count == kMost) return;
-  const unsigned i = lower(base);
-  memmove(blocks + i + 1, blocks + i, (count - i) * sizeof(Block));
-  blocks[i] = {base, bytes, kind};
-  ++count;
+  if (!note({base, bytes, kind, false, false, {}})) return;
   total += bytes;
-  if (base < lowest.load(std::memory_order_relaxed)) lowest.store(base, std::memory_order_relaxed);
-  if (base + bytes > highest.load(std::memory_order_relaxed)) highest.store(base + bytes, std::memory_order_relaxed);
+  page_blocks();
+}
+
+void block_add_file(uint64_t base, uint64_t bytes, const FileMapping &file) {
+  Guard guard(locks::blocks);
+  if (!note({base, bytes, Block::kFile, false, false, file})) return;
+  file_total += bytes;
   page_blocks();
 }
 
@@ -82,7 +100,8 @@ bool block_remove(uint64_t begin, uint64_t end) {
     right.base = whole.end() - right.bytes;
     const uint64_t from = std::max(begin, whole.base), to = std::min(end, whole.end());
     if (Pager *pager = whole.paged ? runtime_running_pager() : nullptr) {
-      pager->remove(from, to - from);
+      if (whole.kind == Block::kFile) pager->files().remove(from, to);
+      else pager->remove(from, to - from);
       slicer_let_go();
     }
     guards.unreadable.remove(from, to);
@@ -93,7 +112,7 @@ bool block_remove(uint64_t begin, uint64_t end) {
     count = count - 1 + keep;
     if (left.bytes) blocks[i++] = left;
     if (right.bytes) blocks[i++] = right;
-    total -= to - from;
+    (whole.kind == Block::kFile ? file_total : total) -= to - from;
     any = true;
   }
   return any;
@@ -103,7 +122,7 @@ bool block_paged(uint64_t begin, uint64_t end) {
   if (!block_near(begin, end)) return false;
   Guard guard(locks::blocks);
   for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i)
-    if (blocks[i].paged) return true;
+    if (blocks[i].paged && blocks[i].kind != Block::kFile) return true;
   return false;
 }
 
@@ -112,7 +131,7 @@ bool block_clear(uint64_t begin, uint64_t end) {
   Guard guard(locks::blocks);
   bool any = false;
   for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
-    Pager *pager = blocks[i].paged ? runtime_running_pager() : nullptr;
+    Pager *pager = blocks[i].paged && blocks[i].kind != Block::kFile ? runtime_running_pager() : nullptr;
     if (!pager) continue;
     const uint64_t from = std::max(begin, blocks[i].base);
     pager->clear(from, std::min(end, blocks[i].end()) - from);
@@ -125,7 +144,7 @@ bool block_exempt(uint64_t begin, uint64_t end) {
   Guard guard(locks::blocks);
   const unsigned first = lower(begin);
   for (unsigned i = first; i < count && blocks[i].base < end; ++i)
-    if (blocks[i].paged) return false;
+    if (blocks[i].paged && blocks[i].kind != Block::kFile) return false;
   for (unsigned i = first; i < count && blocks[i].base < end; ++i) blocks[i].exempt = true;
   return true;
 }

@@ -4,6 +4,7 @@
 #include "runtime/guards.h"
 #include "runtime/locks.h"
 #include "runtime/os.h"
+#include "runtime/os_files.h"
 #include "runtime/pager.h"
 #include "runtime/runtime.h"
 
@@ -38,6 +39,7 @@ void in_parent() {
 /// The only thread. Whoever held a lock that is not in locks.h only read what it guards.
 void in_child() {
   os::forked();
+  os::files_forked();
   guards.unreadable.forked();
   guards.keyed.forked();
   RegionTable::forked();

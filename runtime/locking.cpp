@@ -36,7 +36,7 @@ EXPORTED int mlock2(const void *addr, size_t bytes, unsigned flags) noexcept {
 }
 
 EXPORTED int mlockall(int flags) noexcept {
-  if (runtime_running_pager()) return errno = ENOMEM, -1;
+  if (runtime_pages_memory()) return errno = ENOMEM, -1;
   const int done = static_cast<int>(syscall(SYS_mlockall, flags));
   if (done == 0) runtime_never("the program has locked its memory (mlockall)");
   return done;

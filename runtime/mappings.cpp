@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mmap and its relatives, where a program (or its allocator) maps anonymous memory itself. Everything that
-// is not about large anonymous memory goes to the kernel unchanged.
+// mmap and its relatives, where a program (or its allocator) maps anonymous memory or files itself. Everything that
+// is not about large data goes to the kernel unchanged.
 #include "runtime/blocks.h"
 #include "runtime/guards.h"
+#include "runtime/message.h"
 #include "runtime/os.h"
+#include "runtime/os_files.h"
 #include "runtime/runtime.h"
 
 #include <algorithm>
@@ -30,6 +32,28 @@ bool may_become_region(size_t bytes, int prot, int flags) {
          bytes >= runtime_options().large;
 }
 
+/// A mapping of a file that the program may read. What it may execute is code: left alone.
+bool may_be_advised(size_t bytes, int prot, int flags, int fd) {
+  const int never = MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
+  const Options &o = runtime_options();
+  return fd >= 0 && !(flags & never) && (prot & (PROT_READ | PROT_EXEC)) == PROT_READ && bytes >= o.large && o.enable && o.hints &&
+         o.backend != BackEnd::kPager;
+}
+
+void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd) {
+  const int before = errno;
+  const os::FileFacts facts = os::file_facts(fd);
+  const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+  if (facts.advisable) {
+    tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request", bytes >> 20, facts.system, facts.chunk >> 10);
+    block_add_file(address, page_end(bytes), {facts.chunk, shared || !(prot & PROT_WRITE)});
+  } else {
+    tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
+    runtime_left_alone();
+  }
+  errno = before;
+}
+
 } // namespace
 } // namespace pagecast
 
@@ -48,6 +72,8 @@ EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t
   if (p == -1) return MAP_FAILED;
   if (may_become_region(bytes, prot, flags))
     block_add(static_cast<uint64_t>(p), page_end(bytes), (flags & MAP_NORESERVE) ? Block::kSparse : Block::kMapping);
+  else if (may_be_advised(bytes, prot, flags, fd))
+    note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd);
   return reinterpret_cast<void *>(p);
 }
 
@@ -78,11 +104,16 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   if (!block_paged(begin, end)) {
     // Parts that differ in protection keep it when they move, but nobody could tell where they are then.
     const bool guarded = guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end);
+    const Block b = block_find(begin);
     const bool ours = block_remove(begin, end) && !guarded;
     const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
     const bool stays = (flags & MREMAP_DONTUNMAP) && p != -1;
-    if (ours && stays) block_add(begin, end - begin, Block::kMapping);
-    if (ours) block_add(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes), Block::kMapping);
+    const auto note_again = [&b](uint64_t at, uint64_t whole) {
+      if (b.kind == Block::kFile) block_add_file(at, whole, b.file);
+      else block_add(at, whole, Block::kMapping);
+    };
+    if (ours && stays) note_again(begin, end - begin);
+    if (ours) note_again(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes));
     return reinterpret_cast<void *>(p);
   }
   // A region: shrinking is cutting; moving is copying, since its pages may be on the disk.

@@ -47,6 +47,13 @@ bool parse(const char *text, ReleasePolicy *value, const char *) {
   return false;
 }
 
+bool parse(const char *text, BackEnd *value, const char *) {
+  const char *names[] = {"auto", "pager", "advise"};
+  for (unsigned i = 0; i < 3; ++i)
+    if (!strcmp(text, names[i])) return *value = static_cast<BackEnd>(i), true;
+  return false;
+}
+
 bool parse(const char *text, core::Schedule *value, const char *) {
   const char *names[] = {"single", "nested", "continuous"};
   for (unsigned i = 0; i < 3; ++i)

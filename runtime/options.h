@@ -9,6 +9,8 @@
 
 namespace pagecast {
 
+/// kAuto: the pager for anonymous memory, advice for mapped files; the others restrict it to one of them.
+enum class BackEnd : uint8_t { kAuto, kPager, kAdvise };
 enum class ReleasePolicy : uint8_t { kNone, kAggressive, kBuffered };
 
 /// A size that was not given: the runtime finds it out.

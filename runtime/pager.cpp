@@ -3,6 +3,7 @@
 
 #include "runtime/message.h"
 #include "runtime/nest_slots.h"
+#include "runtime/os_files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +20,7 @@ enum WatchTag : uint64_t { kFaultsReadable, kEventReadable };
 
 // --- start -----------------------------------------------------------------------------------------
 
-int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes, char *why, unsigned room) {
+bool Pager::start_tables(const Options &options, uint64_t budget, char *why, unsigned room) {
   options_ = &options;
   shift_ = os::page_shift();
   page_ = os::page_size();
@@ -28,11 +29,30 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   memory_.open();
   const uint64_t map_pages = kUserPages << 12 >> shift_;
   auto *bits = static_cast<uint8_t *>(os::reserve(core::ResidencyMap::bytes(map_pages)));
-  if (!bits || !pages_.start() || !regions_.start()) {
-    snprintf(why, room, "not enough address space for the pager's tables (ulimit -v?)");
-    return -ENOMEM;
+  if (bits) map_.attach(bits, shift_, 0, map_pages);
+  hand_ring_.start();
+  slice_ring_.start();
+  for (unsigned i = 0; i < kRequests; ++i) free_request_[free_requests_++] = static_cast<uint16_t>(kRequests - 1 - i);
+  if (bits && pages_.start() && regions_.start() && files_.start(options, map_, statistics, budget)) return true;
+  snprintf(why, room, "not enough address space for the pager's tables (ulimit -v?)");
+  return false;
+}
+
+int Pager::prepare_files(const Options &options, uint64_t budget, char *why, unsigned room) {
+  files_only_ = true;
+  if (!start_tables(options, budget, why, room)) return -ENOMEM;
+  io_pages_ = static_cast<uint32_t>(std::max<uint64_t>(options.io >> shift_, 1));
+  event_ = os::event_open();
+  if (event_ < 0) {
+    snprintf(why, room, "no descriptors are left");
+    return event_;
   }
-  map_.attach(bits, shift_, 0, map_pages);
+  follow_limit(os::now_ns());
+  return 0;
+}
+
+int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes, char *why, unsigned room) {
+  if (!start_tables(options, budget, why, room)) return -ENOMEM;
   order_.attach(pages_.links(), pages_.capacity());
   due_unit_ = std::max<uint64_t>(budget / 8, page_);
   const uint64_t staging = std::clamp<uint64_t>(budget / 64, 1u << 20, 16u << 20);
@@ -44,9 +64,6 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
     return -ENOMEM;
   }
   io_pages_ = static_cast<uint32_t>(std::clamp<uint64_t>(options.io >> shift_, 1, staging_.pages() / 4));
-  for (unsigned i = 0; i < kRequests; ++i) free_request_[free_requests_++] = static_cast<uint16_t>(kRequests - 1 - i);
-  hand_ring_.start();
-  slice_ring_.start();
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
   if (const int error = lineage_.start(options.backing, overflow, why, room)) return error;
   trouble_.start(lineage_.directory(), &statistics.trouble);
@@ -68,6 +85,7 @@ void Pager::use_tables(uint32_t slot, uint32_t pages) {
 }
 
 int Pager::open_on_thread() {
+  if (files_only_) return 0;
   if (const int error = disk_.start(kRequests)) return error;
   disk_.watch(faults_, kFaultsReadable);
   disk_.watch(event_, kEventReadable);
@@ -83,9 +101,9 @@ int Pager::wait_started() {
 core::Conditions Pager::conditions() const {
   core::Conditions c;
   c.page = page_;
-  c.budget = for_nests();
+  c.budget = for_nests() + files_share_.load(std::memory_order_relaxed);
   c.latency_ns = latency_ns_;
-  c.queue_bytes = std::min<uint64_t>(staging_.bytes(), 4u << 20);
+  c.queue_bytes = files_only_ ? 4u << 20 : std::min<uint64_t>(staging_.bytes(), 4u << 20);
   c.max_io = static_cast<uint64_t>(io_pages_) << shift_;
   c.fixed_distance = options_->distance;
   c.schedule = options_->schedule;
@@ -103,9 +121,14 @@ void Pager::run() {
   const uint64_t begun = os::now_ns();
   if (inherited_) sleep(); // what it inherited costs nothing until it is used: a child may exec at once
   for (;;) {
-    bool busy = take_faults();
+    bool busy = !files_only_ && take_faults();
+    if (files_.new_round()) ++room_; // what the adviser's queue had no room for may find it now
+    if (files_.bytes() != files_seen_) {
+      files_seen_ = files_.bytes();
+      account();
+    }
     Disk::Completion done[64];
-    const unsigned n = disk_.completions(done, 64);
+    const unsigned n = files_only_ ? 0 : disk_.completions(done, 64);
     for (unsigned i = 0; i < n; ++i) {
       if (done[i].tag & Disk::kWatch) {
         if (done[i].tag == (Disk::kWatch | kEventReadable)) os::event_clear(event_);
@@ -129,9 +152,9 @@ void Pager::run() {
     busy |= give_back(now);
     keep_reserve();
     clean_ahead();
-    disk_.submit();
+    if (!files_only_) disk_.submit();
     const uint64_t used = static_cast<uint64_t>(used_) << shift_;
-    if (now - watched_ns_ >= kWatchDiskNs) watch_disk(now);
+    if (!files_only_ && now - watched_ns_ >= kWatchDiskNs) watch_disk(now);
     if (used + statistics.own_bytes > statistics.peak_bytes) statistics.peak_bytes = used + statistics.own_bytes;
     statistics.note((now - begun) / 1000000, used + statistics.own_bytes);
     if (!busy) sleep();
@@ -145,10 +168,13 @@ void Pager::sleep() {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
     const bool retry = waiting_count_ || pending_ || trouble_.writes_refused();
     const bool watch = free_requests_ < kRequests || trouble_.stalled();
-    const uint64_t most = retry ? kRetryNs : watch ? kWatchDiskNs : 0, look = until_next_look();
-    disk_.wait(most && (look == 0 || look > most) ? most : look);
+    const uint64_t most = files_.waiting() ? Advise::kRetryNs : retry ? kRetryNs : watch ? kWatchDiskNs : 0, look = until_next_look();
+    const uint64_t timeout_ns = most && (look == 0 || look > most) ? most : look;
+    if (!files_only_) disk_.wait(timeout_ns);
+    else os::wait_readable(event_, timeout_ns);
   }
   sleeping_.store(0, std::memory_order_seq_cst);
+  if (files_only_) os::event_clear(event_);
 }
 
 /// Tells the user of a disk that does not answer. Cost: under 1 us, once a second.
@@ -161,8 +187,8 @@ void Pager::watch_disk(uint64_t now) {
 }
 
 bool Pager::anything_posted() {
-  if (commands_.load(std::memory_order_seq_cst) || hand_ring_.front()) return true;
-  if (slice_ring_.front() && free_pages() > 64) return true;
+  if (commands_.load(std::memory_order_seq_cst)) return true;
+  if (!files_.waiting() && (hand_ring_.front() || (slice_ring_.front() && free_pages() > 64))) return true;
   for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
     NestSlot &slot = nest_slots[__builtin_ctz(open)];
     const uint32_t state = slot.state.load(std::memory_order_acquire);
@@ -225,6 +251,10 @@ bool Pager::take_commands() {
 
 /// False: I/O on the range is under way, ask again.
 bool Pager::try_command(Command &c) {
+  if (c.kind == kAdd && files_only_) {
+    c.result = -ENOTSUP;
+    return true;
+  }
   if (c.kind == kAdd) {
     c.result = do_add(c.address, c.bytes);
     return true;

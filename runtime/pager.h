@@ -24,6 +24,7 @@
 #include "core/residency.h"
 #include "core/streams.h"
 #include "core/types.h"
+#include "runtime/advise.h"
 #include "runtime/disk.h"
 #include "runtime/hint_ring.h"
 #include "runtime/lineage.h"
@@ -47,6 +48,8 @@ public:
   /// Makes the tables and opens the backing store; starts no thread. 0 or -errno, with a sentence in `why`.
   /// `budget`: bytes to begin with, and not to exceed unless set_cap() allows more.
   int prepare(const Options &, uint64_t budget, uint64_t data_bytes, char *why, unsigned room);
+  /// As prepare(), for hosts where anonymous memory cannot be paged: hints for files(), and no backing store.
+  int prepare_files(const Options &, uint64_t budget, char *why, unsigned room);
   /// The pager thread's body; never returns. `started` is posted through the futex word `result_`.
   void run();
   /// Waits until run() is ready or has failed. 0 or -errno.
@@ -83,11 +86,19 @@ public:
   core::ResidencyMap &map() { return map_; }
   /// The largest request, bytes.
   uint64_t max_io() const { return static_cast<uint64_t>(io_pages_) << shift_; }
-  /// Whether the page of `r`, a copy from look_up(), is in memory. Any thread; it may go right after.
+  /// Whether the page of `r`, a copy from look_up(), is in memory. Any thread; it may go right after. A file's page
+  /// always is: who reads it waits for the kernel at worst.
   bool ready(const Region &r, uint64_t page) const {
-    return __atomic_load_n(&pages_[slot_of(r, page)].state, __ATOMIC_RELAXED) >= PageState::kClean;
+    return r.chunk || __atomic_load_n(&pages_[slot_of(r, page)].state, __ATOMIC_RELAXED) >= PageState::kClean;
   }
-  Region look_up(uint64_t address) { return regions_.look_up(address); }
+  Region look_up(uint64_t address) {
+    const Region r = regions_.look_up(address);
+    return r.bytes ? r : files_.look_up(address);
+  }
+  /// Mappings of files.
+  Advise &files() { return files_; }
+  /// False after prepare_files().
+  bool pages_memory() const { return !files_only_; }
   core::Conditions conditions() const;
   /// Bytes that the program may hold in regions, the runtime's own memory included. It moves: see core/limit.h.
   uint64_t budget() const { return budget_.load(std::memory_order_relaxed); }
@@ -121,10 +132,12 @@ private:
   friend class NestSink;
 
   // pager.cpp
+  bool start_tables(const Options &, uint64_t budget, char *why, unsigned room);
   int open_on_thread();
   bool take_commands();
   bool try_command(Command &);
   bool take_hints();
+  bool advise(const Hint &, uint64_t end, bool from_slice);
   Run zero_run(const Region &, uint32_t slot);
   bool run_nests();
   bool worth_walking(const NestSlot &) const;
@@ -150,6 +163,7 @@ private:
   void raise_ceiling();
   bool give_back(uint64_t now);
   uint64_t until_next_look() const;
+  bool rising() const;
 
   // pager_fork.cpp
   void prepare_fork(uint64_t stack);
@@ -281,6 +295,10 @@ private:
   core::ResidencyMap map_;
   PageTable pages_;
   RegionTable regions_;
+  Advise files_;
+  bool files_only_ = false;
+  uint64_t files_seen_ = 0;    ///< bytes of files' regions, when last accounted
+  std::atomic<uint64_t> files_share_{0}; ///< bytes of the budget that are left to the page cache
   core::Replacement order_;
   core::Forecast forecast_;
   uint64_t due_unit_ = 1; ///< bytes: steps in which dues are told apart

@@ -298,7 +298,7 @@ void Pager::keep_reserve() {
   const uint32_t low = std::max(128u, budget_pages_ / 128);
   const uint32_t coming = pages_writing_;
   if (free_pages() + coming < low) raise_ceiling();
-  if (free_pages() + coming < low && !limit_.rising()) evict(2 * low - free_pages() - coming);
+  if (free_pages() + coming < low && !rising()) evict(2 * low - free_pages() - coming);
   else if (free_pages() == 0 && waiting_count_) evict(64);
 }
 

@@ -16,6 +16,7 @@ namespace pagecast {
 
 bool Pager::stop_for_fork(uint64_t stack, bool share) {
   command(kFork, stack, 0);
+  if (files_only_) return true; // what the child needs, it can open
   if (!share) return false;
   if (const int error = lineage_.before_fork()) {
     tell("a child cannot have paged data: %s", strerror(-error));
@@ -26,7 +27,7 @@ bool Pager::stop_for_fork(uint64_t stack, bool share) {
 }
 
 void Pager::go_on(bool shared) {
-  if (shared) {
+  if (shared && !files_only_) {
     lineage_.after_fork(false);
     for (unsigned i = 0; i < regions_.count(); ++i) os::give_to_children(regions_[i].base, regions_[i].bytes, false);
   }
@@ -42,10 +43,12 @@ void Pager::hold_still() {
 }
 
 void Pager::prepare_fork(uint64_t stack) {
-  flush_discards();
-  lineage_.look_for_ends();
-  if (lineage_.count() >= Lineage::kCrowded) merge_files();
-  keep_stack(stack);
+  if (!files_only_) {
+    flush_discards();
+    lineage_.look_for_ends();
+    if (lineage_.count() >= Lineage::kCrowded) merge_files();
+    keep_stack(stack);
+  }
   forking_.store(1, std::memory_order_release);
 }
 
@@ -123,12 +126,17 @@ bool Pager::move_contents(const Region &r, uint32_t from, unsigned to) {
 }
 
 int Pager::recover() {
-  lineage_.after_fork(true);
-  disk_.stop(); // our view of the parent's ring
-  close_own(faults_);
   close_own(event_);
-  faults_ = os::fault_open();
   event_ = os::event_open();
+  int error = event_ < 0 ? event_ : files_.recover();
+  if (!files_only_) {
+    lineage_.after_fork(true);
+    disk_.stop(); // our view of the parent's ring
+    close_own(faults_);
+    faults_ = os::fault_open();
+    trouble_.start(lineage_.directory(), &statistics.trouble);
+    if (faults_ < 0) error = faults_;
+  }
   // Of the parent's other threads, none is waiting for anything here.
   commands_.store(nullptr);
   pending_ = nullptr;
@@ -138,9 +146,7 @@ int Pager::recover() {
   started_.store(0);
   hand_ring_.start();
   slice_ring_.start();
-  trouble_.start(lineage_.directory(), &statistics.trouble);
   inherited_ = true;
-  int error = faults_ < 0 ? faults_ : event_ < 0 ? event_ : 0;
   for (unsigned i = 0; i < regions_.count() && !error; ++i) error = watch_inherited(regions_[i]);
   if (error) return error;
   limit_.start(cap_, std::min<uint64_t>(cap_, kLeastMemory)); // its own way, from what there is now

@@ -14,12 +14,16 @@ public:
   NestSink(Pager &pager, NestSlot &slot) : pager_(pager), slot_(slot) {}
   bool fetch(core::Extent e, unsigned group, bool write) override {
     const uint64_t step = __atomic_load_n(&slot_.ticket.step, __ATOMIC_ACQUIRE);
+    if (pager_.files_.look_up(e.begin).bytes)
+      return pager_.files_.fetch(e, {static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
+                                     static_cast<uint32_t>(step + slot_.nest.distance()), false});
     Asked asked{static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
                 static_cast<uint32_t>(step + slot_.nest.distance()), write, false};
     if (write) asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
     return pager_.fetch(e.begin, e.end, asked);
   }
   void release(core::Extent e, unsigned group, unsigned priority) override {
+    if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, static_cast<uint16_t>(slot_.sites + group));
     pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), static_cast<uint16_t>(slot_.sites + group));
   }
 
@@ -166,12 +170,26 @@ Pager::Run Pager::zero_run(const Region &r, uint32_t slot) {
   return {begin, end - begin};
 }
 
+/// A hint for a file's region. False: not now.
+bool Pager::advise(const Hint &h, uint64_t end, bool from_slice) {
+  if (h.kind == Hint::kRelease) return files_.release({h.address, end}, h.site), true;
+  if (!files_.fetch({h.address, end}, {h.site, h.nest, h.due, from_slice})) return false;
+  if (from_slice) statistics.slice_hints += h.pages;
+  return true;
+}
+
 bool Pager::take_hints() {
   bool busy = false;
   for (unsigned n = 0; n < 64; ++n) {
     const Hint *h = hand_ring_.front();
     if (!h) break;
     const uint64_t end = h->address + (static_cast<uint64_t>(h->pages) << shift_);
+    if (files_.look_up(h->address).bytes) {
+      if (!advise(*h, end, false)) break;
+      hand_ring_.pop();
+      busy = true;
+      continue;
+    }
     if (h->kind == Hint::kRelease) release(h->address, end, {h->priority, 0}, h->site);
     else if (!fetch(h->address, end, {h->site, h->nest, 0, h->kind == Hint::kFetchWrite, false})) {
       // By hand: non-binding. It is asked again while memory is only being freed; else dropped.
@@ -184,6 +202,12 @@ bool Pager::take_hints() {
   for (unsigned n = 0; n < 512; ++n) {
     const Hint *h = slice_ring_.front();
     if (!h) break;
+    if (files_.look_up(h->address).bytes) {
+      if (!advise(*h, h->address + (static_cast<uint64_t>(h->pages) << shift_), true)) break;
+      slice_ring_.pop();
+      busy = true;
+      continue;
+    }
     if (h->kind == Hint::kRelease) {
       const core::Extent e{h->address, h->address + (static_cast<uint64_t>(h->pages) << shift_)};
       const NestSlot &slot = nest_slots[h->nest];

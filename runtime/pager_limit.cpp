@@ -29,8 +29,11 @@ void Pager::account() {
   statistics.own_bytes = kBaseOwnBytes + staging_.bytes() + (kZeroPages + kHeld) * page_ + tables;
   statistics.budget_bytes = limit_.budget();
   budget_.store(limit_.budget(), std::memory_order_relaxed);
-  goal_pages_.store(pages_within(limit_.budget()), std::memory_order_relaxed);
-  const uint32_t pages = pages_within(limit_.ceiling());
+  // Beside paged memory, files get up to a quarter: the kernel would leave their pages what nobody else wants.
+  const uint64_t share = regions_.count() ? std::min(files_.bytes(), limit_.budget() / 4) : 0, rest = limit_.budget() - share;
+  files_share_.store(share, std::memory_order_relaxed);
+  goal_pages_.store(pages_within(rest), std::memory_order_relaxed);
+  const uint32_t pages = pages_within(std::min(limit_.ceiling(), rest));
   if (pages > budget_pages_) ++room_;
   budget_pages_ = pages;
 }
@@ -65,10 +68,15 @@ void Pager::follow_limit(uint64_t now) {
   account();
 }
 
+/// Another look may allow more pages: the ceiling rises, and has not come to what is left beside the files.
+bool Pager::rising() const {
+  return limit_.rising() && limit_.ceiling() < limit_.budget() - files_share_.load(std::memory_order_relaxed);
+}
+
 /// More memory is needed than may be used until the next look: makes that look, if there is more to be had and if it
 /// is not too soon; then it comes in a moment.
 void Pager::raise_ceiling() {
-  if (!limit_.rising()) return;
+  if (!rising()) return;
   next_look_ns_ = std::min(next_look_ns_, looked_ns_ + core::Limit::kDemandNs);
   follow_limit(os::now_ns());
 }
@@ -95,7 +103,7 @@ bool Pager::give_back(uint64_t now) {
 
 /// How long the pager may sleep while nothing else happens, ns; 0: for ever, since there is nothing to give back.
 uint64_t Pager::until_next_look() const {
-  if (held() <= kLeastMemory && !limit_.rising()) return 0;
+  if (files_only_ || (held() <= kLeastMemory && !rising())) return 0;
   const uint64_t now = os::now_ns();
   return next_look_ns_ > now ? next_look_ns_ - now : 1;
 }

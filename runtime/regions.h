@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The regions: address ranges that the pager manages. The pager's thread alone changes them; other threads
-// look addresses up under a lock that is never held across a system call or a page access.
+// The regions: address ranges that one back end manages. The pager's thread alone changes the pager's, and under a
+// lock of its own the advise back end its own (advise.h); other threads look addresses up under a lock that is never held across a system call or a page access.
 #pragma once
 #include <cstdint>
 
 namespace pagecast {
+
+/// What blocks.cpp knows of a mapping of a file.
+struct FileMapping {
+  uint32_t chunk = 0;      ///< bytes per request (os::FileFacts); 0 = not a file's
+  bool may_give_up = false; ///< shared, or never written: its pages are the file's
+};
 
 struct Region {
   uint64_t base = 0;
@@ -18,6 +24,11 @@ struct Region {
   uint32_t store_pages = 0; ///< how many these were
   uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
   uint64_t zero_hints = 0;  ///< and by hints
+  // The advise back end's.
+  uint32_t chunk = 0;       ///< bytes per request; 0 = the pager's region
+  bool may_give_up = false; ///< its pages are the file's, never the process's own
+  bool scattered = false;   ///< the kernel was told not to read around misses
+  uint32_t streak = 0;      ///< requests in a row that say otherwise
   uint64_t end() const { return base + bytes; }
 };
 

@@ -26,7 +26,10 @@ uint64_t budget = 0;
 uint64_t looked_ns = 0; ///< when that was
 constexpr uint64_t kLookNs = 50000000;
 uint64_t started_ns = 0;
-bool refused = false; ///< paging was needed and could not be had: said once
+bool refused = false;        ///< paging was needed and could not be had: said once
+std::atomic<bool> memory_paged{false}; ///< large data of memory have once exceeded the budget, and are paged
+bool files_refused = false;  ///< there cannot even be hints for files
+std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
 char refused_why[400];
 alignas(Pager) char pager_memory[sizeof(Pager)];
 std::atomic<Pager *> pager{nullptr};
@@ -52,31 +55,44 @@ void follow_limit(uint64_t data_bytes) {
 }
 
 void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }
+void adviser_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run(); }
+
+/// A pager that pages memory; where that cannot be, one that serves mapped files alone, if `files`. NULL, with a
+/// sentence in refused_why, if there is neither.
+Pager *make_pager(uint64_t filled_bytes, bool files) {
+  const os::Support support = os::probe();
+  const char *missing = options.backend == BackEnd::kAdvise ? "PAGECAST_BACKEND=advise leaves memory alone" : support.missing;
+  if (missing) snprintf(refused_why, sizeof refused_why, "%s", missing);
+  Pager *made = new (pager_memory) Pager;
+  if (!missing && !made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return made;
+  if (!files) return nullptr;
+  char why[400];
+  made = new (pager_memory) Pager;
+  return made->prepare_files(options, budget, why, sizeof why) ? nullptr : made;
+}
 
 int start_threads(Pager &p) {
   int error = os::start_thread("pagecast-pager", pager_thread);
   if (!error) error = p.wait_started();
   if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
+  if (!error && options.backend != BackEnd::kPager && os::start_thread("pagecast-advise", adviser_thread)) files_refused = true;
   return error;
 }
 
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
-bool start_pager(uint64_t data_bytes, uint64_t filled_bytes) {
-  const os::Support support = os::probe();
-  if (support.missing) {
-    snprintf(refused_why, sizeof refused_why, "%s", support.missing);
-    return false;
-  }
-  Pager *made = new (pager_memory) Pager;
-  if (made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return false;
+bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
+  Pager *made = make_pager(filled_bytes, files);
+  if (!made) return false;
   made->set_cap(options.memory);
+  snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%s", made->pages_memory() ? "pager" : refused_why);
   if (const int error = start_threads(*made)) {
     snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
     return false;
   }
   nests_start(made);
   pager.store(made, std::memory_order_release);
-  tell("large data of %llu MiB exceed the budget of %llu MiB: paging", static_cast<unsigned long long>(data_bytes >> 20),
+  tell(files ? "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files"
+             : "large data of %llu MiB exceed the budget of %llu MiB: paging", static_cast<unsigned long long>(data_bytes >> 20),
        static_cast<unsigned long long>(budget >> 20));
   if (options.hints) modules_set_gates(options.gate);
   return true;
@@ -95,6 +111,7 @@ __attribute__((destructor)) void destruct() {
   static Statistics none;
   Statistics &s = running ? running->statistics : none;
   if (!running) s.budget_bytes = budget;
+  s.files.left_alone = left_alone.load();
   const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
   const char *why = refused ? refused_why : options.enable ? "large data fit in the budget" : "switched off by PAGECAST_ENABLE";
   if (const int error = write_statistics(s, options.stats, running != nullptr, why, wall))
@@ -122,19 +139,41 @@ uint64_t runtime_budget() { return budget; }
 Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   runtime_options();
   Pager *running = pager.load(std::memory_order_acquire);
-  if (running || refused || !options.enable) return running;
+  if (memory_paged.load(std::memory_order_relaxed)) return running;
+  if (refused || !options.enable) return nullptr;
   follow_limit(data_bytes);
   if (data_bytes <= budget) return nullptr;
-  if (start_pager(data_bytes, filled_bytes)) return pager.load(std::memory_order_relaxed);
+  if (running ? running->pages_memory() : start_pager(data_bytes, filled_bytes, false)) {
+    memory_paged.store(true, std::memory_order_relaxed);
+    return pager.load(std::memory_order_relaxed);
+  }
   refused = true;
   say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",
       static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20), refused_why);
   return nullptr;
 }
 
+Pager *runtime_file_pager(uint64_t data_bytes, uint64_t file_bytes) {
+  runtime_options();
+  Pager *running = pager.load(std::memory_order_acquire);
+  if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused) return nullptr;
+  if (running) return running;
+  follow_limit(data_bytes + file_bytes);
+  if (data_bytes + file_bytes <= budget) return nullptr;
+  if (start_pager(data_bytes + file_bytes, 0, true)) // what memory holds fits: no room on the disk is needed yet
+    return files_refused ? nullptr : pager.load(std::memory_order_relaxed);
+  files_refused = true;
+  tell("hints for mapped files cannot be given: %s", refused_why);
+  return nullptr;
+}
+
+void runtime_left_alone() { left_alone.fetch_add(1, std::memory_order_relaxed); }
+
+bool runtime_pages_memory() { return memory_paged.load(std::memory_order_relaxed); }
+
 void runtime_never(const char *why) {
   Guard guard(locks::blocks);
-  if (pager.load(std::memory_order_relaxed)) return;
+  if (runtime_pages_memory()) return;
   snprintf(refused_why, sizeof refused_why, "%s", why);
   refused = true;
 }
@@ -156,12 +195,13 @@ void runtime_forked(bool shared) {
     error = inherited->recover();
     if (!error && !(error = start_threads(*inherited))) return;
     inherited->abandon();
-    say("the child of a fork has no access to paged data: %s", strerror(-error));
+    if (inherited->pages_memory()) say("the child of a fork has no access to paged data: %s", strerror(-error));
   }
   modules_set_gates(~0ull);
   nests_start(nullptr);
   pager.store(nullptr, std::memory_order_release);
-  refused = true;
+  refused = files_refused = true;
+  memory_paged.store(false, std::memory_order_relaxed);
   snprintf(refused_why, sizeof refused_why, "it could not be taken over after fork");
 }
 

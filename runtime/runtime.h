@@ -22,6 +22,16 @@ uint64_t runtime_budget();
 /// Nothing will be paged from now on, if nothing is yet.
 void runtime_never(const char *why);
 
+/// The pager, if hints for mapped files of `file_bytes` are wanted: when these and the other large data exceed the budget
+/// together. It may be one that pages no memory. Called with the blocks' lock held.
+Pager *runtime_file_pager(uint64_t data_bytes, uint64_t file_bytes);
+
+/// Whether large data of memory are paged. Cost: one load.
+bool runtime_pages_memory();
+
+/// Notes a mapped file that is left to the kernel.
+void runtime_left_alone();
+
 /// The pager if it runs in this process, else NULL. Cost: one load.
 Pager *runtime_running_pager();
 

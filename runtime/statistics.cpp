@@ -3,6 +3,7 @@
 
 #include "pagecast/pagecast.h"
 #include "runtime/locks.h"
+#include "runtime/os_files.h"
 
 #include <cerrno>
 #include <cstdarg>
@@ -144,6 +145,19 @@ void put_sites(Writer &w, const Statistics &s) {
   w.put("\n  ]\n");
 }
 
+void put_files(Writer &w, const Statistics &s) {
+  const Statistics::Files &f = s.files;
+  w.put("  \"back_end\": ");
+  w.text(s.back_end);
+  w.put(",\n  \"files\": {\"regions\": %llu, \"region_bytes\": %llu, \"left_alone\": %llu, \"resident_at_start\": %llu, \"hinted_pages\": %llu, "
+        "\"refused\": %llu, \"calls\": %llu, ",
+        ull(f.regions.load()), ull(f.region_bytes.load()), ull(f.left_alone.load()), ull(f.resident_at_start.load()), ull(f.hinted),
+        ull(f.refused), ull(f.calls));
+  w.put("\"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
+        "\"kept_pages\": %llu, \"major_faults\": %llu},\n",
+        ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(os::major_faults()));
+}
+
 } // namespace
 
 int write_statistics(const Statistics &s, const char *path, bool active, const char *why_not, double wall_s) {
@@ -194,6 +208,7 @@ int write_statistics(const Statistics &s, const char *path, bool active, const c
         "\"given_back_bytes\": %llu, \"slowest_give_back_s\": %.6f},\n",
         ull(s.looks), ull(s.lowered), ull(s.raised), ull(s.looks ? s.least_budget_bytes : 0), ull(s.most_budget_bytes),
         ull(s.given_back_bytes), static_cast<double>(s.slowest_give_back_ns) * 1e-9);
+  put_files(w, s);
   put_sites(w, s);
   w.put("}\n");
   w.flush();

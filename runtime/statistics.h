@@ -57,6 +57,21 @@ struct Statistics {
   uint64_t pager_cpu_ns = 0;
   TroubleCounts trouble;
 
+  /// The advise back end's. Hints are counted by the pager's thread, calls by the adviser's.
+  struct Files {
+    std::atomic<uint64_t> regions{0}, region_bytes{0}, left_alone{0}; ///< ever; mappings that advice cannot move
+    std::atomic<uint64_t> resident_at_start{0};
+    uint64_t hinted = 0, released = 0, refused = 0;
+    uint64_t calls = 0;               ///< of the kernel, for hints of both kinds
+    uint64_t given_up = 0;            ///< pages of MADV_PAGEOUT
+    uint64_t renewed = 0;             ///< hints for pages that were in memory
+    uint64_t patterns = 0;            ///< changes between MADV_RANDOM and MADV_NORMAL
+    uint64_t found = 0, reclaimed = 0;///< bits that were corrected by looking
+    uint64_t kept = 0;                ///< the log's idea of the memory that there is, pages
+  };
+  Files files;
+  char back_end[400] = "";  ///< what serves anonymous memory, or why nothing does
+
   struct Sample {
     uint64_t ms;
     uint64_t budget, used;

@@ -32,6 +32,7 @@ DRAWN = {
     "SLICES": ("0",),
     "OVERWRITE": ("0",),
     "HISTORY": ("0",),
+    "BACKEND": ("pager",),
 }
 LEFT_ALONE = {"ENABLE", "MEMORY", "BACKING", "STATS", "VERBOSE"}
 

@@ -5,7 +5,7 @@ import json
 import re
 
 CHECKS = {"kernel", "userfaultfd", "userfaultfd features", "io_uring", "process_madvise", "cgroup", "memory", "limit", "swap",
-          "backing", "direct I/O", "clang", "runtime"}
+          "backing", "direct I/O", "back ends", "clang", "runtime"}
 
 
 def test_text_has_a_line_for_every_check_and_advice_for_every_lack(tools):

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/advise.h"
+
+#include "runtime/descriptors.h"
+#include "runtime/nest_slots.h"
+#include "runtime/os.h"
+#include "runtime/os_files.h"
+
+#include <algorithm>
+
+namespace pagecast {
+namespace {
+
+constexpr uint64_t kMostLog = 1u << 20;       ///< hints
+constexpr uint64_t kLeastAhead = 64, kMostAhead = 2048; ///< pages of slices' hints: some queues of the device
+constexpr uint64_t kLookAhead = 32;           ///< hints by which the program is seen to have moved on
+constexpr uint32_t kMostPages = 1024;         ///< of one entry of the log and the queue
+constexpr unsigned kBatch = 64;               ///< ranges in one call
+constexpr uint64_t kScatteredBytes = 32u << 10; ///< requests below this are scattered
+constexpr uint32_t kShortStreak = 8;          ///< small requests in a row, until the region counts as scattered
+constexpr uint32_t kLongStreak = 1024;        ///< large requests in a row, until it counts as dense again
+constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that are looked at
+constexpr uint64_t kLook = 2048;              ///< pages at a time
+constexpr unsigned kLooks = 4;                ///< per round
+constexpr uint64_t kRoundNs = 50000000;
+
+bool passed(const core::Hinted &h) {
+  const NestSlot &slot = nest_slots[h.nest % kNestSlots];
+  if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen || static_cast<uint8_t>(slot.turn) != h.turn) return true;
+  return static_cast<int32_t>(static_cast<uint32_t>(__atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED)) - h.due) > 0;
+}
+
+} // namespace
+
+bool Advise::start(const Options &options, core::ResidencyMap &map, Statistics &statistics, uint64_t budget) {
+  options_ = &options;
+  map_ = &map;
+  statistics_ = &statistics;
+  shift_ = os::page_shift();
+  const uint64_t pages = budget >> shift_;
+  uint64_t capacity = 4096;
+  while (capacity < pages && capacity < kMostLog) capacity *= 2;
+  auto *entries = static_cast<core::Hinted *>(os::reserve(capacity * sizeof(core::Hinted)));
+  event_ = os::event_open();
+  if (!entries || event_ < 0 || !regions_.start()) return false;
+  log_.attach(entries, capacity, shift_, pages / 2, pages);
+  queue_.start();
+  return true;
+}
+
+/// The event is the parent's; hints on their way and the thread are not here. Who held the lock only read: regions come
+/// and go under the blocks' lock, which whoever forks holds.
+int Advise::recover() {
+  lock_.release();
+  close_own(event_);
+  event_ = os::event_open();
+  queue_.start();
+  queued_.store(0);
+  sleeping_.store(0);
+  return event_ < 0 ? event_ : 0;
+}
+
+// --- regions ---------------------------------------------------------------------------------------
+
+bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
+  Region region;
+  region.base = address;
+  region.bytes = bytes;
+  region.chunk = mapping.chunk;
+  region.may_give_up = mapping.may_give_up;
+  {
+    Guard guard(lock_);
+    if (!regions_.insert(region)) return false;
+    count_.store(regions_.count(), std::memory_order_relaxed);
+    map_->clear({address, address + bytes});
+  }
+  Statistics::Files &files = statistics_->files;
+  ++files.regions;
+  files.region_bytes += bytes;
+  bytes_ += bytes;
+  uint8_t there[kLook];
+  uint64_t found = 0;
+  for (uint64_t at = address, end = address + std::min(bytes, kSeenAtStart); at < end; at += kLook << shift_) {
+    const uint64_t pages = std::min(end - at, kLook << shift_) >> shift_;
+    if (os::in_core(at, pages, there)) break;
+    for (uint64_t i = 0, n; i < pages; i += n) {
+      for (n = 1; i + n < pages && there[i + n] == there[i]; ++n) {}
+      if (!there[i]) continue;
+      map_->set({at + (i << shift_), at + ((i + n) << shift_)});
+      found += n;
+    }
+  }
+  files.resident_at_start += found;
+  return true;
+}
+
+void Advise::remove(uint64_t begin, uint64_t end) {
+  Guard guard(lock_);
+  uint64_t gone = 0;
+  for (Region *r = regions_.at_or_after(begin); r && r->base < end; ++r) {
+    gone += std::min(end, r->end()) - std::max(begin, r->base);
+    if (r == &regions_[regions_.count() - 1]) break;
+  }
+  regions_.cut(begin, end, shift_);
+  count_.store(regions_.count(), std::memory_order_relaxed);
+  map_->clear({begin, end});
+  bytes_ -= gone;
+}
+
+Region Advise::look_up(uint64_t address) {
+  if (!any()) return {};
+  Guard guard(lock_);
+  const Region *r = regions_.find(address);
+  return r ? *r : Region{};
+}
+
+// --- the pager's thread -------------------------------------------------------------------------------
+
+bool Advise::new_round() {
+  const bool was = waiting_;
+  waiting_ = false;
+  return was;
+}
+
+bool Advise::fetch(core::Extent e, const Asked &asked) {
+  const uint64_t pages = e.size() >> shift_, entries = (pages + kMostPages - 1) / kMostPages;
+  const uint64_t most_ahead = std::clamp<uint64_t>(log_.kept() / 8, kLeastAhead, kMostAhead);
+  if (asked.bounded && log_.ahead_pages() + pages > most_ahead) catch_up();
+  const NestSlot &slot = nest_slots[asked.nest % kNestSlots];
+  const bool far = asked.bounded && log_.ahead_pages() != 0 && log_.ahead_pages() + pages > most_ahead;
+  if (far || queued_.load(std::memory_order_relaxed) + entries > kQueue) {
+    waiting_ = true;
+    ++statistics_->files.refused;
+    return false;
+  }
+  {
+    Guard guard(lock_);
+    const Region *r = regions_.find(e.begin);
+    if (!r) return true;
+    e.end = std::min(e.end, r->end());
+    for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
+      const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
+      log_.add({at, n, asked.due, asked.nest, static_cast<uint8_t>(slot.turn), asked.bounded}, *map_);
+      queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
+      queued_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  statistics_->files.hinted += e.size() >> shift_;
+  statistics_->files.kept = log_.kept();
+  statistics_->site[asked.site].prefetched += e.size() >> shift_;
+  uint8_t there = 0;
+  if (uint64_t old; log_.sample(&old) && os::in_core(old, 1, &there) == 0) log_.sampled(there);
+  wake();
+  return true;
+}
+
+/// Finds out how far the program has come: by its steps, and within a step by its page table, where a page that is
+/// mapped was touched. Neighbours are mapped with a page, hence the second look. Cost: 1 us per kLookAhead hints.
+void Advise::catch_up() {
+  for (;;) {
+    if (log_.ahead_hints() && passed(log_.ahead(0))) {
+      log_.pass(1);
+    } else if (log_.ahead_hints() > kLookAhead && os::touched(log_.ahead(kLookAhead - 1).address) &&
+               os::touched(log_.ahead(kLookAhead - 2).address)) {
+      log_.pass(kLookAhead);
+    } else {
+      return;
+    }
+  }
+}
+
+void Advise::release(core::Extent e, uint16_t site) {
+  if (options_->release == ReleasePolicy::kNone) return;
+  // Buffered: while there is room, pages that are in memory stay, and so do their bits.
+  if (options_->release == ReleasePolicy::kBuffered && log_.held_pages() <= log_.kept() - log_.kept() / 8) return;
+  Guard guard(lock_);
+  const Region *r = regions_.find(e.begin);
+  if (!r) return;
+  e.end = std::min(e.end, r->end());
+  map_->clear(e);
+  statistics_->site[site].released += e.size() >> shift_;
+  statistics_->files.released += e.size() >> shift_;
+  if (!r->may_give_up || queued_.load(std::memory_order_relaxed) + 64 > kQueue) return; // reclaim finds them all the same
+  if (queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), Hint::kRelease, 0, site, 0, 0}))
+    queued_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Advise::wake() {
+  if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(0, std::memory_order_seq_cst)) os::event_post(event_);
+}
+
+// --- the adviser's thread -----------------------------------------------------------------------------
+
+void Advise::run() {
+  uint64_t next_round = 0;
+  for (;;) {
+    while (queue_.front()) work_off();
+    const bool busy = any() && open_nests.load(std::memory_order_relaxed) != 0;
+    if (const uint64_t now = os::now_ns(); busy && now >= next_round) {
+      next_round = now + kRoundNs;
+      for (unsigned i = 0; i < kLooks && refresh() && !queue_.front(); ++i) {}
+    }
+    sleeping_.store(1, std::memory_order_seq_cst);
+    if (!queue_.front()) os::wait_readable(event_, busy ? kRoundNs : 0);
+    sleeping_.store(0, std::memory_order_seq_cst);
+    os::event_clear(event_);
+  }
+}
+
+/// The hints at the head of the queue that are of one kind, in one call.
+void Advise::work_off() {
+  iovec range[kBatch];
+  unsigned n = 0;
+  uint64_t pages = 0;
+  const Hint first = *queue_.front();
+  while (const Hint *h = queue_.front()) {
+    if (h->kind != first.kind) break;
+    const Region r = look_up(h->address);
+    const uint64_t chunk = h->kind == Hint::kRelease || !r.chunk ? ~0ull >> 1 : r.chunk;
+    const uint64_t bytes = static_cast<uint64_t>(h->pages) << shift_;
+    const uint64_t parts = (bytes + chunk - 1) / chunk;
+    if (n && n + parts > kBatch) break;
+    if (r.bytes && h->kind == Hint::kFetch) expect(*h);
+    if (h->kind == Hint::kFetch && r.scattered && h->pages == 1 && renew(h->address)) {
+      queue_.pop();
+      queued_.fetch_sub(1, std::memory_order_relaxed);
+      continue;
+    }
+    for (uint64_t at = 0; r.bytes && at < bytes && n < kBatch; at += chunk)
+      range[n++] = {reinterpret_cast<void *>(h->address + at), std::min(chunk, bytes - at)};
+    pages += h->pages;
+    queue_.pop();
+    queued_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (n == 0) return;
+  ++statistics_->files.calls;
+  if (first.kind == Hint::kFetch) {
+    os::will_need(range, n);
+  } else {
+    os::give_up(range, n);
+    statistics_->files.given_up += pages;
+  }
+}
+
+/// A page that is asked for again while it is in memory is one of those that are used often. With MADV_RANDOM the
+/// kernel takes no notice of the program's touching it, and would let it go when its time has come: so it is told.
+bool Advise::renew(uint64_t address) {
+  uint8_t there = 0;
+  if (os::in_core(address, 1, &there) || !there) return false;
+  os::keep(address);
+  ++statistics_->files.renewed;
+  return true;
+}
+
+/// Small requests are scattered ones: a miss among them should read its page alone.
+void Advise::expect(const Hint &hint) {
+  const bool small = (static_cast<uint64_t>(hint.pages) << shift_) < kScatteredBytes;
+  uint64_t base = 0, bytes = 0;
+  {
+    Guard guard(lock_);
+    Region *r = regions_.find(hint.address);
+    if (!r) return;
+    r->streak = small == r->scattered ? 0 : r->streak + 1;
+    if (r->streak < (small ? kShortStreak : kLongStreak)) return;
+    r->scattered = small;
+    r->streak = 0;
+    base = r->base;
+    bytes = r->bytes;
+  }
+  ++statistics_->files.patterns;
+  os::expect_scattered(base, bytes, small);
+}
+
+/// Looks at a piece of the regions, round and round, and corrects the map. False if there is none.
+bool Advise::refresh() {
+  Region r;
+  {
+    Guard guard(lock_);
+    Region *found = regions_.at_or_after(refresh_at_);
+    if (!found && regions_.count()) found = &regions_[0];
+    if (!found) return false;
+    r = *found;
+  }
+  const uint64_t begin = std::max(r.base, refresh_at_ < r.end() ? refresh_at_ : r.base);
+  const uint64_t pages = std::min((r.end() - begin) >> shift_, kLook);
+  uint8_t there[kLook];
+  refresh_at_ = begin + (pages << shift_);
+  if (os::in_core(begin, pages, there)) return true; // it has gone meanwhile
+  Guard guard(lock_);
+  const Region *still = regions_.find(begin);
+  if (!still || still->end() < begin + (pages << shift_)) return true;
+  Statistics::Files &files = statistics_->files;
+  for (uint64_t i = 0; i < pages; ++i) {
+    const core::Extent page{begin + (i << shift_), begin + ((i + 1) << shift_)};
+    const bool marked = map_->test(page.begin);
+    if (marked == (there[i] != 0)) continue;
+    if (marked) map_->clear(page), ++files.reclaimed;
+    else if (!r.scattered) map_->set(page), ++files.found; // there, age says more than presence
+  }
+  return true;
+}
+
+} // namespace pagecast

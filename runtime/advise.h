@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The advise back end: pages of files that the program maps itself. The kernel owns them, other processes may use them;
+// all that is done here is advice.
+//
+//   fetch    MADV_WILLNEED from a thread of its own, many ranges in a call. It fills the page cache; the program maps
+//            the page by a minor fault (0.5-1 us, sixteen neighbours at a time)
+//   release  MADV_PAGEOUT, once memory is about to be needed: pages that only this process maps go before reclaim
+//            looks for others, and not on the program's thread
+//   miss     where hints are scattered, MADV_RANDOM keeps a miss from reading 8 MiB around it: measured on Linux
+//            6.18, one such read costs as much as 600 pages, and pushes out 2,000 that were asked for
+//
+// What the residency map says of these pages is an estimate: set by hints, cleared when the log (core/hint_log.h) holds
+// them for old and where mincore() says that they have gone. So a hint for a page that is in memory ends at its bit.
+//
+// Threads: blocks.cpp adds and removes regions from the program's threads; the pager's thread fetches and releases,
+// and never waits; the adviser's thread makes the calls.
+#pragma once
+#include "core/hint_log.h"
+#include "core/residency.h"
+#include "runtime/hint_ring.h"
+#include "runtime/lock.h"
+#include "runtime/options.h"
+#include "runtime/regions.h"
+#include "runtime/statistics.h"
+
+#include <atomic>
+
+namespace pagecast {
+
+class Advise {
+public:
+  /// False: not enough address space.
+  bool start(const Options &, core::ResidencyMap &, Statistics &, uint64_t budget);
+  /// The adviser's thread's body; never returns.
+  void run();
+  /// In the child of a fork: the regions stay, and run() begins on a thread of the child's. 0 or -errno.
+  int recover();
+
+  // --- any thread ---
+  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  /// Makes the mapping a region, after a look at what of it is in memory already (20-60 ns a page).
+  bool add(uint64_t address, uint64_t bytes, const FileMapping &);
+  void remove(uint64_t begin, uint64_t end);
+  /// bytes = 0 if the address is in none.
+  Region look_up(uint64_t address);
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  // --- the pager's thread ---
+  struct Asked {
+    uint16_t site = 0;
+    uint8_t nest = 0;
+    uint32_t due = 0;
+    bool bounded = false; ///< a slice's: not to run too far ahead of the program
+  };
+  /// Asks for [begin, end), which begins in a region. False: not now.
+  bool fetch(core::Extent, const Asked &);
+  void release(core::Extent, uint16_t site);
+  /// Something was refused since the last new_round(): to be asked again soon, though nothing will wake the pager.
+  bool waiting() const { return waiting_; }
+  bool new_round();
+  static constexpr uint64_t kRetryNs = 50000;
+
+private:
+  void wake();
+  void catch_up();
+  void work_off();
+  void expect(const Hint &);
+  bool renew(uint64_t address);
+  bool refresh();
+
+  const Options *options_ = nullptr;
+  core::ResidencyMap *map_ = nullptr;
+  Statistics *statistics_ = nullptr;
+  unsigned shift_ = 12;
+
+  Lock lock_; ///< of regions_, and of the map's bits against the end of a region
+  RegionTable regions_;
+  std::atomic<uint32_t> count_{0};
+  std::atomic<uint64_t> bytes_{0};
+
+  // Pager's thread.
+  core::HintLog log_;
+  bool waiting_ = false;
+
+  // From the pager's thread to the adviser's.
+  static constexpr uint32_t kQueue = 2048;
+  HintRing<kQueue> queue_;
+  std::atomic<uint32_t> queued_{0};
+  std::atomic<uint32_t> sleeping_{0};
+  int event_ = -1;
+
+  // Adviser's thread.
+  uint64_t refresh_at_ = 0; ///< address
+};
+
+} // namespace pagecast

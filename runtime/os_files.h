@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the advise back end asks of the operating system: facts about mapped files, advice about their pages, and what
+// is in memory. As in os.h: 0 or a count, or -errno; nothing prints, throws or allocates.
+#pragma once
+#include <cstdint>
+#include <sys/uio.h>
+
+namespace pagecast::os {
+
+/// Of the file behind a descriptor.
+struct FileFacts {
+  bool advisable = false;       ///< advice about its pages moves them: a file or a device whose data are elsewhere
+  uint32_t chunk = 0;           ///< bytes that one MADV_WILLNEED surely reads: more is cut off silently
+  const char *system = "";      ///< name of the file system, or of its kind
+  const char *why_not = nullptr;///< sentence; NULL when advisable
+};
+FileFacts file_facts(int fd);
+
+/// Starts reading the ranges into the page cache; returns when the reads are queued, which can take as long as the
+/// queue of the device is full. Helper threads only. Cost: 3-5 us per cold page, 0.5 us per range that is there.
+int will_need(const iovec *ranges, unsigned count);
+/// Frees clean pages that only this process maps (MADV_PAGEOUT). No effect on others' pages, and none on data; nor any
+/// where this process may neither own nor write the file.
+int give_up(const iovec *ranges, unsigned count);
+/// `scattered`: a miss reads its page alone, not the device's read-ahead around it.
+int expect_scattered(uint64_t addr, uint64_t bytes, bool scattered);
+
+/// For each page of a mapping, out[i] = 1 if touching it needs no reading. 0 or -errno. Cost: 20-60 ns a page.
+int in_core(uint64_t addr, uint64_t pages, uint8_t *out);
+/// Makes a page that is in memory one of those that reclaim spares: two references, and the kernel thinks it active.
+/// It is mapped, too. Cost: 1 us.
+void keep(uint64_t addr);
+/// Whether this process has touched the page since it came to memory: its page table has it. Cost: 0.5 us.
+bool touched(uint64_t addr);
+
+/// Page faults of this process that had to read, so far.
+uint64_t major_faults();
+/// In the child of a fork, before anything else here: forgets descriptors that speak of the parent.
+void files_forked();
+/// Waits until `fd` can be read, or `timeout_ns` have passed (0 = no limit).
+void wait_readable(int fd, uint64_t timeout_ns);
+
+} // namespace pagecast::os

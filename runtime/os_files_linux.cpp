@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/os_files.h"
+
+#include "runtime/descriptors.h"
+#include "runtime/os.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <initializer_list>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <ctime>
+#include <unistd.h>
+
+namespace pagecast::os {
+namespace {
+
+int self_pidfd = -1;   ///< the adviser's thread's
+int self_pagemap = -1; ///< the pager's thread's
+
+constexpr uint32_t kLeastChunk = 128u << 10, kMostChunk = 1u << 20;
+
+struct FileSystem {
+  uint32_t magic;
+  const char *name;
+  bool in_memory; ///< its pages have nowhere else to be (tmpfs: swap), or are made up
+};
+constexpr FileSystem kSystems[] = {
+    {0xEF53, "ext4", false},       {0x58465342, "xfs", false},       {0x9123683E, "btrfs", false},
+    {0xF2F52010, "f2fs", false},   {0x2FC12FC1, "zfs", false},       {0xCA451A4E, "bcachefs", false},
+    {0x794C7630, "overlay", false},{0x6969, "nfs", false},           {0x65735546, "fuse", false},
+    {0xFF534D42, "cifs", false},   {0xFE534D42, "smb2", false},      {0x01021997, "9p", false},
+    {0x00C36400, "ceph", false},   {0x01021994, "tmpfs", true},      {0x858458F6, "ramfs", true},
+    {0x958458F6, "hugetlbfs", true},{0x9FA0, "proc", true},          {0x62656572, "sysfs", true},
+};
+
+bool read_kilobytes(const char *path, uint64_t *kilobytes) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char text[32] = {};
+  const long n = syscall(SYS_read, fd, text, sizeof text - 1);
+  syscall(SYS_close, fd);
+  *kilobytes = n > 0 ? strtoull(text, nullptr, 10) : 0;
+  return n > 0;
+}
+
+/// The device's read-ahead, which is what one MADV_WILLNEED is cut off at; of a partition it is the disk's.
+uint32_t chunk_of(dev_t device) {
+  uint64_t kilobytes = 0;
+  for (const char *form : {"/sys/class/bdi/%u:%u/read_ahead_kb", "/sys/dev/block/%u:%u/queue/read_ahead_kb",
+                           "/sys/dev/block/%u:%u/../queue/read_ahead_kb"}) {
+    char path[96];
+    snprintf(path, sizeof path, form, major(device), minor(device));
+    if (read_kilobytes(path, &kilobytes)) break;
+  }
+  const uint64_t bytes = kilobytes << 10;
+  return bytes < kLeastChunk ? kLeastChunk : bytes > kMostChunk ? kMostChunk : static_cast<uint32_t>(bytes & ~(page_size() - 1));
+}
+
+/// One call for many ranges; before Linux 5.10, or where a part is refused, one call each.
+int advise(const iovec *ranges, unsigned count, int advice) {
+  if (self_pidfd < 0 && count > 1) self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  uint64_t want = 0;
+  for (unsigned i = 0; i < count; ++i) want += ranges[i].iov_len;
+  if (count > 1 && self_pidfd >= 0 && syscall(SYS_process_madvise, self_pidfd, ranges, count, advice, 0) == static_cast<long>(want)) return 0;
+  int failed = 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (syscall(SYS_madvise, ranges[i].iov_base, ranges[i].iov_len, advice)) failed = -errno;
+  return failed;
+}
+
+} // namespace
+
+FileFacts file_facts(int fd) {
+  FileFacts facts;
+  struct stat file;
+  struct statfs system;
+  if (fstat(fd, &file) || fstatfs(fd, &system)) return facts.why_not = "its file cannot be examined", facts;
+  if (S_ISBLK(file.st_mode)) {
+    facts.system = "block device";
+  } else if (!S_ISREG(file.st_mode)) {
+    return facts.system = "device", facts.why_not = "its pages are a device's", facts;
+  } else {
+    facts.system = "file";
+    for (const FileSystem &known : kSystems) {
+      if (static_cast<uint32_t>(system.f_type) != known.magic) continue;
+      facts.system = known.name;
+      if (known.in_memory) return facts.why_not = "its file system is in memory", facts;
+    }
+  }
+  facts.chunk = chunk_of(S_ISBLK(file.st_mode) ? file.st_rdev : file.st_dev);
+  facts.advisable = true;
+  return facts;
+}
+
+int will_need(const iovec *ranges, unsigned count) { return advise(ranges, count, MADV_WILLNEED); }
+int give_up(const iovec *ranges, unsigned count) { return advise(ranges, count, MADV_PAGEOUT); }
+
+int expect_scattered(uint64_t addr, uint64_t bytes, bool scattered) {
+  return syscall(SYS_madvise, addr, bytes, scattered ? MADV_RANDOM : MADV_NORMAL) ? -errno : 0;
+}
+
+int in_core(uint64_t addr, uint64_t pages, uint8_t *out) {
+  if (syscall(SYS_mincore, addr, pages << page_shift(), out)) return -errno;
+  for (uint64_t i = 0; i < pages; ++i) out[i] &= 1;
+  return 0;
+}
+
+void keep(uint64_t addr) {
+  constexpr int kPopulateRead = 22; // MADV_POPULATE_READ, Linux 5.14
+  for (unsigned i = 0; i < 2; ++i) syscall(SYS_madvise, addr, page_size(), kPopulateRead);
+}
+
+bool touched(uint64_t addr) {
+  if (self_pagemap < 0) self_pagemap = own_descriptor(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  uint64_t entry = 0;
+  const auto at = static_cast<off_t>((addr >> page_shift()) * 8);
+  return syscall(SYS_pread64, self_pagemap, &entry, sizeof entry, at) == static_cast<long>(sizeof entry) && entry >> 63;
+}
+
+void files_forked() {
+  close_own(self_pidfd);
+  close_own(self_pagemap);
+  self_pidfd = self_pagemap = -1;
+}
+
+uint64_t major_faults() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  return static_cast<uint64_t>(use.ru_majflt);
+}
+
+void wait_readable(int fd, uint64_t timeout_ns) {
+  pollfd wanted{fd, POLLIN, 0};
+  const timespec t{static_cast<time_t>(timeout_ns / 1000000000u), static_cast<long>(timeout_ns % 1000000000u)};
+  ppoll(&wanted, 1, timeout_ns ? &t : nullptr, nullptr);
+}
+
+} // namespace pagecast::os

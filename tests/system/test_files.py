@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files that programs map themselves: the plain build's results, hints as advice, and nothing where they are cached."""
+
+import json
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BYTES = 48 << 20
+PAGES = BYTES // 4096
+MEMORY = str(16 << 20)
+WAYS = ["sequential", "gather", "index", "private", "shared", "twice", "remap", "cut"]
+SOURCE = Path(__file__).parent / "files" / "mapped.c"
+
+
+@pytest.fixture(scope="module")
+def programs(built, tmp_path_factory):
+    """The plain program and the one with hints."""
+    directory = tmp_path_factory.mktemp("mapped")
+    for compiler, name in (("clang-19", "plain"), (built.cc, "hinted")):
+        done = built.run(compiler, "-O3", SOURCE, "-o", directory / name)
+        assert done.returncode == 0, done.stderr
+    return directory / "plain", directory / "hinted"
+
+
+@pytest.fixture(scope="module")
+def contents() -> bytes:
+    return random.Random(1).randbytes(BYTES)
+
+
+def write(path: Path, contents: bytes, cached: bool = False) -> Path:
+    """The file, on the disk; in memory all of it or none."""
+    path.write_bytes(contents)
+    file = os.open(path, os.O_RDONLY)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(file)
+    if cached:
+        path.read_bytes()
+    return path
+
+
+def hinted_run(built, program, file, way, tmp_path, **options):
+    stats = tmp_path / "stats.json"
+    env = {"PAGECAST_MEMORY": MEMORY, "PAGECAST_STATS": str(stats),
+           **{f"PAGECAST_{k.upper()}": v for k, v in options.items()}}
+    done = built.run(program, file, way, env=env)
+    figures = json.loads(stats.read_text()) if stats.exists() else None
+    if figures and figures["files"]["left_alone"] and not figures["files"]["regions"]:
+        pytest.skip("files in /var/tmp are in memory")
+    return done, figures
+
+
+@pytest.mark.parametrize("backend", ["auto", "advise"])
+@pytest.mark.parametrize("way", WAYS)
+def test_same_results(built, programs, contents, disk_dir, tmp_path, way, backend):
+    plain, hinted = programs
+    expected = built.run(plain, write(disk_dir / "plain", contents), way)
+    done, figures = hinted_run(built, hinted, write(disk_dir / "hinted", contents), way, tmp_path, backend=backend)
+    assert (done.returncode, done.stdout, done.stderr) == (expected.returncode, expected.stdout, "")
+    assert (disk_dir / "plain").read_bytes() == (disk_dir / "hinted").read_bytes()
+    if way == "cut":
+        assert done.returncode == -7  # SIGBUS
+        return
+    assert figures["files"]["regions"] > 0 and figures["files"]["region_bytes"] >= BYTES // 2
+    assert figures["files"]["hinted_pages"] > 0 and figures["files"]["calls"] > 0
+    assert figures["io"]["written_bytes"] == 0 and figures["budget"]["regions"] == 0
+
+
+@pytest.mark.parametrize("backend", ["auto", "advise"])
+def test_children_give_hints_of_their_own(built, programs, contents, disk_dir, tmp_path, backend):
+    plain, hinted = programs
+    file = write(disk_dir / "file", contents)
+    expected = built.run(plain, file, "forked")
+    write(file, contents)
+    done = built.run(hinted, file, "forked",
+                     env={"PAGECAST_MEMORY": MEMORY, "PAGECAST_STATS": str(tmp_path / "%p"), "PAGECAST_BACKEND": backend})
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected.stdout, "")
+    figures = [json.loads(stats.read_text())["files"] for stats in tmp_path.iterdir()]
+    if figures and figures[0]["left_alone"]:
+        pytest.skip("files in /var/tmp are in memory")
+    parent, child = sorted(figures, key=lambda f: f["hinted_pages"])  # a child's figures begin with its parent's
+    assert 0 < parent["hinted_pages"] < child["hinted_pages"] and parent["calls"] < child["calls"]
+
+
+def test_a_cached_file_costs_no_call(built, programs, contents, disk_dir, tmp_path):
+    plain, hinted = programs
+    file = write(disk_dir / "file", contents, cached=True)
+    for way in ("sequential", "gather", "index"):
+        done, figures = hinted_run(built, hinted, file, way, tmp_path)
+        assert done.stdout == built.run(plain, file, way).stdout
+        assert figures["files"]["resident_at_start"] == PAGES
+        assert figures["files"]["hinted_pages"] == 0 and figures["files"]["calls"] == 0
+
+
+def test_nothing_is_done_where_the_file_fits(built, programs, contents, disk_dir, tmp_path):
+    done, figures = hinted_run(built, programs[1], write(disk_dir / "file", contents), "gather", tmp_path, memory="128M")
+    assert done.returncode == 0
+    assert figures["active"] is False and figures["files"]["regions"] == 0 and figures["hints"]["nests_opened"] == 0
+
+
+def test_the_pager_alone_leaves_files_alone(built, programs, contents, disk_dir, tmp_path):
+    done, figures = hinted_run(built, programs[1], write(disk_dir / "file", contents), "gather", tmp_path, backend="pager")
+    assert done.returncode == 0
+    assert figures["active"] is False and figures["files"]["regions"] == 0
+
+
+def test_a_file_in_memory_is_left_alone(built, programs, contents, tmp_path):
+    directory = Path("/dev/shm")
+    if not directory.is_dir():
+        pytest.skip("no /dev/shm")
+    file = directory / f"pagecast-test-{os.getpid()}"
+    try:
+        file.write_bytes(contents)
+        stats = tmp_path / "stats.json"
+        done = built.run(programs[1], file, "gather", env={"PAGECAST_MEMORY": MEMORY, "PAGECAST_STATS": str(stats)})
+        assert done.stdout == built.run(programs[0], file, "gather").stdout
+    finally:
+        file.unlink(missing_ok=True)
+    assert json.loads(stats.read_text())["files"]["left_alone"] == 1
+
+
+@pytest.mark.parametrize("way", ["gather", "sequential", "shared"])
+def test_under_a_real_limit(built, programs, contents, disk_dir, tmp_path, memory_group, way):
+    plain, hinted = programs
+    expected = built.run(plain, write(disk_dir / "plain", contents), way)
+    file, stats = write(disk_dir / "hinted", contents), tmp_path / "stats.json"
+    group = memory_group(20 << 20)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
+    done = subprocess.run([hinted, file, way], capture_output=True, text=True, timeout=120, preexec_fn=group.join,
+                          env={**clean, "PAGECAST_STATS": str(stats)})
+    assert (done.returncode, done.stdout) == (0, expected.stdout) and not group.was_killed()
+    assert (disk_dir / "plain").read_bytes() == file.read_bytes()
+    figures = json.loads(stats.read_text())["files"]
+    assert figures["hinted_pages"] > 0
+    if way == "gather":  # most pages were there in time
+        assert figures["major_faults"] < figures["hinted_pages"] / 2

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The advise back end with the real kernel and a real file.
+#include "runtime/advise.h"
+
+#include "runtime/nest_slots.h"
+#include "runtime/os.h"
+#include "runtime/os_files.h"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace pagecast;
+
+namespace {
+
+constexpr uint64_t kPage = 4096, kPages = 2048;
+Options options;
+Statistics statistics;
+core::ResidencyMap map;
+Advise advise;
+
+/// A file on a disk, of which nothing is in memory, mapped.
+class AdviseTest : public testing::Test {
+protected:
+  void SetUp() override {
+    if (os::page_size() != kPage) GTEST_SKIP() << "for pages of 4 KiB";
+    char name[] = "/var/tmp/pagecast-advise-XXXXXX";
+    fd_ = mkstemp(name);
+    ASSERT_GE(fd_, 0);
+    unlink(name);
+    const std::vector<char> some(kPages * kPage, 'x');
+    ASSERT_EQ(write(fd_, some.data(), some.size()), static_cast<ssize_t>(some.size()));
+    const os::FileFacts facts = os::file_facts(fd_);
+    if (!facts.advisable) GTEST_SKIP() << "/var/tmp: " << facts.why_not;
+    chunk_ = facts.chunk;
+    fsync(fd_);
+    posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+    at_ = static_cast<char *>(mmap(nullptr, kPages * kPage, PROT_READ, MAP_SHARED, fd_, 0));
+    ASSERT_NE(at_, MAP_FAILED);
+    const uint64_t bits = core::ResidencyMap::bytes(1ull << 35);
+    map.attach(static_cast<uint8_t *>(os::reserve(bits)), 12, 0, 1ull << 35);
+    ASSERT_TRUE(advise.start(options, map, statistics, 16u << 20));
+  }
+  void TearDown() override {
+    if (at_) munmap(at_, kPages * kPage);
+    close(fd_);
+  }
+  uint64_t address(uint64_t page) const { return reinterpret_cast<uint64_t>(at_) + page * kPage; }
+  core::Extent extent(uint64_t page, uint64_t pages) const { return {address(page), address(page + pages)}; }
+  bool in_core(uint64_t page) const {
+    uint8_t there = 0;
+    return os::in_core(address(page), 1, &there) == 0 && there;
+  }
+  void wait_for(uint64_t page) const {
+    for (unsigned i = 0; i < 5000 && !in_core(page); ++i) usleep(1000);
+  }
+  bool add() { return advise.add(address(0), kPages * kPage, {chunk_, true}); }
+
+  int fd_ = -1;
+  uint32_t chunk_ = 0;
+  char *at_ = nullptr;
+};
+
+TEST_F(AdviseTest, WhatIsInMemoryIsKnownFromTheStart) {
+  ASSERT_EQ(os::expect_scattered(address(0), kPages * kPage, true), 0); // no page is read but these
+  for (uint64_t p = 100; p < 200; ++p) ASSERT_EQ(at_[p * kPage], 'x');
+  ASSERT_TRUE(add());
+  EXPECT_EQ(map.count(extent(0, kPages)), 100u);
+  EXPECT_EQ(statistics.files.resident_at_start.load(), 100u);
+  EXPECT_TRUE(map.next_absent(extent(100, 100), ~0ull >> 1).empty());
+}
+
+TEST_F(AdviseTest, FetchReadsWithoutTouching) {
+  ASSERT_TRUE(add());
+  ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
+  ASSERT_TRUE(advise.fetch(extent(10, 1), {}));
+  ASSERT_TRUE(advise.fetch(extent(500, 1400), {})); // several of the kernel's requests
+  EXPECT_EQ(map.count(extent(0, kPages)), 1401u);
+  for (const uint64_t p : {10u, 500u, 1200u, 1899u}) {
+    wait_for(p);
+    EXPECT_TRUE(in_core(p)) << p;
+    EXPECT_FALSE(os::touched(address(p)));
+  }
+  EXPECT_FALSE(in_core(12)) << "no more than was asked for";
+  EXPECT_EQ(statistics.files.hinted, 1401u);
+  EXPECT_EQ(at_[10 * kPage], 'x');
+  EXPECT_TRUE(os::touched(address(10)));
+}
+
+TEST_F(AdviseTest, AReleaseLetsTheNextHintThroughAndKeepsContents) {
+  options.release = ReleasePolicy::kAggressive;
+  ASSERT_TRUE(add());
+  ASSERT_TRUE(advise.fetch(extent(0, 64), {}));
+  advise.release(extent(0, 32), 0);
+  EXPECT_EQ(map.count(extent(0, 64)), 32u);
+  EXPECT_EQ(statistics.files.released, 32u);
+  ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
+  for (uint64_t p = 0; p < 64; ++p) EXPECT_EQ(at_[p * kPage], 'x');
+}
+
+TEST_F(AdviseTest, SlicesDoNotRunFarAhead) {
+  ASSERT_TRUE(add());
+  nest_slots[3].turn = 5;
+  nest_slots[3].ticket.step = 0;
+  nest_slots[3].state.store(NestSlot::kOpen);
+  uint64_t p = 0;
+  Advise::Asked asked{0, 3, 1, true};
+  while (p < kPages / 2 && advise.fetch(extent(2 * p, 1), asked)) ++p; // nobody works them off
+  EXPECT_TRUE(advise.waiting());
+  EXPECT_EQ(p, 256u) << "an eighth of what is believed to stay: half of the budget to begin with";
+  EXPECT_TRUE(advise.new_round());
+  EXPECT_FALSE(advise.fetch(extent(2 * p, 1), asked));
+  nest_slots[3].ticket.step = 2; // the program is past the step that wanted them
+  EXPECT_TRUE(advise.fetch(extent(2 * p, 1), asked));
+}
+
+TEST_F(AdviseTest, NothingIsAskedForWhereARegionWas) {
+  ASSERT_TRUE(add());
+  ASSERT_TRUE(advise.fetch(extent(0, 8), {}));
+  advise.remove(address(0), address(kPages));
+  EXPECT_EQ(map.count(extent(0, kPages)), 0u);
+  EXPECT_EQ(advise.look_up(address(3)).bytes, 0u);
+  EXPECT_FALSE(advise.any());
+  EXPECT_TRUE(advise.fetch(extent(0, 8), {})) << "ignored";
+  EXPECT_EQ(statistics.files.hinted, 8u);
+}
+
+TEST(FileFacts, MemoryIsLeftAlone) {
+  const int fd = memfd_create("pagecast", 0);
+  ASSERT_GE(fd, 0);
+  const os::FileFacts facts = os::file_facts(fd);
+  EXPECT_FALSE(facts.advisable);
+  EXPECT_STREQ(facts.system, "tmpfs");
+  EXPECT_STREQ(facts.why_not, "its file system is in memory");
+  close(fd);
+  const int device = open("/dev/zero", O_RDONLY);
+  EXPECT_FALSE(os::file_facts(device).advisable);
+  close(device);
+}
+
+} // namespace
