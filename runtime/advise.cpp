@@ -15,6 +15,7 @@ constexpr uint64_t kMostLog = 1u << 20;       ///< hints
 constexpr uint64_t kLeastAhead = 64, kMostAhead = 2048; ///< pages of slices' hints: some queues of the device
 constexpr uint64_t kLookAhead = 32;           ///< hints by which the program is seen to have moved on
 constexpr uint32_t kMostPages = 1024;         ///< of one entry of the log and the queue
+constexpr uint32_t kStream = 8;               ///< requests in a row, until they are a stream
 constexpr unsigned kBatch = 64;               ///< ranges in one call
 constexpr uint64_t kScatteredBytes = 32u << 10; ///< requests below this are scattered
 constexpr uint32_t kShortStreak = 8;          ///< small requests in a row, until the region counts as scattered
@@ -28,6 +29,13 @@ bool passed(const core::Hinted &h) {
   const NestSlot &slot = nest_slots[h.nest % kNestSlots];
   if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen || static_cast<uint8_t>(slot.turn) != h.turn) return true;
   return static_cast<int32_t>(static_cast<uint32_t>(__atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED)) - h.due) > 0;
+}
+
+/// One forward stream through a file: the kernel's own read-ahead does it best.
+bool left_to_kernel(Region &r, core::Extent e) {
+  r.stream = e.begin == r.stream_end ? r.stream + 1 : 0;
+  r.stream_end = e.end;
+  return r.stream >= kStream && !r.scattered;
 }
 
 } // namespace
@@ -135,9 +143,10 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
   }
   {
     Guard guard(lock_);
-    const Region *r = regions_.find(e.begin);
+    Region *r = regions_.find(e.begin);
     if (!r) return true;
     e.end = std::min(e.end, r->end());
+    if (!asked.bounded && left_to_kernel(*r, e)) return ++statistics_->files.streamed, true;
     for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
       const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
       log_.add({at, n, asked.due, asked.nest, static_cast<uint8_t>(slot.turn), asked.bounded}, *map_);
@@ -169,7 +178,7 @@ void Advise::catch_up() {
   }
 }
 
-void Advise::release(core::Extent e, uint16_t site) {
+void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
   if (options_->release == ReleasePolicy::kNone) return;
   // Buffered: while there is room, pages that are in memory stay, and so do their bits.
   if (options_->release == ReleasePolicy::kBuffered && log_.held_pages() <= log_.kept() - log_.kept() / 8) return;
@@ -180,6 +189,7 @@ void Advise::release(core::Extent e, uint16_t site) {
   map_->clear(e);
   statistics_->site[site].released += e.size() >> shift_;
   statistics_->files.released += e.size() >> shift_;
+  if (priority == 0 && options_->release == ReleasePolicy::kBuffered) return;
   if (!r->may_give_up || queued_.load(std::memory_order_relaxed) + 64 > kQueue) return; // reclaim finds them all the same
   if (queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), Hint::kRelease, 0, site, 0, 0}))
     queued_.fetch_add(1, std::memory_order_relaxed);

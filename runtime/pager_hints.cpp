@@ -23,7 +23,7 @@ public:
     return pager_.fetch(e.begin, e.end, asked);
   }
   void release(core::Extent e, unsigned group, unsigned priority) override {
-    if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, static_cast<uint16_t>(slot_.sites + group));
+    if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, priority, static_cast<uint16_t>(slot_.sites + group));
     pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), static_cast<uint16_t>(slot_.sites + group));
   }
 
@@ -172,7 +172,7 @@ Pager::Run Pager::zero_run(const Region &r, uint32_t slot) {
 
 /// A hint for a file's region. False: not now.
 bool Pager::advise(const Hint &h, uint64_t end, bool from_slice) {
-  if (h.kind == Hint::kRelease) return files_.release({h.address, end}, h.site), true;
+  if (h.kind == Hint::kRelease) return files_.release({h.address, end}, h.priority, h.site), true;
   if (!files_.fetch({h.address, end}, {h.site, h.nest, h.due, from_slice})) return false;
   if (from_slice) statistics.slice_hints += h.pages;
   return true;

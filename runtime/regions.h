@@ -28,6 +28,8 @@ struct Region {
   uint32_t chunk = 0;       ///< bytes per request; 0 = the pager's region
   bool may_give_up = false; ///< its pages are the file's, never the process's own
   bool scattered = false;   ///< the kernel was told not to read around misses
+  uint64_t stream_end = 0;  ///< where the last request ended
+  uint32_t stream = 0;      ///< requests in a row that each began where the last one ended
   uint32_t streak = 0;      ///< requests in a row that say otherwise
   uint64_t end() const { return base + bytes; }
 };

@@ -97,7 +97,7 @@ TEST_F(AdviseTest, AReleaseLetsTheNextHintThroughAndKeepsContents) {
   options.release = ReleasePolicy::kAggressive;
   ASSERT_TRUE(add());
   ASSERT_TRUE(advise.fetch(extent(0, 64), {}));
-  advise.release(extent(0, 32), 0);
+  advise.release(extent(0, 32), 0, 0);
   EXPECT_EQ(map.count(extent(0, 64)), 32u);
   EXPECT_EQ(statistics.files.released, 32u);
   ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
@@ -118,6 +118,18 @@ TEST_F(AdviseTest, SlicesDoNotRunFarAhead) {
   EXPECT_FALSE(advise.fetch(extent(2 * p, 1), asked));
   nest_slots[3].ticket.step = 2; // the program is past the step that wanted them
   EXPECT_TRUE(advise.fetch(extent(2 * p, 1), asked));
+}
+
+TEST_F(AdviseTest, OneForwardStreamIsLeftToTheKernel) {
+  ASSERT_TRUE(add());
+  for (uint64_t p = 0; p < 200; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
+  EXPECT_EQ(statistics.files.streamed, 12u); // of twenty requests the first begins nowhere, and seven more are a doubt
+  EXPECT_EQ(statistics.files.hinted, 80u);
+  for (uint64_t p = 0; p < 100; p += 10) { // two streams are not one
+    ASSERT_TRUE(advise.fetch(extent(1000 + p, 10), {}));
+    ASSERT_TRUE(advise.fetch(extent(1500 + p, 10), {}));
+  }
+  EXPECT_EQ(statistics.files.hinted, 280u);
 }
 
 TEST_F(AdviseTest, NothingIsAskedForWhereARegionWas) {
