@@ -6,6 +6,7 @@
 #include "Arguments.h"
 #include "Overwrite.h"
 #include "Remarks.h"
+#include "Siblings.h"
 #include "StripMine.h"
 #include "Tables.h"
 #include "pagecast/abi.h"
@@ -132,7 +133,7 @@ private:
     B.SetCurrentDebugLocation(Where);
     Value *Footprint = nullptr; // in iterations: what one of them touches is in the choice of the gate
     Known.clear();
-    for (unsigned K = 0; K < N.Loops.size(); ++K) {
+    for (unsigned K = 0; K < N.Loops.size() - N.Beside; ++K) {
       const SCEV *Count = tripsOf(N.Backedges[K], SE);
       Value *Trips = expand(Expander, Count, At);
       Known[Count] = Trips;
@@ -297,6 +298,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   for (Nest &N : List.Nests)
     markOverwrites(N, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
+  joinSiblings(List.Nests, SE);
   if (!List.Nests.empty()) {
     Emitter E(F, LI, DT, SE);
     for (const Nest &N : List.Nests)

@@ -424,7 +424,19 @@ private:
         }
   }
 
+  /// Whether a loop would have to run for years. Where a function is compiled once more for the case that a length
+  /// is 0, the others of its loops are left without an end.
+  bool neverEnds(const Nest &N) {
+    constexpr uint64_t Most = uint64_t(1) << 48;
+    for (unsigned K = 0; K < N.Loops.size(); ++K)
+      if (SE.getUnsignedRangeMin(SE.applyLoopGuards(N.Backedges[K], N.Loops[K])).uge(Most))
+        return true;
+    return false;
+  }
+
   void finish(Nest &N, SmallVectorImpl<Classified> &References, bool Claims = true) {
+    if (neverEnds(N))
+      return;
     erase_if(References, [&](const Classified &C) { return Claimed.count({C.Ref.At, C.Ref.Pointer}); });
     SmallVector<Instruction *, 4> Overflow;
     N.Groups = groupsOf(References, SE, DT, Overflow);
@@ -439,7 +451,7 @@ private:
     sliceGroups(N);
     if (N.Groups.empty())
       return;
-    const StepContext X{SE, Checks, hasExactCount(N), onlyRows(N.Loops.back())};
+    const StepContext X{SE, Checks, hasExactCount(N), /*InPlanes=*/!Claims, onlyRows(N.Loops.back())};
     if (!chooseTicked(N, X))
       return refuse(Refusal::NotStripMinable, N.root());
     N.Bytes = bytesPerIteration(N, X);

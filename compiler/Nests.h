@@ -19,7 +19,8 @@
 //                  for (k..n) x[k][0] = 0; }
 //
 // there are three nests, (i, j), (i, j) and (k). The first two are open at the same time, each with
-// its own steps; the reference in their shared loop, z[i], belongs to the first.
+// its own steps; the reference in their shared loop, z[i], belongs to the first. Those that are ticked on a loop
+// that they share are joined in the end (Siblings.h).
 #ifndef PAGECAST_COMPILER_NESTS_H
 #define PAGECAST_COMPILER_NESTS_H
 
@@ -42,6 +43,7 @@ struct Nest {
   unsigned Ticked = 0; ///< the loop whose steps are ticked
   bool Strips = false; ///< that loop is to be strip-mined
   bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
+  unsigned Beside = 0; ///< loops at the end of the chain that are not inside the one before, but next to it (Siblings.h)
   Slice Code;          ///< for the indirect groups
   uint64_t Bytes = 0;  ///< footprint per innermost iteration, for the gate
   llvm::SmallVector<Condition, 2> Guards; ///< fixed in the nest: unless all hold it does nothing and is not entered

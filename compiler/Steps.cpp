@@ -5,6 +5,7 @@
 #include "Steps.h"
 #include "StripMine.h"
 
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -45,6 +46,52 @@ bool movesLittle(const Nest &N, unsigned K) {
   return SaturatingMultiply(*Trips, Step) < StepBytes;
 }
 
+/// How many unknowns `S` is a product of: two in the stride of a plane, 8 * columns * rows. `Merge`: look at both sides
+/// of a phi.
+unsigned factorsOf(const SCEV *S, ScalarEvolution &SE, bool Merge = true) {
+  unsigned Count = 0, Grade = 0;
+  switch (S->getSCEVType()) {
+  case scConstant:
+    return 0;
+  case scMulExpr:
+    for (const SCEV *Factor : S->operands())
+      Count += factorsOf(Factor, SE, Merge);
+    return Count;
+  case scAddExpr:
+    for (const SCEV *Part : S->operands())
+      Count = std::max(Count, factorsOf(Part, SE, Merge));
+    return Count;
+  case scAddRecExpr: // a polynomial in the number of the iteration
+    for (const SCEV *Coefficient : S->operands())
+      Count = std::max(Count, factorsOf(Coefficient, SE, Merge) + Grade++);
+    return Count;
+  case scUnknown: // the same product, computed on each way here
+    Count = 1;
+    if (const auto *Phi = dyn_cast<PHINode>(cast<SCEVUnknown>(S)->getValue()); Phi && Merge)
+      for (Value *V : Phi->incoming_values())
+        Count = std::max(Count, factorsOf(SE.getSCEV(V), SE, false));
+    return Count;
+  default:
+    return isa<SCEVCastExpr>(S) ? factorsOf(S->operands()[0], SE, Merge) : 1;
+  }
+}
+
+/// Of the array that has most: known by the loops of the nest, and by products of lengths in strides and base. Loops
+/// that only go over the same data again are none.
+unsigned dimensionsOf(const Nest &N, ScalarEvolution &SE) {
+  unsigned Most = 1;
+  for (unsigned K = 0; K + 1 < N.Loops.size(); ++K)
+    Most += any_of(N.Groups, [&](const Group &G) { return !G.indirect() && !G.Form.Stride[K]->isZero(); });
+  for (const Group &G : N.Groups) {
+    if (G.indirect())
+      continue;
+    Most = std::max(Most, factorsOf(G.Form.Base, SE));
+    for (const SCEV *Stride : G.Form.Stride)
+      Most = std::max(Most, factorsOf(Stride, SE) + 1);
+  }
+  return Most;
+}
+
 /// Whether one iteration of the loop around the innermost one is step enough. Strips cost code: their loop goes
 /// on anywhere, so that nothing about it is known where it starts, and alias checks move into the loop around
 /// the strips. Where there are planes, rows are short; and where a slice goes through planes, one at a time is
@@ -53,11 +100,8 @@ bool rowsAreSteps(const Nest &N, const StepContext &X) {
   unsigned Innermost = N.Loops.size() - 1;
   if (N.Sliced)
     return !X.OnlyRows;
-  // Loops that only go over the same data again are no dimensions.
-  unsigned Dimensions = 1;
-  for (unsigned K = 0; K < Innermost; ++K)
-    Dimensions += any_of(N.Groups, [&](const Group &G) { return !G.indirect() && !G.Form.Stride[K]->isZero(); });
-  return Dimensions > 2 || (Innermost > 1 && N.Loops[Innermost]->isInnermost() && X.Checks(*N.Loops[Innermost]));
+  return (Innermost > 0 && (X.InPlanes || dimensionsOf(N, X.SE) > 2)) ||
+         (Innermost > 1 && N.Loops[Innermost]->isInnermost() && X.Checks(*N.Loops[Innermost]));
 }
 
 } // namespace

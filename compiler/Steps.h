@@ -18,6 +18,7 @@ struct StepContext {
   llvm::ScalarEvolution &SE;
   NeedsChecks Checks;
   bool Exact;    ///< the innermost loop's trip count is not assumed: strips end where it says
+  bool InPlanes; ///< the nest is a plane of a larger one, whose slice goes through planes
   bool OnlyRows; ///< the loops inside a sliced nest's innermost one are loops of elements
 };
 
