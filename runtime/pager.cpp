@@ -287,7 +287,7 @@ int Pager::do_add(uint64_t address, uint64_t bytes) {
     error = -ENOSPC;
   }
   if (error) {
-    pages_.free(region.first_slot, bytes >> shift_);
+    pages_.free(region.first_slot, bytes >> shift_, true);
     return error;
   }
   os::give_to_children(address, bytes, false);
@@ -358,7 +358,7 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
     os::discard(&range, 1);
     if (!keep_region) {
       os::fault_unwatch(faults_, from, to - from);
-      pages_.free(first, pages);
+      pages_.free(first, pages, to == r.end());
       statistics.region_bytes -= to - from;
     }
     os::fault_wake(faults_, from, to - from);

@@ -55,10 +55,10 @@ uint32_t PageTable::allocate(uint64_t address, uint64_t pages) {
   return first;
 }
 
-void PageTable::free(uint32_t first, uint64_t pages) {
+void PageTable::free(uint32_t first, uint64_t pages, bool last) {
   // A range that was split keeps its border chunk until the address space ends: 1 MiB of numbers, no memory.
   const uint32_t begin = (first + kChunkPages - 1) / kChunkPages;
-  const uint32_t end = static_cast<uint32_t>((first + pages + kChunkPages - 1) / kChunkPages);
+  const uint32_t end = static_cast<uint32_t>((first + pages + (last ? kChunkPages - 1 : 0)) / kChunkPages);
   if (begin >= end) return;
   for (unsigned i = 0; i < free_count_; ++i) {
     Free &f = free_[i];

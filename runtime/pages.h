@@ -53,8 +53,9 @@ public:
 
   /// `pages` consecutive slots for addresses from `address` on, all zero. kNoSlot when there are none.
   uint32_t allocate(uint64_t address, uint64_t pages);
-  /// Gives back slots that allocate returned (whole chunks of the range).
-  void free(uint32_t first, uint64_t pages);
+  /// Gives back slots that allocate returned (whole chunks of the range). `last`: none of the same allocation follow that are
+  /// still in use.
+  void free(uint32_t first, uint64_t pages, bool last);
 
   /// Notes that pages of [slot, slot+pages) are about to leave the zero state: their chunks take memory from now on.
   void use(uint32_t slot, uint32_t pages);

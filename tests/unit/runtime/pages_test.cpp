@@ -20,12 +20,22 @@ TEST(PageTable, SlotsFollowAddressesAndAreReused) {
   pages.use(first + 5, 1);
   pages[first + 5].state = PageState::kDirty;
   const uint32_t high = pages.high_water();
-  pages.free(first, 1000);
+  pages.free(first, 1000, true);
   const uint32_t again = pages.allocate(b, 700);
   EXPECT_EQ(again, first);
   EXPECT_EQ(pages.high_water(), high);
   EXPECT_EQ(pages[again + 5].state, PageState::kZero);
   EXPECT_EQ(pages.address(again + 699), b + 699 * page);
+}
+
+TEST(PageTable, TheBeginningOfARangeIsNotReusedWithWhatFollowsIt) {
+  static PageTable pages;
+  ASSERT_TRUE(pages.start());
+  const uint32_t first = pages.allocate(0x10000000, 1000);
+  pages.free(first, 100, false); // the rest of its chunk is still in use
+  EXPECT_GE(pages.allocate(0x90000000, 10), first + 1000);
+  pages.free(first + 100, 900, true);
+  EXPECT_EQ(pages.allocate(0xa0000000, 700), first + kChunkPages);
 }
 
 TEST(PageTable, RefusesMoreThanThereIs) {
