@@ -193,7 +193,7 @@ Check probeBackEnds() {
   const bool memory = probeUserfaultfd().status == Status::kOk && probeIoUring().status == Status::kOk;
   if (memory)
     return {"back ends", Status::kOk, "pager for memory, advice for mapped files", ""};
-  return {"back ends", Status::kWarn, "advice for mapped files only; memory is left to the kernel",
+  return {"back ends", Status::kWarn, "advice, for mapped files and for memory in a file",
           "see userfaultfd and io_uring"};
 }
 

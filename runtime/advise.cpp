@@ -40,9 +40,10 @@ bool left_to_kernel(Region &r, core::Extent e) {
 
 } // namespace
 
-bool Advise::start(const Options &options, core::ResidencyMap &map, Statistics &statistics, uint64_t budget) {
+bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &places, Statistics &statistics, uint64_t budget) {
   options_ = &options;
   map_ = &map;
+  places_ = &places;
   statistics_ = &statistics;
   shift_ = os::page_shift();
   const uint64_t pages = budget >> shift_;
@@ -65,10 +66,19 @@ int Advise::recover() {
   queue_.start();
   queued_.store(0);
   sleeping_.store(0);
-  return event_ < 0 ? event_ : 0;
+  if (event_ < 0) return event_;
+  return memory_.active() ? memory_.take_over(regions_) : 0;
 }
 
 // --- regions ---------------------------------------------------------------------------------------
+
+bool Advise::insert(const Region &region) {
+  Guard guard(lock_);
+  if (!regions_.insert(region)) return false;
+  count_.store(regions_.count(), std::memory_order_relaxed);
+  map_->clear({region.base, region.end()});
+  return true;
+}
 
 bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
   Region region;
@@ -76,12 +86,7 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
   region.bytes = bytes;
   region.chunk = mapping.chunk;
   region.may_give_up = mapping.may_give_up;
-  {
-    Guard guard(lock_);
-    if (!regions_.insert(region)) return false;
-    count_.store(regions_.count(), std::memory_order_relaxed);
-    map_->clear({address, address + bytes});
-  }
+  if (!insert(region)) return false;
   Statistics::Files &files = statistics_->files;
   ++files.regions;
   files.region_bytes += bytes;

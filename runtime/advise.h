@@ -16,6 +16,8 @@
 // What the residency map says of these pages is an estimate: set by hints, cleared when the log (core/hint_log.h) holds
 // them for old and where mincore() says that they have gone. So a hint for a page that is in memory ends at its bit.
 //
+// Memory that lives in a file of ours (memory_file.h) is served in the same way: advise_memory.cpp.
+//
 // Threads: blocks.cpp adds and removes regions from the program's threads; the pager's thread fetches and releases,
 // and never waits; the adviser's thread makes the calls.
 #pragma once
@@ -23,7 +25,9 @@
 #include "core/residency.h"
 #include "runtime/hint_ring.h"
 #include "runtime/lock.h"
+#include "runtime/memory_file.h"
 #include "runtime/options.h"
+#include "runtime/pages.h"
 #include "runtime/regions.h"
 #include "runtime/statistics.h"
 
@@ -34,7 +38,7 @@ namespace pagecast {
 class Advise {
 public:
   /// False: not enough address space.
-  bool start(const Options &, core::ResidencyMap &, Statistics &, uint64_t budget);
+  bool start(const Options &, core::ResidencyMap &, PageTable &, Statistics &, uint64_t budget);
   /// The adviser's thread's body; never returns.
   void run();
   /// In the child of a fork: the regions stay, and run() begins on a thread of the child's. 0 or -errno.
@@ -48,6 +52,22 @@ public:
   /// bytes = 0 if the address is in none.
   Region look_up(uint64_t address);
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  // --- memory in a file; under the blocks' lock (advise_memory.cpp) ---
+  /// From now on blocks of memory may become regions. 0, or -errno with a sentence in `why`.
+  int start_memory(uint64_t need, char *why, unsigned room);
+  bool has_memory() const { return memory_.active(); }
+  /// Makes a block of private memory a region: MemoryFile::take(). False: it stays as it is.
+  bool add_memory(uint64_t address, uint64_t bytes, bool fresh);
+  /// Ends it, before the range is unmapped: its contents are gone.
+  void remove_memory(uint64_t begin, uint64_t end);
+  /// Makes it zero.
+  void clear_memory(uint64_t begin, uint64_t end);
+  /// Before fork, with `stack` an address in the caller's frame; after it, in the parent and in a child that cannot
+  /// have the regions. 0 or -errno: no child can have them.
+  int copy_memory(uint64_t stack);
+  void memory_copied() { if (memory_.active()) memory_.copied(regions_); }
+  void abandon_memory() { if (memory_.active()) memory_.abandon(regions_); }
 
   // --- the pager's thread ---
   struct Asked {
@@ -65,6 +85,8 @@ public:
   static constexpr uint64_t kRetryNs = 50000;
 
 private:
+  bool insert(const Region &);
+  void keep_stack(uint64_t stack);
   void wake();
   void catch_up();
   void work_off();
@@ -74,11 +96,13 @@ private:
 
   const Options *options_ = nullptr;
   core::ResidencyMap *map_ = nullptr;
+  PageTable *places_ = nullptr; ///< hands out places in memory_
   Statistics *statistics_ = nullptr;
   unsigned shift_ = 12;
 
   Lock lock_; ///< of regions_, and of the map's bits against the end of a region
   RegionTable regions_;
+  MemoryFile memory_;
   std::atomic<uint32_t> count_{0};
   std::atomic<uint64_t> bytes_{0};
 

@@ -28,19 +28,31 @@ unsigned lower(uint64_t address) {
       std::partition_point(blocks, blocks + count, [&](const Block &b) { return b.end() <= address; }) - blocks);
 }
 
-bool make_region(Pager &pager, const Block &b) {
-  return b.kind == Block::kFile ? pager.files().add(b.base, b.bytes, b.file) : pager.add(b.base, b.bytes) == 0;
+bool make_region(Pager &pager, const Block &b, bool newest) {
+  if (b.kind == Block::kFile) return pager.files().add(b.base, b.bytes, b.file);
+  if (pager.pages_memory()) return pager.add(b.base, b.bytes) == 0;
+  // What will not be filled has no room on the disk.
+  return b.kind != Block::kSparse && pager.files().add_memory(b.base, b.bytes, newest);
 }
 
-/// Starts the paging of everything, or of the newest block. Called with the lock held.
-void page_blocks() {
+/// The part [from, to) of the block is none of a region any more; its contents are gone.
+void end_region(Pager &pager, const Block &b, uint64_t from, uint64_t to) {
+  if (b.kind == Block::kFile) pager.files().remove(from, to);
+  else if (pager.pages_memory()) pager.remove(from, to - from);
+  else pager.files().remove_memory(from, to);
+}
+
+/// Starts the paging of everything, or of the newest block, at `newest`. Called with the lock held.
+void page_blocks(uint64_t newest) {
   uint64_t sparse = 0;
   for (unsigned i = 0; i < count && total > runtime_budget(); ++i) sparse += blocks[i].kind == Block::kSparse ? blocks[i].bytes : 0;
   Pager *memory = runtime_pager(total, total - sparse), *files = file_total ? runtime_file_pager(total, file_total) : nullptr;
   if (!memory && !files) return;
   for (unsigned i = 0; i < count; ++i) {
     Pager *pager = blocks[i].kind == Block::kFile ? files : memory;
-    if (pager && !blocks[i].paged && !blocks[i].exempt) blocks[i].paged = make_region(*pager, blocks[i]);
+    if (!pager || blocks[i].paged || blocks[i].exempt) continue;
+    blocks[i].paged = make_region(*pager, blocks[i], blocks[i].base == newest);
+    blocks[i].exempt = !blocks[i].paged && !pager->pages_memory() && blocks[i].kind != Block::kFile; // for good
   }
   if (files) files->poke();
 }
@@ -67,14 +79,14 @@ void block_add(uint64_t base, uint64_t bytes, Block::Kind kind) {
   Guard guard(locks::blocks);
   if (!note({base, bytes, kind, false, false, {}})) return;
   total += bytes;
-  page_blocks();
+  page_blocks(base);
 }
 
 void block_add_file(uint64_t base, uint64_t bytes, const FileMapping &file) {
   Guard guard(locks::blocks);
   if (!note({base, bytes, Block::kFile, false, false, file})) return;
   file_total += bytes;
-  page_blocks();
+  page_blocks(base);
 }
 
 bool block_near(uint64_t begin, uint64_t end) {
@@ -100,8 +112,7 @@ bool block_remove(uint64_t begin, uint64_t end) {
     right.base = whole.end() - right.bytes;
     const uint64_t from = std::max(begin, whole.base), to = std::min(end, whole.end());
     if (Pager *pager = whole.paged ? runtime_running_pager() : nullptr) {
-      if (whole.kind == Block::kFile) pager->files().remove(from, to);
-      else pager->remove(from, to - from);
+      end_region(*pager, whole, from, to);
       slicer_let_go();
     }
     guards.unreadable.remove(from, to);
@@ -133,8 +144,9 @@ bool block_clear(uint64_t begin, uint64_t end) {
   for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
     Pager *pager = blocks[i].paged && blocks[i].kind != Block::kFile ? runtime_running_pager() : nullptr;
     if (!pager) continue;
-    const uint64_t from = std::max(begin, blocks[i].base);
-    pager->clear(from, std::min(end, blocks[i].end()) - from);
+    const uint64_t from = std::max(begin, blocks[i].base), to = std::min(end, blocks[i].end());
+    if (pager->pages_memory()) pager->clear(from, to - from);
+    else pager->files().clear_memory(from, to);
     any = true;
   }
   return any;
@@ -143,7 +155,9 @@ bool block_clear(uint64_t begin, uint64_t end) {
 bool block_exempt(uint64_t begin, uint64_t end) {
   Guard guard(locks::blocks);
   const unsigned first = lower(begin);
-  for (unsigned i = first; i < count && blocks[i].base < end; ++i)
+  const Pager *pager = runtime_running_pager();
+  const bool pages = pager && pager->pages_memory(); // what only advice moves can be locked
+  for (unsigned i = first; i < count && blocks[i].base < end && pages; ++i)
     if (blocks[i].paged && blocks[i].kind != Block::kFile) return false;
   for (unsigned i = first; i < count && blocks[i].base < end; ++i) blocks[i].exempt = true;
   return true;

@@ -95,6 +95,8 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   const auto begin = reinterpret_cast<uint64_t>(old);
   const uint64_t end = page_end(begin + old_bytes);
   const auto target = reinterpret_cast<uint64_t>(to);
+  // There are no twins of private memory, wherever it is kept.
+  if (old_bytes == 0 && block_near(begin, begin + 1) && block_paged(begin, begin + 1)) return errno = EINVAL, MAP_FAILED;
   // What the kernel refuses changes nothing.
   if (bytes == 0 || old_bytes == 0 || (begin & (os::page_size() - 1)) || (target & (os::page_size() - 1)) ||
       (to && target < page_end(begin + old_bytes) && page_end(target + bytes) > begin))
@@ -170,7 +172,8 @@ EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
     case MADV_POPULATE_WRITE:
     case MADV_DONTFORK:
     case MADV_DOFORK: return 0;
-    // Contents that go without the pager: as on kernels that do not know these.
+    // Contents that go without the pager: as on kernels that do not know these. Private memory cannot be removed.
+    case MADV_REMOVE:
     case MADV_WIPEONFORK:
     case kGuardInstall: return errno = EINVAL, -1;
     default: break;

@@ -124,6 +124,8 @@ void futex_wait(const uint32_t *word, uint32_t expected);
 void futex_wake(const uint32_t *word);
 /// Starts a detached thread that takes no signals.
 int start_thread(const char *name, void (*body)());
+/// How many of them run in this process.
+unsigned own_threads();
 
 /// False if it does not fit or is not there.
 bool absolute_path(const char *path, char *out, unsigned room);

@@ -4,6 +4,7 @@
 #include "runtime/descriptors.h"
 #include "runtime/kernel_abi.h"
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -364,12 +365,14 @@ struct ThreadStart {
 
 ThreadStart starts[4];
 unsigned threads_started = 0;
+std::atomic<unsigned> threads_running{0};
 
 void *thread_main(void *argument) {
   const ThreadStart start = *static_cast<ThreadStart *>(argument);
   static_cast<volatile ThreadStart *>(argument)->body = nullptr;
   prctl(PR_SET_NAME, start.name, 0, 0, 0);
   start.body();
+  threads_running.fetch_sub(1);
   return nullptr;
 }
 } // namespace
@@ -386,11 +389,15 @@ int start_thread(const char *name, void (*body)()) {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, 256u << 10);
   pthread_t thread;
+  threads_running.fetch_add(1);
   const int error = pthread_create(&thread, &attributes, thread_main, &start);
+  if (error) threads_running.fetch_sub(1);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return -error;
 }
+
+unsigned own_threads() { return threads_running.load(); }
 
 void forked() {
   // Both speak of the parent's memory.
@@ -401,6 +408,7 @@ void forked() {
     self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   }
   threads_started = 0;
+  threads_running.store(0);
 }
 
 } // namespace pagecast::os

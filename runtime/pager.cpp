@@ -33,7 +33,7 @@ bool Pager::start_tables(const Options &options, uint64_t budget, char *why, uns
   hand_ring_.start();
   slice_ring_.start();
   for (unsigned i = 0; i < kRequests; ++i) free_request_[free_requests_++] = static_cast<uint16_t>(kRequests - 1 - i);
-  if (bits && pages_.start() && regions_.start() && files_.start(options, map_, statistics, budget)) return true;
+  if (bits && pages_.start() && regions_.start() && files_.start(options, map_, pages_, statistics, budget)) return true;
   snprintf(why, room, "not enough address space for the pager's tables (ulimit -v?)");
   return false;
 }
@@ -114,10 +114,10 @@ core::Conditions Pager::conditions() const {
 // --- the loop --------------------------------------------------------------------------------------
 
 void Pager::run() {
-  start_error_ = open_on_thread();
+  const int error = start_error_ = open_on_thread();
   started_.store(1, std::memory_order_release);
   os::futex_wake(reinterpret_cast<uint32_t *>(&started_));
-  if (start_error_) return;
+  if (error) return; // nothing here is this thread's any more
   const uint64_t begun = os::now_ns();
   if (inherited_) sleep(); // what it inherited costs nothing until it is used: a child may exec at once
   for (;;) {

@@ -97,7 +97,7 @@ public:
   }
   /// Mappings of files.
   Advise &files() { return files_; }
-  /// False after prepare_files().
+  /// False after prepare_files(): memory can only live in a file of its own then (files().start_memory()).
   bool pages_memory() const { return !files_only_; }
   core::Conditions conditions() const;
   /// Bytes that the program may hold in regions, the runtime's own memory included. It moves: see core/limit.h.

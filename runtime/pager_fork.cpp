@@ -16,7 +16,11 @@ namespace pagecast {
 
 bool Pager::stop_for_fork(uint64_t stack, bool share) {
   command(kFork, stack, 0);
-  if (files_only_) return true; // what the child needs, it can open
+  if (files_only_) { // what the child needs, it can open; what is not to be shared is copied
+    const int error = files_.copy_memory(stack);
+    if (error) tell("a child cannot have paged data: %s", strerror(-error));
+    return error == 0;
+  }
   if (!share) return false;
   if (const int error = lineage_.before_fork()) {
     tell("a child cannot have paged data: %s", strerror(-error));
@@ -27,6 +31,7 @@ bool Pager::stop_for_fork(uint64_t stack, bool share) {
 }
 
 void Pager::go_on(bool shared) {
+  if (shared && files_only_) files_.memory_copied();
   if (shared && !files_only_) {
     lineage_.after_fork(false);
     for (unsigned i = 0; i < regions_.count(); ++i) os::give_to_children(regions_[i].base, regions_[i].bytes, false);
@@ -157,6 +162,7 @@ int Pager::recover() {
 }
 
 void Pager::abandon() {
+  files_.abandon_memory();
   for (unsigned i = 0; i < regions_.count(); ++i) os::unmap(reinterpret_cast<void *>(regions_[i].base), regions_[i].bytes);
 }
 

@@ -27,6 +27,7 @@ struct Region {
   // The advise back end's.
   uint32_t chunk = 0;       ///< bytes per request; 0 = the pager's region
   bool may_give_up = false; ///< its pages are the file's, never the process's own
+  bool own = false;         ///< memory in a file of ours (memory_file.h), there from first_slot on
   bool scattered = false;   ///< the kernel was told not to read around misses
   uint64_t stream_end = 0;  ///< where the last request ended
   uint32_t stream = 0;      ///< requests in a row that each began where the last one ended
@@ -38,6 +39,7 @@ class RegionTable {
 public:
   bool start();
   unsigned count() const { return count_; }
+  bool full() const { return count_ == kMost; }
   Region &operator[](unsigned i) { return regions_[i]; }
 
   /// The region that holds `address`, or NULL. Pager's thread; the last answer is tried first.

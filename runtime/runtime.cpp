@@ -30,7 +30,7 @@ bool refused = false;        ///< paging was needed and could not be had: said o
 std::atomic<bool> memory_paged{false}; ///< large data of memory have once exceeded the budget, and are paged
 bool files_refused = false;  ///< there cannot even be hints for files
 std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
-char refused_why[400];
+char refused_why[800];
 alignas(Pager) char pager_memory[sizeof(Pager)];
 std::atomic<Pager *> pager{nullptr};
 
@@ -57,18 +57,40 @@ void follow_limit(uint64_t data_bytes) {
 void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }
 void adviser_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run(); }
 
-/// A pager that pages memory; where that cannot be, one that serves mapped files alone, if `files`. NULL, with a
-/// sentence in refused_why, if there is neither.
-Pager *make_pager(uint64_t filled_bytes, bool files) {
-  const os::Support support = os::probe();
-  const char *missing = options.backend == BackEnd::kAdvise ? "PAGECAST_BACKEND=advise leaves memory alone" : support.missing;
-  if (missing) snprintf(refused_why, sizeof refused_why, "%s", missing);
-  Pager *made = new (pager_memory) Pager;
-  if (!missing && !made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return made;
-  if (!files) return nullptr;
+/// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
+bool keep_memory_in_file(Pager &p, uint64_t filled_bytes) {
+  if (options.backend == BackEnd::kPager) return false;
+  const uint64_t overflow = filled_bytes > budget ? filled_bytes - budget : 0;
   char why[400];
-  made = new (pager_memory) Pager;
-  return made->prepare_files(options, budget, why, sizeof why) ? nullptr : made;
+  if (p.files().has_memory() || p.files().start_memory(overflow, why, sizeof why) == 0) {
+    snprintf(p.statistics.back_end, sizeof p.statistics.back_end, "advise, with memory in a file: %.350s", refused_why);
+    return true;
+  }
+  const size_t length = strlen(refused_why);
+  if (strcmp(why, refused_why)) snprintf(refused_why + length, sizeof refused_why - length, ", nor can they live in a file: %.300s", why);
+  return false;
+}
+
+/// A pager that pages memory. NULL, with a sentence in refused_why, if that cannot be.
+Pager *make_pager(uint64_t filled_bytes) {
+  const os::Support support = os::probe();
+  const char *missing = options.backend == BackEnd::kAdvise ? "PAGECAST_BACKEND=advise" : support.missing;
+  if (missing) return snprintf(refused_why, sizeof refused_why, "%s", missing), nullptr;
+  Pager *made = new (pager_memory) Pager;
+  if (made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return nullptr;
+  snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "pager");
+  return made;
+}
+
+/// One that advises, where memory cannot be paged, for the reason in refused_why: for mapped files (`files`), or for
+/// memory in a file. NULL, with more in refused_why, if that cannot be either.
+Pager *make_adviser(uint64_t filled_bytes, bool files) {
+  if (options.backend == BackEnd::kPager) return nullptr;
+  char why[400];
+  Pager *made = new (pager_memory) Pager;
+  if (made->prepare_files(options, budget, why, sizeof why)) return nullptr;
+  snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%.350s", refused_why);
+  return files || keep_memory_in_file(*made, filled_bytes) ? made : nullptr;
 }
 
 int start_threads(Pager &p) {
@@ -79,16 +101,19 @@ int start_threads(Pager &p) {
   return error;
 }
 
+/// `made` if it is one and its threads run; else NULL, with a sentence in refused_why.
+Pager *running(Pager *made) {
+  const int error = made ? start_threads(*made) : 0;
+  if (error) snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
+  return error ? nullptr : made;
+}
+
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
 bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
-  Pager *made = make_pager(filled_bytes, files);
+  Pager *made = running(make_pager(filled_bytes));
+  if (!made) made = running(make_adviser(filled_bytes, files));
   if (!made) return false;
   made->set_cap(options.memory);
-  snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%s", made->pages_memory() ? "pager" : refused_why);
-  if (const int error = start_threads(*made)) {
-    snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
-    return false;
-  }
   nests_start(made);
   pager.store(made, std::memory_order_release);
   tell(files ? "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files"
@@ -143,7 +168,7 @@ Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   if (refused || !options.enable) return nullptr;
   follow_limit(data_bytes);
   if (data_bytes <= budget) return nullptr;
-  if (running ? running->pages_memory() : start_pager(data_bytes, filled_bytes, false)) {
+  if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes) : start_pager(data_bytes, filled_bytes, false)) {
     memory_paged.store(true, std::memory_order_relaxed);
     return pager.load(std::memory_order_relaxed);
   }
@@ -195,7 +220,7 @@ void runtime_forked(bool shared) {
     error = inherited->recover();
     if (!error && !(error = start_threads(*inherited))) return;
     inherited->abandon();
-    if (inherited->pages_memory()) say("the child of a fork has no access to paged data: %s", strerror(-error));
+    if (inherited->pages_memory() || inherited->files().has_memory()) say("the child of a fork has no access to paged data: %s", strerror(-error));
   }
   modules_set_gates(~0ull);
   nests_start(nullptr);

@@ -150,9 +150,9 @@ void put_files(Writer &w, const Statistics &s) {
   w.put("  \"back_end\": ");
   w.text(s.back_end);
   w.put(",\n  \"files\": {\"regions\": %llu, \"region_bytes\": %llu, \"left_alone\": %llu, \"resident_at_start\": %llu, \"hinted_pages\": %llu, "
-        "\"refused\": %llu, \"calls\": %llu, ",
+        "\"memory_bytes\": %llu, \"memory_left\": %llu, \"refused\": %llu, \"calls\": %llu, ",
         ull(f.regions.load()), ull(f.region_bytes.load()), ull(f.left_alone.load()), ull(f.resident_at_start.load()), ull(f.hinted),
-        ull(f.refused), ull(f.calls));
+        ull(f.memory_bytes.load()), ull(f.memory_left.load()), ull(f.refused), ull(f.calls));
   w.put("\"streamed\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
         "\"kept_pages\": %llu, \"major_faults\": %llu},\n",
         ull(f.streamed), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(os::major_faults()));

@@ -61,6 +61,7 @@ struct Statistics {
   struct Files {
     std::atomic<uint64_t> regions{0}, region_bytes{0}, left_alone{0}; ///< ever; mappings that advice cannot move
     std::atomic<uint64_t> resident_at_start{0};
+    std::atomic<uint64_t> memory_bytes{0}, memory_left{0}; ///< of memory in a file, now; blocks that could not move there
     uint64_t hinted = 0, released = 0, refused = 0;
     uint64_t calls = 0;               ///< of the kernel, for hints of both kinds
     uint64_t given_up = 0;            ///< pages of MADV_PAGEOUT

@@ -23,6 +23,7 @@ constexpr uint64_t kPage = 4096, kPages = 2048;
 Options options;
 Statistics statistics;
 core::ResidencyMap map;
+PageTable places;
 Advise advise;
 
 /// A file on a disk, of which nothing is in memory, mapped.
@@ -45,7 +46,7 @@ protected:
     ASSERT_NE(at_, MAP_FAILED);
     const uint64_t bits = core::ResidencyMap::bytes(1ull << 35);
     map.attach(static_cast<uint8_t *>(os::reserve(bits)), 12, 0, 1ull << 35);
-    ASSERT_TRUE(advise.start(options, map, statistics, 16u << 20));
+    ASSERT_TRUE(advise.start(options, map, places, statistics, 16u << 20));
   }
   void TearDown() override {
     if (at_) munmap(at_, kPages * kPage);

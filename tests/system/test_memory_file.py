@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where userfaultfd is refused, large memory lives in a file: programs do what they do without pagecast."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from failing_disks import Unavailable, small_disk
+
+HERE = Path(__file__).parent
+MEMORY = str(24 << 20)
+WAYS = ["family", "stack", "treated", "others", "locked"]
+PROGRAMS = sorted((HERE / "programs").glob("*.c*")) + [HERE / "programs" / "unhurt" / n for n in
+                                                      ("fork.c", "mappings.c", "signals.c", "sparse.c")]
+
+
+@pytest.fixture(scope="module")
+def compiled(built, tmp_path_factory):
+    """A function: the plain program and the one with hints, made once."""
+    directory, made = tmp_path_factory.mktemp("memory"), {}
+
+    def compile(source: Path):
+        if source not in made:
+            pair = directory / f"{source.stem}-plain", directory / f"{source.stem}-hinted"
+            compilers = ("clang++-19", built.cxx) if source.suffix == ".cpp" else ("clang-19", built.cc)
+            for compiler, target in zip(compilers, pair):
+                done = built.run(compiler, "-O2", source, "-o", target, "-pthread", "-ldl")
+                assert done.returncode == 0, done.stderr
+            made[source] = pair
+        return made[source]
+    return compile
+
+
+@pytest.fixture(scope="module")
+def refuse(built, tmp_path_factory):
+    """The command before which userfaultfd is refused; skips where it cannot be."""
+    target = tmp_path_factory.mktemp("refuse") / "refuse"
+    done = built.run("clang-19", HERE / "files" / "refuse.c", "-o", target)
+    assert done.returncode == 0, done.stderr
+    if built.run(target, "true").returncode == 126:
+        pytest.skip("no seccomp filters")
+    return target
+
+
+def run(built, command, disk_dir, tmp_path, backend="advise", memory=MEMORY):
+    """Output and figures; skips where the backing directory cannot have it."""
+    stats = tmp_path / "stats.json"
+    done = built.run(*command, env={"PAGECAST_MEMORY": memory, "PAGECAST_STATS": str(stats), "PAGECAST_BACKING": str(disk_dir),
+                                    "PAGECAST_BACKEND": backend})
+    if "cannot live in a file" in done.stderr or "nor can they live in a file" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert list(disk_dir.iterdir()) == []
+    return done, json.loads(stats.read_text())
+
+
+def same(built, plain, command, disk_dir, tmp_path, *arguments, **options):
+    expected = built.run(plain, *arguments)
+    assert expected.returncode == 0, expected.stderr
+    done, figures = run(built, [*command, *arguments], disk_dir, tmp_path, **options)
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected.stdout, "")
+    assert figures["active"] and figures["back_end"].startswith("advise, with memory in a file: ")
+    assert figures["budget"]["regions"] == 0
+    return figures
+
+
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda p: p.name)
+def test_same_output(built, compiled, disk_dir, tmp_path, source):
+    plain, hinted = compiled(source)
+    figures = same(built, plain, [hinted], disk_dir, tmp_path)
+    assert figures["files"]["regions"] > 0 or source.name == "sparse.c"  # has nothing but reserved address space
+
+
+def test_programs_started_in_every_way(built, compiled, disk_dir, tmp_path):
+    plain, hinted = compiled(HERE / "programs" / "unhurt" / "spawn.c")
+    done, _ = run(built, [hinted], disk_dir, tmp_path)  # the figures are those of what it becomes
+    assert (done.returncode, done.stdout, done.stderr) == (0, built.run(plain).stdout, "")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_private_memory(built, compiled, disk_dir, tmp_path, way):
+    plain, hinted = compiled(HERE / "files" / "memory.c")
+    figures = same(built, plain, [hinted], disk_dir, tmp_path, way)["files"]
+    assert figures["regions"] > 0
+    # A block that another thread may be storing to stays.
+    assert figures["memory_left"] == (1 if way == "others" else 0)
+
+
+@pytest.mark.parametrize("source", ["allocations.c", "globals.c", "threads.c"])
+def test_where_userfaultfd_is_refused(built, compiled, refuse, disk_dir, tmp_path, source):
+    plain, hinted = compiled(HERE / "programs" / source)
+    figures = same(built, plain, [refuse, hinted], disk_dir, tmp_path, backend="auto")
+    assert "userfaultfd is not permitted" in figures["back_end"] and figures["files"]["regions"] > 0
+
+
+def test_the_pager_alone_says_why_it_cannot(built, compiled, refuse, disk_dir, tmp_path):
+    plain, hinted = compiled(HERE / "programs" / "globals.c")
+    done, figures = run(built, [refuse, hinted], disk_dir, tmp_path, backend="pager")
+    assert done.returncode == 0 and done.stdout == built.run(plain).stdout
+    assert done.stderr.count("\n") == 1 and "userfaultfd is not permitted" in done.stderr and not figures["active"]
+
+
+def test_data_that_fit_stay_in_memory(built, compiled, disk_dir, tmp_path):
+    plain, hinted = compiled(HERE / "programs" / "globals.c")
+    done, figures = run(built, [hinted], disk_dir, tmp_path, memory="256M")
+    assert done.returncode == 0 and not figures["active"] and figures["files"]["regions"] == 0
+
+
+def test_a_disk_without_room_leaves_memory_alone(built, compiled, disk_dir, tmp_path):
+    """What has no room on the disk is not moved there: no store meets a full disk."""
+    plain, hinted = compiled(HERE / "programs" / "allocations.c")
+    try:
+        with small_disk(tmp_path, 40 << 20) as disk:
+            (disk / "lost+found").rmdir()
+            figures = same(built, plain, [hinted], disk, tmp_path)["files"]
+            assert figures["regions"] > 0 and figures["memory_left"] > 0
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+def test_files_of_limited_length(built, compiled, disk_dir, tmp_path):
+    """A file that may not grow is no place for memory, and the signal that says so does not come."""
+    plain, hinted = compiled(HERE / "programs" / "allocations.c")
+    limited = ["sh", "-c", 'ulimit -f 30000; exec "$@"', "-"]
+    figures = same(built, plain, [*limited, hinted], disk_dir, tmp_path)["files"]
+    assert figures["memory_left"] > 0
+
+
+def test_under_a_real_limit(built, compiled, disk_dir, tmp_path, memory_group):
+    plain, hinted = compiled(HERE / "programs" / "sweeps.c")
+    expected = built.run(plain)
+    group, stats = memory_group(32 << 20), tmp_path / "stats.json"
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
+    done = subprocess.run([hinted], capture_output=True, text=True, timeout=120, preexec_fn=group.join,
+                          env={**clean, "PAGECAST_BACKEND": "advise", "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected.stdout, "") and not group.was_killed()
+    assert json.loads(stats.read_text())["files"]["memory_bytes"] > 48 << 20
