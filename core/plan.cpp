@@ -174,11 +174,24 @@ void choose_blocks(const Shape &s, const Conditions &c, Plan *plan) {
   }
 }
 
-/// Bytes by which one iteration of the ticked loop moves the group on.
+/// Bytes by which one iteration of the ticked loop moves the group on, in all of its pieces: what two iterations touch
+/// beyond one.
 uint64_t moved(const Shape &s, const Group &g, uint64_t page) {
   if (g.indirect)
     return 0;
-  return least(magnitude(g.stride[s.ticked]), footprint(s, g, s.ticked + 1, page));
+  uint64_t counts[kMaxLoops];
+  for (unsigned k = 0; k < s.loops; ++k)
+    counts[k] = s.trips[k];
+  constexpr Addr kMiddle = kUnbounded / 2; // strides may be negative
+  Pieces one, two;
+  counts[s.ticked] = 1;
+  one.set(g, kMiddle, counts, s.ticked, s.loops, page);
+  counts[s.ticked] = 2;
+  two.set(g, kMiddle, counts, s.ticked, s.loops, page);
+  const uint64_t pieces = most(one.size(), 1);
+  if (two.size() > pieces)
+    return saturating_mul(two.size() - pieces, round_up(two.span(), page));
+  return saturating_mul(pieces, two.span() - least(two.span(), one.span()));
 }
 
 void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *plan) {

@@ -49,6 +49,19 @@ TEST(Plan, FootprintsCountSharedPagesOnce) {
   EXPECT_EQ(p.total_bytes, 400003072u + 4001792 + kPage);
 }
 
+TEST(Plan, AStepOfManyPiecesMovesByAllOfThem) {
+  // Lines along z of a cube: blocks of 16 columns of 16 bytes, 128 planes; forwards, backwards, and a diagonal.
+  for (const int64_t way : {1, -1}) {
+    Shape s = nest_of({160, 16, 128}, {array(kBase, {4096, 256, way * 655360}, 256)}, false);
+    s.ticked = 1;
+    EXPECT_EQ(make_plan(s, machine(1 << 20)).step_bytes, 128u * 256);
+    s.group[0].stride[1] = way * -8192;
+    EXPECT_EQ(make_plan(s, machine(1 << 20)).step_bytes, 128u * kPage) << "pages of their own";
+    s.group[0].stride[1] = way * 655360;
+    EXPECT_EQ(make_plan(s, machine(1 << 20)).step_bytes, kPage) << "to where the next plane was";
+  }
+}
+
 TEST(Plan, StripsMoveByABlock) {
   Conditions c = machine(uint64_t{1} << 30);
   c.max_io = 1 << 20;
