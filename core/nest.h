@@ -24,7 +24,7 @@ public:
   /// group g's pages are given up by another nest, which uses them after this one. Cost: as start().
   void share(uint64_t budget, uint32_t left_to_others, uint64_t program_step);
 
-  /// Iterations of the ticked loop per step (a multiple of 64, or 1 when the loop is not strip-mined).
+  /// Iterations of the ticked loop per step (a multiple of 64 when the loop is strip-mined).
   uint64_t strip() const { return plan_.strip; }
   /// Steps in the whole nest.
   uint64_t steps() const { return direct_.cursor().steps(); }

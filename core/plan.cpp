@@ -204,11 +204,11 @@ void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *pla
   }
   fastest = most(fastest, s.sliced_bytes);
   sum = saturating_add(sum, s.sliced_bytes);
-  const uint64_t unit = s.sliced_bytes ? 1 : kStripUnit; // loops around loops are not vectorized
+  const uint64_t unit = s.sliced_bytes || !s.strips ? 1 : kStripUnit; // loops around loops are not vectorized
   const uint64_t trip = s.trips[s.ticked];
   if (given) {
     plan->strip = given;
-  } else if (s.strips) {
+  } else if (s.strips || (s.stages == 0 && c.fixed_distance == 0)) { // slices and users count as the program does
     const uint64_t block = most(c.page, least(c.max_io / 4, c.budget / 256));
     uint64_t strip = fastest ? block / fastest : 4096; // nothing moves: only slices count steps
     if (sum || scattered)

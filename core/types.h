@@ -6,7 +6,7 @@
 //   page        the unit of residency; its size is a parameter, never a constant
 //   group       references that touch the same pages a few iterations apart
 //   nest        a chain of loops, outermost first, with the groups in it
-//   step        one strip of the ticked loop (or one iteration of it)
+//   step        one strip of the ticked loop, or some iterations of it (core/ticks.h)
 //   cursor      a position in the nest's iteration space, counted in steps, ahead of the program
 //   distance    how many steps the cursor is ahead
 #pragma once
@@ -51,7 +51,7 @@ struct Group {
 struct Shape {
   unsigned loops = 0;
   unsigned ticked = 0; ///< which loop a step advances; loops below it are inside one step
-  bool strips = false; ///< the ticked loop is strip-mined: a step is `strip` iterations of it
+  bool strips = false; ///< the ticked loop is strip-mined: the program ticks once in a step, not in each iteration of it
   unsigned groups = 0;
   unsigned stages = 0;        ///< of the slice: loads behind one another
   uint64_t sliced_bytes = 0;  ///< that the slice's ranges touch in one iteration of the ticked loop, about

@@ -87,7 +87,7 @@ void plan_again(NestSlot &slot, uint64_t part, uint32_t left) {
   if (left == slot.left_to_others && slot.shared / 8 * 7 <= part && part <= slot.shared + slot.shared / 8) return;
   slot.shared = part;
   slot.left_to_others = left;
-  slot.nest.share(part, left, __atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED));
+  slot.nest.share(part, left, slot.step());
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "core/forecast.h"
 #include "core/nest.h"
 #include "core/overwrite.h"
+#include "core/ticks.h"
 #include "pagecast/abi.h"
 #include "runtime/slice_trail.h"
 #include "runtime/slice_window.h"
@@ -38,7 +39,8 @@ struct NestSlot {
   // Pager's thread, once open.
   core::Nest nest;
   core::Overwrite overwrite;
-  uint64_t wake_at;
+  core::Ticks ticks;
+  uint64_t wake_at; ///< step
   uint64_t room_seen;
   uint64_t crowded_seen;
   uint32_t turn; ///< counts the nests that the slot has held
@@ -62,6 +64,8 @@ struct NestSlot {
   SliceTrail trail;
   SliceWindow slice_window[PAGECAST_MAX_DEPTH]; ///< of each stage
 
+  /// Steps that the program has finished. Any thread.
+  uint64_t step() const { return ticks.steps(__atomic_load_n(&ticket.step, __ATOMIC_ACQUIRE)); }
   /// Open, and the pager has begun to move it. Pager's thread.
   bool runs() const { return state.load(std::memory_order_acquire) == kOpen && started; }
 };

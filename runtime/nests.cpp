@@ -199,7 +199,8 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   }
   if (slice) slot->trail.start(os::page_size(), pager.max_io());
   slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
-  slot->ticket = {0, ~0ull, slot->nest.strip()};
+  slot->ticks.start(*scratch, slot->nest.strip());
+  slot->ticket = {0, ~0ull, scratch->strips ? slot->nest.strip() : 1};
   slot->wake_at = 0;
   slot->room_seen = 0;
   slot->started = false;
@@ -247,7 +248,7 @@ void nest_late(unsigned nest, unsigned site) {
 bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due) {
   NestSlot &slot = nest_slots[nest % kNestSlots];
   if (!slot.runs() || (slot.turn & 31) != turn) return false;
-  const auto step = static_cast<uint32_t>(__atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED));
+  const auto step = static_cast<uint32_t>(slot.step());
   const bool not_yet = ((due - step) & ((1u << 22) - 1)) - 1 < (1u << 21); // due > step, modulo 2^22
   if (not_yet) slot.nest.unused(1);
   return not_yet;

@@ -193,7 +193,7 @@ bool Pager::anything_posted() {
     NestSlot &slot = nest_slots[__builtin_ctz(open)];
     const uint32_t state = slot.state.load(std::memory_order_acquire);
     if (state == NestSlot::kClosing) return true;
-    if (state == NestSlot::kOpen && (!slot.started || __atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED) >= slot.wake_at)) return true;
+    if (state == NestSlot::kOpen && (!slot.started || slot.step() >= slot.wake_at)) return true;
   }
   return false;
 }

@@ -13,7 +13,7 @@ class Pager::NestSink final : public core::Sink {
 public:
   NestSink(Pager &pager, NestSlot &slot) : pager_(pager), slot_(slot) {}
   bool fetch(core::Extent e, unsigned group, bool write) override {
-    const uint64_t step = __atomic_load_n(&slot_.ticket.step, __ATOMIC_ACQUIRE);
+    const uint64_t step = slot_.step();
     if (pager_.files_.look_up(e.begin).bytes)
       return pager_.files_.fetch(e, {static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
                                      static_cast<uint32_t>(step + slot_.nest.distance()), false});
@@ -109,7 +109,7 @@ bool Pager::run_nests() {
     NestSlot &slot = nest_slots[i];
     const uint32_t state = slot.state.load(std::memory_order_acquire);
     NestSink sink(*this, slot);
-    const uint64_t step = __atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED);
+    const uint64_t step = slot.step();
     if (state == NestSlot::kClosing) {
       slot.nest.finish(step, sink);
       if (slot.started) release_rest(slot);
@@ -142,7 +142,7 @@ bool Pager::run_nests() {
     // Blocked: only room can help, not the program's progress.
     slot.wake_at = slot.nest.blocked() && wake <= step ? step + 1 : wake;
     slot.slice_ahead.store(slot.nest.slice_distance(), std::memory_order_relaxed);
-    __atomic_store_n(&slot.ticket.wake, slot.wake_at, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot.ticket.wake, slot.ticks.ticks(slot.wake_at), __ATOMIC_RELAXED);
     busy = true;
   }
   return busy;

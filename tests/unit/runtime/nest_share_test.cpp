@@ -36,6 +36,7 @@ NestSlot &open(unsigned number, std::initializer_list<core::Group> groups) {
   conditions.budget = kBudget;
   conditions.max_io = 512 << 10;
   slot.nest.start(shape, conditions, 0);
+  slot.ticks.start(shape, slot.nest.strip());
   slot.ticket = {0, ~0ull, slot.nest.strip()};
   slot.frame = &nest_slots;
   slot.serial = number;
