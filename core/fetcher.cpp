@@ -17,7 +17,22 @@ void Fetcher::start(const Shape &s, const Plan &plan, const Conditions &c, uint3
   groups_ = groups;
   page_ = c.page;
   max_io_ = c.max_io;
+  put_in_order(s);
   jump(0);
+}
+
+void Fetcher::put_in_order(const Shape &s) {
+  uint64_t span[kMaxGroups];
+  cursor_.seek(0);
+  for (unsigned g = 0; g < s.groups; ++g) {
+    Pieces pieces;
+    cursor_.step_pieces(s.group[g], page_, &pieces);
+    span[g] = s.group[g].indirect ? 0 : pieces.span();
+    unsigned at = g;
+    for (; at > 0 && span[order_[at - 1]] < span[g]; --at)
+      order_[at] = order_[at - 1];
+    order_[at] = uint8_t(g);
+  }
 }
 
 void Fetcher::jump(uint64_t step) {
@@ -50,12 +65,13 @@ Fetcher::Outcome Fetcher::run(uint64_t program_step, uint64_t target, const Resi
 
 Fetcher::Outcome Fetcher::step(Call &call) {
   for (; group_ < call.shape.groups; ++group_, piece_ = 0) {
-    if (!(groups_ >> group_ & 1))
+    const unsigned group = order_[group_];
+    if (!(groups_ >> group & 1))
       continue;
     if (*call.work == 0)
       return Outcome::kPaused;
-    const Group &g = call.shape.group[group_];
-    const GroupPlan &p = call.plan.group[group_];
+    const Group &g = call.shape.group[group];
+    const GroupPlan &p = call.plan.group[group];
     Pieces pieces;
     cursor_.step_pieces(g, page_, &pieces);
     for (; piece_ < pieces.size(); ++piece_) {
@@ -64,7 +80,7 @@ Fetcher::Outcome Fetcher::step(Call &call) {
       Extent e = pieces.at(piece_);
       if (p.wide_loop >= 0)
         e = cursor_.widened(g, e, unsigned(p.wide_loop), p.block, page_);
-      if (!add(call, group_, e))
+      if (!add(call, group, e))
         return Outcome::kRefused;
       --*call.work;
     }
@@ -93,8 +109,20 @@ bool Fetcher::add(Call &call, unsigned group, Extent e) {
   return true;
 }
 
+/// What the group is about to ask for will be in another one's next request.
+bool Fetcher::another_asks(const Call &call, unsigned group) const {
+  const Extent &p = pending_[group];
+  for (unsigned g = 0; g < call.shape.groups; ++g)
+    if (g != group && pending_[g].begin <= p.begin && p.end <= pending_[g].end &&
+        call.shape.group[g].writes >= call.shape.group[group].writes)
+      return true;
+  return false;
+}
+
 bool Fetcher::flush(Call &call, unsigned group) {
   Extent &p = pending_[group];
+  if (!p.empty() && another_asks(call, group))
+    p = {};
   while (!p.empty()) {
     const Extent absent = call.map.next_absent(p, max_io_);
     if (absent.empty())

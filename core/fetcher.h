@@ -5,7 +5,8 @@
 //
 // What is asked of the sink is decided as late as possible: touched ranges are collected per group, and only
 // when one is handed on do the residency map's absent pages come out of it. So a page that two groups want is
-// requested once, provided that the sink sets the page's bit before it returns true.
+// requested once, provided that the sink sets the page's bit before it returns true. In each step, the groups with the
+// longest pieces come first, so that what others touch in between (the first element of each row) does not cut them up.
 #pragma once
 #include "core/cursor.h"
 #include "core/plan.h"
@@ -37,10 +38,13 @@ private:
   bool flush(Call &, unsigned group);
   bool flush_all(Call &);
   void jump(uint64_t step);
+  void put_in_order(const Shape &);
+  bool another_asks(const Call &, unsigned group) const;
 
   Cursor cursor_;
   uint32_t groups_ = 0;
-  unsigned group_ = 0; ///< within the cursor's step: the group and the piece to do next
+  uint8_t order_[kMaxGroups] = {}; ///< the groups, those with the longest pieces first
+  unsigned group_ = 0; ///< within the cursor's step: the group (its place in the order) and the piece to do next
   uint64_t piece_ = 0;
   uint64_t page_ = 4096, max_io_ = 4096;
   Extent pending_[kMaxGroups]; ///< touched, not handed on yet

@@ -53,6 +53,28 @@ TEST(Nest, RequestsAreLargeAndCallsAreFew) {
   EXPECT_LE(p.calls, p.nest->steps() / 4 + 1);
 }
 
+TEST(Nest, TheFirstOfEachRowDoesNotCutUpTheRows) {
+  // 2000 rows of 605 doubles: the first of each comes by itself, the others by a loop inside.
+  for (const bool write : {false, true}) {
+    Group first = array(kBase, {4840, 0}), others = array(kBase + 8, {4840, 8});
+    first.writes = write;
+    Shape s = nest_of({2000, 604}, {first, others}, false);
+    s.ticked = 0;
+    Play p(s, machine(uint64_t{1} << 30));
+    p.run(0, p.nest->steps());
+    EXPECT_EQ(p.sink.fetched_pages().size(), 2000u * 4840 / kPage + 1);
+    size_t small = 0;
+    for (const auto &f : p.sink.fetches)
+      small += f.e.size() <= 2 * kPage;
+    if (write) {
+      EXPECT_GT(small, 100u) << "pages to be stored to are asked for as such";
+    } else {
+      EXPECT_LE(small, 2 * p.calls);
+      EXPECT_LE(p.sink.fetches.size(), p.sink.fetched_pages().size() / 16 + 2 * p.calls);
+    }
+  }
+}
+
 TEST(Nest, EverythingResidentFetchesNothing) {
   Play p(sweep(1000), machine(uint64_t{1} << 30));
   p.memory.map.set({kBase, kBase + 1000 * kPage});
