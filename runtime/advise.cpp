@@ -28,7 +28,7 @@ constexpr uint64_t kRoundNs = 50000000;
 bool passed(const core::Hinted &h) {
   const NestSlot &slot = nest_slots[h.nest % kNestSlots];
   if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen || static_cast<uint8_t>(slot.turn) != h.turn) return true;
-  return static_cast<int32_t>(static_cast<uint32_t>(__atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED)) - h.due) > 0;
+  return static_cast<int32_t>(static_cast<uint32_t>(slot.step()) - h.due) > 0;
 }
 
 /// One forward stream through a file: the kernel's own read-ahead does it best.

@@ -159,7 +159,7 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage) {
   const uint64_t distance = slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1);
   bool worked = false;
   for (unsigned burst = 0; burst < kBurst; ++burst) {
-    const uint64_t step = __atomic_load_n(&slot.ticket.step, __ATOMIC_RELAXED);
+    const uint64_t step = slot.step();
     if (cursor.position() < step) cursor.seek(step);
     const bool ended = cursor.at_end();
     Hints hints(pager, slot, window, cursor.position());
