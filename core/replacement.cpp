@@ -97,6 +97,11 @@ uint32_t Replacement::clean(uint32_t *out, uint32_t max, uint64_t soon) {
   return n;
 }
 
+void Replacement::not_cleaned(uint32_t slot) {
+  if (is_released(slot))
+    put(slot, links_[slot].state - kReleased, true);
+}
+
 void Replacement::remove(uint32_t slot) {
   unlink(slot);
 }

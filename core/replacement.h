@@ -58,6 +58,8 @@ public:
   /// Makes up to `max` of the next dirty victims clean ones of the present epoch, writes them to `out` and
   /// returns how many: the caller is about to write them. Those wanted before `soon` are left alone.
   uint32_t clean(uint32_t *out, uint32_t max, uint64_t soon = 0);
+  /// It is dirty all the same: back to where clean() took it from.
+  void not_cleaned(uint32_t slot);
   /// The slot becomes free.
   void remove(uint32_t slot);
   void new_epoch();

@@ -230,8 +230,6 @@ private:
   void keep_reserve();
   void keep_aging();
   void clean_ahead();
-  void clean_read_only(uint32_t most);
-  void note_read_only(core::Extent);
 
   // pager_fault.cpp
   bool take_faults();
@@ -341,12 +339,6 @@ private:
   static constexpr unsigned kDiscards = 256;
   Run discard_[kDiscards];
   unsigned discards_ = 0;
-
-  /// What the newest nest only reads: its dirty pages may be written while the disk is idle.
-  static constexpr unsigned kReadOnly = 256;
-  Run read_only_[kReadOnly];
-  unsigned read_only_count_ = 0;
-  uint32_t read_only_left_ = 0; ///< pages that may still be written so
 
   core::Streams streams_;
   /// Marks of streams that have arrived: held_[i] is the slot whose contents are page i of held_memory_, or kNoSlot.

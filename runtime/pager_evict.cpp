@@ -14,6 +14,9 @@ constexpr uint32_t kVictims = 256, kLeastVictims = 128;
 /// read waits for all that was queued before it.
 constexpr uint32_t kMostWriting = 4096, kMostWritingBesideReads = 256;
 constexpr uint32_t kMostCleaning = 2048;
+/// Released clean pages that are to be there, as a share of the budget and in pages: what the disk moves in some
+/// milliseconds.
+constexpr uint32_t kStockShare = 128, kLeastStock = 128, kMostStock = 8192;
 /// Pages looked at in one search for clean ones among those that cannot be written.
 constexpr uint32_t kMostPassedOver = 2048;
 } // namespace
@@ -302,52 +305,23 @@ void Pager::keep_reserve() {
   else if (free_pages() == 0 && waiting_count_) evict(64);
 }
 
-/// Writes released dirty pages before their memory is needed, so that a part of memory can always be given up
-/// at once and the disk works while the program computes. In the order in which they would go; much while
-/// nothing is read, little while reads wait for the same disk.
+/// Writes released dirty pages shortly before their memory is needed, so that some memory can always be given up at
+/// once. In the order in which they would go. Only a little: what is not written may be stored to once more, or die.
 void Pager::clean_ahead() {
-  const uint32_t stock = budget_pages_ / (reading_ ? 16 : 2), most = kMostCleaning / (reading_ ? 8 : 1);
-  if (free_pages() > stock || pages_writing_ >= most || trouble_.writes_refused()) return;
-  if (order_.released_clean() > stock || order_.released() == order_.released_clean()) return clean_read_only(most);
+  const uint32_t stock = std::clamp(budget_pages_ / kStockShare, kLeastStock, kMostStock);
+  const uint32_t most = reading_ ? kMostWritingBesideReads : kMostCleaning;
+  if (free_pages() > stock || pages_writing_ >= most || order_.released_clean() > stock || trouble_.writes_refused()) return;
   uint32_t dirty[kVictims];
   // What is wanted before memory has been filled once more is likely to stay.
   const uint64_t soon = (forecast_.now() + budget_) / due_unit_;
-  const uint32_t n = order_.clean(dirty, kVictims, soon);
-  if (n == 0) return clean_read_only(most);
+  const uint32_t n = order_.clean(dirty, std::min(kVictims, most - pages_writing_), soon);
   std::sort(dirty, dirty + n);
   for (uint32_t i = 0; i < n;) {
     const uint32_t slot = dirty[i], run = run_length(dirty + i, n - i);
     Region *r = region_of(slot);
     if (r && pages_[slot].state == PageState::kDirty && !write_out(*r, slot, run, false))
-      for (uint32_t s = slot; s < slot + run; ++s) order_.release(s, 0, true); // not now
+      for (uint32_t s = slot; s < slot + run; ++s) order_.not_cleaned(s);
     i += run;
-  }
-}
-
-void Pager::note_read_only(core::Extent e) {
-  Region *r = regions_.find(e.begin);
-  if (!r || read_only_count_ == kReadOnly) return;
-  const uint64_t end = std::min(e.end, r->end());
-  read_only_[read_only_count_++] = {slot_of(*r, e.begin), static_cast<uint32_t>((end - e.begin) >> shift_)};
-}
-
-/// Nothing released is left to write: then what the newest nest only reads. It is not stored to meanwhile, and
-/// when memory is short, as it is, most of it will have to go before long.
-void Pager::clean_read_only(uint32_t most) {
-  while (read_only_count_ && read_only_left_ && !reading_ && pages_writing_ < most) {
-    Run &run = read_only_[read_only_count_ - 1];
-    Region *r = region_of(run.slot);
-    if (!r || run.pages == 0 || r->draining) {
-      --read_only_count_;
-      continue;
-    }
-    uint32_t n = 0;
-    while (n < run.pages && n < io_pages_ && pages_[run.slot + n].state == PageState::kDirty) ++n;
-    if (n && !write_out(*r, run.slot, n, false)) return;
-    read_only_left_ -= std::min(n, read_only_left_);
-    const uint32_t done = n ? n : 1;
-    run.slot += done;
-    run.pages -= done;
   }
 }
 

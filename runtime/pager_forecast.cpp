@@ -52,14 +52,15 @@ void Pager::release_parts(const NestSlot &slot, unsigned group, core::Extent e) 
 }
 
 /// The nest is over: what it did not release itself, because all of it fitted or because it came back to it, takes its
-/// place among what later nests want.
+/// place among what later nests want, or, where that is not known, among what nobody is known to want. Left where it
+/// is it would outstay all that is released from now on, and that may be wanted sooner.
 void Pager::release_rest(const NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
-  if (!worth_walking(slot)) return;
+  if (!slot.foreseen || !worth_walking(slot)) return;
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::GroupPlan &plan = slot.nest.plan().group[g];
     if (shape.group[g].indirect || slot.left_to_others >> g & 1) continue;
-    if (slot.next[g].kind == core::Forecast::Next::kUnknown || (plan.releases && plan.priority == 0)) continue;
+    if (plan.releases && plan.priority == 0) continue;
     core::Pieces pieces;
     slot.nest.footprint(g, &pieces);
     for (uint64_t i = 0; i < pieces.size(); ++i) release_parts(slot, g, pieces.at(i));

@@ -66,8 +66,6 @@ bool Pager::worth_walking(const NestSlot &slot) const {
 void Pager::keep_for(NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
   if (!worth_walking(slot)) return;
-  read_only_count_ = 0;
-  read_only_left_ = budget_pages_;
   constexpr uint64_t kParts = 64;
   for (uint64_t part = kParts; part-- > 0;) {
     for (unsigned g = 0; g < shape.groups; ++g) {
@@ -82,8 +80,6 @@ void Pager::keep_for(NestSlot &slot) {
         for (uint64_t i = n * (part + 1) / kParts; i-- > n * part / kParts;) keep_range(pieces.at(i).begin, pieces.at(i).end);
         continue;
       }
-      if (part == 0 && !shape.group[g].writes)
-        for (uint64_t i = 0; i < n; ++i) note_read_only(pieces.at(i));
       for (uint64_t i = n; i-- > 0;) { // few pieces: each in parts
         const core::Extent e = pieces.at(i);
         const bool down = n == 1 && shape.group[g].stride[shape.ticked] < 0;

@@ -61,6 +61,30 @@ def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
     assert read["1"] < 0.8 * read["0"]
 
 
+def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "sweeps.c", tmp_path / "hinted")
+    stats = tmp_path / "stats.json"
+    megabytes = 28
+    done = subprocess.run([built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted,
+                           str(megabytes)], input="r\n" * 3, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(stats.read_text())
+    paged(figures)
+    # Read again and again, most of what was stored once stays where it is.
+    assert figures["io"]["written_bytes"] < 0.8 * (megabytes << 20)
+
+
+def test_what_is_not_wanted_again_makes_room(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "stale.c", tmp_path / "hinted")
+    stats = tmp_path / "stats.json"
+    assert built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--",
+                     hinted).returncode == 0
+    figures = json.loads(stats.read_text())
+    paged(figures)
+    # `given`, 24 MiB, must be read again each time but for what stays of it; `made`, 10 MiB, may stay.
+    assert figures["io"]["read_bytes"] < 92 << 20
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"

@@ -57,6 +57,22 @@ TEST(ReplacementDue, TheDistantFutureIsAllOne) {
   EXPECT_EQ(s.pop(3), (Order{1, 0, 2}));
 }
 
+TEST(ReplacementDue, WhatCouldNotBeCleanedGoesBackToItsPlace) {
+  Slots s(5);
+  s.order.set_now(100);
+  s.order.release_until(0, 120, true);
+  s.order.release_until(1, 110, true);
+  s.order.release_until(2, 105, false);
+  uint32_t out[2];
+  ASSERT_EQ(s.order.clean(out, 2), 2u);
+  EXPECT_EQ(s.order.released_clean(), 3u);
+  s.order.not_cleaned(1);
+  s.order.not_cleaned(4); // active: nothing to go back to
+  EXPECT_EQ(s.order.released_clean(), 2u);
+  EXPECT_TRUE(s.order.is_valid());
+  EXPECT_EQ(s.pop(4), (Order{0, 1, 2, 3}));
+}
+
 TEST(ReplacementDue, CleaningLeavesAloneWhatIsWantedSoon) {
   Slots s(6);
   s.order.release_until(0, 3, true);
