@@ -6,7 +6,7 @@ rows, because a disk cannot leave out the two points at a row's ends. Arrays tha
 
 from least_io import Sweep, Traffic, least, sweep
 
-INT, DOUBLE, COMPLEX = 4, 8, 16
+INT, DOUBLE, COMPLEX, PAGE = 4, 8, 16, 4096
 COLUMNS = 1_000_000  # of MATVEC's matrix, as in the paper
 KEY_TABLE = (1 << 20) * INT  # BUK's table of counts
 
@@ -53,15 +53,20 @@ def cgm_traffic(total: int, memory: int, iterations: int) -> Traffic:
 
 def mgrid_levels(n1: int, n3: int) -> list[int]:
     """Points of each level of a finest grid of n1 x n1 x n3, with their ghosts."""
-    levels = []
+    return [(l1 + 2) ** 2 * (l3 + 2) for l1, l3 in mgrid_sides(n1, n3)]
+
+
+def mgrid_sides(n1: int, n3: int) -> list[tuple[int, int]]:
+    """Of each level, without ghosts."""
+    sides = []
     while True:
-        levels.append((n1 + 2) ** 2 * (n3 + 2))
+        sides.append((n1, n3))
         if n1 % 2 or n3 % 2 or n1 <= 2 or n3 <= 2:
-            return levels
+            return sides
         n1, n3 = n1 // 2, n3 // 2
 
 
-def mgrid_fit(total: int) -> list[int]:
+def mgrid_fit(total: int) -> tuple[int, int]:
     """The largest cube of multiples of 16 whose u, r (all levels) and v fit, then as long as fits."""
     def fits(n1: int, n3: int) -> bool:
         levels = mgrid_levels(n1, n3)
@@ -73,29 +78,37 @@ def mgrid_fit(total: int) -> list[int]:
     n3 = n1
     while fits(n1, n3 + 16):
         n3 += 16
-    return mgrid_levels(n1, n3)
+    return n1, n3
 
 
-def mgrid_cycle(levels: int) -> list[Sweep]:
+def mgrid_made(reads: str, result: str, wraps: set[str]) -> list[Sweep]:
+    """A grid, and what `wrap` copies from end to end of its lines: where they are shorter than a page, each of its pages
+    has ends of lines, so that it is a sweep over all of it."""
+    return [sweep(reads, result), *([sweep(result, result)] if result in wraps else [])]
+
+
+def mgrid_cycle(levels: int, wraps: set[str]) -> list[Sweep]:
     """u0, r0 are the finest. After a cycle, the residual and its norm."""
-    out = [sweep(f"r{f}", f"r{f + 1}") for f in range(levels - 1)]
+    out = [s for f in range(levels - 1) for s in mgrid_made(f"r{f}", f"r{f + 1}", wraps)]
     for f in reversed(range(levels)):
         if f > 0:
             out.append(sweep("", f"u{f}"))
         if f + 1 < levels:
-            out.append(sweep(f"u{f} u{f + 1}", f"u{f}"))
-            out.append(sweep(f"u{f} " + (f"r{f}" if f > 0 else "v"), f"r{f}"))
-        out.append(sweep(f"r{f} u{f}", f"u{f}"))
-    return out + [sweep("u0 v", "r0"), sweep("r0")]
+            out += mgrid_made(f"u{f} u{f + 1}", f"u{f}", wraps)
+            out += mgrid_made(f"u{f} " + (f"r{f}" if f > 0 else "v"), f"r{f}", wraps)
+        out += mgrid_made(f"r{f} u{f}", f"u{f}", wraps)
+    return [*out, *mgrid_made("u0 v", "r0", wraps), sweep("r0")]
 
 
 def mgrid_traffic(total: int, memory: int, iterations: int) -> Traffic:
-    levels = mgrid_fit(total)
+    n1, n3 = mgrid_fit(total)
+    levels, sides = mgrid_levels(n1, n3), mgrid_sides(n1, n3)
     sizes = {"v": levels[0] * DOUBLE}
     for level, points in enumerate(levels):
         sizes[f"u{level}"] = sizes[f"r{level}"] = points * DOUBLE
-    before = [sweep("", "v"), sweep("", "u0"), sweep("u0 v", "r0"), sweep("r0")]
-    return least(before + iterations * mgrid_cycle(len(levels)), sizes, memory)
+    wraps = {f"{grid}{level}" for level, (side, _) in enumerate(sides) for grid in "ur" if (side + 2) * DOUBLE <= PAGE}
+    before = [sweep("", "v"), sweep("", "u0"), *mgrid_made("u0 v", "r0", wraps), sweep("r0")]
+    return least(before + iterations * mgrid_cycle(len(levels), wraps), sizes, memory)
 
 
 def fftpde_points(total: int) -> int:

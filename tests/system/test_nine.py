@@ -88,7 +88,7 @@ def test_bound_is_reached_by_an_optimal_system():
 
 @pytest.mark.parametrize("name, pattern, points", [
     ("cgm", r"matrix: (\d+) rows", lambda t, n: t.cgm_rows(n)),
-    ("mgrid", r"grid: (\d+) x (\d+) x (\d+)", lambda t, n: t.mgrid_fit(n)[0]),
+    ("mgrid", r"grid: (\d+) x (\d+) x (\d+)", lambda t, n: t.mgrid_levels(*t.mgrid_fit(n))[0]),
     ("fftpde", r"box: (\d+) x (\d+) x (\d+)", lambda t, n: t.fftpde_points(n)),
     ("applu", r"grid: (\d+) x (\d+) x (\d+)", lambda t, n: t.cube_points(n, 920)),
     ("appsp", r"grid: (\d+) x (\d+) x (\d+)", lambda t, n: t.cube_points(n, 160)),
@@ -108,6 +108,14 @@ def test_sizes_are_the_programs_own(built, tmp_path, name, pattern, points):
                     "mgrid": lambda: (sides[0] + 2) * (sides[1] + 2) * (sides[2] + 2)}
         inside = lambda: sides[0] * (sides[0] - 2) ** 2  # noqa: E731
         assert points(traffic, total) == expected.get(name, inside)()
+
+
+def test_short_lines_are_swept_once_more():
+    """MGRID's copies between the ends of lines touch every page where a line is shorter than one."""
+    from traffic import mgrid_made, mgrid_traffic
+    assert len(mgrid_made("u0 v", "r0", {"u0", "r0"})) == 2 and len(mgrid_made("u0 v", "r0", {"u0", "r1"})) == 1
+    short, long = mgrid_traffic(1536 * MIB, 256 * MIB, 3), mgrid_traffic(12 << 30, 2 << 30, 3)  # 386 points; 514 and more
+    assert short.read > 1.15 * long.read / 8
 
 
 def test_every_program_moves_something_and_nothing_in_core():
