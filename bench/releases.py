@@ -28,6 +28,7 @@ programs: {', '.join(p.name for p in NINE)}
 examples:
   make releases                                                    everything (root; half an hour)
   make releases RELEASES_ARGS='--programs matvec --runs 1'         one program, and the second sweep
+  make releases RELEASES_ARGS=--quick                              a limit of 64 MiB, once (some minutes)
   make releases RELEASES_ARGS='--table results/releases.json'      the table again, without measuring
 
 exit status: 0 measured; 1 an output differed or a run failed; 2 it could not be measured; 130 interrupted"""
@@ -39,12 +40,15 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--policies", default=",".join(POLICIES), metavar="A,B")
     parser.add_argument("--runs", type=int, default=3, help="of each; default 3")
     parser.add_argument("--limit", default="256M", help="of memory; default 256M")
+    parser.add_argument("--quick", action="store_true", help="a look at all nine: a limit of 64M, once")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS", help="a run that takes longer is given up; default 1800")
     parser.add_argument("--json", type=Path, default=ROOT / "results" / "releases.json", help="for the raw samples")
     parser.add_argument("--table", type=Path, metavar="JSON", help="only make the table of an earlier run")
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
     parser.add_argument("--work", type=Path, help="directory on a disk for programs, keys and backing files; default BUILD/releases")
     options = parser.parse_args(words)
+    if options.quick:
+        options.limit, options.runs = "64M", 1
     check_common(options, "releases")
     options.chosen = chosen_programs(options.programs)
     options.kinds = chosen(options.policies, POLICIES, "--policies")

@@ -9,8 +9,8 @@ FASTER, FASTER_ON, NEVER_SLOWER = 1.1, 4, 0.98  # buffered over prefetching alon
 VECTOR_AVOIDED, VECTOR_FASTER = 0.9, 1.25       # MATVEC, buffered: of the vector's reads; over releases at once
 SECOND_SWEEP = 0.6                              # of the data that it may read
 
-MEANING = ("Seconds, median (spread). Speed-ups: of buffered releases over prefetching alone and over releases at once. Read: GiB from "
-           "the backing store.")
+MEANING = ("Seconds, median (spread). Speed-ups: of buffered releases over prefetching alone and over releases at once. Moved: GiB read "
+           "from the backing store and, behind the plus, written to it.")
 
 
 def releases_markdown(data: dict) -> str:
@@ -27,7 +27,7 @@ def heading(data: dict) -> str:
 
 def main_table(data: dict) -> str:
     names = ["program", *(f"{POLICIES[k]}, s" for k in data["policies"]), "over prefetching alone", "over releases at once",
-             *(f"read, {POLICIES[k]}" for k in data["policies"]), "same output"]
+             *(f"moved, {POLICIES[k]}" for k in data["policies"]), "same output"]
     return table(names, [row(data, e) for e in data["programs"]])
 
 
@@ -36,7 +36,7 @@ def row(data: dict, entry: dict) -> list[str]:
     alone, at_once = gain(entry, "none"), gain(entry, "aggressive")
     return [f"{entry['name']}, {entry['multiple']:g} × limit", *(wall(entry["samples"][k]) for k in kinds),
             NOTHING if alone is None else f"{alone:.2f}" if alone >= NEVER_SLOWER else f"**{alone:.2f}**",
-            NOTHING if at_once is None else f"{at_once:.2f}", *(gibibytes(moved(entry["samples"][k], "read_bytes")) for k in kinds),
+            NOTHING if at_once is None else f"{at_once:.2f}", *(traffic(entry["samples"][k]) for k in kinds),
             {True: "yes", False: "**NO**", None: NOTHING}[identical(entry["samples"])]]
 
 
@@ -52,8 +52,9 @@ def wall(samples: list[dict]) -> str:
     return samples[-1]["status"] if samples else NOTHING
 
 
-def gibibytes(bytes_: float | None) -> str:
-    return NOTHING if bytes_ is None else f"{bytes_ / 2**30:.2f}"
+def traffic(samples: list[dict]) -> str:
+    read, written = (moved(samples, f) for f in ("read_bytes", "written_bytes"))
+    return NOTHING if read is None or written is None else f"{read / 2**30:.2f} + {written / 2**30:.2f}"
 
 
 def vector_read(entry: dict, policy: str) -> float | None:

@@ -13,7 +13,7 @@ HARNESS = ROOT / "bench" / "releases.py"
 
 
 def sample(wall, read=0, vector=0, missed=0, status="ok", output="a"):
-    stats = {"io": {"read_bytes": read}, "faults": {"not_prefetched": missed},
+    stats = {"io": {"read_bytes": read, "written_bytes": read // 2}, "faults": {"not_prefetched": missed},
              "sites": [{"name": "a", "prefetched": 999}, {"name": "b", "prefetched": vector}, {"name": "b", "prefetched": 0}]}
     return {"wall_s": wall, "status": status, "output_sha256": output, "stats": stats}
 
@@ -30,6 +30,12 @@ def result(*entries, one=None, two=None, **changes):
             "second_sweep": {"data_bytes": 512 * MIB, "samples": {"one": one or [], "two": two or []}}, **changes}
 
 
+def test_quick_is_small():
+    from releases import parse_arguments
+    options = parse_arguments(["--quick"])
+    assert (options.limit_bytes, options.runs, len(options.chosen)) == (64 * MIB, 1, 9)
+
+
 def test_table_by_hand():
     from releases_table import releases_markdown
     matvec = entry(none=[sample(2.4, 3 << 30)], aggressive=[sample(3, 4 << 30, vector=900)],
@@ -37,7 +43,8 @@ def test_table_by_hand():
                    vector={"site": "b", "bytes": 4096 * 1000})
     text = releases_markdown(result(matvec, entry("buk", none=[sample(0.97)], buffered=[sample(1)])))
     rows = [[c.strip() for c in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")][2:]
-    assert rows[0] == ["matvec, 2 × limit", "2.40 (2.40–2.40)", "3.00 (3.00–3.00)", "2.00 (1.00–9.00)", "1.20", "1.50", "3.00", "4.00", "2.00", "yes"]
+    assert rows[0] == ["matvec, 2 × limit", "2.40 (2.40–2.40)", "3.00 (3.00–3.00)", "2.00 (1.00–9.00)", "1.20", "1.50", "3.00 + 1.50", "4.00 + 2.00",
+                       "2.00 + 1.00", "yes"]
     assert rows[1][4] == "**0.97**" and rows[1][2] == "-"
     assert "than prefetching alone: matvec (1 of 2); more than 2 % slower: buk." in text, "too few to judge"
     all_nine = [entry(str(i), none=[sample(1.2 if i < 5 else 1)], buffered=[sample(1)]) for i in range(9)]
