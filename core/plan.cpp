@@ -213,6 +213,8 @@ void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *pla
     uint64_t strip = fastest ? block / fastest : 4096; // nothing moves: only slices count steps
     if (sum || scattered)
       strip = least(strip, c.budget / 32 / saturating_add(sum, scattered));
+    if (scattered && c.queue_bytes) // short ones, so that what a slice has asked for moves on evenly with the program
+      strip = least(strip, c.queue_bytes / 2 / scattered);
     const uint64_t whole = round_up(least(trip, uint64_t{1} << 62), unit);
     plan->strip = most(unit, least(strip / unit * unit, whole));
   }

@@ -31,6 +31,7 @@ struct NestSlot {
   alignas(64) std::atomic<uint32_t> state{kFree};
   std::atomic<uint32_t> slicing{0};   ///< the slicer's thread reads the program's memory for it now
   std::atomic<uint64_t> slice_ahead{0}; ///< steps by which the slice runs ahead
+  std::atomic<uint64_t> slice_wasted{0}; ///< pages that it asked for and that were evicted before their turn
   const pagecast_nest *description;
   uint32_t sites; ///< of group 0
   const void *frame;
@@ -58,9 +59,13 @@ struct NestSlot {
   bool sliced;
   bool covers;                              ///< its slice goes through loops inside, whose own nests need no hints
   core::Cursor slice_cursor[PAGECAST_MAX_DEPTH]; ///< of each stage
+  core::Cursor index_cursor;                     ///< up to where the index arrays are kept in memory for the first
+  uint64_t missed_seen;                          ///< faults on absent pages, when its slice ran last
+  uint64_t slices_run;                           ///< how often it did
   uint64_t live[PAGECAST_MAX_LIVE];
   uint32_t dropped;                         ///< bit g: hints of group g are not wanted
   uint8_t range_stage[PAGECAST_MAX_GROUPS]; ///< in which the group's ranges are touched; 0: it has none
+  uint8_t touch_stage[PAGECAST_MAX_GROUPS]; ///< the same of single touches
   SliceTrail trail;
   SliceWindow slice_window[PAGECAST_MAX_DEPTH]; ///< of each stage
 
@@ -88,7 +93,7 @@ void share_memory(uint64_t budget);
 // Pager's thread: news of pages that a nest asked for. `nest` is the slot's number.
 void nest_measured(unsigned nest, uint64_t latency_ns);
 void nest_late(unsigned nest, unsigned site);
-bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due);
+bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned site);
 /// Whether a nest that is open fetches `address` in its turn. Pager's thread.
 bool nest_covers(uint64_t address);
 

@@ -23,8 +23,9 @@ namespace {
 constexpr uint64_t kSmallTargetShare = 8;
 /// Where one iteration touches more than this share of the budget, there is no running ahead by iterations.
 constexpr uint64_t kSlicedShare = 8;
-/// Of the budget, that pages asked for by slices may take before the program has come to them.
-constexpr uint64_t kAheadShare = 4;
+/// Of the budget, that pages asked for by slices may take before the program has come to them. What they found in
+/// memory must still be there then: fewer pages than are on probation (Pager::keep_aging).
+constexpr uint64_t kAheadShare = 8;
 /// Nests up to this size are first looked up in the residency map.
 constexpr uint64_t kFilteredNest = 8u << 20;
 
@@ -116,7 +117,9 @@ void fetch_whole(Pager &pager, NestSlot &slot, unsigned group, const Region &r, 
 bool find_ranges(NestSlot &slot, const pagecast_slice &s) {
   bool any = false;
   for (uint8_t &stage : slot.range_stage) stage = 0;
+  for (uint8_t &stage : slot.touch_stage) stage = 0;
   for (unsigned i = 0; i < s.ops; ++i) {
+    if (s.op[i].code == PAGECAST_OP_TOUCH) slot.touch_stage[s.op[i].extra] = s.op[i].depth;
     if (s.op[i].code != PAGECAST_OP_RANGE) continue;
     slot.range_stage[s.op[i].extra] = s.op[i].depth;
     any = true;
@@ -198,6 +201,9 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
     slot->slice_window[stage].start(core::most(1, (pager.budget() >> os::page_shift()) / kAheadShare / d.slice->depths));
   }
   if (slice) slot->trail.start(os::page_size(), pager.max_io());
+  if (slice) slot->index_cursor.start(*scratch, slot->nest.strip());
+  slot->slice_wasted.store(0, std::memory_order_relaxed);
+  slot->slices_run = 0;
   slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
   slot->ticks.start(*scratch, slot->nest.strip());
   slot->ticket = {0, ~0ull, scratch->strips ? slot->nest.strip() : 1};
@@ -245,12 +251,15 @@ void nest_late(unsigned nest, unsigned site) {
   if (site >= slot.sites && site - slot.sites < slot.description->groups) slot.nest.late(site - slot.sites);
 }
 
-bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due) {
+bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned site) {
   NestSlot &slot = nest_slots[nest % kNestSlots];
   if (!slot.runs() || (slot.turn & 31) != turn) return false;
   const auto step = static_cast<uint32_t>(slot.step());
   const bool not_yet = ((due - step) & ((1u << 22) - 1)) - 1 < (1u << 21); // due > step, modulo 2^22
   if (not_yet) slot.nest.unused(1);
+  const unsigned group = site - slot.sites;
+  if (not_yet && group < slot.description->groups && (slot.description->group[group].flags & PAGECAST_INDIRECT))
+    slot.slice_wasted.fetch_add(1, std::memory_order_relaxed);
   return not_yet;
 }
 

@@ -86,11 +86,12 @@ public:
   core::ResidencyMap &map() { return map_; }
   /// The largest request, bytes.
   uint64_t max_io() const { return static_cast<uint64_t>(io_pages_) << shift_; }
-  /// Whether the page of `r`, a copy from look_up(), is in memory. Any thread; it may go right after. A file's page
-  /// always is: who reads it waits for the kernel at worst.
-  bool ready(const Region &r, uint64_t page) const {
-    return r.chunk || __atomic_load_n(&pages_[slot_of(r, page)].state, __ATOMIC_RELAXED) >= PageState::kClean;
+  /// Of the page of `r`, a copy from look_up(), which is no file's. Any thread; it may change right after.
+  PageState state_of(const Region &r, uint64_t page) const {
+    return __atomic_load_n(&pages_[slot_of(r, page)].state, __ATOMIC_RELAXED);
   }
+  /// Whether it is in memory. A file's page always is: who reads it waits for the kernel at worst.
+  bool ready(const Region &r, uint64_t page) const { return r.chunk || state_of(r, page) >= PageState::kClean; }
   Region look_up(uint64_t address) {
     const Region r = regions_.look_up(address);
     return r.bytes ? r : files_.look_up(address);

@@ -134,7 +134,7 @@ void Pager::settle(uint32_t slot) {
   if (!(p.flags & kPrefetched)) return;
   p.flags &= static_cast<uint8_t>(~kPrefetched);
   if (p.site == Statistics::kHistory) ++statistics.site[p.site].unused; // the flag goes when the stream passes
-  else if (nest_not_there_yet(p.nest, p.turn, p.due)) ++statistics.site[p.site].unused;
+  else if (nest_not_there_yet(p.nest, p.turn, p.due, p.site)) ++statistics.site[p.site].unused;
 }
 
 /// Queues the discarding of clean pages, which are out of the replacement order already.

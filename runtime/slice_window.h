@@ -21,7 +21,7 @@ public:
   bool full() const { return pages_ >= most_; }
   uint64_t pages() const { return pages_; }
 
-  /// Step `step` asked for so many; steps come in order.
+  /// Step `step` asked for so many; steps come in order, but after back_to().
   void add(uint64_t step, uint64_t pages) {
     if (pages == 0) return;
     pages_ += pages;
@@ -33,6 +33,11 @@ public:
       }
     }
     part_[(first_ + count_++) % kParts] = {step, pages};
+  }
+
+  /// The slice goes on at step `step`, before others that it has run: what they asked for counts as asked for by it.
+  void back_to(uint64_t step) {
+    for (unsigned i = count_; i-- > 0 && part_[(first_ + i) % kParts].step > step;) part_[(first_ + i) % kParts].step = step;
   }
 
   /// The program is in step `step`: what earlier ones asked for has been used.

@@ -3,6 +3,8 @@
 // The slicer's thread: runs the slices of open nests ahead of the program, so that the pages of indirect
 // references are asked for before the program computes their addresses. Each stage of a slice has a cursor of
 // its own; the first is the furthest ahead, so that what a stage loads is in memory when its turn comes.
+#include "core/arithmetic.h"
+#include "core/backoff.h"
 #include "runtime/fork.h"
 #include "runtime/lock.h"
 #include "runtime/nest_slots.h"
@@ -19,17 +21,19 @@ namespace {
 std::atomic<uint32_t> slicer_asleep{0};
 constexpr uint64_t kSlicerPollNs = 100000;
 constexpr unsigned kBurst = 16;             ///< steps, before other nests have their turn
+constexpr uint64_t kIndexLead = 8;          ///< steps, by which index arrays are kept in memory ahead of the slice
 constexpr uint64_t kStepWork = 64u << 20;   ///< operations times lanes: what takes longer is given up
 
 SliceMachine machine;
 SliceReader reader;
+core::Backoff backoffs[Statistics::kSites]; ///< of the stages of each nest, from the number of its first site on
 Lock running; ///< held during each run
 std::atomic<uint32_t> waiting_for_it{0}; ///< threads in slicer_let_go()
 
-/// Hints of one run of one nest.
+/// Hints of one run of one nest. `window`, if any, counts them.
 class Hints final : public SliceSink {
 public:
-  Hints(Pager &pager, NestSlot &slot, SliceWindow &window, uint64_t step)
+  Hints(Pager &pager, NestSlot &slot, SliceWindow *window, uint64_t step)
       : pager_(pager), slot_(slot), window_(window), step_(static_cast<uint32_t>(step)) {}
 
   bool page(unsigned group, uint64_t page) override {
@@ -80,13 +84,17 @@ public:
       pager_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), step_, number()});
   }
 
+  uint64_t absent() const { return absent_; }       ///< pages asked for that take a read, or would before long
+  uint64_t untouched() const { return untouched_; } ///< and that were never stored to
+
 private:
   static constexpr unsigned kMostOutside = 64; ///< pages, in one run
   Pager &pager_;
   NestSlot &slot_;
-  SliceWindow &window_;
+  SliceWindow *window_;
   uint32_t step_;
   unsigned outside_ = 0;
+  uint64_t absent_ = 0, untouched_ = 0;
 
   uint8_t number() const { return static_cast<uint8_t>(number_of(&slot_)); }
   uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(slot_.sites + group); }
@@ -96,6 +104,7 @@ private:
   bool ask(unsigned group, core::Extent e) {
     const bool write = slot_.description->group[group].flags & PAGECAST_WRITES;
     pager_.map().set(e);
+    count(e);
     const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), step_, number()};
     while (!pager_.slice_hint(hint)) {
       if (!wanted()) {
@@ -106,32 +115,55 @@ private:
       timespec t{0, 50000};
       nanosleep(&t, nullptr);
     }
-    window_.add(step_, hint.pages);
+    if (window_) window_->add(step_, hint.pages);
     return true;
+  }
+
+  void count(core::Extent e) {
+    const Region r = pager_.look_up(e.begin);
+    if (r.chunk) absent_ += pages_of(e); // of a file: the map knows no more
+    for (uint64_t page = e.begin; !r.chunk && page < e.end && page < r.end(); page += os::page_size()) {
+      const PageState state = pager_.state_of(r, page);
+      absent_ += state == PageState::kAbsent || state >= PageState::kClean; // in memory, but about to go
+      untouched_ += state == PageState::kZero;
+    }
   }
 };
 
-/// The index arrays of this step are there: the slice will not stall. What the nest has asked for, or found in
-/// memory, far ahead of the slice may have been given up since: it is asked for again, and so kept until the program
-/// comes.
-bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &cursor, Hints &hints) {
+/// Calls `callback(group, Extent)` for what the slice reads in the cursor's step and the nest itself fetches.
+template <class Callback> void for_each_index(const NestSlot &slot, const core::Cursor &cursor, Callback callback) {
   const core::Shape &shape = slot.nest.shape();
-  bool there = true;
-  for (unsigned g = 0; g < shape.groups && there; ++g) {
-    if (!shape.group[g].index || shape.group[g].indirect) continue;
-    cursor.for_each_extent(shape.group[g], os::page_size(), [&](core::Extent e) {
-      hints.ask_absent(g, e);
-      for (uint64_t page = e.begin; there && page < e.end; page += os::page_size()) {
-        const Region r = pager.look_up(page);
-        there = r.bytes == 0 || pager.ready(r, page);
-      }
-    });
+  for (unsigned g = 0; g < shape.groups; ++g)
+    if (shape.group[g].index && !shape.group[g].indirect)
+      cursor.for_each_extent(shape.group[g], os::page_size(), [&](core::Extent e) { callback(g, e); });
+}
+
+/// What the nest has asked for, or found in memory, far ahead of the slice may have been given up since: it is asked
+/// for again some steps ahead, and so kept until the slice and the program come.
+void keep_index(Pager &pager, NestSlot &slot, uint64_t position) {
+  core::Cursor &ahead = slot.index_cursor;
+  if (ahead.position() < position) ahead.seek(position);
+  for (; !ahead.at_end() && ahead.position() <= position + kIndexLead; ahead.next()) {
+    Hints hints(pager, slot, nullptr, ahead.position());
+    for_each_index(slot, ahead, [&](unsigned group, core::Extent e) { hints.ask_absent(group, e); });
   }
+}
+
+/// The index arrays of this step are there: the slice will not stall.
+bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &cursor, Hints &hints) {
+  bool there = true;
+  for_each_index(slot, cursor, [&](unsigned group, core::Extent e) {
+    hints.ask_absent(group, e);
+    for (uint64_t page = e.begin; there && page < e.end; page += os::page_size()) {
+      const Region r = pager.look_up(page);
+      there = r.bytes == 0 || pager.ready(r, page);
+    }
+  });
   return there;
 }
 
-/// One step of one stage. False: something that it needs is on its way.
-bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned stage, Hints &hints) {
+/// One step of one stage; adds to `spent`. False: something that it needs is on its way.
+bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned stage, Hints &hints, uint64_t *spent) {
   const pagecast_nest &d = *slot.description;
   uint64_t index[PAGECAST_MAX_LOOPS];
   for (unsigned k = 0; k < d.ticked; ++k) index[k] = cursor.index(k);
@@ -148,35 +180,77 @@ bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned
   reader.forget();
   uint64_t work = kStepWork;
   machine.run(call, {pager.map().origin(), os::page_shift()}, reader, hints, &work);
+  *spent += kStepWork - work;
   return !reader.was_early();
 }
 
-/// Runs a stage up to its distance. True if it did something.
-bool run_stage(Pager &pager, NestSlot &slot, unsigned stage) {
+/// NULL if the stage runs all its steps: sweeps are cheap, a few operations for many pages, and what they leave behind
+/// is given up in their order.
+core::Backoff *backoff_of(const NestSlot &slot, unsigned stage) {
+  for (unsigned g = 0; g < slot.description->groups; ++g)
+    if (slot.range_stage[g] == stage) return nullptr;
+  const uint64_t number = slot.sites + stage - 1;
+  return slot.sites && number < Statistics::kSites ? &backoffs[number] : nullptr;
+}
+
+void note_backoff(Pager &pager, const NestSlot &slot, unsigned stage, uint64_t backed_off, uint64_t probes) {
+  if (backed_off == 0 && probes == 0) return;
+  for (unsigned g = 0; g < slot.description->groups; ++g) {
+    if (slot.touch_stage[g] != stage) continue;
+    SiteStatistics &site = pager.statistics.site[slot.sites + g];
+    __atomic_fetch_add(&site.backed_off, backed_off, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&site.probes, probes, __ATOMIC_RELAXED);
+  }
+}
+
+/// Step `done` of the stage has been run: where does it go on?
+uint64_t next_step(Pager &pager, NestSlot &slot, unsigned stage, uint64_t done, uint64_t work, const Hints &hints, uint64_t lead) {
+  core::Backoff *backoff = backoff_of(slot, stage);
+  if (!backoff) return done + 1;
+  const uint64_t backed_off = backoff->backed_off(), probes = backoff->probes();
+  backoff->wasted(slot.slice_wasted.exchange(0, std::memory_order_relaxed));
+  const uint64_t next = backoff->ran(done, work, hints.absent(), hints.untouched(), lead);
+  note_backoff(pager, slot, stage, backoff->backed_off() - backed_off, backoff->probes() - probes);
+  return next;
+}
+
+void move(core::Cursor &cursor, SliceWindow &window, uint64_t position) {
+  if (position < cursor.position()) window.back_to(position);
+  if (position == cursor.position() + 1) cursor.next();
+  else if (position != cursor.position()) cursor.seek(position);
+}
+
+/// Runs a stage up to its distance. `missed`: the program has faulted on absent pages. True if it did something.
+bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   const pagecast_nest &d = *slot.description;
   core::Cursor &cursor = slot.slice_cursor[stage - 1];
   SliceWindow &window = slot.slice_window[stage - 1];
   const uint64_t distance = slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1);
+  if (core::Backoff *backoff = missed ? backoff_of(slot, stage) : nullptr)
+    move(cursor, window, backoff->missed(slot.step(), cursor.position()));
   bool worked = false;
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = slot.step();
     if (cursor.position() < step) cursor.seek(step);
     const bool ended = cursor.at_end();
-    Hints hints(pager, slot, window, cursor.position());
+    Hints hints(pager, slot, &window, cursor.position());
     hints.release_passed(step);
     window.pass(step);
     if (window.full()) break;
     if (ended || cursor.position() >= step + distance) break;
     if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen) break;
+    if (stage == 1) keep_index(pager, slot, cursor.position());
     if (stage == 1 && !index_resident(pager, slot, cursor, hints)) break;
     if (stage > 1 && cursor.position() >= slot.slice_cursor[stage - 2].position()) break;
-    if (!run_step(pager, slot, cursor, stage, hints)) break;
+    Hints found(pager, slot, &window, cursor.position());
+    uint64_t work = 0;
+    if (!run_step(pager, slot, cursor, stage, found, &work)) break;
     const uint64_t done = cursor.position();
-    cursor.next();
+    move(cursor, window, core::most(next_step(pager, slot, stage, done, work, found, distance), step));
     worked = true;
     for (unsigned g = 0; g < d.groups; ++g) {
       if (slot.range_stage[g] != stage) continue;
-      hints.ask_absent(g, slot.trail.take(g, cursor.at_end()));
+      found.ask_absent(g, slot.trail.take(g, cursor.at_end()));
       slot.trail.step_done(g, done);
     }
   }
@@ -186,8 +260,16 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage) {
 bool run_slice(Pager &pager, NestSlot &slot) {
   slot.slicing.store(1, std::memory_order_seq_cst);
   bool worked = false;
-  if (slot.state.load(std::memory_order_seq_cst) == NestSlot::kOpen && reader.start(pager, false))
-    for (unsigned stage = 1; stage <= slot.description->slice->depths; ++stage) worked |= run_stage(pager, slot, stage);
+  if (slot.state.load(std::memory_order_seq_cst) == NestSlot::kOpen && reader.start(pager, false)) {
+    const uint64_t missed = pager.statistics.not_prefetched.load(std::memory_order_relaxed);
+    const bool first = slot.slices_run++ == 0, more = !first && missed != slot.missed_seen;
+    slot.missed_seen = missed;
+    for (unsigned stage = 1; stage <= slot.description->slice->depths; ++stage) {
+      core::Backoff *backoff = first ? backoff_of(slot, stage) : nullptr;
+      if (backoff) backoff->enter();
+      worked |= run_stage(pager, slot, stage, more);
+    }
+  }
   if (worked) pager.poke();
   slot.slicing.store(0, std::memory_order_seq_cst);
   os::futex_wake(reinterpret_cast<uint32_t *>(&slot.slicing));

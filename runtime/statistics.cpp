@@ -137,9 +137,10 @@ void put_sites(Writer &w, const Statistics &s) {
     w.text(group ? group->name : i == Statistics::kHistory ? "history" : "by hand");
     w.put(", \"indirect\": %s", group && (group->flags & PAGECAST_INDIRECT) ? "true" : "false");
     w.put(", \"entries\": %llu, \"prefetched\": %llu, \"hit\": %llu, \"late\": %llu, \"unused\": %llu, \"zero_filled\": %llu, "
-          "\"overwritten\": %llu, \"released\": %llu, \"rescued\": %llu}",
+          "\"overwritten\": %llu, \"released\": %llu, \"rescued\": %llu, \"backed_off\": %llu, \"probes\": %llu}",
           ull(site.entries), ull(site.prefetched), ull(hits(site)), ull(site.late), ull(site.unused), ull(site.zero_filled),
-          ull(site.overwritten), ull(site.released), ull(site.rescued));
+          ull(site.overwritten), ull(site.released), ull(site.rescued), ull(__atomic_load_n(&site.backed_off, __ATOMIC_RELAXED)),
+          ull(__atomic_load_n(&site.probes, __ATOMIC_RELAXED)));
     separator = ",";
   }
   w.put("\n  ]\n");

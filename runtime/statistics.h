@@ -21,6 +21,9 @@ struct SiteStatistics {
   uint64_t unused;        ///< read by a hint, evicted before its turn
   uint64_t released;      ///< given up by a hint
   uint64_t rescued;       ///< released, wanted again while resident
+  // Of the stage of the slice that touches it; written by the slicer's thread (core/backoff.h).
+  uint64_t backed_off;    ///< steps passed over
+  uint64_t probes;        ///< steps run as a sample
 };
 
 /// What went wrong with the backing store (trouble.h).
@@ -35,7 +38,7 @@ struct TroubleCounts {
 
 struct Statistics {
   // What became of pages that the program came to.
-  uint64_t not_prefetched = 0;   ///< read by a fault
+  std::atomic<uint64_t> not_prefetched{0}; ///< read by a fault
   uint64_t zero_fill_fault = 0;  ///< made zero by a fault (with its neighbours: pages, not faults)
   uint64_t fault_events = 0;     ///< faults that reached the pager
   uint64_t protect_faults = 0;   ///< first stores to protected pages, in pages unprotected

@@ -85,6 +85,21 @@ def test_what_is_not_wanted_again_makes_room(built, disk_dir, tmp_path):
     assert figures["io"]["read_bytes"] < 92 << 20
 
 
+def test_slices_rest_while_all_is_resident_and_notice_a_change(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "changing.c", tmp_path / "hinted")
+    stats = tmp_path / "stats.json"
+    done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(stats.read_text())
+    paged(figures)
+    cold = int(done.stdout.split()[0])
+    [site] = [s for s in figures["sites"] if s["indirect"]]
+    assert site["backed_off"] > 5 * site["probes"] > 0
+    assert site["hit"] + site["late"] + figures["faults"]["not_prefetched"] > 0.7 * cold, "the test tests something"
+    assert figures["faults"]["not_prefetched"] < 0.2 * (site["hit"] + site["late"] + figures["faults"]["not_prefetched"])
+    assert site["hit"] >= 0.8 * site["prefetched"]
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"

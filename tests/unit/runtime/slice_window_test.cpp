@@ -31,6 +31,20 @@ TEST(SliceWindow, StepsThatAskForNothingCostNothing) {
   EXPECT_FALSE(w.full());
 }
 
+TEST(SliceWindow, StepsThatAreRunLaterButComeBeforeLetGoOfAll) {
+  SliceWindow w;
+  w.start(100);
+  w.add(3, 20);
+  w.add(40, 60); // a probe beyond a gap
+  w.back_to(5);
+  w.add(5, 10);
+  EXPECT_EQ(w.pages(), 90u);
+  w.pass(4);
+  EXPECT_EQ(w.pages(), 70u);
+  w.pass(6);
+  EXPECT_EQ(w.pages(), 0u) << "the program need not come to step 40 for that";
+}
+
 /// Against an exact account: never less, and more by two parts at most.
 TEST(SliceWindow, CountsManySmallSteps) {
   for (const uint64_t most : {1u, 7u, 1000u, 100000u}) {
