@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -142,8 +143,18 @@ void preloadRuntime() {
   setVariable("LD_PRELOAD", runtimeLibrary().string() + (before.empty() ? "" : ":" + before));
 }
 
+/// It will have other rights than the user: it takes no options from the environment, and no library.
+bool gainsPrivileges(const fs::path &program) {
+  struct stat info;
+  return stat(program.c_str(), &info) == 0 &&
+         (((info.st_mode & S_ISUID) && info.st_uid != getuid()) || ((info.st_mode & S_ISGID) && info.st_gid != getgid()));
+}
+
 void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   const std::string consequence = ", so it runs without hints and without statistics";
+  if (gainsPrivileges(program))
+    return warn(program.string() + " is set-uid or set-gid, so it takes no options of pagecast's; it is paged only if it was "
+                                   "compiled with pagecast");
   switch (programKind(program)) {
   case ProgramKind::kWithRuntime:
     return;

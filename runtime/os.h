@@ -119,13 +119,19 @@ int token_pair(int ends[2]);
 bool hung_up(int end);
 void event_post(int fd);
 void event_clear(int fd);
-/// Waits while *word == expected; woken by futex_wake. Spurious returns are possible.
+/// Waits while *word == expected; woken by futex_wake. Spurious returns are possible. In a sandbox (sandbox.h) the
+/// program's threads make no call for it: they return soon, and wake nobody; ours look for themselves.
 void futex_wait(const uint32_t *word, uint32_t expected);
 void futex_wake(const uint32_t *word);
 /// Starts a detached thread that takes no signals.
 int start_thread(const char *name, void (*body)());
 /// How many of them run in this process.
 unsigned own_threads();
+
+/// Whether the calling thread has a seccomp filter; true if that cannot be found out.
+bool filtered();
+/// Runs `body` in a copy of this process of which the program learns nothing. False: it cannot be had, or was killed.
+bool child_survives(void (*body)());
 
 /// False if it does not fit or is not there.
 bool absolute_path(const char *path, char *out, unsigned room);

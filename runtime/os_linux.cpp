@@ -3,6 +3,7 @@
 
 #include "runtime/descriptors.h"
 #include "runtime/kernel_abi.h"
+#include "runtime/sandbox.h"
 
 #include <atomic>
 #include <cerrno>
@@ -22,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 // read, mmap and others are interposed: the runtime's own calls go to the kernel directly.
@@ -29,7 +31,9 @@ namespace pagecast::os {
 namespace {
 
 int self_pidfd = -1;
-int self_memory = -1; ///< /proc/self/mem; the pager's thread alone uses it
+// The pager's thread alone uses them. Opened early: a process that has given up privileges may not any more.
+int self_memory = -1;   ///< /proc/self/mem
+int self_page_map = -1; ///< /proc/self/pagemap
 constexpr int kDontNeedLocked = 24; ///< MADV_DONTNEED_LOCKED, Linux 5.18
 
 uint64_t clock_ns(clockid_t id) {
@@ -50,6 +54,14 @@ int open_userfaultfd() {
   close(device);
   return fd >= 0 ? fd : -error;
 }
+
+int open_self(int &fd, const char *path) {
+  if (fd < 0) fd = own_descriptor(open(path, O_RDONLY | O_CLOEXEC));
+  return fd < 0 ? -errno : fd;
+}
+
+int open_memory() { return open_self(self_memory, "/proc/self/mem"); }
+int open_page_map() { return open_self(self_page_map, "/proc/self/pagemap"); }
 
 /// process_madvise on oneself takes MADV_DONTNEED only from some kernel on: try it on a scratch page.
 bool probe_batch_discard() {
@@ -88,6 +100,7 @@ Support probe() {
   s.userfaultfd = error == 0;
   s.userfaultfd_error = -error;
   if (error) s.missing = "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
+  else if (open_memory() < 0 || open_page_map() < 0) s.missing = "the process may not look at its own page map (/proc/self/pagemap)";
   s.batch_discard = probe_batch_discard();
   return s;
 }
@@ -281,16 +294,15 @@ bool copy_memory(void *to, uint64_t from, size_t bytes) {
 }
 
 int copy_protected_memory(void *to, uint64_t from, size_t bytes) {
-  if (self_memory < 0) self_memory = own_descriptor(open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
-  if (self_memory < 0) return -errno;
+  if (const int fd = open_memory(); fd < 0) return fd;
   const ssize_t got = syscall(SYS_pread64, self_memory, to, bytes, static_cast<off_t>(from));
   return got == static_cast<ssize_t>(bytes) ? 0 : got < 0 ? -errno : -EFAULT;
 }
 
 /// out[i] = whether any bit of `mask` is set in the page's entry of the kernel's page map.
 static int page_map(uint64_t addr, uint64_t pages, uint64_t mask, uint8_t *out) {
-  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -errno;
+  const int fd = open_page_map();
+  if (fd < 0) return fd;
   uint64_t entries[512];
   int error = 0;
   for (uint64_t i = 0; i < pages && !error; i += 512) {
@@ -300,7 +312,6 @@ static int page_map(uint64_t addr, uint64_t pages, uint64_t mask, uint8_t *out) 
     else
       for (uint64_t j = 0; j < n; ++j) out[i + j] = (entries[j] & mask) != 0;
   }
-  close(fd);
   return error;
 }
 
@@ -322,11 +333,43 @@ void event_clear(int fd) {
   if (syscall(SYS_read, fd, &count, sizeof count) < 0) { /* was clear */ }
 }
 
+static thread_local bool ours __attribute__((tls_model("initial-exec"))) = false; ///< this thread is the runtime's
+
 void futex_wait(const uint32_t *word, uint32_t expected) {
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+  const bool alone = sandboxed(); // nobody may be able to wake us
+  if (alone && !ours) {
+    for (unsigned i = 0; i < 1000 && __atomic_load_n(word, __ATOMIC_ACQUIRE) == expected; ++i) continue;
+    return;
+  }
+  const timespec most{alone ? 0 : 1, alone ? 1000000 : 0};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, ours ? &most : nullptr, nullptr, 0);
 }
 
-void futex_wake(const uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+void futex_wake(const uint32_t *word) {
+  if (ours || !sandboxed()) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool filtered() {
+  char text[4096];
+  const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+  const ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  text[n > 0 ? n : 0] = 0;
+  return !strstr(text, "\nSeccomp:\t0\n");
+}
+
+bool child_survives(void (*body)()) {
+  // Without a signal at its end, and found by no wait of the program's.
+  const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, 0);
+  if (child == 0) {
+    signal(SIGSYS, SIG_DFL);
+    body();
+    syscall(SYS_exit_group, 0);
+  }
+  int status = -1;
+  while (child > 0 && syscall(SYS_wait4, child, &status, __WALL, nullptr) < 0 && errno == EINTR) continue;
+  return child > 0 && status == 0;
+}
 
 int token_pair(int ends[2]) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return -errno;
@@ -370,6 +413,7 @@ std::atomic<unsigned> threads_running{0};
 void *thread_main(void *argument) {
   const ThreadStart start = *static_cast<ThreadStart *>(argument);
   static_cast<volatile ThreadStart *>(argument)->body = nullptr;
+  ours = true;
   prctl(PR_SET_NAME, start.name, 0, 0, 0);
   start.body();
   threads_running.fetch_sub(1);
@@ -400,9 +444,11 @@ int start_thread(const char *name, void (*body)()) {
 unsigned own_threads() { return threads_running.load(); }
 
 void forked() {
-  // Both speak of the parent's memory.
+  // They speak of the parent's memory.
+  if (sandboxed()) self_memory = self_page_map = self_pidfd = -1;
   close_own(self_memory);
-  self_memory = -1;
+  close_own(self_page_map);
+  self_memory = self_page_map = -1;
   if (self_pidfd >= 0) {
     close_own(self_pidfd);
     self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));

@@ -279,6 +279,8 @@ int Pager::do_add(uint64_t address, uint64_t bytes) {
   Region region;
   region.base = address;
   region.bytes = bytes;
+  uint8_t there = 0; // who cannot tell what has contents would lose some, or write what is not there, and wait for itself
+  if (const int error = os::populated(address, 1, &there)) return error;
   region.first_slot = pages_.allocate(address, bytes >> shift_);
   if (region.first_slot == kNoSlot) return -ENOSPC;
   int error = os::fault_watch(faults_, address, bytes);

@@ -9,6 +9,7 @@
 #include "runtime/modules.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
+#include "runtime/sandbox.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,6 +32,8 @@ std::atomic<bool> memory_paged{false}; ///< large data of memory have once excee
 bool files_refused = false;  ///< there cannot even be hints for files
 std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
 char refused_why[800];
+constexpr int kNotOpen = -EBADF;
+int statistics_file = kNotOpen; ///< or the error that it could not be opened with
 alignas(Pager) char pager_memory[sizeof(Pager)];
 std::atomic<Pager *> pager{nullptr};
 
@@ -110,6 +113,10 @@ Pager *running(Pager *made) {
 
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
 bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
+  if (!inherited_sandbox_allows_paging()) {
+    snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
+    return false;
+  }
   Pager *made = running(make_pager(filled_bytes));
   if (!made) made = running(make_adviser(filled_bytes, files));
   if (!made) return false;
@@ -138,8 +145,13 @@ __attribute__((destructor)) void destruct() {
   if (!running) s.budget_bytes = budget;
   s.files.left_alone = left_alone.load();
   const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
-  const char *why = refused ? refused_why : options.enable ? "large data fit in the budget" : "switched off by PAGECAST_ENABLE";
-  if (const int error = write_statistics(s, options.stats, running != nullptr, why, wall))
+  const char *why = refused           ? refused_why
+                    : !options.enable ? "switched off by PAGECAST_ENABLE"
+                    : sandboxed()     ? "the program put on a seccomp filter while nothing was paged"
+                                      : "large data fit in the budget";
+  if (!sandboxed()) runtime_open_statistics();
+  if (statistics_file == kNotOpen || statistics_file == -EEXIST) return;
+  if (const int error = statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why, wall))
     say("the statistics could not be written to %s: %s", options.stats, strerror(-error));
 }
 
@@ -161,11 +173,15 @@ const Options &runtime_options() {
 
 uint64_t runtime_budget() { return budget; }
 
+void runtime_open_statistics() {
+  if (options.stats && statistics_file == kNotOpen) statistics_file = open_statistics(options.stats, runtime_running_pager() != nullptr);
+}
+
 Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   runtime_options();
   Pager *running = pager.load(std::memory_order_acquire);
   if (memory_paged.load(std::memory_order_relaxed)) return running;
-  if (refused || !options.enable) return nullptr;
+  if (refused || !options.enable || sandboxed()) return nullptr;
   follow_limit(data_bytes);
   if (data_bytes <= budget) return nullptr;
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes) : start_pager(data_bytes, filled_bytes, false)) {
@@ -206,6 +222,7 @@ void runtime_never(const char *why) {
 Pager *runtime_running_pager() { return pager.load(std::memory_order_acquire); }
 
 bool runtime_can_follow() {
+  if (sandboxed()) return false; // asking may be deadly
   const int fd = os::fault_open();
   close_own(fd);
   return fd >= 0;
@@ -213,6 +230,7 @@ bool runtime_can_follow() {
 
 void runtime_forked(bool shared) {
   if (options.stats && !strstr(options.stats, "%p")) options.stats = nullptr; // the parent's to write
+  statistics_file = kNotOpen;
   Pager *inherited = pager.load(std::memory_order_relaxed);
   if (!inherited) return;
   int error = -EPERM;

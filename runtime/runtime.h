@@ -19,6 +19,9 @@ Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
 
+/// Opens the file for the statistics now, since it may be forbidden at exit.
+void runtime_open_statistics();
+
 /// Nothing will be paged from now on, if nothing is yet.
 void runtime_never(const char *why);
 

@@ -2,8 +2,10 @@
 #include "runtime/statistics.h"
 
 #include "pagecast/pagecast.h"
+#include "runtime/descriptors.h"
 #include "runtime/locks.h"
 #include "runtime/os_files.h"
+#include "runtime/sandbox.h"
 
 #include <cerrno>
 #include <cstdarg>
@@ -161,7 +163,7 @@ void put_files(Writer &w, const Statistics &s) {
 
 } // namespace
 
-int write_statistics(const Statistics &s, const char *path, bool active, const char *why_not, double wall_s) {
+int open_statistics(const char *path, bool active) {
   char name[4096];
   unsigned n = 0;
   for (const char *c = path; *c && n + 16 < sizeof name; ++c) {
@@ -172,10 +174,13 @@ int write_statistics(const Statistics &s, const char *path, bool active, const c
   // Where the runtime is preloaded, a program's children have it, too: those that page nothing leave the file alone.
   const char *preloaded = getenv("LD_PRELOAD");
   const bool keep = !active && preloaded && strstr(preloaded, "libpagecast");
-  const int fd = open(name, O_WRONLY | O_CREAT | (keep ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
-  if (fd < 0) return keep && errno == EEXIST ? 0 : -errno;
+  const int fd = own_descriptor(open(name, O_WRONLY | O_CREAT | (keep ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644));
+  return fd < 0 ? -errno : fd;
+}
+
+int write_statistics(const Statistics &s, int fd, bool active, const char *why_not, double wall_s) {
   rusage use{};
-  getrusage(RUSAGE_SELF, &use);
+  if (!sandboxed()) getrusage(RUSAGE_SELF, &use);
   auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
   const Totals t = total(s);
   Writer w(fd);
@@ -213,7 +218,7 @@ int write_statistics(const Statistics &s, const char *path, bool active, const c
   put_sites(w, s);
   w.put("}\n");
   w.flush();
-  close(fd);
+  if (!sandboxed()) close_own(fd);
   return -w.failed();
 }
 

@@ -97,7 +97,10 @@ struct Statistics {
   void note(uint64_t ms, uint64_t used);
 };
 
-/// Writes the JSON. `path` may hold %p. Returns 0 or -errno.
-int write_statistics(const Statistics &, const char *path, bool active, const char *why_not, double wall_s);
+/// Opens the file that the statistics go to. `path` may hold %p. Returns a descriptor or -errno; -EEXIST: others
+/// have more to say there. The descriptor is the program's to close: it is seldom open for long.
+int open_statistics(const char *path, bool active);
+/// Writes the JSON, and closes the file. Returns 0 or -errno.
+int write_statistics(const Statistics &, int file, bool active, const char *why_not, double wall_s);
 
 } // namespace pagecast

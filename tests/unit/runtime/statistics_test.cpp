@@ -22,7 +22,7 @@ TEST(Statistics, IsJsonAndCountsHits) {
   s.site[first].unused = 3;
   s.not_prefetched = 10;
   const std::string path = "/tmp/statistics-test-" + std::to_string(getpid()) + ".json";
-  ASSERT_EQ(write_statistics(s, path.c_str(), true, nullptr, 1.5), 0);
+  ASSERT_EQ(write_statistics(s, open_statistics(path.c_str(), true), true, nullptr, 1.5), 0);
   std::ifstream in(path);
   const auto j = nlohmann::json::parse(in);
   unlink(path.c_str());
@@ -34,5 +34,5 @@ TEST(Statistics, IsJsonAndCountsHits) {
   EXPECT_EQ(j["sites"][0]["name"], "a\"\\\n");
   EXPECT_EQ(j["sites"][0]["line"], 12);
   EXPECT_TRUE(j["sites"][1]["indirect"]);
-  EXPECT_LT(write_statistics(s, "/nonexistent/x", true, nullptr, 1.5), 0);
+  EXPECT_LT(open_statistics("/nonexistent/x", true), 0);
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/sandbox.h"
+
+#include "runtime/disk.h"
+#include "runtime/os.h"
+#include "runtime/runtime.h"
+
+#include <atomic>
+
+namespace pagecast {
+namespace {
+
+std::atomic<uint32_t> filters{0};
+
+/// What starts the pager, in a process of its own.
+void try_calls() {
+  os::probe();
+  os::event_open();
+  Disk disk;
+  if (disk.start(8) == 0) disk.stop();
+}
+
+} // namespace
+
+void sandbox_begin() {
+  if (filters.fetch_add(1, std::memory_order_seq_cst) == 0) runtime_open_statistics();
+}
+
+void sandbox_failed() { filters.fetch_sub(1, std::memory_order_seq_cst); }
+
+bool sandboxed() { return filters.load(std::memory_order_relaxed) != 0; }
+
+bool inherited_sandbox_allows_paging() { return !os::filtered() || os::child_survives(try_calls); }
+
+} // namespace pagecast
