@@ -36,6 +36,7 @@ struct NestSlot {
   uint32_t sites; ///< of group 0
   const void *frame;
   uint64_t serial; ///< counts nests in the order of their opening
+  core::Shape draft; ///< of the nest that is being opened
 
   // Pager's thread, once open.
   core::Nest nest;

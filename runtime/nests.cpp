@@ -10,6 +10,8 @@
 #include "runtime/slice_machine.h"
 #include "runtime/slice_survey.h"
 
+#include <pthread.h>
+
 namespace pagecast {
 
 std::atomic<Pager *> pager_in_charge{nullptr};
@@ -61,6 +63,21 @@ void close_stale(const pagecast_nest *d, const void *frame) {
   for (unsigned i = open_count; i-- > 0 && open_stack[i].frame == frame;)
     if (open_stack[i].slot->description == d)
       while (open_count > i) close_slot(open_stack[--open_count].slot);
+}
+
+/// Threads that end inside nests (pthread_exit, cancellation) take them along.
+pthread_key_t end_of_thread;
+bool end_is_watched = false;
+thread_local bool will_close __attribute__((tls_model("initial-exec"))) = false;
+
+void close_at_end_of_thread() {
+  if (will_close || !end_is_watched) return;
+  will_close = pthread_setspecific(end_of_thread, &will_close) == 0;
+}
+
+void thread_ends(void *) {
+  will_close = false; // what comes after us may enter nests
+  while (open_count) close_slot(open_stack[--open_count].slot);
 }
 
 /// A look at its ends: the first and last pages of globals are in no region.
@@ -186,18 +203,17 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
     slot->state.store(NestSlot::kFree, std::memory_order_release);
     return nullptr;
   };
-  static thread_local core::Shape *scratch __attribute__((tls_model("initial-exec"))) = nullptr;
-  if (!scratch) scratch = static_cast<core::Shape *>(os::map_memory(sizeof(core::Shape), false));
-  if (!scratch || !make_shape(pager, d, args, *scratch)) return give_back(pager.statistics.nests_declined);
+  core::Shape &shape = slot->draft;
+  if (!make_shape(pager, d, args, shape)) return give_back(pager.statistics.nests_declined);
   slot->description = &d;
   slot->sites = pager.statistics.sites_of(&d);
-  const bool slice = prepare_slice(pager, *slot, d, args, *scratch);
-  if (scratch->sliced_bytes > pager.budget() / kSlicedShare) return give_back(pager.statistics.nests_declined);
-  slot->nest.start(*scratch, pager.conditions(), os::now_ns());
-  if (!slice && all_resident(pager, *scratch, slot->nest)) return give_back(pager.statistics.nests_filtered);
-  slot->overwrite.start(*scratch, slot->nest.strip(), os::page_size());
+  const bool slice = prepare_slice(pager, *slot, d, args, shape);
+  if (shape.sliced_bytes > pager.budget() / kSlicedShare) return give_back(pager.statistics.nests_declined);
+  slot->nest.start(shape, pager.conditions(), os::now_ns());
+  if (!slice && all_resident(pager, shape, slot->nest)) return give_back(pager.statistics.nests_filtered);
+  slot->overwrite.start(shape, slot->nest.strip(), os::page_size());
   for (unsigned stage = 0; slice && stage < d.slice->depths; ++stage) {
-    slot->slice_cursor[stage].start(*scratch, slot->nest.strip());
+    slot->slice_cursor[stage].start(shape, slot->nest.strip());
     slot->slice_window[stage].start(core::most(1, (pager.budget() >> os::page_shift()) / kAheadShare / d.slice->depths));
   }
   if (slice) slot->trail.start(os::page_size(), pager.max_io());
@@ -212,6 +228,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->started = false;
   slot->frame = frame;
   open_stack[open_count++] = {slot, frame};
+  close_at_end_of_thread();
   slot->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
   slot->shared = ~0ull;
   slot->left_to_others = 0;
@@ -238,7 +255,10 @@ void nests_forked() {
   }
 }
 
-void nests_start(Pager *pager) { pager_in_charge.store(pager, std::memory_order_release); }
+void nests_start(Pager *pager) {
+  if (!end_is_watched) end_is_watched = pthread_key_create(&end_of_thread, thread_ends) == 0;
+  pager_in_charge.store(pager, std::memory_order_release);
+}
 
 void nest_measured(unsigned nest, uint64_t latency_ns) {
   NestSlot &slot = nest_slots[nest % kNestSlots];

@@ -140,6 +140,22 @@ def test_threads_and_nests_that_end_early(pair, end):
     program.same_output(end)
 
 
+def test_ten_thousand_threads_give_hints(pair):
+    program = pair("hints.c")
+    expected = program.tools.run(program.plain)
+    done = program.run()
+    assert done.stdout == expected.stdout
+    figures = program.figures()
+    refused, before, after = (int(word) for word in done.stderr.split())
+    assert figures["hints"]["by_hand"] > 100_000
+    assert 0 < refused == figures["hints"]["dropped"]
+    # Nothing is kept of a thread that has gone, whether it ran nests or ended inside one.
+    assert after <= before + 2560 and after << 10 <= BUDGET + (16 << 20)
+    assert figures["hints"]["nests_declined"] < figures["hints"]["nests_opened"]
+    assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
+    assert figures["hints"]["nests_opened"] > 500
+
+
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_that_ends_the_program_leaves_nothing(pair, sign):
     program = pair("signals.c")
