@@ -125,7 +125,8 @@ Check probeUserfaultfd() {
   if (openUserfaultfdDevice())
     return {"userfaultfd", Status::kOk, "all faults, by /dev/userfaultfd" + known, ""};
   if (openUserfaultfd(UFFD_USER_MODE_ONLY))
-    return {"userfaultfd", Status::kWarn, "faults of the program only, not of system calls" + known, remedy};
+    return {"userfaultfd", Status::kFail,
+            "faults of the program only, not of system calls: nothing will be paged" + known, remedy};
   return {"userfaultfd", Status::kFail, "refused: " + errorText(error) + known,
           error == ENOSYS ? "use a kernel built with CONFIG_USERFAULTFD" : remedy};
 }

@@ -8,6 +8,7 @@
 #include "runtime/os.h"
 #include "runtime/os_files.h"
 #include "runtime/runtime.h"
+#include "runtime/sandbox.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -37,7 +38,7 @@ bool may_be_advised(size_t bytes, int prot, int flags, int fd) {
   const int never = MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
   const Options &o = runtime_options();
   return fd >= 0 && !(flags & never) && (prot & (PROT_READ | PROT_EXEC)) == PROT_READ && bytes >= o.large && o.enable && o.hints &&
-         o.backend != BackEnd::kPager;
+         o.backend != BackEnd::kPager && !sandboxed();
 }
 
 void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd) {

@@ -4,6 +4,7 @@
 #include "runtime/os.h"
 #include "runtime/os_files.h"
 #include "runtime/os_memory_file.h"
+#include "runtime/sandbox.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -78,7 +79,7 @@ int MemoryFile::move_piece(uint64_t address, uint64_t bytes, uint64_t offset) {
 uint64_t MemoryFile::take(uint64_t address, uint64_t bytes, uint32_t slot, bool fresh) {
   const uint64_t at = static_cast<uint64_t>(slot) << os::page_shift();
   os::SignalsHeld held;
-  if (!may_move(address, bytes, fresh) || os::reserve_room(file_.fd(), at, bytes)) return 0;
+  if (sandboxed() || !may_move(address, bytes, fresh) || os::reserve_room(file_.fd(), at, bytes)) return 0;
   uint64_t done = 0;
   while (done < bytes) {
     const uint64_t n = std::min(bytes - done, kPiece);
@@ -92,11 +93,11 @@ uint64_t MemoryFile::take(uint64_t address, uint64_t bytes, uint32_t slot, bool 
 
 void MemoryFile::give_back(const Region &r, uint64_t begin, uint64_t end) {
   // Not before nobody can reach it: another block may have the room next.
-  if (os::map_zeros(begin, end - begin, kReadWrite) == 0) os::free_room(file_.fd(), offset(r, begin), end - begin);
+  if (os::map_zeros(begin, end - begin, kReadWrite) == 0 && !sandboxed()) os::free_room(file_.fd(), offset(r, begin), end - begin);
 }
 
 void MemoryFile::clear(const Region &r, uint64_t begin, uint64_t end) {
-  if (os::zero_room(file_.fd(), offset(r, begin), end - begin)) memset(reinterpret_cast<void *>(begin), 0, end - begin);
+  if (sandboxed() || os::zero_room(file_.fd(), offset(r, begin), end - begin)) memset(reinterpret_cast<void *>(begin), 0, end - begin);
 }
 
 void MemoryFile::clear_private(uint64_t begin, uint64_t end) {

@@ -88,7 +88,7 @@ Support probe() {
   const int fd = fault_open();
   if (fd < 0) {
     s.userfaultfd_error = -fd;
-    s.missing = -fd == EPERM ? "userfaultfd is not permitted: run as root, grant CAP_SYS_PTRACE, or set vm.unprivileged_userfaultfd=1"
+    s.missing = -fd == EPERM ? "userfaultfd is not permitted: run as root, grant CAP_SYS_PTRACE, set vm.unprivileged_userfaultfd=1, or make /dev/userfaultfd readable and writable for this user"
               : -fd == ENOSYS ? "this kernel has no userfaultfd (CONFIG_USERFAULTFD)"
                               : "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
     return s;

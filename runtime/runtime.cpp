@@ -197,7 +197,7 @@ Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
 Pager *runtime_file_pager(uint64_t data_bytes, uint64_t file_bytes) {
   runtime_options();
   Pager *running = pager.load(std::memory_order_acquire);
-  if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused) return nullptr;
+  if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused || sandboxed()) return nullptr;
   if (running) return running;
   follow_limit(data_bytes + file_bytes);
   if (data_bytes + file_bytes <= budget) return nullptr;

@@ -111,3 +111,58 @@ def test_pagecast_run_leaves_set_uid_programs_alone(set_uid, built, disk_dir):
     done = run_as_nobody([built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", set_uid.plain])
     assert (done.returncode, done.stdout) == (0, run_as_nobody([set_uid.plain]).stdout), done.stderr
     assert not stats.exists() and "set-uid" in done.stderr
+
+
+@pytest.fixture
+def calls(built, disk_dir, tmp_path):
+    """calls.c, where everybody can run it."""
+    pair = Pair(built, PROGRAMS / "calls.c", tmp_path, disk_dir)
+    disk_dir.chmod(0o1777)
+    pair.stats = disk_dir / "stats.json"
+    for name in ("plain", "hinted"):
+        setattr(pair, name, shutil.copy(getattr(pair, name), disk_dir / name))
+    return pair
+
+
+def test_system_calls_with_paged_buffers(calls, built):
+    expected = built.run(calls.plain)
+    done = calls.run()
+    assert done.stdout == expected.stdout and "-1" not in done.stdout
+    assert calls.figures()["io"]["read_bytes"] > 0
+
+
+def as_nobody(calls, *before):
+    if os.geteuid() != 0:
+        pytest.skip("becoming another user needs root")
+    if run_as_nobody([calls.tools.pagecast, "--version"]).returncode != 0:
+        pytest.skip("others may not read the build directory")
+    expected = calls.tools.run(calls.plain)
+    done = subprocess.run([str(c) for c in [*before, "setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--",
+                                            *calls.command()]], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, expected.stdout), done.stderr
+    return done, json.loads(calls.stats.read_text())
+
+
+def test_an_ordinary_user_without_userfaultfd_for_system_calls_is_not_paged(calls):
+    """Faults of the program alone (UFFD_USER_MODE_ONLY) would not do: calls.c would see EFAULT, and die of the signal."""
+    with open("/proc/sys/vm/unprivileged_userfaultfd") as f:
+        if f.read().strip() != "0" or os.stat("/dev/userfaultfd").st_mode & 0o002:
+            pytest.skip("ordinary users may use userfaultfd here")
+    done, figures = as_nobody(calls)
+    assert not figures["active"] and "userfaultfd is not permitted" in figures["why_not"]
+    assert "/dev/userfaultfd" in figures["why_not"]
+
+
+def test_an_ordinary_user_who_may_open_the_device_is_paged(calls, disk_dir):
+    device = disk_dir / "device"
+    try:
+        os.mknod(device, 0o020666, os.stat("/dev/userfaultfd").st_rdev)
+        device.chmod(0o666)
+        open(device).close()
+    except OSError as reason:
+        pytest.skip(f"no device: {reason}")
+    shell = ["unshare", "--mount", "sh", "-c", f'mount --bind {device} /dev/userfaultfd && exec "$@"', "sh"]
+    if subprocess.run([*shell, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no mount namespace")
+    done, figures = as_nobody(calls, *shell)
+    assert figures["active"] and figures["io"]["read_bytes"] > 0, done.stderr
