@@ -217,12 +217,12 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
     slot->slice_window[stage].start(core::most(1, (pager.budget() >> os::page_shift()) / kAheadShare / d.slice->depths));
   }
   if (slice) slot->trail.start(os::page_size(), pager.max_io());
-  if (slice) slot->index_cursor.start(*scratch, slot->nest.strip());
+  if (slice) slot->index_cursor.start(shape, slot->nest.strip());
   slot->slice_wasted.store(0, std::memory_order_relaxed);
   slot->slices_run = 0;
   slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
-  slot->ticks.start(*scratch, slot->nest.strip());
-  slot->ticket = {0, ~0ull, scratch->strips ? slot->nest.strip() : 1};
+  slot->ticks.start(shape, slot->nest.strip());
+  slot->ticket = {0, ~0ull, shape.strips ? slot->nest.strip() : 1};
   slot->wake_at = 0;
   slot->room_seen = 0;
   slot->started = false;
