@@ -31,6 +31,9 @@ bool passed(const core::Hinted &h) {
   return static_cast<int32_t>(static_cast<uint32_t>(slot.step()) - h.due) > 0;
 }
 
+constexpr unsigned kRow = 3;         ///< pages asked for, after which the next one is a stream's
+constexpr unsigned kAlong = 16;      ///< pages that are read for it: 64 KiB, from where on the device is at its best
+
 /// One forward stream through a file: the kernel's own read-ahead does it best.
 bool left_to_kernel(Region &r, core::Extent e) {
   r.stream = e.begin == r.stream_end ? r.stream + 1 : 0;
@@ -151,6 +154,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
     Region *r = regions_.find(e.begin);
     if (!r) return true;
     e.end = std::min(e.end, r->end());
+    if (asked.bounded) e = along(*r, e);
     if (!asked.bounded && left_to_kernel(*r, e)) return ++statistics_->files.streamed, true;
     for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
       const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
@@ -166,6 +170,18 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
   if (uint64_t old; log_.sample(&old) && os::in_core(old, 1, &there) == 0) log_.sampled(there);
   wake();
   return true;
+}
+
+/// The page that follows on some that were asked for belongs to one stream of many, like those of a sort into buckets. A slice
+/// cannot see ahead of them, since each store moves the place of the next: so more of the stream is read at once.
+core::Extent Advise::along(const Region &r, core::Extent e) const {
+  const uint64_t page = os::page_size();
+  if (e.size() != page || e.begin - r.base < kRow * page) return e;
+  for (uint64_t i = 1; i <= kRow; ++i)
+    if (!map_->test(e.begin - i * page)) return e;
+  const uint64_t most = std::min(r.end(), e.begin + kAlong * page);
+  while (e.end < most && !map_->test(e.end)) e.end += page;
+  return e;
 }
 
 /// Finds out how far the program has come: by its steps, and within a step by its page table, where a page that is

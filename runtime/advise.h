@@ -87,6 +87,7 @@ public:
 private:
   bool insert(const Region &);
   void keep_stack(uint64_t stack);
+  core::Extent along(const Region &, core::Extent) const;
   void wake();
   void catch_up();
   void work_off();

@@ -121,6 +121,18 @@ TEST_F(AdviseTest, SlicesDoNotRunFarAhead) {
   EXPECT_TRUE(advise.fetch(extent(2 * p, 1), asked));
 }
 
+TEST_F(AdviseTest, OneStreamOfManyIsReadAheadOfItsSlice) {
+  ASSERT_TRUE(add());
+  for (uint64_t p = 0; p < 3; ++p)
+    for (const uint64_t stream : {0u, 300u}) ASSERT_TRUE(advise.fetch(extent(stream + p, 1), {0, 3, 0, true}));
+  EXPECT_EQ(map.count(extent(0, kPages)), 6u);
+  map.set(extent(310, 1));
+  ASSERT_TRUE(advise.fetch(extent(3, 1), {0, 3, 0, true}));
+  ASSERT_TRUE(advise.fetch(extent(303, 1), {0, 3, 0, true}));
+  EXPECT_EQ(map.count(extent(0, 100)), 3u + 16u);
+  EXPECT_EQ(map.count(extent(300, 100)), 3u + 7u + 1u) << "up to what is there";
+}
+
 TEST_F(AdviseTest, OneForwardStreamIsLeftToTheKernel) {
   ASSERT_TRUE(add());
   for (uint64_t p = 0; p < 200; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
