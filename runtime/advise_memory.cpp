@@ -42,8 +42,8 @@ void Advise::remove_memory(uint64_t begin, uint64_t end) {
     }
     const uint64_t from = std::max(at, r.base), to = std::min(end, r.end());
     remove(from, to); // no advice from here on
-    memory_.give_back(r, from, to);
-    places_->free(r.first_slot + static_cast<uint32_t>((from - r.base) >> shift_), (to - from) >> shift_, to == r.end());
+    if (memory_.give_back(r, from, to))
+      places_->free(r.first_slot + static_cast<uint32_t>((from - r.base) >> shift_), (to - from) >> shift_, to == r.end());
     statistics_->files.memory_bytes -= to - from;
     at = to;
   }

@@ -91,9 +91,10 @@ uint64_t MemoryFile::take(uint64_t address, uint64_t bytes, uint32_t slot, bool 
   return done;
 }
 
-void MemoryFile::give_back(const Region &r, uint64_t begin, uint64_t end) {
+bool MemoryFile::give_back(const Region &r, uint64_t begin, uint64_t end) {
   // Not before nobody can reach it: another block may have the room next.
-  if (os::map_zeros(begin, end - begin, kReadWrite) == 0 && !sandboxed()) os::free_room(file_.fd(), offset(r, begin), end - begin);
+  return os::map_zeros(begin, end - begin, kReadWrite) == 0 && !sandboxed() &&
+         os::free_room(file_.fd(), offset(r, begin), end - begin) == 0;
 }
 
 void MemoryFile::clear(const Region &r, uint64_t begin, uint64_t end) {

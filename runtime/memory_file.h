@@ -32,8 +32,9 @@ public:
   /// Moves [address, address+bytes) to `slot` on, from its beginning as far as it can be: returns these bytes; the rest
   /// stays as it is. `fresh`: only the caller can know of it yet. Cost: 2 us, and 0.5 ms for each MiB with contents.
   uint64_t take(uint64_t address, uint64_t bytes, uint32_t slot, bool fresh);
-  /// Ends it for a part of a region: untouched private memory is there then.
-  void give_back(const Region &, uint64_t begin, uint64_t end);
+  /// Ends it for a part of a region: untouched private memory is there then. True: its room is, and may be used again; else
+  /// it still has contents.
+  bool give_back(const Region &, uint64_t begin, uint64_t end);
   /// Makes a part of a region zero.
   void clear(const Region &, uint64_t begin, uint64_t end);
   /// The same of memory that is in no region.
