@@ -45,7 +45,12 @@ Region *RegionTable::find(uint64_t address) {
 Region RegionTable::look_up(uint64_t address) {
   Guard guard(lock);
   const unsigned i = lower(address);
-  return i < count_ && address >= regions_[i].base ? regions_[i] : Region{};
+  Region r; // without what the pager's thread counts in it meanwhile
+  if (i == count_ || address < regions_[i].base) return r;
+  r.base = regions_[i].base;
+  r.bytes = regions_[i].bytes;
+  r.first_slot = regions_[i].first_slot;
+  return r;
 }
 
 bool RegionTable::insert(const Region &region) {

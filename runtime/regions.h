@@ -46,7 +46,7 @@ public:
   Region *find(uint64_t address);
   /// The first region that ends above `address`, or NULL. Pager's thread.
   Region *at_or_after(uint64_t address);
-  /// A copy of the region that holds `address`; bytes = 0 if none. Any thread. Cost: a lock, log2(regions).
+  /// Base, bytes and first slot of the region that holds `address`; bytes = 0 if none. Any thread. Cost: a lock, log2(regions).
   Region look_up(uint64_t address);
 
   /// In the child of a fork: whoever was looking up is not there.
