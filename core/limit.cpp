@@ -49,16 +49,19 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
   now_ns_ = most(now_ns, 1);
   uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
-  uint64_t room = ~uint64_t{0}, free = ~uint64_t{0}, size = ~uint64_t{0};
+  uint64_t room = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t kept = strained_reserve(pool[i], strain_[i], passed);
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
     budget = least(budget, could - could / (kShares + 1));
     room = least(room, minus(pool[i].free, kept));
     free = least(free, pool[i].free);
+    if (!pool[i].tells)
+      unwatched = least(unwatched, pool[i].free);
     size = least(size, pool[i].size);
   }
   budget = most(budget, lowest_);
+  const uint64_t before = budget_;
   if (first) {
     budget_ = budget;
   } else if (budget < budget_ - budget_ / kDeadBand) {
@@ -69,11 +72,12 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
     const uint64_t step = saturating_mul(size / 4096, least(passed, kSecond) / 1000) / (kRiseNs / 1000 / 4096);
     budget_ = least(budget, saturating_add(budget_, step));
   }
+  longest_ns_ = budget_ != before ? kLongNs : least(longest_ns_ * 2, kCalmNs);
   // Below the least the reserve may be used, as far as it is there: a newcomer must begin somewhere.
   const uint64_t begin = least(lowest_, saturating_add(used, free / 8));
   ceiling_ = least(budget_, most(saturating_add(used, room / kFill), begin));
-  const uint64_t taken = saturating_mul(free, kNsPerByte);
-  interval_ns_ = now_ns < restless_until_ns_ ? kShortNs : most(kShortNs, least(kLongNs, taken));
+  const uint64_t taken = saturating_mul(unwatched, kNsPerByte);
+  interval_ns_ = now_ns < restless_until_ns_ ? kShortNs : most(kShortNs, least(longest_ns_, taken));
   rising_ = ceiling_ < budget_ && ceiling_ >= used + kWorthwhile;
 }
 

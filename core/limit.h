@@ -25,6 +25,7 @@ struct Pool {
   uint64_t size = 0;       ///< bytes
   uint64_t free = 0;       ///< bytes that anybody could have now, page cache that is easily given up included
   uint64_t stalled_ns = 0; ///< time in which somebody waited for memory, since any begin; 0 = not known
+  bool tells = false;      ///< when no more than the reserve is left, there will be an event
 };
 inline constexpr unsigned kMostPools = 8;
 
@@ -48,7 +49,7 @@ public:
   /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
   bool rising() const { return rising_; }
   /// Time to the next look, while the program holds memory: short after a fall, else that in which somebody who takes
-  /// 256 MiB a second would use up what is free.
+  /// 256 MiB a second would use up what is free in a pool that does not tell; longer and longer while nothing changes.
   uint64_t interval_ns() const { return interval_ns_; }
   /// Looks on demand, when the ceiling is reached, are this far apart.
   static constexpr uint64_t kDemandNs = 2000000;
@@ -56,7 +57,7 @@ public:
   static constexpr uint64_t kShares = 64;
 
 private:
-  static constexpr uint64_t kLongNs = 50000000, kShortNs = 10000000, kRestlessForNs = 500000000;
+  static constexpr uint64_t kLongNs = 50000000, kCalmNs = 8 * kLongNs, kShortNs = 10000000, kRestlessForNs = 500000000;
   static constexpr uint64_t kMostStrain = 4096; ///< times reserve / 1024
 
   /// Of one pool, between looks.
@@ -69,7 +70,7 @@ private:
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0;
   bool rising_ = false;
-  uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs;
+  uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;
   Strain strain_[kMostPools];
 };
 

@@ -18,10 +18,10 @@ namespace {
 
 constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a number near 2^63, version 2 as "max"
 
-int open_in(const char *directory, const char *file) {
+int open_in(const char *directory, const char *file, int how = O_RDONLY) {
   char path[1200];
   snprintf(path, sizeof path, "%s/%s", directory, file);
-  return own_descriptor(open(path, O_RDONLY | O_CLOEXEC));
+  return own_descriptor(open(path, how | O_CLOEXEC));
 }
 
 /// The beginning of a small file. False if there is none.
@@ -83,7 +83,34 @@ bool group_path(char *directory, size_t room, bool *v2) {
 
 } // namespace
 
-void MemoryWatch::open() {
+/// Has the kernel post the event when use passes the point where only the reserve is left, and when it passes half of that.
+/// What it was told of another limit stays, and costs a look too many. A limit that moves all the time is not followed.
+void MemoryWatch::mark(Group &g, uint64_t limit) {
+  const bool moves = g.markings && limit != g.seen_limit;
+  g.seen_limit = limit;
+  if (g.control < 0 || moves || limit == g.marked_limit || limit == kNoLimit || g.markings == kMostMarkings) return;
+  ++g.markings;
+  g.marked_limit = limit;
+  const uint64_t kept = core::reserve({false, limit, limit, 0});
+  g.tells = kept < limit;
+  for (const uint64_t left : {kept, kept / 2}) {
+    char line[64];
+    const int n = snprintf(line, sizeof line, "%d %d %llu", event_, g.usage, static_cast<unsigned long long>(limit - left));
+    g.tells = g.tells && ::write(g.control, line, static_cast<size_t>(n)) == n;
+  }
+}
+
+void MemoryWatch::forked() {
+  event_ = -1;
+  for (Group &g : group_) {
+    close_own(g.control);
+    g.control = -1;
+    g.tells = false;
+  }
+}
+
+void MemoryWatch::open(int event) {
+  event_ = event;
   meminfo_ = own_descriptor(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
   pressure_ = own_descriptor(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   char directory[1024];
@@ -98,6 +125,7 @@ void MemoryWatch::open() {
       g.usage = open_in(directory, v2_ ? "memory.current" : "memory.usage_in_bytes");
       g.stat = open_in(directory, "memory.stat");
       g.pressure = v2_ ? open_in(directory, "memory.pressure") : -1;
+      g.control = v2_ || event_ < 0 ? -1 : open_in(directory, "cgroup.event_control", O_WRONLY);
       ++groups_;
     }
     char *slash = strrchr(directory, '/');
@@ -109,11 +137,12 @@ void MemoryWatch::open() {
 void MemoryWatch::close() {
   for (const int fd : {meminfo_, pressure_}) close_own(fd);
   for (unsigned i = 0; i < groups_; ++i)
-    for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure}) close_own(fd);
+    for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure, group_[i].control})
+      close_own(fd);
   *this = MemoryWatch();
 }
 
-unsigned MemoryWatch::look(core::Pool *pools) const {
+unsigned MemoryWatch::look(core::Pool *pools) {
   char text[8192];
   unsigned n = 0;
   if (read_text(meminfo_, text, 512)) {
@@ -122,7 +151,7 @@ unsigned MemoryWatch::look(core::Pool *pools) const {
     if (size) pools[n++] = {true, size, free, free > size / 4 ? 0 : read_stalled_ns(pressure_)};
   }
   for (unsigned i = 0; i < groups_; ++i) {
-    const Group &g = group_[i];
+    Group &g = group_[i];
     uint64_t limit = read_limit(g.limit);
     if (g.high >= 0) {
       const uint64_t high = read_limit(g.high);
@@ -130,6 +159,7 @@ unsigned MemoryWatch::look(core::Pool *pools) const {
     }
     core::Pool &p = pools[n++];
     p = {false, limit, limit, 0};
+    mark(g, limit);
     if (limit == kNoLimit || !read_text(g.usage, text, 64)) continue;
     const uint64_t usage = strtoull(text, nullptr, 10);
     uint64_t cache = 0; // that reclaim gets easily; of what is in use, half
@@ -139,6 +169,8 @@ unsigned MemoryWatch::look(core::Pool *pools) const {
     const uint64_t firm = usage > cache ? usage - cache : 0;
     p.free = limit > firm ? limit - firm : 0;
     p.stalled_ns = read_stalled_ns(g.pressure);
+    // Where others' page cache fills the group, its use is past the marks already, and says nothing of who needs memory.
+    p.tells = g.tells && limit == g.marked_limit && usage + core::reserve(p) <= limit;
   }
   return n;
 }

@@ -88,20 +88,28 @@ int write_protected(uint64_t addr, uint64_t pages, uint8_t *out);
 /// The memory that this process shares with others: the machine's, and that of the control groups that it is in.
 class MemoryWatch {
 public:
-  /// Opens the files, which stay open. What is not there is left out.
-  void open();
+  /// Opens the files, which stay open. What is not there is left out. `event`, if there is one, is posted when use passes
+  /// marks where little is left of a group of version 1: the first look sets them, in 10 to 30 ms, with privilege.
+  void open(int event = -1);
   void close();
   /// How things stand. `pools`: room for core::kMostPools. Returns how many there are, in an order that stays.
   /// Any thread, one at a time.
-  unsigned look(core::Pool *pools) const;
+  unsigned look(core::Pool *pools);
+  /// In the child of a fork: the event is the parent's.
+  void forked();
 
 private:
   static constexpr unsigned kMostGroups = core::kMostPools - 1;
+  static constexpr unsigned kMostMarkings = 16;
   /// Descriptors, -1 if there is no such file.
   struct Group {
-    int limit = -1, high = -1, usage = -1, stat = -1, pressure = -1;
+    int limit = -1, high = -1, usage = -1, stat = -1, pressure = -1, control = -1;
+    uint64_t seen_limit = 0, marked_limit = 0; ///< at the last look; for which the marks are
+    unsigned markings = 0;
+    bool tells = false;
   };
-  int meminfo_ = -1, pressure_ = -1;
+  void mark(Group &, uint64_t limit);
+  int meminfo_ = -1, pressure_ = -1, event_ = -1;
   Group group_[kMostGroups];
   unsigned groups_ = 0;
   bool v2_ = false;

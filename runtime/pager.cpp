@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kUserPages = 1ull << 35; ///< of a 47-bit address space with 4 KiB pages
 constexpr uint64_t kRetryNs = 2000000, kWatchDiskNs = 1000000000;
-enum WatchTag : uint64_t { kFaultsReadable, kEventReadable };
+enum WatchTag : uint64_t { kFaultsReadable, kEventReadable, kMemoryTells };
 
 } // namespace
 
@@ -26,7 +26,8 @@ bool Pager::start_tables(const Options &options, uint64_t budget, char *why, uns
   page_ = os::page_size();
   cap_ = budget;
   limit_.start(budget, std::min(budget, kLeastMemory));
-  memory_.open();
+  memory_event_ = os::event_open();
+  memory_.open(memory_event_);
   const uint64_t map_pages = kUserPages << 12 >> shift_;
   auto *bits = static_cast<uint8_t *>(os::reserve(core::ResidencyMap::bytes(map_pages)));
   if (bits) map_.attach(bits, shift_, 0, map_pages);
@@ -89,6 +90,7 @@ int Pager::open_on_thread() {
   if (const int error = disk_.start(kRequests)) return error;
   disk_.watch(faults_, kFaultsReadable);
   disk_.watch(event_, kEventReadable);
+  if (memory_event_ >= 0) disk_.watch(memory_event_, kMemoryTells);
   disk_.submit();
   return 0;
 }
@@ -132,6 +134,7 @@ void Pager::run() {
     for (unsigned i = 0; i < n; ++i) {
       if (done[i].tag & Disk::kWatch) {
         if (done[i].tag == (Disk::kWatch | kEventReadable)) os::event_clear(event_);
+        if (done[i].tag == (Disk::kWatch | kMemoryTells)) look_soon();
         continue;
       }
       Request &q = request_[done[i].tag];
@@ -150,7 +153,7 @@ void Pager::run() {
     const uint64_t now = os::now_ns();
     follow_limit(now);
     busy |= give_back(now);
-    keep_reserve();
+    keep_reserve(busy);
     clean_ahead();
     if (!files_only_) disk_.submit();
     const uint64_t used = static_cast<uint64_t>(used_) << shift_;

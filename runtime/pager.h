@@ -161,6 +161,7 @@ private:
   uint32_t pages_within(uint64_t bytes) const;
   uint64_t held() const;
   void follow_limit(uint64_t now);
+  void look_soon();
   void raise_ceiling();
   bool give_back(uint64_t now);
   uint64_t until_next_look() const;
@@ -228,7 +229,7 @@ private:
   bool have_room(unsigned file, uint32_t slot, uint32_t pages);
   int write_copies(Region &, uint32_t slot, uint32_t pages);
   void written(Request &, int result);
-  void keep_reserve();
+  void keep_reserve(bool busy);
   void keep_aging();
   void clean_ahead();
 
@@ -279,6 +280,7 @@ private:
   std::atomic<uint64_t> cap_{0};
   core::Limit limit_;
   os::MemoryWatch memory_;
+  int memory_event_ = -1; ///< posted when little is left of a group; -1: nobody tells
   uint64_t seen_cap_ = 0;
   uint64_t looked_ns_ = 0, next_look_ns_ = 0;
   std::atomic<uint64_t> budget_{0};     ///< bytes, for regions and for the runtime

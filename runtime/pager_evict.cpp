@@ -296,11 +296,11 @@ void Pager::keep_aging() {
 }
 
 /// Keeps some memory free ahead of need, so that fetches and faults need not wait for writes.
-void Pager::keep_reserve() {
+void Pager::keep_reserve(bool busy) {
   keep_aging();
   const uint32_t low = std::max(128u, budget_pages_ / 128);
   const uint32_t coming = pages_writing_;
-  if (free_pages() + coming < low) raise_ceiling();
+  if (free_pages() + coming < low && busy) raise_ceiling(); // an idle program needs none soon
   if (free_pages() + coming < low && !rising()) evict(2 * low - free_pages() - coming);
   else if (free_pages() == 0 && waiting_count_) evict(64);
 }

@@ -154,6 +154,9 @@ int Pager::recover() {
   inherited_ = true;
   for (unsigned i = 0; i < regions_.count() && !error; ++i) error = watch_inherited(regions_[i]);
   if (error) return error;
+  memory_.forked();
+  close_own(memory_event_);
+  memory_event_ = -1;
   limit_.start(cap_, std::min<uint64_t>(cap_, kLeastMemory)); // its own way, from what there is now
   next_look_ns_ = over_since_ns_ = 0;
   over_most_ = over_from_ = 0;

@@ -73,6 +73,12 @@ bool Pager::rising() const {
   return limit_.rising() && limit_.ceiling() < limit_.budget() - files_share_.load(std::memory_order_relaxed);
 }
 
+/// A group of the process tells that its use has passed a mark.
+void Pager::look_soon() {
+  os::event_clear(memory_event_);
+  next_look_ns_ = std::min(next_look_ns_, looked_ns_ + core::Limit::kDemandNs);
+}
+
 /// More memory is needed than may be used until the next look: makes that look, if there is more to be had and if it
 /// is not too soon; then it comes in a moment.
 void Pager::raise_ceiling() {

@@ -14,13 +14,14 @@ import pytest
 
 MIB = 1 << 20
 PROGRAM = Path(__file__).parent / "programs" / "sweeps.c"
-# Takes so many MiB, one every 8 ms, says so, and holds them until its input ends.
+# Takes so many MiB, one every so many ms, says so, and holds them until its input ends.
 NEIGHBOUR = """
 import sys, time
-held = []
+held, due = [], time.monotonic()
 for _ in range(int(sys.argv[1])):
     held.append(b"x" * (1 << 20))
-    time.sleep(0.008)
+    due += float(sys.argv[2]) / 1000
+    time.sleep(max(0, due - time.monotonic()))
 print("taken", flush=True)
 sys.stdin.read()
 """
@@ -80,8 +81,8 @@ def paged(built, tmp_path, disk_dir):
 
 
 @contextlib.contextmanager
-def neighbour(group, mib: int):
-    process = subprocess.Popen([sys.executable, "-c", NEIGHBOUR, str(mib)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+def neighbour(group, mib: int, ms: float = 8):
+    process = subprocess.Popen([sys.executable, "-c", NEIGHBOUR, str(mib), str(ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True, preexec_fn=group.join)
     try:
         yield process
@@ -113,6 +114,35 @@ def test_an_idle_program_gives_memory_back_and_takes_it_again(built, tmp_path, m
     assert limit["least_bytes"] <= limit["most_bytes"] - 56 * MIB
     assert limit["given_back_bytes"] >= 48 * MIB
     assert limit["lowered"] >= 1 and limit["raised"] >= 1
+
+
+def test_a_neighbour_that_takes_two_gigabytes_a_second(built, tmp_path, memory_group, paged):
+    group = memory_group(160 * MIB)
+    if not (group.path / "cgroup.event_control").exists():
+        pytest.skip("groups of version 2 do not tell when little is left")
+    program = paged(group, 240)
+    program.sweep("w", "r")
+    time.sleep(2)  # nothing happens for long, so that the program seldom looks
+    with neighbour(group, 64, 0.5) as other:
+        assert other.stdout.readline() == "taken\n"
+    program.sweep("r")
+    assert program.finish() == expected(built, tmp_path, 240, "wrr")
+    assert not group.was_killed()
+    assert program.figures()["limit"]["given_back_bytes"] >= 48 * MIB
+
+
+def test_an_idle_program_seldom_looks(memory_group, paged):
+    group = memory_group(160 * MIB)
+    if not (group.path / "cgroup.event_control").exists():
+        pytest.skip("groups of version 2 do not tell when little is left")
+    looks = []
+    for seconds in (0, 4):
+        program = paged(group, 240, f"stats{seconds}")
+        program.sweep("w", "r")
+        time.sleep(seconds)
+        program.finish()
+        looks.append(program.figures()["limit"]["looks"])
+    assert looks[1] - looks[0] < 40, looks
 
 
 def test_a_busy_program_gives_memory_back(built, tmp_path, memory_group, paged):

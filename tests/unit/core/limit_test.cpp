@@ -257,6 +257,23 @@ TEST(Limit, LooksComeSoonerWhereLittleIsFree) {
   EXPECT_GE(limit.interval_ns(), 10 * kMs);
 }
 
+TEST(Limit, LooksAreRareWhileNothingChangesAndThePoolTells) {
+  const Pool machine{true, 8192 * kMiB, 4096 * kMiB, 0};
+  Pool pools[] = {machine, {false, 256 * kMiB, 8 * kMiB, 0}};
+  auto settled = [&](Limit &limit) {
+    limit.start(kNoCap, kLowest);
+    for (uint64_t i = 1; i <= 20; ++i) limit.update(i * 1000 * kMs, 200 * kMiB, pools, 2);
+    return limit.interval_ns();
+  };
+  Limit limit;
+  EXPECT_LE(settled(limit), 40 * kMs) << "it may be taken without a word";
+  pools[1].tells = true;
+  EXPECT_GE(settled(limit), 400 * kMs);
+  pools[1].free = 4 * kMiB; // it has told
+  limit.update(21000 * kMs, 200 * kMiB, pools, 2);
+  EXPECT_LE(limit.interval_ns(), 50 * kMs);
+}
+
 TEST(Limit, NothingKnownLeavesTheBudget) {
   Limit limit;
   limit.start(kNoCap, kLowest);
