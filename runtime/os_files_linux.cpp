@@ -3,6 +3,7 @@
 
 #include "runtime/descriptors.h"
 #include "runtime/os.h"
+#include "runtime/sandbox.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -133,7 +134,7 @@ void files_forked() {
 
 uint64_t major_faults() {
   rusage use{};
-  getrusage(RUSAGE_SELF, &use);
+  if (!sandboxed()) getrusage(RUSAGE_SELF, &use);
   return static_cast<uint64_t>(use.ru_majflt);
 }
 

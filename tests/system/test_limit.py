@@ -142,7 +142,7 @@ def test_an_idle_program_seldom_looks(memory_group, paged):
         time.sleep(seconds)
         program.finish()
         looks.append(program.figures()["limit"]["looks"])
-    assert looks[1] - looks[0] < 40, looks
+    assert looks[1] - looks[0] < 200, looks  # 2000 when it looks whenever it may
 
 
 def test_a_busy_program_gives_memory_back(built, tmp_path, memory_group, paged):
