@@ -125,8 +125,19 @@ private:
     return V->getType()->isPointerTy() ? B.CreatePtrToInt(V, I64) : B.CreateZExtOrTrunc(V, I64);
   }
 
+  /// Has scalar evolution know the bounds of the nest's loops, as values that need not be computed again.
+  void rememberBounds(const Nest &N) {
+    for (Loop *L : N.Loops)
+      if (auto *Branch = dyn_cast<BranchInst>(L->getLoopLatch()->getTerminator()); Branch && Branch->isConditional())
+        if (auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition()))
+          for (Value *V : Compare->operands())
+            if (SE.isSCEVable(V->getType()))
+              SE.getSCEV(V);
+  }
+
   /// Whether the nest may touch enough to be entered.
   Value *gate(const Nest &N) {
+    rememberBounds(N);
     Instruction *At = N.root()->getLoopPreheader()->getTerminator();
     SCEVExpander Expander(SE, M.getDataLayout(), "pagecast");
     IRBuilder<> B(At);

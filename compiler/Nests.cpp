@@ -124,7 +124,20 @@ private:
   /// Trip count - 1 per entry to `L`, if known there.
   const SCEV *backedges(Loop *L) {
     const SCEV *Count = backedgesOf(L, SE, A);
-    return Count ? defined(Count) : nullptr;
+    return Count ? definedCount(Count, L) : nullptr;
+  }
+
+  /// Where it takes a division, from the bound in the exit test if the program has that anyway.
+  const SCEV *definedCount(const SCEV *Count, Loop *L) {
+    const SCEV *Safe = defined(Count), *One = SE.getOne(Count->getType());
+    const auto *Branch = Safe == Count ? nullptr : dyn_cast<BranchInst>(L->getLoopLatch()->getTerminator());
+    const auto *Test = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
+    if (Test)
+      for (Value *V : Test->operands())
+        if (const auto *I = dyn_cast<Instruction>(V);
+            I && !LI.getLoopFor(I->getParent()) && SE.isSCEVable(V->getType()) && SE.getSCEV(V) == SE.getAddExpr(Count, One))
+          return SE.getMinusSCEV(SE.getUnknown(V), One);
+    return Safe;
   }
 
   const SCEV *defined(const SCEV *S) { return SafeDivisions(SE, Quotients).visit(S); }
@@ -346,7 +359,7 @@ private:
   /// Whether the innermost loop of the chain runs as often as is taken for granted.
   bool hasExactCount(const Nest &N) {
     const SCEV *Count = SE.getExitCount(N.Loops.back(), N.Loops.back()->getLoopLatch());
-    return !isa<SCEVCouldNotCompute>(Count) && N.Backedges.back() == defined(Count);
+    return !isa<SCEVCouldNotCompute>(Count) && N.Backedges.back() == definedCount(Count, N.Loops.back());
   }
 
   /// Whether the loops inside are loops of elements.
@@ -424,18 +437,24 @@ private:
         }
   }
 
-  /// Whether a loop would have to run for years. Where a function is compiled once more for the case that a length
-  /// is 0, the others of its loops are left without an end.
-  bool neverEnds(const Nest &N) {
-    constexpr uint64_t Most = uint64_t(1) << 48;
-    for (unsigned K = 0; K < N.Loops.size(); ++K)
-      if (SE.getUnsignedRangeMin(SE.applyLoopGuards(N.Backedges[K], N.Loops[K])).uge(Most))
+  /// Whether the nest is compiled for a case that does not arise with large data: loops are compiled once more for
+  /// lengths of 0 or 1 or so. There others of their loops have no end, and rows are next to each other.
+  bool isSpecialCase(const Nest &N, ArrayRef<Classified> References) {
+    constexpr uint64_t MostTrips = uint64_t(1) << 48, ShortRow = 64;
+    auto GuardedRange = [&](const SCEV *S, unsigned K) { return SE.getUnsignedRange(SE.applyLoopGuards(S, N.Loops[K])); };
+    for (unsigned K = 0; K < N.Loops.size(); ++K) {
+      if (GuardedRange(N.Backedges[K], K).getUnsignedMin().uge(MostTrips))
         return true;
+      for (const Classified &C : References)
+        if (C.Is == Classified::Direct && !constantOf(C.Form.Stride[K]) &&
+            GuardedRange(C.Form.Stride[K], K).getUnsignedMax().ult(ShortRow))
+          return true;
+    }
     return false;
   }
 
   void finish(Nest &N, SmallVectorImpl<Classified> &References, bool Claims = true) {
-    if (neverEnds(N))
+    if (isSpecialCase(N, References))
       return;
     erase_if(References, [&](const Classified &C) { return Claimed.count({C.Ref.At, C.Ref.Pointer}); });
     SmallVector<Instruction *, 4> Overflow;

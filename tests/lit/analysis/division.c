@@ -31,3 +31,12 @@ unsigned long varies(const unsigned *a, unsigned long bytes, const unsigned long
       sum = sum * 3 + a[i];
   return sum;
 }
+
+// The bound of the loop is there anyway: nothing need be divided or multiplied again.
+// CHECK-LABEL: nests of 'whole_rows'
+// CHECK: backedges=(-1 + %mul)
+void whole_rows(double *a, unsigned long n, unsigned long width) {
+  unsigned long whole = width ? n / width * width : 0;
+  for (unsigned long i = 0; i < whole; i++)
+    a[i] = 1.0;
+}

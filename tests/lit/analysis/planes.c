@@ -48,3 +48,19 @@ void long_way(double *u, unsigned long n, unsigned long m) {
     for (unsigned long i = 1; i != m + 1; i++)
       u[i * n] = 0.0;
 }
+
+// As are rows that are known to be next to nothing, while their length is a symbol.
+// CHECK-LABEL: nests of 'short_rows'
+// CHECK-NOT: nest {{[0-9]}}
+// CHECK-LABEL: nests of 'not_so_short_rows'
+// CHECK: nest 0: loops=1
+void short_rows(double *u, unsigned long n, unsigned long m) {
+  if (m < 3)
+    for (unsigned long i = 0; i < n; i++)
+      u[i * m] = 0.0;
+}
+void not_so_short_rows(double *u, unsigned long n, unsigned long m) {
+  if (m < 30)
+    for (unsigned long i = 0; i < n; i++)
+      u[i * m] = 0.0;
+}
