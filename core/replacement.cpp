@@ -5,6 +5,7 @@
 namespace pagecast::core {
 namespace {
 constexpr bool kBoth[] = {false, true};
+constexpr uint64_t kNever = ~uint64_t{0};
 }
 
 void Replacement::attach(Link *links, uint32_t slots) {
@@ -15,6 +16,8 @@ void Replacement::attach(Link *links, uint32_t slots) {
   now_ = 0;
   for (uint32_t &n : released_)
     n = 0;
+  for (uint64_t &dues : due_in_use_)
+    dues = 0;
   for (uint32_t i = 0; i < kLists; ++i)
     sentinels_[i] = {slots + i, slots + i, kFree, 0};
 }
@@ -30,7 +33,9 @@ void Replacement::unlink(uint32_t slot) {
   else if (l.state == kAging)
     --aging_;
   else {
-    --released_[l.state - kReleased];
+    const unsigned level = l.state - kReleased;
+    if (--released_[level] == 0 && level >= kPriorities)
+      due_in_use_[(level - kPriorities) / 64] &= ~(uint64_t{1} << (level - kPriorities) % 64);
     --all_released_;
     released_clean_ -= !l.dirty;
   }
@@ -73,7 +78,8 @@ void Replacement::put(uint32_t slot, unsigned level, bool dirty) {
   links_[slot].state = uint8_t(kReleased + level);
   links_[slot].dirty = dirty;
   released_clean_ += !dirty;
-  ++released_[level];
+  if (released_[level]++ == 0 && level >= kPriorities)
+    due_in_use_[(level - kPriorities) / 64] |= uint64_t{1} << (level - kPriorities) % 64;
   ++all_released_;
 }
 
@@ -140,13 +146,27 @@ uint32_t Replacement::first_of(unsigned level, bool dirty_only) const {
   return kNone;
 }
 
+/// The last time in [now_, below) at which slots are due; `below` <= now_ + kDues. kNever: there is none.
+uint64_t Replacement::last_due(uint64_t below) const {
+  while (below > now_) {
+    const unsigned bit = unsigned((below - 1) % kDues), in_word = bit % 64;
+    const uint64_t here = due_in_use_[bit / 64] << (63 - in_word);
+    const uint64_t skip = here ? unsigned(__builtin_clzll(here)) : in_word + 1;
+    if (below - now_ <= skip)
+      break;
+    if (here)
+      return below - 1 - skip;
+    below -= skip;
+  }
+  return kNever;
+}
+
 uint32_t Replacement::released_victim(bool dirty_only, uint64_t soon) const {
   if (all_released_ == 0)
     return kNone;
   uint32_t slot = first_of(0, dirty_only);
-  for (uint64_t due = now_ + kDues; slot == kNone && due-- > now_;)
-    if (due >= soon)
-      slot = first_of(kPriorities + unsigned(due % kDues), dirty_only);
+  for (uint64_t due = now_ + kDues; slot == kNone && (due = last_due(due)) != kNever && due >= soon;)
+    slot = first_of(kPriorities + unsigned(due % kDues), dirty_only);
   for (unsigned p = 1; slot == kNone && p < kPriorities; ++p)
     slot = first_of(p, dirty_only);
   return slot;
@@ -203,7 +223,8 @@ bool Replacement::is_valid(uint32_t slots) const {
       for (const bool dirty : kBoth)
         if (!list_is_valid(sentinel(level, e, dirty), uint8_t(kReleased + level), &n))
           return false;
-    if (n != released_[level])
+    const unsigned due = level - kPriorities;
+    if (n != released_[level] || (level >= kPriorities && (due_in_use_[due / 64] >> due % 64 & 1) != (n != 0)))
       return false;
     released += n;
   }

@@ -28,7 +28,7 @@ public:
   static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr unsigned kPriorities = 8; ///< greater ones count as the greatest
   static constexpr unsigned kEpochs = 16;    ///< kept apart; older ones merge into the oldest
-  static constexpr unsigned kDues = 48;      ///< how far ahead dues are told apart
+  static constexpr unsigned kDues = 192;     ///< how far ahead dues are told apart; a multiple of 64
 
   struct Link {
     uint32_t prev, next;
@@ -36,6 +36,7 @@ public:
     uint8_t dirty; ///< released as such
   };
   static_assert(sizeof(Link) <= 12);
+  static_assert(kDues % 64 == 0 && 3 + kPriorities + kDues <= 256, "they are states of a byte");
 
   Replacement() = default;
   Replacement(const Replacement &) = delete; // the links may be shared memory; two owners would differ
@@ -93,6 +94,7 @@ private:
     return slots_ + 2 + (level < kPriorities ? (level * kEpochs + epoch) * 2 : kEpochLists + (level - kPriorities) * 2) + dirty;
   }
   void put(uint32_t slot, unsigned level, bool dirty);
+  uint64_t last_due(uint64_t below) const;
   uint32_t first_of(unsigned level, bool dirty_only) const;
   Link &link(uint32_t id) { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
   const Link &link(uint32_t id) const { return id < slots_ ? links_[id] : sentinels_[id - slots_]; }
@@ -107,6 +109,7 @@ private:
   uint32_t slots_ = 0;
   uint32_t active_ = 0, aging_ = 0, released_clean_ = 0;
   uint32_t released_[kLevels] = {};
+  uint64_t due_in_use_[kDues / 64] = {}; ///< bit d: there are slots that are due at d modulo kDues
   uint32_t all_released_ = 0;
   uint64_t now_ = 0;
   unsigned epoch_ = 0;          ///< the present one, modulo kEpochs; the next in the ring is the oldest

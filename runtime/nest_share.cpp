@@ -88,6 +88,7 @@ void plan_again(NestSlot &slot, uint64_t part, uint32_t left) {
   slot.shared = part;
   slot.left_to_others = left;
   slot.nest.share(part, left, slot.step());
+  slot.wake_at = 0; // a nest that fitted wanted nothing any more; now it may have to release
 }
 
 } // namespace

@@ -71,8 +71,8 @@ uint32_t Pager::evict(uint32_t pages) {
   while (done < pages && passed < kMostPassedOver) {
     uint32_t victims[kVictims];
     while (order_.released() < kLeastVictims && release_oldest_gathered()) {}
-    // At least a lot at a time, so that neighbours are written together.
-    uint32_t n = order_.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims));
+    // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
+    uint32_t n = order_.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims), order_.released() > 0);
     if (n == 0) break;
     if (order_.released() == 0) crowded_ += n;
     std::sort(victims, victims + n);
