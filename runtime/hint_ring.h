@@ -51,6 +51,13 @@ public:
     return cell.turn.load(std::memory_order_acquire) == head_ + 1 ? &cell.hint : nullptr;
   }
 
+  /// The first `pages` of the oldest hint have been seen to, but not all of it. Pager's thread.
+  void shorten(uint32_t pages, unsigned page_shift) {
+    Hint &hint = cells_[head_ % kSize].hint;
+    hint.address += static_cast<uint64_t>(pages) << page_shift;
+    hint.pages -= pages;
+  }
+
   void pop() {
     cells_[head_ % kSize].turn.store(head_ + kSize, std::memory_order_release);
     ++head_;

@@ -190,7 +190,7 @@ private:
     bool demand;
     core::Overwrite::Unread unread{}; ///< absent pages there need not be read
   };
-  bool fetch(uint64_t begin, uint64_t end, const Asked &);
+  bool fetch(uint64_t &begin, uint64_t end, const Asked &);
   uint32_t fetch_run(Region &, uint32_t slot, uint32_t pages, const Asked &);
   bool goes_unread(const Asked &, uint32_t slot, uint32_t *pages) const;
   uint32_t zero_fill(Region &, uint32_t slot, uint32_t pages, const Asked &);
@@ -368,6 +368,7 @@ private:
 
   uint64_t crowded_ = 0; ///< pages evicted that nobody had released
   uint64_t room_ = 1; ///< grows whenever memory, staging or a request became free
+  uint64_t hints_blocked_ = 0; ///< what room_ was when the oldest hint of a slice found none
   uint64_t latency_ns_ = 0;
 
   Lock command_lock_;

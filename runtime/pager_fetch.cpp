@@ -4,9 +4,15 @@
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace pagecast {
+namespace {
+/// Hints for more wait until there is room for so many at a time: a request of 64 KiB costs the disk and the pager's thread
+/// little more than one of a page.
+constexpr uint32_t kLeastLot = 16;
+} // namespace
 
 /// How many of `pages` may be brought in now. Hints leave a reserve to faults.
 uint32_t Pager::admit(uint32_t pages, bool demand) {
@@ -17,12 +23,12 @@ uint32_t Pager::admit(uint32_t pages, bool demand) {
   if (free_pages() < pages + reserve && !wait) evict(pages + reserve - free_pages());
   const uint32_t free = demand ? free_for_faults() : free_pages();
   const uint32_t room = free > reserve ? free - reserve : 0;
-  return room < pages ? room : pages;
+  if (!demand && room < std::min(pages, kLeastLot)) return 0;
+  return std::min(room, pages);
 }
 
-/// Sees to the pages of [begin, end). False if some could not be asked for now; what was asked for is
-/// marked in the residency map, so that a repetition goes on where this stopped.
-bool Pager::fetch(uint64_t begin, uint64_t end, const Asked &asked) {
+/// Sees to the pages of [begin, end). False if some could not be asked for now; `begin` is the first of them then.
+bool Pager::fetch(uint64_t &begin, uint64_t end, const Asked &asked) {
   while (begin < end) {
     Region *r = regions_.at_or_after(begin);
     if (!r || r->base >= end) return true;

@@ -20,7 +20,7 @@ public:
     Asked asked{static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
                 static_cast<uint32_t>(step + slot_.nest.distance()), write, false};
     if (write) asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
-    return pager_.fetch(e.begin, e.end, asked);
+    return pager_.fetch(e.begin, e.end, asked); // what was asked for is marked: a repetition goes on there
   }
   void release(core::Extent e, unsigned group, unsigned priority) override {
     if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, priority, static_cast<uint16_t>(slot_.sites + group));
@@ -187,7 +187,8 @@ bool Pager::take_hints() {
       continue;
     }
     if (h->kind == Hint::kRelease) release(h->address, end, {h->priority, 0}, h->site);
-    else if (!fetch(h->address, end, {h->site, h->nest, 0, h->kind == Hint::kFetchWrite, false})) {
+    else if (uint64_t at = h->address; !fetch(at, end, {h->site, h->nest, 0, h->kind == Hint::kFetchWrite, false})) {
+      hand_ring_.shorten(static_cast<uint32_t>((at - h->address) >> shift_), shift_);
       // By hand: non-binding. It is asked again while memory is only being freed; else dropped.
       if (pages_writing_ || free_requests_ < kRequests) break;
       ++statistics.refused_fetches;
@@ -195,6 +196,7 @@ bool Pager::take_hints() {
     hand_ring_.pop();
     busy = true;
   }
+  if (hints_blocked_ == room_) return busy;
   for (unsigned n = 0; n < 512; ++n) {
     const Hint *h = slice_ring_.front();
     if (!h) break;
@@ -204,6 +206,7 @@ bool Pager::take_hints() {
       busy = true;
       continue;
     }
+    const uint64_t room = room_;
     if (h->kind == Hint::kRelease) {
       const core::Extent e{h->address, h->address + (static_cast<uint64_t>(h->pages) << shift_)};
       const NestSlot &slot = nest_slots[h->nest];
@@ -212,11 +215,17 @@ bool Pager::take_hints() {
       busy = true;
       continue;
     }
-    if (h->pages > 1) { // where a refusal stopped it, a repetition goes on
-      if (!fetch(h->address, h->address + (static_cast<uint64_t>(h->pages) << shift_),
-                 {h->site, h->nest, h->due, h->kind == Hint::kFetchWrite, false}))
+    if (h->pages > 1) {
+      const uint64_t end = h->address + (static_cast<uint64_t>(h->pages) << shift_);
+      uint64_t at = h->address;
+      const bool all = fetch(at, end, {h->site, h->nest, h->due, h->kind == Hint::kFetchWrite, false});
+      const auto done = static_cast<uint32_t>((at - h->address) >> shift_);
+      statistics.slice_hints += all ? h->pages : done;
+      if (!all) {
+        slice_ring_.shorten(done, shift_);
+        hints_blocked_ = room;
         break;
-      statistics.slice_hints += h->pages;
+      }
       slice_ring_.pop();
       busy = true;
       continue;
@@ -233,6 +242,7 @@ bool Pager::take_hints() {
         if (run.slot + done <= slot) done = fetch_run(*r, slot, 1, asked); // little room: the page itself
         if (done == 0) {
           --statistics.slice_hints;
+          hints_blocked_ = room;
           break;
         }
       }
