@@ -53,7 +53,7 @@ void Pager::release_parts(const NestSlot &slot, unsigned group, core::Extent e) 
 
 /// The nest is over: what it did not release itself, because all of it fitted or because it came back to it, takes its
 /// place among what later nests want, or, where that is not known, among what nobody is known to want. Left where it
-/// is it would outstay all that is released from now on, and that may be wanted sooner.
+/// is it would outstay all that is released from now on, and that may be wanted sooner, however much memory is free now.
 void Pager::release_rest(const NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
   if (!slot.foreseen || !worth_walking(slot)) return;

@@ -54,10 +54,10 @@ void Pager::keep_part(core::Extent e, uint64_t part, uint64_t parts) {
   keep_range(begin + (pages * part / parts << shift_), begin + (pages * (part + 1) / parts << shift_));
 }
 
-/// Whether to go through all that the nest touches, at 2 to 5 ns a page: memory is short, and it is not too much.
+/// Whether to go through all that the nest touches, at 2 to 5 ns a page: it is not too much.
 bool Pager::worth_walking(const NestSlot &slot) const {
   constexpr uint64_t kMostFootprint = 16; // budgets
-  return free_pages() <= budget_pages_ / 4 && slot.nest.plan().total_bytes >> shift_ <= kMostFootprint * budget_pages_;
+  return slot.nest.plan().total_bytes >> shift_ <= kMostFootprint * budget_pages_;
 }
 
 /// A nest begins: what is resident is kept where this one will use it, so that what it releases itself and what
@@ -65,7 +65,7 @@ bool Pager::worth_walking(const NestSlot &slot) const {
 /// all the same, the ones that the nest comes to last go first.
 void Pager::keep_for(NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
-  if (!worth_walking(slot)) return;
+  if (free_pages() > budget_pages_ / 4 || !worth_walking(slot)) return; // with so much memory left, nothing goes soon
   constexpr uint64_t kParts = 64;
   for (uint64_t part = kParts; part-- > 0;) {
     for (unsigned g = 0; g < shape.groups; ++g) {
