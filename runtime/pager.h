@@ -162,6 +162,7 @@ private:
   uint64_t held() const;
   void follow_limit(uint64_t now);
   void look_soon();
+  bool in_motion() const;
   void raise_ceiling();
   bool give_back(uint64_t now);
   uint64_t until_next_look() const;

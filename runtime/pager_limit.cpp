@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The budget as it moves: looking at what memory there is, and giving back what the program may hold no longer.
+#include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
 #include <algorithm>
@@ -51,6 +52,7 @@ void Pager::follow_limit(uint64_t now) {
   seen_cap_ = cap;
   core::Pool pools[core::kMostPools];
   const unsigned n = memory_.look(pools);
+  for (unsigned i = 0; i < n && in_motion(); ++i) pools[i].tells = false;
   const uint64_t before = limit_.budget();
   limit_.cap(cap);
   limit_.update(now, held(), pools, n);
@@ -73,10 +75,14 @@ bool Pager::rising() const {
   return limit_.rising() && limit_.ceiling() < limit_.budget() - files_share_.load(std::memory_order_relaxed);
 }
 
+/// Pages come and go: the program itself passes the marks of its groups all the time, and looks at such moments show
+/// less room than there is. Then the pager looks at fixed times instead.
+bool Pager::in_motion() const { return reading_ || pages_writing_ || open_nests.load(std::memory_order_relaxed); }
+
 /// A group of the process tells that its use has passed a mark.
 void Pager::look_soon() {
   os::event_clear(memory_event_);
-  next_look_ns_ = std::min(next_look_ns_, looked_ns_ + core::Limit::kDemandNs);
+  if (!in_motion()) next_look_ns_ = std::min(next_look_ns_, looked_ns_ + core::Limit::kDemandNs);
 }
 
 /// More memory is needed than may be used until the next look: makes that look, if there is more to be had and if it
