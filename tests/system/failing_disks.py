@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import select
 import stat
 import struct
 import subprocess
@@ -81,8 +82,14 @@ class FailingFiles:
         os.close(self._store)
 
     def _serve(self):
-        """Until the file system is unmounted."""
+        """Until the file system is unmounted. Only reads and writes are held up: a program may still ask for room."""
+        held = []
         while True:
+            if self.answers.is_set():
+                while held:
+                    self._reply(*held.pop(0))
+            if held and not select.select([self._device], [], [], 0.02)[0]:
+                continue
             try:
                 request = os.read(self._device, LARGEST + (64 << 10))
             except OSError as error:
@@ -90,14 +97,18 @@ class FailingFiles:
                     continue
                 return
             _, code, unique, node, *_ = HEADER.unpack_from(request)
-            if code in SILENT:
-                continue
-            try:
-                body, failure = self._answer(code, node, request[HEADER.size:]), 0
-            except OSError as error:
-                body, failure = b"", -error.errno
-            with contextlib.suppress(OSError):  # whoever asked may be gone
-                os.write(self._device, ANSWER.pack(ANSWER.size + len(body), failure, unique) + body)
+            if code in (READ, WRITE) and not self.answers.is_set():
+                held.append((code, unique, node, request))
+            elif code not in SILENT:
+                self._reply(code, unique, node, request)
+
+    def _reply(self, code: int, unique: int, node: int, request: bytes):
+        try:
+            body, failure = self._answer(code, node, request[HEADER.size:]), 0
+        except OSError as error:
+            body, failure = b"", -error.errno
+        with contextlib.suppress(OSError):  # whoever asked may be gone
+            os.write(self._device, ANSWER.pack(ANSWER.size + len(body), failure, unique) + body)
 
     def _answer(self, code: int, node: int, body: bytes) -> bytes:
         if code == INIT:
@@ -117,7 +128,6 @@ class FailingFiles:
         return self._transfer(code, body)
 
     def _transfer(self, code: int, body: bytes) -> bytes:
-        self.answers.wait()
         _, offset, size, _ = TRANSFER.unpack_from(body)
         if code == READ:
             self.reads += 1
