@@ -39,6 +39,7 @@ void in_parent() {
 /// The only thread. Whoever held a lock that is not in locks.h only read what it guards.
 void in_child() {
   os::forked();
+  os::threads_forked();
   os::files_forked();
   guards.unreadable.forked();
   guards.keyed.forked();

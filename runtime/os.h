@@ -2,6 +2,7 @@
 //
 // Everything that the runtime asks of the operating system, but for io_uring (disk.h). Functions return
 // 0 or a count, or -errno; none prints, throws or allocates from the heap.
+// What follows is in os_linux.cpp; memory limits are in limits_linux.cpp, threads and wake-ups in os_threads_linux.cpp.
 #pragma once
 #include "core/limit.h"
 
@@ -82,6 +83,8 @@ int copy_protected_memory(void *to, uint64_t from, size_t bytes);
 int populated(uint64_t addr, uint64_t pages, uint8_t *out);
 /// For each page: out[i] = 1 if it is write-protected by fault_protect or fault_copy, 0 if not. Linux 5.13.
 int write_protected(uint64_t addr, uint64_t pages, uint8_t *out);
+/// Whether this process has touched the page of a file since it came to memory: its page table has it. Cost: 0.5 us.
+bool touched(uint64_t addr);
 
 // --- memory limits -------------------------------------------------------------------------------
 
@@ -135,6 +138,8 @@ void futex_wake(const uint32_t *word);
 int start_thread(const char *name, void (*body)());
 /// How many of them run in this process.
 unsigned own_threads();
+/// In the child of a fork: none does.
+void threads_forked();
 
 /// Whether the calling thread has a seccomp filter; true if that cannot be found out.
 bool filtered();
@@ -151,6 +156,10 @@ int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset);
 
 /// mprotect, or with key >= 0 pkey_mprotect. 0 or -errno.
 int protect_mapping(uint64_t addr, size_t bytes, int protection, int key);
+/// Puts a mapping of the file in the place of what is there; `shared`, or with stores that stay private.
+int map_file(uint64_t addr, uint64_t bytes, int protection, int fd, uint64_t offset, bool shared);
+/// Puts untouched private memory in the place of what is there.
+int map_zeros(uint64_t addr, uint64_t bytes, int protection);
 
 /// mremap(MAYMOVE). NULL on failure.
 void *move_mapping(void *addr, size_t bytes, size_t new_bytes);

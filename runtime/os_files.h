@@ -31,8 +31,6 @@ int in_core(uint64_t addr, uint64_t pages, uint8_t *out);
 /// Makes a page that is in memory one of those that reclaim spares: two references, and the kernel thinks it active.
 /// It is mapped, too. Cost: 1 us.
 void keep(uint64_t addr);
-/// Whether this process has touched the page since it came to memory: its page table has it. Cost: 0.5 us.
-bool touched(uint64_t addr);
 
 /// Page faults of this process that had to read, so far.
 uint64_t major_faults();

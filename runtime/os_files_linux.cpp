@@ -23,8 +23,7 @@
 namespace pagecast::os {
 namespace {
 
-int self_pidfd = -1;   ///< the adviser's thread's
-int self_pagemap = -1; ///< the pager's thread's
+int self_pidfd = -1; ///< the adviser's thread's
 
 constexpr uint32_t kLeastChunk = 128u << 10, kMostChunk = 1u << 20;
 
@@ -119,17 +118,9 @@ void keep(uint64_t addr) {
   for (unsigned i = 0; i < 2; ++i) syscall(SYS_madvise, addr, page_size(), kPopulateRead);
 }
 
-bool touched(uint64_t addr) {
-  if (self_pagemap < 0) self_pagemap = own_descriptor(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  uint64_t entry = 0;
-  const auto at = static_cast<off_t>((addr >> page_shift()) * 8);
-  return syscall(SYS_pread64, self_pagemap, &entry, sizeof entry, at) == static_cast<long>(sizeof entry) && entry >> 63;
-}
-
 void files_forked() {
   close_own(self_pidfd);
-  close_own(self_pagemap);
-  self_pidfd = self_pagemap = -1;
+  self_pidfd = -1;
 }
 
 uint64_t major_faults() {

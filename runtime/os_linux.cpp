@@ -5,25 +5,15 @@
 #include "runtime/kernel_abi.h"
 #include "runtime/sandbox.h"
 
-#include <atomic>
 #include <cerrno>
 #include <climits>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/userfaultfd.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // read, mmap and others are interposed: the runtime's own calls go to the kernel directly.
@@ -35,6 +25,7 @@ int self_pidfd = -1;
 int self_memory = -1;   ///< /proc/self/mem
 int self_page_map = -1; ///< /proc/self/pagemap
 constexpr int kDontNeedLocked = 24; ///< MADV_DONTNEED_LOCKED, Linux 5.18
+constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 
 uint64_t clock_ns(clockid_t id) {
   timespec t;
@@ -117,7 +108,7 @@ uint64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 // The runtime's own mappings go to the kernel directly: mmap itself is interposed (interpose_mmap.cpp).
 static void *raw_mmap(size_t bytes, int flags) {
-  const long p = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  const long p = syscall(SYS_mmap, nullptr, bytes, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   return p == -1 ? nullptr : reinterpret_cast<void *>(p);
 }
 
@@ -226,24 +217,18 @@ int fault_poison(int fd, uint64_t addr, uint64_t bytes) {
   return fault_poison_by_mapping(fd, addr, bytes);
 }
 
-/// Puts another private mapping in the place of the range.
-static int map_over(uint64_t addr, uint64_t bytes, int flags, int file) {
-  const int both = PROT_READ | PROT_WRITE;
-  return syscall(SYS_mmap, addr, bytes, both, MAP_PRIVATE | MAP_FIXED | flags, file, 0) == -1 ? -errno : 0;
-}
-
 static int poisoned_by_mapping = -1; ///< the file, where that is how it is done; the pager's thread alone comes here
 
 int fault_poison_by_mapping(int fd, uint64_t addr, uint64_t bytes) {
   if (poisoned_by_mapping < 0) poisoned_by_mapping = static_cast<int>(syscall(SYS_memfd_create, "pagecast-lost", MFD_CLOEXEC));
-  const int error = poisoned_by_mapping < 0 ? -EINVAL : map_over(addr, bytes, 0, poisoned_by_mapping);
+  const int error = poisoned_by_mapping < 0 ? -EINVAL : map_file(addr, bytes, kReadWrite, poisoned_by_mapping, 0, false);
   if (!error) fault_wake(fd, addr, bytes);
   return error;
 }
 
 int fault_heal(int fd, uint64_t addr, uint64_t bytes) {
   if (poisoned_by_mapping < 0) return discard_one(addr, bytes);
-  if (const int error = map_over(addr, bytes, MAP_ANONYMOUS | MAP_NORESERVE, -1)) return error;
+  if (const int error = map_zeros(addr, bytes, kReadWrite)) return error;
   give_to_children(addr, bytes, false);
   return fault_watch(fd, addr, bytes);
 }
@@ -283,6 +268,14 @@ int protect_mapping(uint64_t addr, size_t bytes, int protection, int key) {
   return done ? -errno : 0;
 }
 
+int map_file(uint64_t addr, uint64_t bytes, int protection, int fd, uint64_t offset, bool shared) {
+  return syscall(SYS_mmap, addr, bytes, protection, MAP_FIXED | (shared ? MAP_SHARED : MAP_PRIVATE), fd, offset) == -1 ? -errno : 0;
+}
+
+int map_zeros(uint64_t addr, uint64_t bytes, int protection) {
+  return syscall(SYS_mmap, addr, bytes, protection, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == -1 ? -errno : 0;
+}
+
 void *move_mapping(void *addr, size_t bytes, size_t new_bytes) {
   const long p = syscall(SYS_mremap, addr, bytes, new_bytes, MREMAP_MAYMOVE, nullptr);
   return p == -1 ? nullptr : reinterpret_cast<void *>(p);
@@ -318,69 +311,9 @@ static int page_map(uint64_t addr, uint64_t pages, uint64_t mask, uint8_t *out) 
 int populated(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 3ull << 62, out); }
 int write_protected(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 57, out); }
 
-int event_open() {
-  const int fd = own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  return fd < 0 ? -errno : fd;
-}
-
-void event_post(int fd) {
-  const uint64_t one = 1;
-  if (write(fd, &one, sizeof one) < 0) { /* the counter is full: it is posted anyway */ }
-}
-
-void event_clear(int fd) {
-  uint64_t count;
-  if (syscall(SYS_read, fd, &count, sizeof count) < 0) { /* was clear */ }
-}
-
-static thread_local bool ours __attribute__((tls_model("initial-exec"))) = false; ///< this thread is the runtime's
-
-void futex_wait(const uint32_t *word, uint32_t expected) {
-  const bool alone = sandboxed(); // nobody may be able to wake us
-  if (alone && !ours) {
-    for (unsigned i = 0; i < 1000 && __atomic_load_n(word, __ATOMIC_ACQUIRE) == expected; ++i) continue;
-    return;
-  }
-  const timespec most{alone ? 0 : 1, alone ? 1000000 : 0};
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, ours ? &most : nullptr, nullptr, 0);
-}
-
-void futex_wake(const uint32_t *word) {
-  if (ours || !sandboxed()) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
-
-bool filtered() {
-  char text[4096];
-  const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-  const ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
-  if (fd >= 0) close(fd);
-  text[n > 0 ? n : 0] = 0;
-  return !strstr(text, "\nSeccomp:\t0\n");
-}
-
-bool child_survives(void (*body)()) {
-  // Without a signal at its end, and found by no wait of the program's.
-  const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, 0);
-  if (child == 0) {
-    signal(SIGSYS, SIG_DFL);
-    body();
-    syscall(SYS_exit_group, 0);
-  }
-  int status = -1;
-  while (child > 0 && syscall(SYS_wait4, child, &status, __WALL, nullptr) < 0 && errno == EINTR) continue;
-  return child > 0 && status == 0;
-}
-
-int token_pair(int ends[2]) {
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return -errno;
-  own_descriptor(ends[0]);
-  own_descriptor(ends[1]);
-  return 0;
-}
-
-bool hung_up(int end) {
-  pollfd p{end, 0, 0};
-  return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL));
+bool touched(uint64_t addr) {
+  uint8_t there = 0;
+  return page_map(addr, 1, 1ull << 63, &there) == 0 && there;
 }
 
 bool absolute_path(const char *path, char *out, unsigned room) {
@@ -400,49 +333,6 @@ int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset) {
   return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
 }
 
-namespace {
-struct ThreadStart {
-  const char *name;
-  void (*body)();
-};
-
-ThreadStart starts[4];
-unsigned threads_started = 0;
-std::atomic<unsigned> threads_running{0};
-
-void *thread_main(void *argument) {
-  const ThreadStart start = *static_cast<ThreadStart *>(argument);
-  static_cast<volatile ThreadStart *>(argument)->body = nullptr;
-  ours = true;
-  prctl(PR_SET_NAME, start.name, 0, 0, 0);
-  start.body();
-  threads_running.fetch_sub(1);
-  return nullptr;
-}
-} // namespace
-
-int start_thread(const char *name, void (*body)()) {
-  if (threads_started == 4) return -EAGAIN;
-  ThreadStart &start = starts[threads_started++];
-  start = {name, body};
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 256u << 10);
-  pthread_t thread;
-  threads_running.fetch_add(1);
-  const int error = pthread_create(&thread, &attributes, thread_main, &start);
-  if (error) threads_running.fetch_sub(1);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return -error;
-}
-
-unsigned own_threads() { return threads_running.load(); }
-
 void forked() {
   // They speak of the parent's memory.
   if (sandboxed()) self_memory = self_page_map = self_pidfd = -1;
@@ -453,8 +343,6 @@ void forked() {
     close_own(self_pidfd);
     self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   }
-  threads_started = 0;
-  threads_running.store(0);
 }
 
 } // namespace pagecast::os

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What memory in a file (memory_file.h) asks of the operating system: facts about mappings, room in the file, and
-// mappings in place of others. As in os.h: 0 or a count, or -errno; nothing prints, throws or allocates.
+// What memory in a file (memory_file.h) asks of the operating system: facts about mappings, and room in the file. As in os.h: 0 or a count, or -errno; nothing prints, throws or allocates.
 #pragma once
 #include <csignal>
 #include <cstdint>
@@ -48,12 +47,8 @@ int copy_room(int from, int to, uint64_t offset, uint64_t bytes);
 /// From the program's cache and not past it: no direct I/O through this descriptor.
 int use_page_cache(int fd);
 
-/// Puts a mapping of the file in the place of what is there; `shared`, or with stores that stay private.
-int map_file(uint64_t addr, uint64_t bytes, int protection, int fd, uint64_t offset, bool shared);
 /// Wakes who waits (futex) for a word in shared mappings of the range: once it is private memory, nobody else would find
 /// them. That they look again harms nobody. Cost: 0.2 us a word.
 void wake_all(int fd, uint64_t offset, uint64_t bytes);
-/// Puts untouched private memory in the place of what is there.
-int map_zeros(uint64_t addr, uint64_t bytes, int protection);
 
 } // namespace pagecast::os

@@ -145,19 +145,11 @@ int use_page_cache(int fd) {
   return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_DIRECT) ? -errno : 0;
 }
 
-int map_file(uint64_t addr, uint64_t bytes, int protection, int fd, uint64_t offset, bool shared) {
-  return syscall(SYS_mmap, addr, bytes, protection, MAP_FIXED | (shared ? MAP_SHARED : MAP_PRIVATE), fd, offset) == -1 ? -errno : 0;
-}
-
 void wake_all(int fd, uint64_t offset, uint64_t bytes) {
   const long window = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (window == -1) return;
   for (uint64_t i = 0; i < bytes; i += 4) syscall(SYS_futex, window + static_cast<long>(i), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   unmap(reinterpret_cast<void *>(window), bytes);
-}
-
-int map_zeros(uint64_t addr, uint64_t bytes, int protection) {
-  return syscall(SYS_mmap, addr, bytes, protection, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == -1 ? -errno : 0;
 }
 
 } // namespace pagecast::os
