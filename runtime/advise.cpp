@@ -67,7 +67,6 @@ int Advise::recover() {
   close_own(event_);
   event_ = os::event_open();
   queue_.start();
-  queued_.store(0);
   sleeping_.store(0);
   if (event_ < 0) return event_;
   return memory_.active() ? memory_.take_over(regions_) : 0;
@@ -100,7 +99,7 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
     const uint64_t pages = std::min(end - at, kLook << shift_) >> shift_;
     if (os::in_core(at, pages, there)) break;
     for (uint64_t i = 0, n; i < pages; i += n) {
-      for (n = 1; i + n < pages && there[i + n] == there[i]; ++n) {}
+      n = os::alike(there, i, pages);
       if (!there[i]) continue;
       map_->set({at + (i << shift_), at + ((i + n) << shift_)});
       found += n;
@@ -144,7 +143,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
   if (asked.bounded && log_.ahead_pages() + pages > most_ahead) catch_up();
   const NestSlot &slot = nest_slots[asked.nest % kNestSlots];
   const bool far = asked.bounded && log_.ahead_pages() != 0 && log_.ahead_pages() + pages > most_ahead;
-  if (far || queued_.load(std::memory_order_relaxed) + entries > kQueue) {
+  if (far || queue_.size() + entries > kQueue) {
     waiting_ = true;
     ++statistics_->files.refused;
     return false;
@@ -160,7 +159,6 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
       const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
       log_.add({at, n, asked.due, asked.nest, static_cast<uint8_t>(slot.turn), asked.bounded}, *map_);
       queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
-      queued_.fetch_add(1, std::memory_order_relaxed);
     }
   }
   statistics_->files.hinted += e.size() >> shift_;
@@ -211,9 +209,8 @@ void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
   statistics_->site[site].released += e.size() >> shift_;
   statistics_->files.released += e.size() >> shift_;
   if (priority == 0 && options_->release == ReleasePolicy::kBuffered) return;
-  if (!r->may_give_up || queued_.load(std::memory_order_relaxed) + 64 > kQueue) return; // reclaim finds them all the same
-  if (queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), Hint::kRelease, 0, site, 0, 0}))
-    queued_.fetch_add(1, std::memory_order_relaxed);
+  if (!r->may_give_up || queue_.size() + 64 > kQueue) return; // reclaim finds them all the same
+  queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), Hint::kRelease, 0, site, 0, 0});
 }
 
 void Advise::wake() {
@@ -254,14 +251,12 @@ void Advise::work_off() {
     if (r.bytes && h->kind == Hint::kFetch) expect(*h);
     if (h->kind == Hint::kFetch && r.scattered && h->pages == 1 && renew(h->address)) {
       queue_.pop();
-      queued_.fetch_sub(1, std::memory_order_relaxed);
       continue;
     }
     for (uint64_t at = 0; r.bytes && at < bytes && n < kBatch; at += chunk)
       range[n++] = {reinterpret_cast<void *>(h->address + at), std::min(chunk, bytes - at)};
     pages += h->pages;
     queue_.pop();
-    queued_.fetch_sub(1, std::memory_order_relaxed);
   }
   if (n == 0) return;
   ++statistics_->files.calls;

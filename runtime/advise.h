@@ -114,7 +114,6 @@ private:
   // From the pager's thread to the adviser's.
   static constexpr uint32_t kQueue = 2048;
   HintRing<kQueue> queue_;
-  std::atomic<uint32_t> queued_{0};
   std::atomic<uint32_t> sleeping_{0};
   int event_ = -1;
 

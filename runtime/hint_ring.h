@@ -25,7 +25,7 @@ template <unsigned kSize> class HintRing {
 public:
   void start() {
     tail_.store(0, std::memory_order_relaxed);
-    head_ = 0;
+    head_.store(0, std::memory_order_relaxed);
     for (unsigned i = 0; i < kSize; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
   }
 
@@ -47,20 +47,28 @@ public:
 
   /// The oldest hint, which stays in the queue; NULL when empty. Pager's thread.
   const Hint *front() const {
-    const Cell &cell = cells_[head_ % kSize];
-    return cell.turn.load(std::memory_order_acquire) == head_ + 1 ? &cell.hint : nullptr;
+    const uint64_t head = head_.load(std::memory_order_relaxed);
+    const Cell &cell = cells_[head % kSize];
+    return cell.turn.load(std::memory_order_acquire) == head + 1 ? &cell.hint : nullptr;
   }
 
   /// The first `pages` of the oldest hint have been seen to, but not all of it. Pager's thread.
   void shorten(uint32_t pages, unsigned page_shift) {
-    Hint &hint = cells_[head_ % kSize].hint;
+    Hint &hint = cells_[head_.load(std::memory_order_relaxed) % kSize].hint;
     hint.address += static_cast<uint64_t>(pages) << page_shift;
     hint.pages -= pages;
   }
 
   void pop() {
-    cells_[head_ % kSize].turn.store(head_ + kSize, std::memory_order_release);
-    ++head_;
+    const uint64_t head = head_.load(std::memory_order_relaxed);
+    cells_[head % kSize].turn.store(head + kSize, std::memory_order_release);
+    head_.store(head + 1, std::memory_order_release);
+  }
+
+  /// Hints in it, at most: some may have been taken meanwhile. A thread that alone pushes finds room for the rest.
+  uint64_t size() const {
+    const uint64_t head = head_.load(std::memory_order_acquire);
+    return tail_.load(std::memory_order_relaxed) - head;
   }
 
 private:
@@ -69,7 +77,7 @@ private:
     Hint hint;
   };
   alignas(64) std::atomic<uint64_t> tail_{0};
-  alignas(64) uint64_t head_ = 0;
+  alignas(64) std::atomic<uint64_t> head_{0}; ///< changed by the pager's thread alone
   alignas(64) Cell cells_[kSize];
 };
 

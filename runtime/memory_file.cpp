@@ -68,7 +68,7 @@ int MemoryFile::move_piece(uint64_t address, uint64_t bytes, uint64_t offset) {
   const uint64_t pages = bytes >> shift;
   if (os::populated(address, pages, there)) memset(there, 1, pages); // cannot tell: assume contents
   for (uint64_t i = 0, n; i < pages; i += n) {
-    for (n = 1; i + n < pages && there[i + n] == there[i]; ++n) {}
+    n = os::alike(there, i, pages);
     if (!there[i]) continue;
     const int error = os::write_file(file_.fd(), reinterpret_cast<void *>(address + (i << shift)), n << shift, offset + (i << shift));
     if (error) return error;

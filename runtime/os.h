@@ -85,6 +85,12 @@ int populated(uint64_t addr, uint64_t pages, uint8_t *out);
 int write_protected(uint64_t addr, uint64_t pages, uint8_t *out);
 /// Whether this process has touched the page of a file since it came to memory: its page table has it. Cost: 0.5 us.
 bool touched(uint64_t addr);
+/// Of what these, or in_core(), have told of `pages` pages: how many from number `from` on are alike.
+inline uint64_t alike(const uint8_t *told, uint64_t from, uint64_t pages) {
+  uint64_t n = 1;
+  while (from + n < pages && told[from + n] == told[from]) ++n;
+  return n;
+}
 
 // --- memory limits -------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The regions: address ranges that one back end manages. The pager's thread alone changes the pager's, and under a
-// lock of its own the advise back end its own (advise.h); other threads look addresses up under a lock that is never held across a system call or a page access.
+// lock of its own the advise back end its own (advise.h); other threads look addresses up under a lock that is never
+// held across a system call or a page access.
 #pragma once
 #include <cstdint>
 

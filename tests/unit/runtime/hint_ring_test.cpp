@@ -13,10 +13,12 @@ TEST(HintRing, FullRefusesAndOrderIsKept) {
   EXPECT_EQ(ring.front(), nullptr);
   for (uint32_t i = 0; i < 16; ++i) EXPECT_TRUE(ring.push({i, 1, Hint::kFetch, 0, 0, 0, 0}));
   EXPECT_FALSE(ring.push({99, 1, Hint::kFetch, 0, 0, 0, 0}));
+  EXPECT_EQ(ring.size(), 16u);
   for (uint32_t i = 0; i < 16; ++i) {
     ASSERT_NE(ring.front(), nullptr);
     EXPECT_EQ(ring.front()->address, i);
     ring.pop();
+    EXPECT_EQ(ring.size(), 15 - i);
   }
   EXPECT_EQ(ring.front(), nullptr);
 }
@@ -30,6 +32,7 @@ TEST(HintRing, BeginsAnewAfterUse) {
   }
   ring.start();
   EXPECT_EQ(ring.front(), nullptr);
+  EXPECT_EQ(ring.size(), 0u);
   for (uint32_t i = 0; i < 16; ++i) EXPECT_TRUE(ring.push({100 + i, 1, Hint::kFetch, 0, 0, 0, 0}));
   ASSERT_NE(ring.front(), nullptr);
   EXPECT_EQ(ring.front()->address, 100u);
