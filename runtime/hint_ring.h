@@ -3,6 +3,8 @@
 // A bounded queue from any thread to the pager's (after D. Vyukov's bounded queue: a sequence number per
 // cell tells whose turn it is). A full queue refuses: hints are dropped, never waited for.
 #pragma once
+#include "core/types.h"
+
 #include <atomic>
 #include <cstdint>
 
@@ -17,6 +19,8 @@ struct Hint {
   uint16_t site; ///< 0 = by hand
   uint32_t due;  ///< slices: the step that wants it
   uint8_t nest;  ///< slices: the nest's slot
+
+  core::Extent extent(unsigned page_shift) const { return {address, address + (uint64_t{pages} << page_shift)}; }
 };
 
 template <unsigned kSize> class HintRing {

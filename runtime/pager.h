@@ -137,15 +137,6 @@ private:
   int open_on_thread();
   bool take_commands();
   bool try_command(Command &);
-  bool take_hints();
-  bool advise(const Hint &, uint64_t end, bool from_slice);
-  Run zero_run(const Region &, uint32_t slot);
-  bool run_nests();
-  bool worth_walking(const NestSlot &) const;
-  void keep_for(NestSlot &);
-  void pin_targets(const NestSlot &, int change);
-  void keep_part(core::Extent, uint64_t part, uint64_t parts);
-  void keep_range(uint64_t begin, uint64_t end);
   bool anything_posted();
   void sleep();
   void watch_disk(uint64_t now);
@@ -155,6 +146,14 @@ private:
   bool quiet(uint64_t begin, uint64_t end);
   void forget(uint64_t begin, uint64_t end, bool keep_region);
   void use_tables(uint32_t slot, uint32_t pages);
+
+  // pager_nests.cpp
+  bool run_nests();
+  bool worth_walking(const NestSlot &) const;
+  void keep_for(NestSlot &);
+  void pin_targets(const NestSlot &, int change);
+  void keep_part(core::Extent, uint64_t part, uint64_t parts);
+  void keep_range(uint64_t begin, uint64_t end);
 
   // pager_limit.cpp
   void account();
@@ -202,6 +201,15 @@ private:
   void read_failed(Request &, int result);
   void make_writable(Region &, uint32_t slot, uint32_t pages);
   uint32_t admit(uint32_t pages, bool demand);
+
+  // pager_hints.cpp
+  bool take_hints();
+  bool take_by_hand(const Hint &);
+  bool take_of_slice(const Hint &);
+  bool advise(const Hint &, core::Extent, bool from_slice);
+  bool fetch_range(const Hint &, core::Extent, const Asked &);
+  bool fetch_page(uint64_t address, const Asked &);
+  Run zero_run(const Region &, uint32_t slot);
 
   // pager_forecast.cpp
   void foresee(NestSlot &);

@@ -1,148 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pager's side of nests and hints: moving the cursors of open nests, and emptying the rings.
+// Hints by hand and from slices: emptying their rings.
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
 #include <algorithm>
 
 namespace pagecast {
-
-/// One advance of one nest: translates the core's decisions.
-class Pager::NestSink final : public core::Sink {
-public:
-  NestSink(Pager &pager, NestSlot &slot) : pager_(pager), slot_(slot) {}
-  bool fetch(core::Extent e, unsigned group, bool write) override {
-    const uint64_t step = slot_.step();
-    if (pager_.files_.look_up(e.begin).bytes)
-      return pager_.files_.fetch(e, {static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
-                                     static_cast<uint32_t>(step + slot_.nest.distance()), false});
-    Asked asked{static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
-                static_cast<uint32_t>(step + slot_.nest.distance()), write, false};
-    if (write) asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
-    return pager_.fetch(e.begin, e.end, asked); // what was asked for is marked: a repetition goes on there
-  }
-  void release(core::Extent e, unsigned group, unsigned priority) override {
-    if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, priority, static_cast<uint16_t>(slot_.sites + group));
-    pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), static_cast<uint16_t>(slot_.sites + group));
-  }
-
-private:
-  Pager &pager_;
-  NestSlot &slot_;
-};
-
-/// Resident pages of the range stay, as if asked for now, the last one first.
-void Pager::keep_range(uint64_t begin, uint64_t end) {
-  while (begin < end) {
-    Region *r = regions_.find(end - 1);
-    if (!r) return; // a nest's extents seldom span regions; what lies before a gap goes without
-    const uint64_t from = std::max(begin, r->base);
-    for (uint32_t s = slot_of(*r, end), first = slot_of(*r, from); s-- > first;) {
-      if (!resident(pages_[s].state)) continue;
-      pages_[s].flags &= static_cast<uint8_t>(~(kEvict | kDone));
-      order_.touch(s);
-    }
-    end = from;
-  }
-}
-
-/// Part number `part` of `parts` of the range.
-void Pager::keep_part(core::Extent e, uint64_t part, uint64_t parts) {
-  if (e.empty()) return;
-  const uint64_t begin = e.begin & ~(page_ - 1), pages = (e.end - begin + page_ - 1) >> shift_;
-  keep_range(begin + (pages * part / parts << shift_), begin + (pages * (part + 1) / parts << shift_));
-}
-
-/// Whether to go through all that the nest touches, at 2 to 5 ns a page: it is not too much.
-bool Pager::worth_walking(const NestSlot &slot) const {
-  constexpr uint64_t kMostFootprint = 16; // budgets
-  return slot.nest.plan().total_bytes >> shift_ <= kMostFootprint * budget_pages_;
-}
-
-/// A nest begins: what is resident is kept where this one will use it, so that what it releases itself and what
-/// it does not use go first. The groups are walked backwards, side by side: if memory must be found among these pages
-/// all the same, the ones that the nest comes to last go first.
-void Pager::keep_for(NestSlot &slot) {
-  const core::Shape &shape = slot.nest.shape();
-  if (free_pages() > budget_pages_ / 4 || !worth_walking(slot)) return; // with so much memory left, nothing goes soon
-  constexpr uint64_t kParts = 64;
-  for (uint64_t part = kParts; part-- > 0;) {
-    for (unsigned g = 0; g < shape.groups; ++g) {
-      if (shape.group[g].indirect) {
-        keep_part(slot.hull[g], part, kParts);
-        continue;
-      }
-      core::Pieces pieces;
-      slot.nest.footprint(g, &pieces);
-      const uint64_t n = pieces.size();
-      if (n >= kParts) {
-        for (uint64_t i = n * (part + 1) / kParts; i-- > n * part / kParts;) keep_range(pieces.at(i).begin, pieces.at(i).end);
-        continue;
-      }
-      for (uint64_t i = n; i-- > 0;) { // few pieces: each in parts
-        const core::Extent e = pieces.at(i);
-        const bool down = n == 1 && shape.group[g].stride[shape.ticked] < 0;
-        keep_part(e, down ? kParts - 1 - part : part, kParts);
-      }
-    }
-  }
-}
-
-/// Indirect targets that are fetched whole get no hints while their nest runs: they do not age then.
-void Pager::pin_targets(const NestSlot &slot, int change) {
-  for (unsigned i = 0; i < slot.pinned_count; ++i)
-    if (Region *r = regions_.find(slot.pinned[i])) {
-      r->pinned = static_cast<uint32_t>(static_cast<int>(r->pinned) + change);
-      if (change > 0) keep_range(r->base, r->end());
-    }
-}
-
-bool Pager::run_nests() {
-  bool busy = false;
-  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
-    const unsigned i = static_cast<unsigned>(__builtin_ctz(open));
-    NestSlot &slot = nest_slots[i];
-    const uint32_t state = slot.state.load(std::memory_order_acquire);
-    NestSink sink(*this, slot);
-    const uint64_t step = slot.step();
-    if (state == NestSlot::kClosing) {
-      slot.nest.finish(step, sink);
-      if (slot.started) release_rest(slot);
-      if (slot.started) pin_targets(slot, -1);
-      open_nests.fetch_and(~(1u << i), std::memory_order_seq_cst);
-      slot.state.store(NestSlot::kFree, std::memory_order_release);
-      busy = true;
-      continue;
-    }
-    if (state != NestSlot::kOpen) continue;
-    if (!slot.started) {
-      slot.started = true;
-      ++slot.turn;
-      slot.crowded_seen = crowded_;
-      share_memory(for_nests());
-      order_.new_epoch();
-      foresee(slot);
-      keep_for(slot);
-      pin_targets(slot, 1);
-      for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;
-    } else if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) {
-      continue;
-    }
-    const uint64_t room = room_;
-    slot.nest.crowded(crowded_ - slot.crowded_seen);
-    slot.crowded_seen = crowded_;
-    slot.nest.budget(std::min(slot.shared, for_nests()));
-    const uint64_t wake = slot.nest.advance(step, os::now_ns(), map_, sink);
-    slot.room_seen = room;
-    // Blocked: only room can help, not the program's progress.
-    slot.wake_at = slot.nest.blocked() && wake <= step ? step + 1 : wake;
-    slot.slice_ahead.store(slot.nest.slice_distance(), std::memory_order_relaxed);
-    __atomic_store_n(&slot.ticket.wake, slot.ticks.ticks(slot.wake_at), __ATOMIC_RELAXED);
-    busy = true;
-  }
-  return busy;
-}
+namespace {
+/// Looked at in one turn of the loop.
+constexpr unsigned kByHand = 64, kOfSlices = 512;
+} // namespace
 
 bool Pager::hint(const Hint &hint) {
   const bool taken = hand_ring_.push(hint);
@@ -167,86 +35,80 @@ Pager::Run Pager::zero_run(const Region &r, uint32_t slot) {
 }
 
 /// A hint for a file's region. False: not now.
-bool Pager::advise(const Hint &h, uint64_t end, bool from_slice) {
-  if (h.kind == Hint::kRelease) return files_.release({h.address, end}, h.priority, h.site), true;
-  if (!files_.fetch({h.address, end}, {h.site, h.nest, h.due, from_slice})) return false;
+bool Pager::advise(const Hint &h, core::Extent e, bool from_slice) {
+  if (h.kind == Hint::kRelease) return files_.release(e, h.priority, h.site), true;
+  if (!files_.fetch(e, {h.site, h.nest, h.due, from_slice})) return false;
   if (from_slice) statistics.slice_hints += h.pages;
+  return true;
+}
+
+/// The oldest hint of the ring by hand. False: it stays there.
+bool Pager::take_by_hand(const Hint &h) {
+  const core::Extent e = h.extent(shift_);
+  if (files_.look_up(e.begin).bytes) return advise(h, e, false);
+  if (h.kind == Hint::kRelease) return release(e.begin, e.end, {h.priority, 0}, h.site), true;
+  uint64_t at = e.begin;
+  if (fetch(at, e.end, {h.site, h.nest, 0, h.kind == Hint::kFetchWrite, false})) return true;
+  hand_ring_.shorten(static_cast<uint32_t>((at - e.begin) >> shift_), shift_);
+  // By hand: non-binding. It is asked again while memory is only being freed; else dropped.
+  if (pages_writing_ || free_requests_ < kRequests) return false;
+  ++statistics.refused_fetches;
+  return true;
+}
+
+/// The oldest hint of the slices' ring. False: it stays there.
+bool Pager::take_of_slice(const Hint &h) {
+  const core::Extent e = h.extent(shift_);
+  if (files_.look_up(e.begin).bytes) return advise(h, e, true);
+  if (h.kind == Hint::kRelease) {
+    const NestSlot &slot = nest_slots[h.nest];
+    release(e.begin, e.end, wanted(slot, h.site - slot.sites, e, h.priority), h.site);
+    return true;
+  }
+  const uint64_t room = room_;
+  const Asked asked{h.site, h.nest, h.due, h.kind == Hint::kFetchWrite, false};
+  if (h.pages > 1 ? fetch_range(h, e, asked) : fetch_page(e.begin, asked)) return true;
+  hints_blocked_ = room;
+  return false;
+}
+
+bool Pager::fetch_range(const Hint &h, core::Extent e, const Asked &asked) {
+  uint64_t at = e.begin;
+  const bool all = fetch(at, e.end, asked);
+  const auto done = static_cast<uint32_t>((at - e.begin) >> shift_);
+  statistics.slice_hints += all ? h.pages : done;
+  if (!all) slice_ring_.shorten(done, shift_);
+  return all;
+}
+
+/// A page alone, with neighbours where there are none yet.
+bool Pager::fetch_page(uint64_t address, const Asked &asked) {
+  Region *r = regions_.find(address);
+  const uint32_t slot = r ? slot_of(*r, address) : 0;
+  if (r && pages_[slot].state == PageState::kReading) {
+    ++statistics.useless_hints;
+  } else if (r && !r->draining) {
+    const Run run = zero_run(*r, slot);
+    uint32_t done = fetch_run(*r, run.slot, run.pages, asked);
+    if (run.slot + done <= slot) done = fetch_run(*r, slot, 1, asked); // little room: the page itself
+    if (done == 0) return false;
+  }
+  ++statistics.slice_hints;
   return true;
 }
 
 bool Pager::take_hints() {
   bool busy = false;
-  for (unsigned n = 0; n < 64; ++n) {
+  for (unsigned n = 0; n < kByHand; ++n) {
     const Hint *h = hand_ring_.front();
-    if (!h) break;
-    const uint64_t end = h->address + (static_cast<uint64_t>(h->pages) << shift_);
-    if (files_.look_up(h->address).bytes) {
-      if (!advise(*h, end, false)) break;
-      hand_ring_.pop();
-      busy = true;
-      continue;
-    }
-    if (h->kind == Hint::kRelease) release(h->address, end, {h->priority, 0}, h->site);
-    else if (uint64_t at = h->address; !fetch(at, end, {h->site, h->nest, 0, h->kind == Hint::kFetchWrite, false})) {
-      hand_ring_.shorten(static_cast<uint32_t>((at - h->address) >> shift_), shift_);
-      // By hand: non-binding. It is asked again while memory is only being freed; else dropped.
-      if (pages_writing_ || free_requests_ < kRequests) break;
-      ++statistics.refused_fetches;
-    }
+    if (!h || !take_by_hand(*h)) break;
     hand_ring_.pop();
     busy = true;
   }
   if (hints_blocked_ == room_) return busy;
-  for (unsigned n = 0; n < 512; ++n) {
+  for (unsigned n = 0; n < kOfSlices; ++n) {
     const Hint *h = slice_ring_.front();
-    if (!h) break;
-    if (files_.look_up(h->address).bytes) {
-      if (!advise(*h, h->address + (static_cast<uint64_t>(h->pages) << shift_), true)) break;
-      slice_ring_.pop();
-      busy = true;
-      continue;
-    }
-    const uint64_t room = room_;
-    if (h->kind == Hint::kRelease) {
-      const core::Extent e{h->address, h->address + (static_cast<uint64_t>(h->pages) << shift_)};
-      const NestSlot &slot = nest_slots[h->nest];
-      release(e.begin, e.end, wanted(slot, h->site - slot.sites, e, h->priority), h->site);
-      slice_ring_.pop();
-      busy = true;
-      continue;
-    }
-    if (h->pages > 1) {
-      const uint64_t end = h->address + (static_cast<uint64_t>(h->pages) << shift_);
-      uint64_t at = h->address;
-      const bool all = fetch(at, end, {h->site, h->nest, h->due, h->kind == Hint::kFetchWrite, false});
-      const auto done = static_cast<uint32_t>((at - h->address) >> shift_);
-      statistics.slice_hints += all ? h->pages : done;
-      if (!all) {
-        slice_ring_.shorten(done, shift_);
-        hints_blocked_ = room;
-        break;
-      }
-      slice_ring_.pop();
-      busy = true;
-      continue;
-    }
-    ++statistics.slice_hints;
-    if (Region *r = regions_.find(h->address)) {
-      const uint32_t slot = slot_of(*r, h->address);
-      const Asked asked{h->site, h->nest, h->due, h->kind == Hint::kFetchWrite, false};
-      if (pages_[slot].state == PageState::kReading) {
-        ++statistics.useless_hints;
-      } else if (!r->draining) {
-        const Run run = zero_run(*r, slot);
-        uint32_t done = fetch_run(*r, run.slot, run.pages, asked);
-        if (run.slot + done <= slot) done = fetch_run(*r, slot, 1, asked); // little room: the page itself
-        if (done == 0) {
-          --statistics.slice_hints;
-          hints_blocked_ = room;
-          break;
-        }
-      }
-    }
+    if (!h || !take_of_slice(*h)) break;
     slice_ring_.pop();
     busy = true;
   }

@@ -52,7 +52,8 @@ void Pager::follow_limit(uint64_t now) {
   seen_cap_ = cap;
   core::Pool pools[core::kMostPools];
   const unsigned n = memory_.look(pools);
-  for (unsigned i = 0; i < n && in_motion(); ++i) pools[i].tells = false;
+  const bool tells = !in_motion();
+  for (unsigned i = 0; i < n; ++i) pools[i].tells &= tells;
   const uint64_t before = limit_.budget();
   limit_.cap(cap);
   limit_.update(now, held(), pools, n);

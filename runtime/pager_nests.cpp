@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pager's side of nests: moving the cursors of the open ones, and keeping what they will use.
+#include "runtime/nest_slots.h"
+#include "runtime/pager.h"
+
+#include <algorithm>
+
+namespace pagecast {
+
+/// One advance of one nest: translates the core's decisions.
+class Pager::NestSink final : public core::Sink {
+public:
+  NestSink(Pager &pager, NestSlot &slot) : pager_(pager), slot_(slot) {}
+  bool fetch(core::Extent e, unsigned group, bool write) override {
+    const uint64_t step = slot_.step();
+    if (pager_.files_.look_up(e.begin).bytes)
+      return pager_.files_.fetch(e, {static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
+                                     static_cast<uint32_t>(step + slot_.nest.distance()), false});
+    Asked asked{static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
+                static_cast<uint32_t>(step + slot_.nest.distance()), write, false};
+    if (write) asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
+    return pager_.fetch(e.begin, e.end, asked); // what was asked for is marked: a repetition goes on there
+  }
+  void release(core::Extent e, unsigned group, unsigned priority) override {
+    if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, priority, static_cast<uint16_t>(slot_.sites + group));
+    pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), static_cast<uint16_t>(slot_.sites + group));
+  }
+
+private:
+  Pager &pager_;
+  NestSlot &slot_;
+};
+
+/// Resident pages of the range stay, as if asked for now, the last one first.
+void Pager::keep_range(uint64_t begin, uint64_t end) {
+  while (begin < end) {
+    Region *r = regions_.find(end - 1);
+    if (!r) return; // a nest's extents seldom span regions; what lies before a gap goes without
+    const uint64_t from = std::max(begin, r->base);
+    for (uint32_t s = slot_of(*r, end), first = slot_of(*r, from); s-- > first;) {
+      if (!resident(pages_[s].state)) continue;
+      pages_[s].flags &= static_cast<uint8_t>(~(kEvict | kDone));
+      order_.touch(s);
+    }
+    end = from;
+  }
+}
+
+/// Part number `part` of `parts` of the range.
+void Pager::keep_part(core::Extent e, uint64_t part, uint64_t parts) {
+  if (e.empty()) return;
+  const uint64_t begin = e.begin & ~(page_ - 1), pages = (e.end - begin + page_ - 1) >> shift_;
+  keep_range(begin + (pages * part / parts << shift_), begin + (pages * (part + 1) / parts << shift_));
+}
+
+/// Whether to go through all that the nest touches, at 2 to 5 ns a page: it is not too much.
+bool Pager::worth_walking(const NestSlot &slot) const {
+  constexpr uint64_t kMostFootprint = 16; // budgets
+  return slot.nest.plan().total_bytes >> shift_ <= kMostFootprint * budget_pages_;
+}
+
+/// A nest begins: what is resident is kept where this one will use it, so that what it releases itself and what
+/// it does not use go first. The groups are walked backwards, side by side: if memory must be found among these pages
+/// all the same, the ones that the nest comes to last go first.
+void Pager::keep_for(NestSlot &slot) {
+  const core::Shape &shape = slot.nest.shape();
+  if (free_pages() > budget_pages_ / 4 || !worth_walking(slot)) return; // with so much memory left, nothing goes soon
+  constexpr uint64_t kParts = 64;
+  for (uint64_t part = kParts; part-- > 0;) {
+    for (unsigned g = 0; g < shape.groups; ++g) {
+      if (shape.group[g].indirect) {
+        keep_part(slot.hull[g], part, kParts);
+        continue;
+      }
+      core::Pieces pieces;
+      slot.nest.footprint(g, &pieces);
+      const uint64_t n = pieces.size();
+      if (n >= kParts) {
+        for (uint64_t i = n * (part + 1) / kParts; i-- > n * part / kParts;) keep_range(pieces.at(i).begin, pieces.at(i).end);
+        continue;
+      }
+      for (uint64_t i = n; i-- > 0;) { // few pieces: each in parts
+        const core::Extent e = pieces.at(i);
+        const bool down = n == 1 && shape.group[g].stride[shape.ticked] < 0;
+        keep_part(e, down ? kParts - 1 - part : part, kParts);
+      }
+    }
+  }
+}
+
+/// Indirect targets that are fetched whole get no hints while their nest runs: they do not age then.
+void Pager::pin_targets(const NestSlot &slot, int change) {
+  for (unsigned i = 0; i < slot.pinned_count; ++i)
+    if (Region *r = regions_.find(slot.pinned[i])) {
+      r->pinned = static_cast<uint32_t>(static_cast<int>(r->pinned) + change);
+      if (change > 0) keep_range(r->base, r->end());
+    }
+}
+
+bool Pager::run_nests() {
+  bool busy = false;
+  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
+    const unsigned i = static_cast<unsigned>(__builtin_ctz(open));
+    NestSlot &slot = nest_slots[i];
+    const uint32_t state = slot.state.load(std::memory_order_acquire);
+    NestSink sink(*this, slot);
+    const uint64_t step = slot.step();
+    if (state == NestSlot::kClosing) {
+      slot.nest.finish(step, sink);
+      if (slot.started) release_rest(slot);
+      if (slot.started) pin_targets(slot, -1);
+      open_nests.fetch_and(~(1u << i), std::memory_order_seq_cst);
+      slot.state.store(NestSlot::kFree, std::memory_order_release);
+      busy = true;
+      continue;
+    }
+    if (state != NestSlot::kOpen) continue;
+    if (!slot.started) {
+      slot.started = true;
+      ++slot.turn;
+      slot.crowded_seen = crowded_;
+      share_memory(for_nests());
+      order_.new_epoch();
+      foresee(slot);
+      keep_for(slot);
+      pin_targets(slot, 1);
+      for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;
+    } else if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) {
+      continue;
+    }
+    const uint64_t room = room_;
+    slot.nest.crowded(crowded_ - slot.crowded_seen);
+    slot.crowded_seen = crowded_;
+    slot.nest.budget(std::min(slot.shared, for_nests()));
+    const uint64_t wake = slot.nest.advance(step, os::now_ns(), map_, sink);
+    slot.room_seen = room;
+    // Blocked: only room can help, not the program's progress.
+    slot.wake_at = slot.nest.blocked() && wake <= step ? step + 1 : wake;
+    slot.slice_ahead.store(slot.nest.slice_distance(), std::memory_order_relaxed);
+    __atomic_store_n(&slot.ticket.wake, slot.ticks.ticks(slot.wake_at), __ATOMIC_RELAXED);
+    busy = true;
+  }
+  return busy;
+}
+
+} // namespace pagecast
