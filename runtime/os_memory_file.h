@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What memory in a file (memory_file.h) asks of the operating system: facts about mappings, and room in the file. As in os.h: 0 or a count, or -errno; nothing prints, throws or allocates.
+// What memory in a file (memory_file.h) asks of the operating system: facts about mappings, and room in the file. As
+// in os.h: 0 or a count, or -errno; nothing prints, throws or allocates.
 #pragma once
 #include <csignal>
 #include <cstdint>

@@ -24,16 +24,13 @@ bool Pager::start_tables(const Options &options, uint64_t budget, char *why, uns
   options_ = &options;
   shift_ = os::page_shift();
   page_ = os::page_size();
-  cap_ = budget;
-  limit_.start(budget, std::min(budget, kLeastMemory));
-  memory_event_ = os::event_open();
-  memory_.open(memory_event_);
+  allowance_.start(budget, statistics);
   const uint64_t map_pages = kUserPages << 12 >> shift_;
   auto *bits = static_cast<uint8_t *>(os::reserve(core::ResidencyMap::bytes(map_pages)));
   if (bits) map_.attach(bits, shift_, 0, map_pages);
   hand_ring_.start();
   slice_ring_.start();
-  for (unsigned i = 0; i < kRequests; ++i) free_request_[free_requests_++] = static_cast<uint16_t>(kRequests - 1 - i);
+  requests_.start();
   if (bits && pages_.start() && regions_.start() && files_.start(options, map_, pages_, statistics, budget)) return true;
   snprintf(why, room, "not enough address space for the pager's tables (ulimit -v?)");
   return false;
@@ -58,9 +55,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   due_unit_ = std::max<uint64_t>(budget / 8, page_);
   const uint64_t staging = std::clamp<uint64_t>(budget / 64, 1u << 20, 16u << 20);
   zeros_ = static_cast<char *>(os::map_memory(kZeroPages * page_, true));
-  held_memory_ = static_cast<char *>(os::map_memory(kHeld * page_, true));
-  std::fill_n(held_, kHeld, kNoSlot);
-  if (!staging_.start(staging) || !zeros_ || !held_memory_) {
+  if (!staging_.start(staging) || !zeros_ || !held_pages_.start()) {
     snprintf(why, room, "not enough memory for the pager");
     return -ENOMEM;
   }
@@ -87,10 +82,10 @@ void Pager::use_tables(uint32_t slot, uint32_t pages) {
 
 int Pager::open_on_thread() {
   if (files_only_) return 0;
-  if (const int error = disk_.start(kRequests)) return error;
+  if (const int error = disk_.start(Requests::kMost)) return error;
   disk_.watch(faults_, kFaultsReadable);
   disk_.watch(event_, kEventReadable);
-  if (memory_event_ >= 0) disk_.watch(memory_event_, kMemoryTells);
+  if (allowance_.event() >= 0) disk_.watch(allowance_.event(), kMemoryTells);
   disk_.submit();
   return 0;
 }
@@ -103,7 +98,7 @@ int Pager::wait_started() {
 core::Conditions Pager::conditions() const {
   core::Conditions c;
   c.page = page_;
-  c.budget = for_nests() + files_share_.load(std::memory_order_relaxed);
+  c.budget = allowance_.for_pages() + allowance_.for_files();
   c.latency_ns = latency_ns_;
   c.queue_bytes = files_only_ ? 4u << 20 : std::min<uint64_t>(staging_.bytes(), 4u << 20);
   c.max_io = static_cast<uint64_t>(io_pages_) << shift_;
@@ -134,10 +129,10 @@ void Pager::run() {
     for (unsigned i = 0; i < n; ++i) {
       if (done[i].tag & Disk::kWatch) {
         if (done[i].tag == (Disk::kWatch | kEventReadable)) os::event_clear(event_);
-        if (done[i].tag == (Disk::kWatch | kMemoryTells)) look_soon();
+        if (done[i].tag == (Disk::kWatch | kMemoryTells)) allowance_.pressed(in_motion());
         continue;
       }
-      Request &q = request_[done[i].tag];
+      Request &q = requests_[done[i].tag];
       if (q.write) written(q, done[i].result);
       else if (done[i].result == static_cast<int>(q.pages << shift_)) install(q);
       else read_failed(q, done[i].result);
@@ -146,7 +141,7 @@ void Pager::run() {
     }
     flush_discards(); // before anything can be fetched again
     busy |= take_commands();
-    if (waiting_count_) busy |= retry_waiting();
+    if (waiting_.count()) busy |= retry_waiting();
     busy |= run_nests();
     busy |= run_streams();
     busy |= take_hints();
@@ -169,8 +164,8 @@ void Pager::sleep() {
   sleeping_.store(1, std::memory_order_seq_cst);
   if (!anything_posted()) {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
-    const bool retry = waiting_count_ || pending_ || trouble_.writes_refused();
-    const bool watch = free_requests_ < kRequests || trouble_.stalled();
+    const bool retry = waiting_.count() || commands_.pending() || trouble_.writes_refused();
+    const bool watch = requests_.any() || trouble_.stalled();
     const uint64_t most = files_.waiting() ? Advise::kRetryNs : retry ? kRetryNs : watch ? kWatchDiskNs : 0, look = until_next_look();
     const uint64_t timeout_ns = most && (look == 0 || look > most) ? most : look;
     if (!files_only_) disk_.wait(timeout_ns);
@@ -183,14 +178,11 @@ void Pager::sleep() {
 /// Tells the user of a disk that does not answer. Cost: under 1 us, once a second.
 void Pager::watch_disk(uint64_t now) {
   watched_ns_ = now;
-  uint64_t oldest = 0;
-  for (const Request &q : request_)
-    if (q.busy && (!oldest || q.started_ns < oldest)) oldest = q.started_ns;
-  trouble_.watch(oldest, now);
+  trouble_.watch(requests_.oldest_ns(), now);
 }
 
 bool Pager::anything_posted() {
-  if (commands_.load(std::memory_order_seq_cst)) return true;
+  if (commands_.posted()) return true;
   if (!files_.waiting() && (hand_ring_.front() || (slice_ring_.front() && hints_blocked_ != room_))) return true;
   for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
     NestSlot &slot = nest_slots[__builtin_ctz(open)];
@@ -207,73 +199,49 @@ void Pager::poke() {
 
 // --- commands --------------------------------------------------------------------------------------
 
-int Pager::command(int kind, uint64_t address, uint64_t bytes) {
-  Guard guard(command_lock_);
-  Command &c = command_;
-  c = {kind, address, bytes, 0, 0, nullptr};
-  Command *head = commands_.load(std::memory_order_relaxed);
-  do c.next = head;
-  while (!commands_.compare_exchange_weak(head, &c, std::memory_order_seq_cst));
-  poke();
-  while (__atomic_load_n(&c.done, __ATOMIC_ACQUIRE) == 0) os::futex_wait(&c.done, 0);
-  return c.result;
+int Pager::command(Command::Kind kind, uint64_t address, uint64_t bytes) {
+  return commands_.call(kind, address, bytes, [this] { poke(); });
 }
 
-int Pager::add(uint64_t address, uint64_t bytes) { return command(kAdd, address, bytes); }
-int Pager::remove(uint64_t address, uint64_t bytes) { return command(kRemove, address, bytes); }
-int Pager::clear(uint64_t address, uint64_t bytes) { return command(kClear, address, bytes); }
+int Pager::add(uint64_t address, uint64_t bytes) { return command(Command::kAdd, address, bytes); }
+int Pager::remove(uint64_t address, uint64_t bytes) { return command(Command::kRemove, address, bytes); }
+int Pager::clear(uint64_t address, uint64_t bytes) { return command(Command::kClear, address, bytes); }
 
 bool Pager::is_valid(const char **why) {
-  return command(kCheck, reinterpret_cast<uint64_t>(why), 0) == 0;
+  return command(Command::kCheck, reinterpret_cast<uint64_t>(why), 0) == 0;
 }
 
 bool Pager::take_commands() {
-  for (Command *c = commands_.exchange(nullptr, std::memory_order_acquire); c;) {
-    Command *next = c->next;
-    c->next = pending_;
-    pending_ = c;
-    c = next;
-  }
-  bool busy = false;
-  for (Command **link = &pending_; *link;) {
-    Command *c = *link;
-    if (!try_command(*c)) {
-      link = &c->next;
-      continue;
-    }
-    *link = c->next;
-    const bool hold = c->kind == kFork;
-    uint32_t *done = &c->done;
-    __atomic_store_n(done, 1, __ATOMIC_RELEASE);
-    os::futex_wake(done);
-    if (hold) hold_still();
-    busy = true;
-  }
-  return busy;
+  Command *c = commands_.front();
+  if (!c || !try_command(*c)) return false;
+  const bool hold = c->kind == Command::kFork;
+  commands_.finish();
+  if (hold) hold_still();
+  return true;
 }
 
 /// False: I/O on the range is under way, ask again.
 bool Pager::try_command(Command &c) {
-  if (c.kind == kAdd && files_only_) {
+  if (c.kind == Command::kAdd && files_only_) {
     c.result = -ENOTSUP;
     return true;
   }
-  if (c.kind == kAdd) {
+  if (c.kind == Command::kAdd) {
     c.result = do_add(c.address, c.bytes);
     return true;
   }
-  if (c.kind == kFork) {
+  if (c.kind == Command::kFork) {
     if (!quiet(0, ~0ull)) return false;
     prepare_fork(c.address);
     return true;
   }
-  if (c.kind == kCheck) {
+  if (c.kind == Command::kCheck) {
     const char *broken = *reinterpret_cast<const char **>(c.address) = broken_invariant();
     c.result = broken ? -EINVAL : 0;
     return true;
   }
   if (!quiet(c.address, c.address + c.bytes)) return false;
-  forget(c.address, c.address + c.bytes, c.kind == kClear);
+  forget(c.address, c.address + c.bytes, c.kind == Command::kClear);
   c.result = 0;
   return true;
 }
@@ -321,7 +289,7 @@ int Pager::adopt_populated(Region &r) {
     }
   }
   account();
-  if (used_ > budget_pages_) evict(used_ - budget_pages_);
+  if (used_ > allowance_.pages()) evict(used_ - allowance_.pages());
   return 0;
 }
 

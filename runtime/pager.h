@@ -16,26 +16,33 @@
 //
 // One thread (pager thread) owns all state below; others reach it through add/remove/clear (synchronous
 // commands), hint rings and nest slots. It must never touch a page of a region: it would wait for itself.
+//
+// What can stand alone has a header of its own (see the parts at the end of the class); what works on all of them is
+// the class, in a file for each concept.
 #pragma once
 #include "core/forecast.h"
-#include "core/limit.h"
 #include "core/overwrite.h"
 #include "core/replacement.h"
 #include "core/residency.h"
 #include "core/streams.h"
 #include "core/types.h"
 #include "runtime/advise.h"
+#include "runtime/allowance.h"
+#include "runtime/commands.h"
 #include "runtime/disk.h"
+#include "runtime/gathered.h"
+#include "runtime/held_pages.h"
 #include "runtime/hint_ring.h"
 #include "runtime/lineage.h"
-#include "runtime/lock.h"
 #include "runtime/options.h"
 #include "runtime/os.h"
 #include "runtime/pages.h"
 #include "runtime/regions.h"
+#include "runtime/requests.h"
 #include "runtime/staging.h"
 #include "runtime/statistics.h"
 #include "runtime/trouble.h"
+#include "runtime/waits.h"
 
 #include <atomic>
 
@@ -102,7 +109,7 @@ public:
   bool pages_memory() const { return !files_only_; }
   core::Conditions conditions() const;
   /// Bytes that the program may hold in regions, the runtime's own memory included. It moves: see core/limit.h.
-  uint64_t budget() const { return budget_.load(std::memory_order_relaxed); }
+  uint64_t budget() const { return allowance_.budget(); }
   /// The user's cap from now on, bytes; ~0: none but the machine's and the control group's.
   void set_cap(uint64_t bytes);
   /// Whether pages that will be overwritten may go unread.
@@ -111,24 +118,6 @@ public:
   Statistics statistics;
 
 private:
-  struct Run {
-    uint32_t slot, pages;
-  };
-  /// What is known of a page's next use when it is released.
-  struct Wanted {
-    unsigned priority; ///< in its own nest
-    uint64_t due;      ///< by a later nest, in units of due_unit_; 0 = not known
-  };
-  enum CommandKind { kAdd, kRemove, kClear, kFork, kCheck };
-  struct Command {
-    int kind;
-    uint64_t address, bytes;
-    int result;
-    uint32_t done;
-    Command *next;
-  };
-  struct Request;
-  struct Waiting;
   class NestSink;
   friend class NestSink;
 
@@ -140,7 +129,7 @@ private:
   bool anything_posted();
   void sleep();
   void watch_disk(uint64_t now);
-  int command(int kind, uint64_t address, uint64_t bytes);
+  int command(Command::Kind, uint64_t address, uint64_t bytes);
   int do_add(uint64_t address, uint64_t bytes);
   int adopt_populated(Region &);
   bool quiet(uint64_t begin, uint64_t end);
@@ -157,15 +146,12 @@ private:
 
   // pager_limit.cpp
   void account();
-  uint32_t pages_within(uint64_t bytes) const;
   uint64_t held() const;
   void follow_limit(uint64_t now);
-  void look_soon();
   bool in_motion() const;
   void raise_ceiling();
   bool give_back(uint64_t now);
   uint64_t until_next_look() const;
-  bool rising() const;
 
   // pager_fork.cpp
   void prepare_fork(uint64_t stack);
@@ -248,7 +234,6 @@ private:
   bool serve(uint64_t address, bool write, bool again);
   uint32_t zero_cluster(const Region &, uint32_t slot) const;
   void stored_to_protected(Region &, uint32_t slot);
-  void note_wait(uint32_t slot, uint64_t now);
   void end_wait(uint32_t slot, uint32_t pages);
 
   // pager_history.cpp
@@ -273,122 +258,64 @@ private:
     return {a, a + (pages << shift_)};
   }
   bool resident(PageState s) const { return s >= PageState::kClean; }
-  /// Bytes of the budget that are left for pages. Any thread.
-  uint64_t for_nests() const { return static_cast<uint64_t>(goal_pages_.load(std::memory_order_relaxed)) << shift_; }
-  uint32_t free_pages() const { return used_ < budget_pages_ ? budget_pages_ - used_ : 0; }
-  /// The same for faults: while memory is given back, they may have half of what has been.
-  uint32_t free_for_faults() const {
-    return used_ <= budget_pages_ ? budget_pages_ - used_ : used_ < over_from_ ? (over_from_ - used_) / 2 : 0;
-  }
-  Request *new_request();
+  uint32_t free_pages() const { return allowance_.free(used_); }
   void free_request(Request &);
 
   const Options *options_ = nullptr;
   unsigned shift_ = 12;
   uint64_t page_ = 4096;
-  std::atomic<uint64_t> cap_{0};
-  core::Limit limit_;
-  os::MemoryWatch memory_;
-  int memory_event_ = -1; ///< posted when little is left of a group; -1: nobody tells
-  uint64_t seen_cap_ = 0;
-  uint64_t looked_ns_ = 0, next_look_ns_ = 0;
-  std::atomic<uint64_t> budget_{0};     ///< bytes, for regions and for the runtime
-  std::atomic<uint32_t> goal_pages_{0}; ///< what is left of it for pages
-  uint32_t budget_pages_ = 0;  ///< of these, how many may be used until the next look at the limit
-  uint32_t over_most_ = 0;     ///< while more is used than may be: the most that was
-  uint32_t over_from_ = 0;     ///< and the most that may be used meanwhile
-  uint64_t over_since_ns_ = 0; ///< 0: no more is used than may be
-  int direction_ = 0;          ///< of the budget's last change
-  uint32_t used_ = 0;          ///< pages resident or reading
-  uint32_t io_pages_ = 128;    ///< largest request
+  uint32_t io_pages_ = 128; ///< largest request
 
+  // What is where, and how much of it may be in memory.
+  Allowance allowance_;
+  uint32_t used_ = 0; ///< pages resident or reading
   core::ResidencyMap map_;
   PageTable pages_;
   RegionTable regions_;
   Advise files_;
   bool files_only_ = false;
   uint64_t files_seen_ = 0;    ///< bytes of files' regions, when last accounted
-  std::atomic<uint64_t> files_share_{0}; ///< bytes of the budget that are left to the page cache
+
+  // What goes next.
   core::Replacement order_;
   core::Forecast forecast_;
   uint64_t due_unit_ = 1; ///< bytes: steps in which dues are told apart
+  GatheredBlocks gathered_;
+  static constexpr unsigned kDiscards = 256;
+  Run discard_[kDiscards]; ///< clean pages that go with the next flush_discards()
+  unsigned discards_ = 0;
+  uint64_t crowded_ = 0; ///< pages evicted that nobody had released
+
+  // The backing store, and what is on its way there and back.
   Staging staging_;
   Lineage lineage_;
   Disk disk_;
   Trouble trouble_;
   uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
-  int faults_ = -1;
-  int event_ = -1;
-  static constexpr uint32_t kZeroPages = 64;
-  char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
-
-  struct Request {
-    uint64_t started_ns;
-    uint32_t slot, pages;
-    uint32_t staging;
-    uint16_t site;
-    uint8_t nest;
-    bool write; ///< to the backing store
-    bool busy;
-    bool copied = false; ///< written from a copy in staging
-  };
-  static constexpr unsigned kRequests = 512;
-  Request request_[kRequests];
-  uint16_t free_request_[kRequests];
-  unsigned free_requests_ = 0;
+  Requests requests_;
   uint32_t pages_writing_ = 0;
   uint32_t reading_ = 0; ///< read requests under way
-
-  /// Blocks with pages that wait for the rest of their block, the oldest first; some are complete by now.
-  static constexpr unsigned kGathered = 16384;
-  struct Gathered {
-    uint32_t slot;
-    Wanted wanted;
-  };
-  Gathered gathered_[kGathered];
-  uint32_t gathered_begin_ = 0, gathered_count_ = 0;
-
-  static constexpr unsigned kDiscards = 256;
-  Run discard_[kDiscards];
-  unsigned discards_ = 0;
-
-  core::Streams streams_;
-  /// Marks of streams that have arrived: held_[i] is the slot whose contents are page i of held_memory_, or kNoSlot.
-  static constexpr unsigned kHeld = core::Streams::kMost;
-  uint32_t held_[kHeld];
-  char *held_memory_ = nullptr;
-
-  /// Faults that found no memory or queue; retried.
-  struct Waiting {
-    uint64_t address;
-    bool write;
-  };
-  static constexpr unsigned kWaiting = 4096;
-  Waiting waiting_[kWaiting];
-  unsigned waiting_count_ = 0;
-  /// Threads stalled on a page that is being read: when it began.
-  struct Stall {
-    uint32_t slot;
-    uint64_t since;
-  };
-  static constexpr unsigned kStalls = 256;
-  Stall stall_[kStalls];
-  unsigned stalls_ = 0;
-
-  uint64_t crowded_ = 0; ///< pages evicted that nobody had released
-  uint64_t room_ = 1; ///< grows whenever memory, staging or a request became free
-  uint64_t hints_blocked_ = 0; ///< what room_ was when the oldest hint of a slice found none
   uint64_t latency_ns_ = 0;
 
-  Lock command_lock_;
-  Command command_; ///< not on its thread's stack: that may lie in a region
-  std::atomic<Command *> commands_{nullptr};
-  Command *pending_ = nullptr;
+  // Faults, and what they foretell.
+  int faults_ = -1;
+  WaitingFaults waiting_;
+  Stalls stalls_;
+  static constexpr uint32_t kZeroPages = 64;
+  char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
+  core::Streams streams_;
+  HeldPages held_pages_;
+
+  // What other threads ask for.
+  int event_ = -1;
+  Commands commands_;
   std::atomic<uint32_t> sleeping_{0};
   std::atomic<uint32_t> started_{0};
   std::atomic<uint32_t> forking_{0}; ///< a fork is going on
   bool inherited_ = false;
   int start_error_ = 0;
+  uint64_t room_ = 1; ///< grows whenever memory, staging or a request became free
+  uint64_t hints_blocked_ = 0; ///< what room_ was when the oldest hint of a slice found none
   HintRing<1024> hand_ring_;
   HintRing<8192> slice_ring_;
 };

@@ -178,9 +178,9 @@ bool Pager::have_room(unsigned file, uint32_t slot, uint32_t pages) {
 
 /// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.
 bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
-  const uint32_t most = reading_ && used_ <= budget_pages_ ? kMostWritingBesideReads : kMostWriting;
+  const uint32_t most = reading_ && used_ <= allowance_.pages() ? kMostWritingBesideReads : kMostWriting;
   // One request for each io_pages_, and some left for faults.
-  if (r.draining || free_requests_ < 8 + pages / io_pages_ || pages_writing_ + pages > most)
+  if (r.draining || requests_.free() < 8 + pages / io_pages_ || pages_writing_ + pages > most)
     return false;
   if (trouble_.writes_refused() && !trouble_.may_write(os::now_ns())) return false;
   const int home = lineage_.home();
@@ -193,14 +193,14 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
   lineage_.put(slot, pages, file);
   for (uint32_t at = 0; at < pages;) {
     const uint32_t n = std::min(pages - at, io_pages_);
-    Request &q = *new_request();
+    Request &q = requests_.take();
     q = {os::now_ns(), slot + at, n, 0, 0, 0, true, true};
     const uint64_t address = pages_.address(slot + at);
     if (!disk_.write(file, reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
-                     static_cast<uint64_t>(slot + at) << shift_, static_cast<uint64_t>(&q - request_))) {
+                     static_cast<uint64_t>(slot + at) << shift_, requests_.tag(q))) {
       disk_.submit(); // the submission queue was full, not the ring: once more
       disk_.write(file, reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
-                  static_cast<uint64_t>(slot + at) << shift_, static_cast<uint64_t>(&q - request_));
+                  static_cast<uint64_t>(slot + at) << shift_, requests_.tag(q));
     }
     for (uint32_t s = slot + at; s < slot + at + n; ++s) {
       pages_[s].state = PageState::kWriting;
@@ -218,14 +218,14 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
 /// Starts writing pages that are protected for writing already, from copies: the kernel does not read memory for us
 /// that the program has made unreadable. Returns how many of the first ones; 0: not now; -errno: they cannot be read.
 int Pager::write_copies(Region &r, uint32_t slot, uint32_t pages) {
-  if (r.draining || free_requests_ < 8) return 0;
+  if (r.draining || requests_.free() < 8) return 0;
   uint32_t first = 0;
   pages = staging_.take(pages, &first);
   if (pages == 0) return 0;
   const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
   const int error = os::copy_protected_memory(staging_.address(first), pages_.address(slot), bytes);
-  Request &q = *new_request();
-  const auto tag = static_cast<uint64_t>(&q - request_);
+  Request &q = requests_.take();
+  const auto tag = requests_.tag(q);
   if (error || !disk_.write(lineage_.file_of(slot), staging_.address(first), bytes, offset, tag)) {
     staging_.give(first, pages);
     free_request(q);
@@ -282,7 +282,7 @@ void Pager::written(Request &q, int result) {
 /// Puts the longest active pages on probation while memory is short: hints for them come through again, and
 /// what nobody asked for by the time their turn comes goes. They stay for longer than slices run ahead.
 void Pager::keep_aging() {
-  if (free_pages() > budget_pages_ / 16) return;
+  if (free_pages() > allowance_.pages() / 16) return;
   const uint32_t want = order_.active() / 4;
   for (unsigned lot = 0; lot < 64 && order_.aging() < want; ++lot) {
     uint32_t aged[256];
@@ -298,22 +298,22 @@ void Pager::keep_aging() {
 /// Keeps some memory free ahead of need, so that fetches and faults need not wait for writes.
 void Pager::keep_reserve(bool busy) {
   keep_aging();
-  const uint32_t low = std::max(128u, budget_pages_ / 128);
+  const uint32_t low = std::max(128u, allowance_.pages() / 128);
   const uint32_t coming = pages_writing_;
   if (free_pages() + coming < low && busy) raise_ceiling(); // an idle program needs none soon
-  if (free_pages() + coming < low && !rising()) evict(2 * low - free_pages() - coming);
-  else if (free_pages() == 0 && waiting_count_) evict(64);
+  if (free_pages() + coming < low && !allowance_.rising()) evict(2 * low - free_pages() - coming);
+  else if (free_pages() == 0 && waiting_.count()) evict(64);
 }
 
 /// Writes released dirty pages shortly before their memory is needed, so that some memory can always be given up at
 /// once. In the order in which they would go. Only a little: what is not written may be stored to once more, or die.
 void Pager::clean_ahead() {
-  const uint32_t stock = std::clamp(budget_pages_ / kStockShare, kLeastStock, kMostStock);
+  const uint32_t stock = std::clamp(allowance_.pages() / kStockShare, kLeastStock, kMostStock);
   const uint32_t most = reading_ ? kMostWritingBesideReads : kMostCleaning;
   if (free_pages() > stock || pages_writing_ >= most || order_.released_clean() > stock || trouble_.writes_refused()) return;
   uint32_t dirty[kVictims];
   // What is wanted before memory has been filled once more is likely to stay.
-  const uint64_t soon = (forecast_.now() + budget_) / due_unit_;
+  const uint64_t soon = (forecast_.now() + budget()) / due_unit_;
   const uint32_t n = order_.clean(dirty, std::min(kVictims, most - pages_writing_), soon);
   std::sort(dirty, dirty + n);
   for (uint32_t i = 0; i < n;) {

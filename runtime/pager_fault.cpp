@@ -32,23 +32,18 @@ bool Pager::take_faults() {
     }
     const Page before = pages_[slot_of(*r, faults[i].address)];
     const bool served = serve(faults[i].address, faults[i].write, false);
-    if (!served && waiting_count_ < kWaiting) waiting_[waiting_count_++] = {faults[i].address, faults[i].write};
-    else if (!served) os::fault_wake(faults_, faults[i].address, page_); // it faults again
+    if (!served && !waiting_.add(faults[i].address, faults[i].write))
+      os::fault_wake(faults_, faults[i].address, page_); // it faults again
     if (!resident(before.state) && (before.state != PageState::kReading || (before.flags & kHold))) follow(faults[i].address, faults[i].write);
     const PageState state = pages_[slot_of(*r, faults[i].address)].state;
     if (resident(state)) statistics.stall_ns += os::now_ns() - began;
-    else if (!served || state == PageState::kReading) note_wait(slot_of(*r, faults[i].address), began);
+    else if (!served || state == PageState::kReading) stalls_.begin(slot_of(*r, faults[i].address), began);
   }
   return n > 0;
 }
 
 bool Pager::retry_waiting() {
-  unsigned kept = 0;
-  const unsigned before = waiting_count_;
-  for (unsigned i = 0; i < before; ++i)
-    if (!serve(waiting_[i].address, waiting_[i].write, true)) waiting_[kept++] = waiting_[i];
-  waiting_count_ = kept;
-  return kept < before;
+  return waiting_.retry([this](uint64_t address, bool write) { return serve(address, write, true); });
 }
 
 /// Serves a fault on a page that is not there. False: no room now, ask again.
@@ -90,7 +85,7 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
 /// A thousand such runs fit in a half of memory. Where hints do most of the work, they know better what comes next.
 uint32_t Pager::zero_cluster(const Region &r, uint32_t slot) const {
   if (r.zero_hints > r.zero_faults / 2) return 1;
-  const uint32_t most = std::min(kBesideOthers, budget_pages_ / kStreams / 2);
+  const uint32_t most = std::min(kBesideOthers, allowance_.pages() / kStreams / 2);
   uint32_t before = 0;
   while (before < most && before < slot - r.first_slot && pages_[slot - 1 - before].state != PageState::kZero) ++before;
   const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
@@ -127,21 +122,8 @@ void Pager::stored_to_protected(Region &r, uint32_t slot) {
   statistics.protect_faults += n;
 }
 
-void Pager::note_wait(uint32_t slot, uint64_t now) {
-  if (stalls_ < kStalls) stall_[stalls_++] = {slot, now};
-}
-
 void Pager::end_wait(uint32_t slot, uint32_t pages) {
-  if (stalls_ == 0) return;
-  const uint64_t now = os::now_ns();
-  for (unsigned i = 0; i < stalls_;) {
-    if (stall_[i].slot - slot < pages) {
-      statistics.stall_ns += now - stall_[i].since;
-      stall_[i] = stall_[--stalls_];
-    } else {
-      ++i;
-    }
-  }
+  if (stalls_.any()) statistics.stall_ns += stalls_.end(slot, pages, os::now_ns());
 }
 
 } // namespace pagecast

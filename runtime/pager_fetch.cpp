@@ -19,9 +19,9 @@ uint32_t Pager::admit(uint32_t pages, bool demand) {
   const uint32_t reserve = demand ? 0 : 64;
   if (free_pages() < pages + reserve) raise_ceiling();
   // Memory that is given back, or that may be had in a moment, is not found by evicting for hints.
-  const bool wait = !demand && (used_ > budget_pages_ || rising());
+  const bool wait = !demand && (used_ > allowance_.pages() || allowance_.rising());
   if (free_pages() < pages + reserve && !wait) evict(pages + reserve - free_pages());
-  const uint32_t free = demand ? free_for_faults() : free_pages();
+  const uint32_t free = demand ? allowance_.free_for_faults(used_) : free_pages();
   const uint32_t room = free > reserve ? free - reserve : 0;
   if (!demand && room < std::min(pages, kLeastLot)) return 0;
   return std::min(room, pages);
@@ -110,8 +110,8 @@ uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked 
 
 uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   // Faults may take the last of the staging memory and of the requests, hints may not.
-  if (!asked.demand && (free_requests_ < 32 || staging_.free_pages() < 64)) return 0;
-  if (free_requests_ == 0) return 0;
+  if (!asked.demand && (requests_.free() < 32 || staging_.free_pages() < 64)) return 0;
+  if (requests_.free() == 0) return 0;
   if (pages > io_pages_) pages = io_pages_;
   pages = admit(lineage_.run(slot, pages), asked.demand);
   const unsigned file = lineage_.file_of(slot);
@@ -119,9 +119,9 @@ uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &a
   uint32_t first = 0;
   pages = staging_.take(pages, &first);
   if (pages == 0) return 0;
-  Request &q = *new_request();
+  Request &q = requests_.take();
   q = {os::now_ns(), slot, pages, first, asked.site, asked.nest, false, true};
-  const auto tag = static_cast<uint64_t>(&q - request_);
+  const auto tag = requests_.tag(q);
   if (!disk_.read(file, staging_.address(first), static_cast<uint64_t>(pages) << shift_, static_cast<uint64_t>(slot) << shift_, tag)) {
     staging_.give(first, pages);
     free_request(q);
@@ -250,11 +250,8 @@ void Pager::read_failed(Request &q, int result) {
   staging_.give(q.staging, q.pages);
 }
 
-Pager::Request *Pager::new_request() { return &request_[free_request_[--free_requests_]]; }
-
 void Pager::free_request(Request &q) {
-  q.busy = false;
-  free_request_[free_requests_++] = static_cast<uint16_t>(&q - request_);
+  requests_.give(q);
   ++room_;
 }
 

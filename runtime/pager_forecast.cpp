@@ -23,7 +23,7 @@ core::Extent range_of(const NestSlot &slot, unsigned group) {
 /// found it to be the next so far.
 void Pager::foresee(NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
-  slot.foreseen = slot.nest.plan().total_bytes >= budget_ / kSmallShare;
+  slot.foreseen = slot.nest.plan().total_bytes >= budget() / kSmallShare;
   for (core::Forecast::Next &n : slot.next) n = {};
   if (!slot.foreseen) return;
   core::Forecast::Use uses[core::kMaxGroups];
@@ -39,7 +39,7 @@ void Pager::foresee(NestSlot &slot) {
 }
 
 /// `group` of the slot's nest has finished with `e`.
-Pager::Wanted Pager::wanted(const NestSlot &slot, unsigned group, core::Extent e, unsigned priority) const {
+Wanted Pager::wanted(const NestSlot &slot, unsigned group, core::Extent e, unsigned priority) const {
   if (group >= core::kMaxGroups || slot.next[group].kind != core::Forecast::Next::kLater) return {priority, 0};
   return {priority, std::max<uint64_t>(slot.next[group].due(e) / due_unit_, 1)};
 }

@@ -15,7 +15,7 @@
 namespace pagecast {
 
 bool Pager::stop_for_fork(uint64_t stack, bool share) {
-  command(kFork, stack, 0);
+  command(Command::kFork, stack, 0);
   if (files_only_) { // what the child needs, it can open; what is not to be shared is copied
     const int error = files_.copy_memory(stack);
     if (error) tell("a child cannot have paged data: %s", strerror(-error));
@@ -143,9 +143,9 @@ int Pager::recover() {
     if (faults_ < 0) error = faults_;
   }
   // Of the parent's other threads, none is waiting for anything here.
-  commands_.store(nullptr);
-  pending_ = nullptr;
-  waiting_count_ = stalls_ = 0;
+  commands_.forked();
+  waiting_.clear();
+  stalls_.clear();
   forking_.store(0);
   sleeping_.store(0);
   started_.store(0);
@@ -154,12 +154,7 @@ int Pager::recover() {
   inherited_ = true;
   for (unsigned i = 0; i < regions_.count() && !error; ++i) error = watch_inherited(regions_[i]);
   if (error) return error;
-  memory_.forked();
-  close_own(memory_event_);
-  memory_event_ = -1;
-  limit_.start(cap_, std::min<uint64_t>(cap_, kLeastMemory)); // its own way, from what there is now
-  next_look_ns_ = over_since_ns_ = 0;
-  over_most_ = over_from_ = 0;
+  allowance_.forked();
   account();
   return 0;
 }

@@ -15,7 +15,7 @@ static_assert(kChunkPages % kBlockPages == 0);
 } // namespace
 
 /// The pages of the block that belong to the region.
-Pager::Run Pager::block_of(const Region &r, uint32_t slot) const {
+Run Pager::block_of(const Region &r, uint32_t slot) const {
   const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
   const uint32_t begin = std::max(slot & ~(kBlockPages - 1), r.first_slot);
   return {begin, std::min((slot | (kBlockPages - 1)) + 1, end) - begin};
@@ -56,18 +56,16 @@ void Pager::gather(uint32_t first, uint32_t last, Wanted wanted) {
     if (all_done(block)) {
       release_done(block, wanted);
     } else if (!waits) {
-      if (gathered_count_ == kGathered) release_oldest_gathered();
-      gathered_[(gathered_begin_ + gathered_count_++) % kGathered] = {block.slot, wanted};
+      if (gathered_.full()) release_oldest_gathered();
+      gathered_.add({block.slot, wanted});
     }
   }
 }
 
 /// False: no block waits.
 bool Pager::release_oldest_gathered() {
-  if (gathered_count_ == 0) return false;
-  const Gathered oldest = gathered_[gathered_begin_];
-  gathered_begin_ = (gathered_begin_ + 1) % kGathered;
-  --gathered_count_;
+  if (!gathered_.any()) return false;
+  const Gathered oldest = gathered_.take();
   if (const Region *r = region_of(oldest.slot)) release_done(block_of(*r, oldest.slot), oldest.wanted);
   return true;
 }

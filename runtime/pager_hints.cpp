@@ -23,7 +23,7 @@ bool Pager::slice_hint(const Hint &hint) { return slice_ring_.push(hint); }
 
 /// The run of untouched pages around `slot` within its block of eight, where the block is in use already: it
 /// fills up sooner or later, and one call for several pages costs little more than for one. Else the page.
-Pager::Run Pager::zero_run(const Region &r, uint32_t slot) {
+Run Pager::zero_run(const Region &r, uint32_t slot) {
   if (pages_[slot].state != PageState::kZero) return {slot, 1};
   const uint32_t start = std::max(slot & ~7u, r.first_slot);
   const uint32_t stop = std::min((slot | 7u) + 1, r.first_slot + static_cast<uint32_t>(r.bytes >> shift_));
@@ -51,7 +51,7 @@ bool Pager::take_by_hand(const Hint &h) {
   if (fetch(at, e.end, {h.site, h.nest, 0, h.kind == Hint::kFetchWrite, false})) return true;
   hand_ring_.shorten(static_cast<uint32_t>((at - e.begin) >> shift_), shift_);
   // By hand: non-binding. It is asked again while memory is only being freed; else dropped.
-  if (pages_writing_ || free_requests_ < kRequests) return false;
+  if (pages_writing_ || requests_.any()) return false;
   ++statistics.refused_fetches;
   return true;
 }

@@ -12,7 +12,6 @@
 #include "runtime/pager.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace pagecast {
 namespace {
@@ -33,7 +32,7 @@ void Pager::follow(uint64_t address, bool write) {
   Region *r = regions_.find(address);
   if (!r || r->draining) return;
   const auto page = static_cast<int64_t>(address >> shift_);
-  const auto found = streams_.fault(page, static_cast<int64_t>(r->base >> shift_), static_cast<int64_t>(r->end() >> shift_), budget_pages_ / kShare);
+  const auto found = streams_.fault(page, static_cast<int64_t>(r->base >> shift_), static_cast<int64_t>(r->end() >> shift_), allowance_.pages() / kShare);
   if (found.stream == core::Streams::kNone) return;
   core::Stream &s = streams_[found.stream];
   if (found.started) give_up(found.replaced);
@@ -156,12 +155,9 @@ bool Pager::stored_in_stream(Region &r, uint32_t slot) {
 
 /// Keeps the contents of a page that has been read out of the program's sight. False: there is no room, or someone waits.
 bool Pager::hold(uint32_t slot, const char *from) {
-  uint32_t *free = std::find(held_, held_ + kHeld, kNoSlot);
   Page &p = pages_[slot];
   p.flags &= static_cast<uint8_t>(~kHold);
-  if (free == held_ + kHeld) return false;
-  *free = slot;
-  memcpy(held_memory_ + static_cast<uint64_t>(free - held_) * page_, from, page_);
+  if (!held_pages_.keep(slot, from)) return false;
   p.state = PageState::kHeld;
   p.flags &= kPrefetched;
   map_.clear(extent(slot, 1)); // a hint for it comes through
@@ -170,11 +166,10 @@ bool Pager::hold(uint32_t slot, const char *from) {
 
 /// Puts a held page where the program sees it.
 void Pager::show(uint32_t slot, bool write) {
-  const auto i = static_cast<uint64_t>(std::find(held_, held_ + kHeld, slot) - held_);
-  held_[i] = kNoSlot;
+  const char *contents = held_pages_.let_go(slot);
   Page &p = pages_[slot];
   p.flags = 0;
-  if (place(slot, held_memory_ + i * page_, 1, write) == 0) { // it stays in the backing store
+  if (place(slot, contents, 1, write) == 0) { // it stays in the backing store
     p.state = PageState::kAbsent;
     --used_;
     return;
@@ -186,7 +181,7 @@ void Pager::show(uint32_t slot, bool write) {
 }
 
 void Pager::drop_held(uint32_t slot) {
-  *std::find(held_, held_ + kHeld, slot) = kNoSlot;
+  held_pages_.let_go(slot);
   pages_[slot].state = PageState::kAbsent;
   pages_[slot].flags = 0;
   --used_;

@@ -57,7 +57,7 @@ void Pager::keep_part(core::Extent e, uint64_t part, uint64_t parts) {
 /// Whether to go through all that the nest touches, at 2 to 5 ns a page: it is not too much.
 bool Pager::worth_walking(const NestSlot &slot) const {
   constexpr uint64_t kMostFootprint = 16; // budgets
-  return slot.nest.plan().total_bytes >> shift_ <= kMostFootprint * budget_pages_;
+  return slot.nest.plan().total_bytes >> shift_ <= kMostFootprint * allowance_.pages();
 }
 
 /// A nest begins: what is resident is kept where this one will use it, so that what it releases itself and what
@@ -65,7 +65,7 @@ bool Pager::worth_walking(const NestSlot &slot) const {
 /// all the same, the ones that the nest comes to last go first.
 void Pager::keep_for(NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
-  if (free_pages() > budget_pages_ / 4 || !worth_walking(slot)) return; // with so much memory left, nothing goes soon
+  if (free_pages() > allowance_.pages() / 4 || !worth_walking(slot)) return; // with so much memory left, nothing goes soon
   constexpr uint64_t kParts = 64;
   for (uint64_t part = kParts; part-- > 0;) {
     for (unsigned g = 0; g < shape.groups; ++g) {
@@ -120,7 +120,7 @@ bool Pager::run_nests() {
       slot.started = true;
       ++slot.turn;
       slot.crowded_seen = crowded_;
-      share_memory(for_nests());
+      share_memory(allowance_.for_pages());
       order_.new_epoch();
       foresee(slot);
       keep_for(slot);
@@ -132,7 +132,7 @@ bool Pager::run_nests() {
     const uint64_t room = room_;
     slot.nest.crowded(crowded_ - slot.crowded_seen);
     slot.crowded_seen = crowded_;
-    slot.nest.budget(std::min(slot.shared, for_nests()));
+    slot.nest.budget(std::min(slot.shared, allowance_.for_pages()));
     const uint64_t wake = slot.nest.advance(step, os::now_ns(), map_, sink);
     slot.room_seen = room;
     // Blocked: only room can help, not the program's progress.

@@ -34,7 +34,7 @@ const char *Pager::broken_region(unsigned index, uint32_t *in_memory, uint32_t *
   if (pages_.address(r.first_slot) != r.base || pages_.address(r.first_slot + pages - 1) != r.end() - page_)
     return "a region's slots belong to other addresses";
   uint32_t requests = 0;
-  for (const Request &q : request_) requests += q.busy && q.slot - r.first_slot < pages;
+  for (const Request &q : requests_) requests += q.busy && q.slot - r.first_slot < pages;
   if (requests != r.in_flight) return "a region's requests are miscounted";
   uint8_t populated[512], guarded[512];
   for (uint32_t i = 0; i < pages; ++i) {
@@ -70,10 +70,9 @@ const char *Pager::broken_page(uint32_t slot, unsigned kernel) {
 
 /// Requests, the staging memory under them, and the pages that they move.
 const char *Pager::broken_request() {
-  uint32_t busy = 0, reading = 0, staged = 0, moving = 0;
-  for (const Request &q : request_) {
+  uint32_t reading = 0, staged = 0, moving = 0;
+  for (const Request &q : requests_) {
     if (!q.busy) continue;
-    ++busy;
     reading += !q.write;
     staged += !q.write || q.copied ? q.pages : 0;
     moving += q.write ? q.pages : 0;
@@ -81,13 +80,10 @@ const char *Pager::broken_request() {
     for (uint32_t s = q.slot; s < q.slot + q.pages; ++s)
       if (pages_[s].state != state) return "a request moves a page that is in another state";
   }
-  if (busy + free_requests_ != kRequests) return "a request is neither free nor under way";
-  for (unsigned i = 0; i < free_requests_; ++i)
-    if (request_[free_request_[i]].busy) return "a request under way is free";
+  if (!requests_.is_valid()) return "a request is neither free nor under way, or both";
   if (reading != reading_) return "the reads under way are miscounted";
   if (moving != pages_writing_) return "pages are being written without a request";
   if (staged + staging_.free_pages() != staging_.pages()) return "staging memory is lost";
-  if (waiting_count_ > kWaiting || stalls_ > kStalls) return "a list of waiting threads has overflowed";
   return nullptr;
 }
 

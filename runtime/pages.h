@@ -46,6 +46,16 @@ static_assert(sizeof(Page) == 8);
 inline constexpr uint32_t kChunkPages = 256;
 inline constexpr uint32_t kNoSlot = ~0u;
 
+struct Run {
+  uint32_t slot, pages;
+};
+
+/// What is known of a page's next use when it is released.
+struct Wanted {
+  unsigned priority; ///< in its own nest
+  uint64_t due;      ///< by a later nest, in the pager's units; 0 = not known
+};
+
 class PageTable {
 public:
   /// Reserves address space for the tables; memory follows use. False if the space cannot be had.
