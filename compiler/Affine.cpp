@@ -168,4 +168,11 @@ std::optional<int64_t> constantOf(const SCEV *S) {
   return C->getAPInt().getSExtValue();
 }
 
+std::optional<int64_t> constantDifference(const SCEV *From, const SCEV *To, ScalarEvolution &SE) {
+  if (From->getType() != To->getType())
+    return std::nullopt;
+  const SCEV *Difference = SE.getMinusSCEV(To, From);
+  return isa<SCEVCouldNotCompute>(Difference) ? std::nullopt : constantOf(Difference);
+}
+
 } // namespace pagecast

@@ -47,6 +47,9 @@ std::optional<AffineForm> affineForm(const llvm::SCEV *S, llvm::ArrayRef<llvm::L
 /// The value of a constant stride; nothing when it is a symbol.
 std::optional<int64_t> constantOf(const llvm::SCEV *S);
 
+/// `To - From` where that is a constant; nothing for a pointer and an integer.
+std::optional<int64_t> constantDifference(const llvm::SCEV *From, const llvm::SCEV *To, llvm::ScalarEvolution &SE);
+
 } // namespace pagecast
 
 #endif

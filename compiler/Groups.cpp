@@ -92,13 +92,6 @@ bool movesDown(const AffineForm &Form) {
   return false;
 }
 
-std::optional<int64_t> distance(const SCEV *From, const SCEV *To, ScalarEvolution &SE) {
-  const SCEV *Difference = SE.getMinusSCEV(To, From);
-  if (isa<SCEVCouldNotCompute>(Difference))
-    return std::nullopt;
-  return constantOf(Difference);
-}
-
 class Grouper {
 public:
   Grouper(ScalarEvolution &SE, DominatorTree &DT) : SE(SE), DT(DT) {}
@@ -108,9 +101,9 @@ public:
 
   bool addDirect(const Classified &C) {
     for (Group &G : Groups) {
-      if (G.indirect() || G.Form.Stride != C.Form.Stride || G.Form.Base->getType() != C.Form.Base->getType())
+      if (G.indirect() || G.Form.Stride != C.Form.Stride)
         continue;
-      std::optional<int64_t> Offset = distance(G.Form.Base, C.Form.Base, SE);
+      std::optional<int64_t> Offset = constantDifference(G.Form.Base, C.Form.Base, SE);
       if (!Offset || std::max(G.Hi, *Offset) - std::min(G.Lo, *Offset) > 4 * BlockBytes)
         continue;
       join(G, C, *Offset);
@@ -125,7 +118,7 @@ public:
         continue;
       std::optional<int64_t> Offset = 0;
       if (G.Target.Address != C.Target.Address)
-        Offset = distance(G.Target.Address, C.Target.Address, SE);
+        Offset = constantDifference(G.Target.Address, C.Target.Address, SE);
       if (!Offset || std::abs(*Offset) > (C.Target.Step ? BlockBytes : ElementReach))
         continue;
       G.Target.At = DT.findNearestCommonDominator(G.Target.At, C.Target.At);

@@ -160,10 +160,7 @@ private:
 
   /// The offset of a pointer from the group's first reference, if it is the same in all iterations.
   std::optional<int64_t> offsetIn(const Group &G, Value *Pointer) {
-    const SCEV *Difference = SE.getMinusSCEV(SE.getSCEV(Pointer), addressOf(G));
-    if (isa<SCEVCouldNotCompute>(Difference))
-      return std::nullopt;
-    return constantOf(Difference);
+    return constantDifference(addressOf(G), SE.getSCEV(Pointer), SE);
   }
 
   bool runsAlways(const BasicBlock *Block) {

@@ -29,13 +29,6 @@ bool areSiblings(const Nest &A, const Nest &B) {
          A.Groups.size() + B.Groups.size() <= PAGECAST_MAX_GROUPS;
 }
 
-std::optional<int64_t> constantDifference(const SCEV *From, const SCEV *To, ScalarEvolution &SE) {
-  if (From->getType() != To->getType() || From->getType()->isPointerTy() != To->getType()->isPointerTy())
-    return std::nullopt;
-  const SCEV *Difference = SE.getMinusSCEV(To, From);
-  return isa<SCEVCouldNotCompute>(Difference) ? std::nullopt : constantOf(Difference);
-}
-
 bool overwrites(const Nest &N) {
   return any_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; });
 }
