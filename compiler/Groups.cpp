@@ -92,6 +92,21 @@ bool movesDown(const AffineForm &Form) {
   return false;
 }
 
+/// A group of one.
+Group groupOf(const Classified &C) {
+  Group G;
+  G.Flags = accessFlags(C) | (C.Is == Classified::Indirect ? unsigned(PAGECAST_INDIRECT) : 0u) |
+            (C.Conditional ? unsigned(PAGECAST_CONDITIONAL) : 0u);
+  G.Element = C.Ref.Size;
+  G.Hi = int64_t(C.Bytes);
+  G.Form = C.Form;
+  G.Target = C.Target;
+  G.Index = C.Index;
+  G.Leading = C.Ref.At;
+  G.Members.push_back(C.Ref.At);
+  return G;
+}
+
 class Grouper {
 public:
   Grouper(ScalarEvolution &SE, DominatorTree &DT) : SE(SE), DT(DT) {}
@@ -104,12 +119,12 @@ public:
       if (G.indirect() || G.Form.Stride != C.Form.Stride)
         continue;
       std::optional<int64_t> Offset = constantDifference(G.Form.Base, C.Form.Base, SE);
-      if (!Offset || std::max(G.Hi, *Offset) - std::min(G.Lo, *Offset) > 4 * BlockBytes)
+      if (!Offset || std::max(G.Hi, *Offset) - std::min(G.Lo, *Offset) > GroupReach)
         continue;
       join(G, C, *Offset);
       return true;
     }
-    return open(C, C.Form, 0);
+    return open(C);
   }
 
   bool addIndirect(const Classified &C) {
@@ -122,49 +137,30 @@ public:
       if (!Offset || std::abs(*Offset) > (C.Target.Step ? BlockBytes : ElementReach))
         continue;
       G.Target.At = DT.findNearestCommonDominator(G.Target.At, C.Target.At);
-      for (LoadInst *Index : C.Index)
-        if (!is_contained(G.Index, Index))
-          G.Index.push_back(Index);
       join(G, C, *Offset);
       return true;
     }
-    return open(C, C.Form, PAGECAST_INDIRECT);
+    return open(C);
   }
 
 private:
   ScalarEvolution &SE;
   DominatorTree &DT;
 
-  bool open(const Classified &C, const AffineForm &Form, unsigned Flags) {
+  bool open(const Classified &C) {
     if (Groups.size() == PAGECAST_MAX_GROUPS)
       return false;
-    Group G;
-    G.Flags = Flags | accessFlags(C) | (C.Conditional ? unsigned(PAGECAST_CONDITIONAL) : 0u);
-    G.Element = C.Ref.Size;
-    G.Hi = int64_t(C.Bytes);
-    G.Form = Form;
-    G.Target = C.Target;
-    G.Index = C.Index;
-    G.Leading = C.Ref.At;
-    G.Members.push_back(C.Ref.At);
     GroupOf[C.Ref.At] = Groups.size();
-    Groups.push_back(std::move(G));
+    Groups.push_back(groupOf(C));
     return true;
   }
 
   void join(Group &G, const Classified &C, int64_t Offset) {
-    // A group is conditional only when every member is.
-    unsigned Flags = G.Flags | accessFlags(C);
-    G.Flags = C.Conditional ? Flags : Flags & ~PAGECAST_CONDITIONAL;
-    G.Element = std::max(G.Element, C.Ref.Size);
-    G.Lo = std::min(G.Lo, Offset);
-    G.Hi = std::max(G.Hi, Offset + int64_t(C.Bytes));
-    bool Leads = movesDown(G.Form) ? Offset < G.LeadingOffset : Offset > G.LeadingOffset;
-    if (Leads) {
+    G.absorb(groupOf(C), Offset);
+    if (movesDown(G.Form) ? Offset < G.LeadingOffset : Offset > G.LeadingOffset) {
       G.Leading = C.Ref.At;
       G.LeadingOffset = Offset;
     }
-    G.Members.push_back(C.Ref.At);
     GroupOf[C.Ref.At] = &G - Groups.data();
   }
 };
@@ -172,6 +168,19 @@ private:
 } // namespace
 
 bool Group::indirect() const { return Flags & PAGECAST_INDIRECT; }
+
+void Group::absorb(const Group &Other, int64_t Offset) {
+  // A group is conditional only when every member is.
+  unsigned Both = Flags & Other.Flags;
+  Flags = ((Flags | Other.Flags) & ~unsigned(PAGECAST_CONDITIONAL)) | (Both & PAGECAST_CONDITIONAL);
+  Element = std::max(Element, Other.Element);
+  Lo = std::min(Lo, Offset + Other.Lo);
+  Hi = std::max(Hi, Offset + Other.Hi);
+  append_range(Members, Other.Members);
+  for (LoadInst *I : Other.Index)
+    if (!is_contained(Index, I))
+      Index.push_back(I);
+}
 
 DebugLoc Group::where() const {
   if (const DebugLoc &Where = Leading->getDebugLoc(); Where && Where.getLine())

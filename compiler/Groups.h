@@ -19,8 +19,10 @@
 
 namespace pagecast {
 
-/// Constant strides below this have spatial reuse; offsets up to four of it apart are one group.
+/// Constant strides below this have spatial reuse.
 constexpr int64_t BlockBytes = 64 * 1024;
+/// What one group touches at a time is at most this from end to end.
+constexpr int64_t GroupReach = 4 * BlockBytes;
 
 /// One static access in a nest.
 struct Reference {
@@ -57,6 +59,8 @@ struct Group {
   int64_t LeadingOffset = 0;
 
   bool indirect() const;
+  /// Takes in the members of a group whose addresses are those of this one plus `Offset`, but for its leading reference.
+  void absorb(const Group &Other, int64_t Offset);
   /// Of the leading reference, or of another one where optimizations dropped it.
   llvm::DebugLoc where() const;
 };

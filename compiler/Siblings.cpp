@@ -112,15 +112,9 @@ private:
     for (Group &Other : A.Groups) {
       std::optional<int64_t> Offset = constantDifference(Other.Form.Base, G.Form.Base, SE);
       if (!Offset || Other.Form.Stride != G.Form.Stride || ((Other.Flags | G.Flags) & PAGECAST_OVERWRITES) ||
-          std::max(Other.Hi, *Offset + G.Hi) - std::min(Other.Lo, *Offset + G.Lo) > 4 * BlockBytes)
+          std::max(Other.Hi, *Offset + G.Hi) - std::min(Other.Lo, *Offset + G.Lo) > GroupReach)
         continue;
-      unsigned Both = Other.Flags & G.Flags, Either = Other.Flags | G.Flags;
-      Other.Flags = (Either & ~unsigned(PAGECAST_CONDITIONAL)) | (Both & PAGECAST_CONDITIONAL);
-      Other.Element = std::max(Other.Element, G.Element);
-      Other.Lo = std::min(Other.Lo, *Offset + G.Lo);
-      Other.Hi = std::max(Other.Hi, *Offset + G.Hi);
-      append_range(Other.Members, G.Members);
-      return;
+      return Other.absorb(G, *Offset);
     }
     A.Groups.push_back(std::move(G));
   }
