@@ -3,6 +3,7 @@
 // Arguments: taking expressions apart.
 
 #include "Arguments.h"
+#include "TripCounts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -10,11 +11,6 @@
 using namespace llvm;
 
 namespace pagecast {
-
-const SCEV *tripsOf(const SCEV *Backedges, ScalarEvolution &SE) {
-  Type *I64 = Type::getInt64Ty(SE.getContext());
-  return SE.getAddExpr(SE.getNoopOrZeroExtend(Backedges, I64), SE.getOne(I64));
-}
 
 Arguments::Arguments(const Nest &N, ScalarEvolution &SE) : SE(SE) {
   const SCEV *Zero = SE.getZero(Type::getInt64Ty(SE.getContext()));

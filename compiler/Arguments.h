@@ -58,9 +58,6 @@ private:
   uint32_t number(Register R) const;
 };
 
-/// Trip count from the number of backedges taken, as an i64.
-const llvm::SCEV *tripsOf(const llvm::SCEV *Backedges, llvm::ScalarEvolution &SE);
-
 } // namespace pagecast
 
 #endif

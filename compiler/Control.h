@@ -4,13 +4,11 @@
 #ifndef PAGECAST_COMPILER_CONTROL_H
 #define PAGECAST_COMPILER_CONTROL_H
 
-#include "Assumed.h"
-
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
+#include <optional>
 
 namespace pagecast {
 
@@ -35,12 +33,6 @@ struct Merge {
   llvm::Value *When, *IfTrue, *IfFalse;
 };
 std::optional<Merge> mergeOf(const llvm::PHINode *Phi, const llvm::DominatorTree &DT);
-
-/// The largest trip count of `L` if that is a constant below `Most`, else 0.
-uint64_t fewTrips(llvm::Loop *L, uint64_t Most, llvm::ScalarEvolution &SE);
-
-/// Trip count - 1 of `L` on each entry to it, optimistically: early exits are not taken. Null if unknown.
-const llvm::SCEV *backedgesOf(llvm::Loop *L, llvm::ScalarEvolution &SE, Assumed &A);
 
 } // namespace pagecast
 

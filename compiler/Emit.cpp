@@ -9,6 +9,7 @@
 #include "Siblings.h"
 #include "StripMine.h"
 #include "Tables.h"
+#include "TripCounts.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -128,11 +129,10 @@ private:
   /// Has scalar evolution know the bounds of the nest's loops, as values that need not be computed again.
   void rememberBounds(const Nest &N) {
     for (Loop *L : N.Loops)
-      if (auto *Branch = dyn_cast<BranchInst>(L->getLoopLatch()->getTerminator()); Branch && Branch->isConditional())
-        if (auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition()))
-          for (Value *V : Compare->operands())
-            if (SE.isSCEVable(V->getType()))
-              SE.getSCEV(V);
+      if (const ICmpInst *Compare = L->getLatchCmpInst())
+        for (Value *V : Compare->operands())
+          if (SE.isSCEVable(V->getType()))
+            SE.getSCEV(V);
   }
 
   /// Whether the nest may touch enough to be entered.

@@ -5,13 +5,13 @@
 #include "Nests.h"
 #include "Control.h"
 #include "Steps.h"
+#include "TripCounts.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/EHPersonalities.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
@@ -30,35 +30,10 @@ namespace {
 /// Inner loops of so many iterations in all count as part of the loop around them.
 constexpr uint64_t SmallTrips = 1024;
 
-/// Divisions by what may be zero cannot be computed early. Where the program has the quotient already,
-/// that is taken; else the divisor becomes umax(it, 1), which is the same wherever the program divides.
-class SafeDivisions : public SCEVRewriteVisitor<SafeDivisions> {
-public:
-  SafeDivisions(ScalarEvolution &SE, const DenseMap<const SCEV *, Value *> &Quotients)
-      : SCEVRewriteVisitor(SE), Quotients(Quotients) {}
-
-  const SCEV *visitUDivExpr(const SCEVUDivExpr *S) {
-    const SCEV *Divisor = S->getRHS();
-    if (SE.isKnownNonZero(Divisor))
-      return S;
-    if (Value *Known = Quotients.lookup(S))
-      return SE.getUnknown(Known);
-    Divisor = SE.getUMaxExpr(visit(Divisor), SE.getOne(Divisor->getType()));
-    return SE.getUDivExpr(visit(S->getLHS()), Divisor);
-  }
-
-private:
-  const DenseMap<const SCEV *, Value *> &Quotients;
-};
-
 class NestFinder {
 public:
   NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, NeedsChecks Checks)
-      : LI(LI), DT(DT), SE(SE), A(A), Checks(Checks), Expander(SE, F.getParent()->getDataLayout(), "pagecast") {
-    for (Instruction &I : instructions(F))
-      if (I.getOpcode() == Instruction::UDiv && SE.isSCEVable(I.getType()))
-        Quotients.try_emplace(SE.getSCEV(&I), &I);
-  }
+      : LI(LI), DT(DT), SE(SE), A(A), Checks(Checks), Counts(F, LI, SE, A), Expander(SE, F.getParent()->getDataLayout(), "pagecast") {}
 
   NestList run() {
     findSmall();
@@ -74,8 +49,8 @@ private:
   ScalarEvolution &SE;
   Assumed &A;
   NeedsChecks Checks;
+  TripCounts Counts;
   SCEVExpander Expander;
-  DenseMap<const SCEV *, Value *> Quotients; ///< the first of each in the function
   DenseSet<const Loop *> Small;              ///< inner loops that count as part of the loop around them
   DenseSet<const Loop *> Done;               ///< what is inside belongs to the slice of a nest
   DenseSet<const Loop *> Sliced;             ///< innermost chain loops of nests with slices through inner loops
@@ -121,27 +96,6 @@ private:
     });
   }
 
-  /// Trip count - 1 per entry to `L`, if known there.
-  const SCEV *backedges(Loop *L) {
-    const SCEV *Count = backedgesOf(L, SE, A);
-    return Count ? definedCount(Count, L) : nullptr;
-  }
-
-  /// Where it takes a division, from the bound in the exit test if the program has that anyway.
-  const SCEV *definedCount(const SCEV *Count, Loop *L) {
-    const SCEV *Safe = defined(Count), *One = SE.getOne(Count->getType());
-    const auto *Branch = Safe == Count ? nullptr : dyn_cast<BranchInst>(L->getLoopLatch()->getTerminator());
-    const auto *Test = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
-    if (Test)
-      for (Value *V : Test->operands())
-        if (const auto *I = dyn_cast<Instruction>(V);
-            I && !LI.getLoopFor(I->getParent()) && SE.isSCEVable(V->getType()) && SE.getSCEV(V) == SE.getAddExpr(Count, One))
-          return SE.getMinusSCEV(SE.getUnknown(V), One);
-    return Safe;
-  }
-
-  const SCEV *defined(const SCEV *S) { return SafeDivisions(SE, Quotients).visit(S); }
-
   /// Whether `S` can be computed before `Root`.
   bool available(const SCEV *S, Loop *Root) {
     return SE.isLoopInvariant(S, Root) && Expander.isSafeToExpandAt(S, Root->getLoopPreheader()->getTerminator());
@@ -176,9 +130,9 @@ private:
       C.Is = Classified::Ignored;
       return true;
     }
-    Form->Base = defined(Form->Base);
+    Form->Base = Counts.defined(Form->Base);
     for (const SCEV *&Stride : Form->Stride)
-      Stride = defined(Stride);
+      Stride = Counts.defined(Stride);
     C.Is = available(*Form, Loops.front()) ? Classified::Direct : Classified::Refused;
     if (C.Ref.Passed)
       C.Bytes = passedBytes(*Form);
@@ -232,7 +186,7 @@ private:
   public:
     LoopValues(NestFinder &Finder, Loop *Root)
         : Get([&Finder, Root](const SCEV *S) -> const SCEV * {
-            const SCEV *Computable = Finder.defined(S);
+            const SCEV *Computable = Finder.Counts.defined(S);
             return Finder.available(Computable, Root) ? Computable : nullptr;
           }) {}
     LiveFunction function() { return Get; }
@@ -298,7 +252,7 @@ private:
     Loop *Parent = N.root()->getParentLoop();
     if (!Parent || N.Loops.size() == PAGECAST_MAX_LOOPS)
       return nullptr;
-    const SCEV *Count = backedges(Parent);
+    const SCEV *Count = Counts.backedges(Parent);
     return Count && available(Count, Parent) ? Count : nullptr;
   }
 
@@ -356,12 +310,6 @@ private:
     return Outer;
   }
 
-  /// Whether the innermost loop of the chain runs as often as is taken for granted.
-  bool hasExactCount(const Nest &N) {
-    const SCEV *Count = SE.getExitCount(N.Loops.back(), N.Loops.back()->getLoopLatch());
-    return !isa<SCEVCouldNotCompute>(Count) && N.Backedges.back() == definedCount(Count, N.Loops.back());
-  }
-
   /// Whether the loops inside are loops of elements.
   bool onlyRows(Loop *Outer) {
     return all_of(*Outer, [&](Loop *Row) { return Small.count(Row) || all_of(*Row, [&](Loop *L) { return Small.count(L); }); });
@@ -376,7 +324,7 @@ private:
     Nest N;
     N.Loops.push_back(L);
     SmallVector<Classified, 16> References;
-    const SCEV *Count = backedges(L);
+    const SCEV *Count = Counts.backedges(L);
     if (Count && available(Count, L)) {
       N.Backedges.push_back(Count);
       References = classifyAll(N.Loops, false);
@@ -470,7 +418,7 @@ private:
     sliceGroups(N);
     if (N.Groups.empty())
       return;
-    const StepContext X{SE, Checks, hasExactCount(N), /*InPlanes=*/!Claims, onlyRows(N.Loops.back())};
+    const StepContext X{SE, Checks, Counts.isExact(N.Loops.back(), N.Backedges.back()), /*InPlanes=*/!Claims, onlyRows(N.Loops.back())};
     if (!chooseTicked(N, X))
       return refuse(Refusal::NotStripMinable, N.root());
     N.Bytes = bytesPerIteration(N, X);

@@ -6,6 +6,7 @@
 #include "Slice.h"
 #include "Control.h"
 #include "SliceProgram.h"
+#include "TripCounts.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -139,8 +140,7 @@ private:
     const SCEV *Count = backedgesOf(L, SE, X.A);
     if (!Count)
       return refuse(Refusal::UnknownTripCount);
-    Type *I64 = Type::getInt64Ty(SE.getContext());
-    return value(SE.getAddExpr(SE.getNoopOrZeroExtend(Count, I64), SE.getOne(I64)));
+    return value(pagecast::tripsOf(Count, SE));
   }
 
   Operand emit(PendingOp Op, int At = -1) {

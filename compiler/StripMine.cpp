@@ -25,9 +25,9 @@ MDNode *stripLoopID(LLVMContext &Context) {
   return ID;
 }
 
-unsigned exitIndexOf(const Loop *L) {
-  return cast<BranchInst>(L->getLoopLatch()->getTerminator())->getSuccessor(0) == L->getHeader() ? 1 : 0;
-}
+BranchInst *latchBranch(const Loop *L) { return cast<BranchInst>(L->getLoopLatch()->getTerminator()); }
+
+unsigned exitIndexOf(const Loop *L) { return latchBranch(L)->getSuccessor(0) == L->getHeader() ? 1 : 0; }
 
 /// +1 or -1 when that is how `Phi` moves.
 int stepOf(PHINode *Phi, Loop *L, ScalarEvolution &SE) {
@@ -42,8 +42,7 @@ int stepOf(PHINode *Phi, Loop *L, ScalarEvolution &SE) {
 
 /// A comparison with what goes by one an iteration. Unless it is for equality, its bound is replaced.
 std::optional<ExitTest> unitTest(Loop *L, Value *Trips, ScalarEvolution &SE) {
-  auto *Branch = cast<BranchInst>(L->getLoopLatch()->getTerminator());
-  auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition());
+  ICmpInst *Compare = L->getLatchCmpInst();
   if (!Compare)
     return std::nullopt;
   bool Equality = Compare->getPredicate() == (exitIndexOf(L) == 0 ? ICmpInst::ICMP_EQ : ICmpInst::ICMP_NE);
@@ -71,7 +70,7 @@ std::optional<ExitTest> unitTest(Loop *L, Value *Trips, ScalarEvolution &SE) {
 
 /// A counter of iterations. The branch itself stays, and with it the metadata of the loop.
 ExitTest addCounter(Loop *L, Value *Trips, SmallVectorImpl<WeakTrackingVH> &Dead) {
-  auto *Branch = cast<BranchInst>(L->getLoopLatch()->getTerminator());
+  BranchInst *Branch = latchBranch(L);
   IRBuilder<> B(L->getHeader(), L->getHeader()->begin());
   B.SetCurrentDebugLocation(Branch->getDebugLoc());
   PHINode *Count = B.CreatePHI(B.getInt64Ty(), 2, "strip.count");
@@ -95,7 +94,7 @@ public:
     Preheader = L->getLoopPreheader();
     Header = L->getHeader();
     Latch = L->getLoopLatch();
-    Branch = cast<BranchInst>(Latch->getTerminator());
+    Branch = latchBranch(L);
     ExitIndex = exitIndexOf(L);
     Exit = Branch->getSuccessor(ExitIndex);
     createBlocks();
