@@ -4,6 +4,7 @@
 
 #include "Emit.h"
 #include "Arguments.h"
+#include "Eligible.h"
 #include "Overwrite.h"
 #include "Remarks.h"
 #include "Siblings.h"

@@ -11,7 +11,6 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/EHPersonalities.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
@@ -224,26 +223,22 @@ private:
     return Old.Is != Classified::Indirect || hinted(New);
   }
 
-  static bool keeps(ArrayRef<Classified> Before, ArrayRef<Classified> After) {
-    return all_of(Before, [&](const Classified &Old) {
-      return all_of(After, [&](const Classified &New) {
-        return New.Ref.At != Old.Ref.At || New.Ref.Pointer != Old.Ref.Pointer || keeps(Old, New);
-      });
-    });
+  /// The references that are not hinted as well as before.
+  static SmallVector<const Classified *, 4> lost(ArrayRef<Classified> Before, ArrayRef<Classified> After) {
+    SmallVector<const Classified *, 4> Lost;
+    for (const Classified &Old : Before)
+      for (const Classified &New : After)
+        if (New.Ref.At == Old.Ref.At && New.Ref.Pointer == Old.Ref.Pointer && !keeps(Old, New))
+          Lost.push_back(&Old);
+    return Lost;
   }
 
-  /// Whether what is lost has its base from a call in `Parent`: nobody can say where the next iteration's will be.
-  bool losesOnlyResults(ArrayRef<Classified> Before, ArrayRef<Classified> After, Loop *Parent) {
-    auto IsResult = [&](const SCEV *S) {
+  /// Whether its base is from a call in `Parent`: nobody can say where the next iteration's will be.
+  static bool isResult(const Classified &C, const Loop *Parent) {
+    return C.Is == Classified::Direct && SCEVExprContains(C.Form.Base, [&](const SCEV *S) {
       const auto *Unknown = dyn_cast<SCEVUnknown>(S);
-      const auto *I = Unknown ? dyn_cast<CallBase>(Unknown->getValue()) : nullptr;
-      return I && Parent->contains(I);
-    };
-    return all_of(Before, [&](const Classified &Old) {
-      return all_of(After, [&](const Classified &New) {
-        return New.Ref.At != Old.Ref.At || New.Ref.Pointer != Old.Ref.Pointer || keeps(Old, New) ||
-               (Old.Is == Classified::Direct && SCEVExprContains(Old.Form.Base, IsResult));
-      });
+      const auto *Call = Unknown ? dyn_cast<CallBase>(Unknown->getValue()) : nullptr;
+      return Call && Parent->contains(Call);
     });
   }
 
@@ -270,8 +265,8 @@ private:
     Chain Candidate{Parent};
     append_range(Candidate, N.Loops);
     SmallVector<Classified, 16> All = classifyAll(Candidate, N.Sliced);
-    bool Loses = !keeps(References, All);
-    if (Loses && (!losesOnlyResults(References, All, Parent) || none_of(All, advances)))
+    auto Lost = lost(References, All);
+    if (!Lost.empty() && (!all_of(Lost, [&](const Classified *C) { return isResult(*C, Parent); }) || none_of(All, advances)))
       return false;
     if (count_if(*Parent, [&](Loop *L) { return !Small.count(L); }) > 1 && !any_of(All, advances))
       return false;
@@ -300,7 +295,7 @@ private:
     auto MovesOn = [&](const Classified &C) {
       return C.Is == Classified::Indirect && !SE.isLoopInvariant(C.Target.Address, Parent);
     };
-    if (!keeps(Before, All) || none_of(All, MovesOn))
+    if (!lost(Before, All).empty() || none_of(All, MovesOn))
       return std::nullopt;
     References.assign(All.begin(), All.end());
     Nest Outer;
@@ -429,40 +424,7 @@ private:
   }
 };
 
-/// __attribute__((annotate("nopagecast")))
-bool isAnnotated(const Function &F) {
-  const GlobalVariable *Table = F.getParent()->getNamedGlobal("llvm.global.annotations");
-  if (!Table || !Table->hasInitializer())
-    return false;
-  const auto *Entries = dyn_cast<ConstantArray>(Table->getInitializer());
-  if (!Entries)
-    return false;
-  for (const Use &Entry : Entries->operands()) {
-    const auto *Fields = dyn_cast<ConstantStruct>(Entry);
-    if (!Fields || Fields->getOperand(0)->stripPointerCasts() != &F)
-      continue;
-    const auto *Text = dyn_cast<GlobalVariable>(Fields->getOperand(1)->stripPointerCasts());
-    if (!Text || !Text->hasInitializer())
-      continue;
-    const auto *Bytes = dyn_cast<ConstantDataSequential>(Text->getInitializer());
-    if (Bytes && Bytes->isCString() && Bytes->getAsCString() == "nopagecast")
-      return true;
-  }
-  return false;
-}
-
 } // namespace
-
-bool isEligible(const Function &F) {
-  if (F.isDeclaration() || F.hasOptNone() || F.hasFnAttribute(Attribute::Naked) || F.isPresplitCoroutine() ||
-      F.hasFnAttribute("nopagecast") || F.callsFunctionThatReturnsTwice())
-    return false;
-  if (F.getParent()->getDataLayout().getPointerSizeInBits(0) != 64)
-    return false;
-  if (F.hasPersonalityFn() && isScopedEHPersonality(classifyEHPersonality(F.getPersonalityFn())))
-    return false;
-  return !isAnnotated(F);
-}
 
 NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, NeedsChecks Checks) {
   return NestFinder(F, LI, DT, SE, A, Checks).run();

@@ -72,9 +72,6 @@ using NeedsChecks = llvm::function_ref<bool(llvm::Loop &)>;
 NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
                    Assumed &A, NeedsChecks Checks);
 
-/// Whether the pass has any business in this function.
-bool isEligible(const llvm::Function &F);
-
 /// `opt -passes='print<pagecast-nests>'`
 class NestPrinterPass : public llvm::PassInfoMixin<NestPrinterPass> {
 public:

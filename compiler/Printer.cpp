@@ -2,6 +2,7 @@
 //
 // The printer of the analysis: nests, groups and refusals as text, without any transformation.
 
+#include "Eligible.h"
 #include "Nests.h"
 #include "Overwrite.h"
 #include "Tables.h"
