@@ -3,6 +3,7 @@
 // Arguments: taking expressions apart.
 
 #include "Arguments.h"
+#include "Operations.h"
 #include "TripCounts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -63,27 +64,6 @@ SmallVector<pagecast_op, 16> Arguments::prologue() const {
   return Ops;
 }
 
-static std::optional<unsigned> codeOf(SCEVTypes T) {
-  switch (T) {
-  case scAddExpr:
-    return PAGECAST_OP_ADD;
-  case scMulExpr:
-    return PAGECAST_OP_MUL;
-  case scUMaxExpr:
-    return PAGECAST_OP_UMAX;
-  case scSMaxExpr:
-    return PAGECAST_OP_SMAX;
-  case scUMinExpr:
-    return PAGECAST_OP_UMIN;
-  case scSMinExpr:
-    return PAGECAST_OP_SMIN;
-  case scUDivExpr:
-    return PAGECAST_OP_UDIV;
-  default:
-    return std::nullopt;
-  }
-}
-
 Arguments::Register Arguments::operate(const SCEV *S) {
   unsigned Width = SE.getTypeSizeInBits(S->getType());
   auto Append = [&](Operation O) {
@@ -100,7 +80,7 @@ Arguments::Register Arguments::operate(const SCEV *S) {
   Register Sum = compute(S->operands()[0]);
   for (const SCEV *Part : drop_begin(S->operands())) {
     Register Next = compute(Part);
-    Sum = Append({*codeOf(S->getSCEVType()), Width, 0, Sum, Next});
+    Sum = Append({*operationOf(S->getSCEVType()), Width, 0, Sum, Next});
   }
   return Sum;
 }
@@ -117,7 +97,7 @@ Arguments::Register Arguments::compute(const SCEV *S) {
            Unknown && isa<GlobalVariable>(Unknown->getValue()) && !cast<GlobalVariable>(Unknown->getValue())->isThreadLocal() &&
            !cast<GlobalVariable>(Unknown->getValue())->hasDLLImportStorageClass())
     R = constant(ConstantExpr::getPtrToInt(cast<Constant>(Unknown->getValue()), I64));
-  else if (Operations.size() < MostOperations && (codeOf(S->getSCEVType()) || isa<SCEVCastExpr>(S)))
+  else if (Operations.size() < MostOperations && (operationOf(S->getSCEVType()) || isa<SCEVCastExpr>(S)))
     R = operate(S);
   else
     R = pass(S);

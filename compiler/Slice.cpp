@@ -5,6 +5,7 @@
 
 #include "Slice.h"
 #include "Control.h"
+#include "Operations.h"
 #include "SliceProgram.h"
 #include "TripCounts.h"
 
@@ -23,8 +24,6 @@ namespace {
 
 /// More operations than this for one reference are not an address computation any more.
 constexpr unsigned MostOpsEach = 96;
-/// Constant inner loops that move less than this are part of one access.
-constexpr int64_t FoldedBytes = 4096;
 
 bool isSliceType(const Type *T) {
   if (const auto *P = dyn_cast<PointerType>(T))
@@ -202,18 +201,13 @@ private:
     case scAddRecExpr:
       return recurrence(cast<SCEVAddRecExpr>(S), Width);
     case scAddExpr:
-      return fold(PAGECAST_OP_ADD, cast<SCEVNAryExpr>(S), Width);
     case scMulExpr:
-      return fold(PAGECAST_OP_MUL, cast<SCEVNAryExpr>(S), Width);
     case scUMaxExpr:
-      return fold(PAGECAST_OP_UMAX, cast<SCEVNAryExpr>(S), Width);
     case scUMinExpr:
     case scSequentialUMinExpr:
-      return fold(PAGECAST_OP_UMIN, cast<SCEVNAryExpr>(S), Width);
     case scSMaxExpr:
-      return fold(PAGECAST_OP_SMAX, cast<SCEVNAryExpr>(S), Width);
     case scSMinExpr:
-      return fold(PAGECAST_OP_SMIN, cast<SCEVNAryExpr>(S), Width);
+      return fold(*operationOf(S->getSCEVType()), cast<SCEVNAryExpr>(S), Width);
     case scUDivExpr:
       return binary(PAGECAST_OP_UDIV, cast<SCEVUDivExpr>(S)->getLHS(), cast<SCEVUDivExpr>(S)->getRHS(), Width);
     case scZeroExtend:
@@ -361,25 +355,6 @@ private:
     return operation(PAGECAST_OP_SELECT, widthOf(Phi->getType()), *When, *True, *False);
   }
 
-  static std::optional<unsigned> codeOf(unsigned Opcode) {
-    switch (Opcode) {
-    case Instruction::Add: return PAGECAST_OP_ADD;
-    case Instruction::Sub: return PAGECAST_OP_SUB;
-    case Instruction::Mul: return PAGECAST_OP_MUL;
-    case Instruction::And: return PAGECAST_OP_AND;
-    case Instruction::Or: return PAGECAST_OP_OR;
-    case Instruction::Xor: return PAGECAST_OP_XOR;
-    case Instruction::Shl: return PAGECAST_OP_SHL;
-    case Instruction::LShr: return PAGECAST_OP_LSHR;
-    case Instruction::AShr: return PAGECAST_OP_ASHR;
-    case Instruction::UDiv: return PAGECAST_OP_UDIV;
-    case Instruction::URem: return PAGECAST_OP_UREM;
-    case Instruction::SDiv: return PAGECAST_OP_SDIV;
-    case Instruction::SRem: return PAGECAST_OP_SREM;
-    default: return std::nullopt;
-    }
-  }
-
   std::optional<Operand> instruction(Instruction *I) {
     if (auto *Load = dyn_cast<LoadInst>(I))
       return load(Load);
@@ -388,7 +363,7 @@ private:
     if (auto *Compare = dyn_cast<ICmpInst>(I))
       return compare(Compare);
     unsigned Width = widthOf(I->getType());
-    if (isa<SelectInst>(I) || codeOf(I->getOpcode())) {
+    if (isa<SelectInst>(I) || operationOf(*I)) {
       SmallVector<Operand, 3> Parts;
       for (Value *V : I->operands()) {
         std::optional<Operand> Part = valueOf(V);
@@ -398,7 +373,7 @@ private:
       }
       if (isa<SelectInst>(I))
         return operation(PAGECAST_OP_SELECT, Width, Parts[0], Parts[1], Parts[2]);
-      return operation(*codeOf(I->getOpcode()), Width, Parts[0], Parts[1]);
+      return operation(*operationOf(*I), Width, Parts[0], Parts[1]);
     }
     switch (I->getOpcode()) {
     case Instruction::Freeze:
@@ -418,19 +393,8 @@ private:
     if (!B)
       return std::nullopt;
     unsigned Width = widthOf(I->getOperand(0)->getType());
-    switch (I->getPredicate()) {
-    case CmpInst::ICMP_EQ: return operation(PAGECAST_OP_EQ, Width, *A, *B);
-    case CmpInst::ICMP_NE: return operation(PAGECAST_OP_NE, Width, *A, *B);
-    case CmpInst::ICMP_ULT: return operation(PAGECAST_OP_ULT, Width, *A, *B);
-    case CmpInst::ICMP_ULE: return operation(PAGECAST_OP_ULE, Width, *A, *B);
-    case CmpInst::ICMP_UGT: return operation(PAGECAST_OP_ULT, Width, *B, *A);
-    case CmpInst::ICMP_UGE: return operation(PAGECAST_OP_ULE, Width, *B, *A);
-    case CmpInst::ICMP_SLT: return operation(PAGECAST_OP_SLT, Width, *A, *B);
-    case CmpInst::ICMP_SLE: return operation(PAGECAST_OP_SLE, Width, *A, *B);
-    case CmpInst::ICMP_SGT: return operation(PAGECAST_OP_SLT, Width, *B, *A);
-    case CmpInst::ICMP_SGE: return operation(PAGECAST_OP_SLE, Width, *B, *A);
-    default: return refuse(Refusal::NonAffine);
-    }
+    auto [Code, Swapped] = comparisonOf(I->getPredicate());
+    return Swapped ? operation(Code, Width, *B, *A) : operation(Code, Width, *A, *B);
   }
 
   /// All conditions of the block that can be computed. One that varies only outside the loop costs an operation
@@ -453,50 +417,7 @@ private:
   }
 };
 
-/// The loops of the address from the block outwards, while it does not move in them.
-Loop *movingLoop(const SCEV *Address, Loop *Innermost, Loop *Outermost, ScalarEvolution &SE) {
-  Loop *L = Innermost;
-  while (L != Outermost && SE.isLoopInvariant(Address, L))
-    L = L->getParentLoop();
-  return L;
-}
-
 } // namespace
-
-SliceTarget sliceTarget(Value *Pointer, uint64_t Size, BasicBlock *At, ArrayRef<Loop *> Chain, LoopInfo &LI, ScalarEvolution &SE,
-                        Assumed &A) {
-  SliceTarget T;
-  T.Address = A.scev(Pointer);
-  T.At = At;
-  T.Hi = int64_t(Size);
-  Loop *L = LI.getLoopFor(At);
-  while (L != Chain.back()) {
-    if (Loop *Moving = movingLoop(T.Address, L, Chain.back(), SE); Moving != L) {
-      while (L != Moving) { // the same in each iteration
-        T.At = L->getLoopPreheader();
-        L = L->getParentLoop();
-      }
-      continue;
-    }
-    std::optional<AffineForm> Form = affineForm(T.Address, {L}, SE);
-    if (!Form || !backedgesOf(L, SE, A))
-      return T;
-    std::optional<int64_t> Stride = constantOf(Form->Stride.front());
-    int64_t Few = int64_t(fewTrips(L, FoldedBytes, SE));
-    if (Stride && Few && *Stride >= 0 && *Stride * (Few - 1) < FoldedBytes) {
-      T.Address = Form->Base;
-      T.Hi += *Stride * (Few - 1);
-      T.At = L->getLoopPreheader();
-      L = L->getParentLoop();
-      continue;
-    }
-    T.Address = Form->Base;
-    T.Step = Form->Stride.front();
-    T.Over = L;
-    return T;
-  }
-  return T;
-}
 
 Refusal sliceable(const SliceTarget &T, const SliceContext &X, SmallVectorImpl<LoadInst *> *Index) {
   Builder B(X);

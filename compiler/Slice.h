@@ -20,9 +20,8 @@
 #ifndef PAGECAST_COMPILER_SLICE_H
 #define PAGECAST_COMPILER_SLICE_H
 
-#include "Affine.h"
-#include "Assumed.h"
 #include "Refusals.h"
+#include "SliceTarget.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -30,20 +29,6 @@
 #include "llvm/IR/Instructions.h"
 
 namespace pagecast {
-
-/// What one reference touches, for the slice.
-struct SliceTarget {
-  const llvm::SCEV *Address = nullptr; ///< of the first byte; of a range: in its first iteration
-  const llvm::SCEV *Step = nullptr;    ///< range: bytes an iteration; null: one access
-  llvm::Loop *Over = nullptr;          ///< the loop that the range replaces
-  llvm::BasicBlock *At = nullptr;      ///< where conditions are looked up
-  int64_t Hi = 0;                      ///< bytes touched at the address
-};
-
-/// What is touched by `Size` bytes at `Pointer` in `At`, a block of the innermost loop of the chain or of a
-/// loop inside it: inner loops through which the address moves evenly become ranges.
-SliceTarget sliceTarget(llvm::Value *Pointer, uint64_t Size, llvm::BasicBlock *At, llvm::ArrayRef<llvm::Loop *> Chain,
-                        llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, Assumed &A);
 
 struct Slice {
   llvm::SmallVector<pagecast_op, 16> Ops;
