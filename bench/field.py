@@ -17,9 +17,8 @@ from building import Source, compile_once
 from contenders import ROOT
 from field_table import CONTENDERS, field_markdown
 from figures import identical
-from harness import Failed, check_common, chosen, main, measure_and_report, phases, run_paged
-from limits import MemoryGroup
-from nine import limit_refusal
+from harness import Failed, add_files, check_common, chosen, main, phases, run_paged
+from limits import MemoryGroup, limit_refusal
 from report import Screen, parse_size, provenance, write_json
 from swap import SwapFile, others_in_use
 
@@ -69,10 +68,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--gathers", type=int, default=200_000, metavar="N", help="random accesses; default 200000")
     parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS",
                         help="a run that takes longer is given up, and is not repeated; default 300")
-    parser.add_argument("--json", type=Path, default=ROOT / "results" / "field.json", help="for the raw samples")
-    parser.add_argument("--table", type=Path, metavar="JSON", help="only make the table of an earlier run")
-    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
-    parser.add_argument("--work", type=Path, help="directory on a disk for programs, data, swap and backing files; default BUILD/field")
+    add_files(parser, "field", "data, swap")
     options = parser.parse_args(words)
     check_common(options, "field")
     options.chosen = chosen(options.workloads, WORKLOADS, "--workloads")
@@ -218,11 +214,5 @@ class Field:
         return list(dict.fromkeys(out))
 
 
-def measure(options: argparse.Namespace, screen: Screen) -> int:
-    field = Field(options, screen)
-    field.prepare()
-    return measure_and_report("field", field, options.json, field_markdown, screen)
-
-
 if __name__ == "__main__":
-    sys.exit(main("field", parse_arguments, field_markdown, measure))
+    sys.exit(main("field", parse_arguments, field_markdown, Field))

@@ -5,12 +5,13 @@ import json
 import re
 import signal
 import sys
-from argparse import Namespace
-from collections.abc import Callable
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import disk
 import runs
+from contenders import ROOT
 from limits import MemoryGroup, Unavailable
 from report import Screen, parse_size, write_json
 
@@ -29,13 +30,21 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
-def chosen(words: str, known: dict, option: str) -> list[str]:
+def chosen(words: str, known: Collection[str], option: str) -> list[str]:
     """Names with commas between, each of them known. Raises Failed with a sentence."""
     names = [w.strip() for w in words.split(",")]
     for name in names:
         if name not in known:
             raise Failed(f"{option}: there is no '{name}'; there are {', '.join(known)}")
     return names
+
+
+def add_files(parser: ArgumentParser, name: str, holds: str, made: str = "the table"):
+    """--json, --table, --build, --work. `holds` says what else --work holds, `made` what --table makes."""
+    parser.add_argument("--json", type=Path, default=ROOT / "results" / f"{name}.json", help="for the raw samples")
+    parser.add_argument("--table", type=Path, metavar="JSON", help=f"only make {made} of an earlier run")
+    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
+    parser.add_argument("--work", type=Path, help=f"directory on a disk for programs, {holds} and backing files; default BUILD/{name}")
 
 
 def check_common(options: Namespace, name: str):
@@ -97,21 +106,32 @@ def measure_and_report(name: str, measured, json_file: Path, table: Callable[[di
     return 130 if interrupted else 1 if failures else 0
 
 
-def main(name: str, parse: Callable[[], Namespace], table: Callable[[dict], str],
-         measure: Callable[[Namespace, Screen], int], draw: Callable[[Path, Screen], None] | None = None) -> int:
-    """The command: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130
-    interrupted. Options with `table` set only make the table, and the figures, of an earlier run."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, interrupt)
-    screen = Screen(sys.stderr)
-    try:
-        options = parse()
+def main(name: str, parse: Callable[[], Namespace], table: Callable[[dict], str], kind: Callable[[Namespace, Screen], object],
+         draw: Callable[[Path, Screen], None] | None = None) -> int:
+    """The command: measures what `kind` makes of the options, whose prepare() comes first. Options with `table` set only
+    make the table, and the figures, of an earlier run."""
+    def work() -> int:
+        screen, options = Screen(sys.stderr), parse()
         if options.table:
             print(table(read_result(options.table, name)), end="")
-            if draw:
-                draw(options.table, screen)
-            return 0
-        return measure(options, screen)
+            file, status = options.table, 0
+        else:
+            measured = kind(options, screen)
+            measured.prepare()
+            file, status = options.json, measure_and_report(name, measured, options.json, table, screen)
+        if draw:
+            draw(file, screen)
+        return status
+    return exit_status(name, work)
+
+
+def exit_status(name: str, work: Callable[[], int]) -> int:
+    """Of the command: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130
+    interrupted."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupt)
+    try:
+        return work()
     except (Failed, Unavailable, RuntimeError, ValueError, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2

@@ -19,10 +19,9 @@ import disk
 import runs
 from building import Source, compile_both, compile_once
 from contenders import MAX_KEYS, NINE, ROOT, Program, chosen_programs, prepare_keys
-from harness import Failed, check_common, chosen, main, measure_and_report
+from harness import Failed, add_files, check_common, chosen, main
 from interactive_table import VERSIONS, interactive_markdown
-from limits import MemoryGroup, Unavailable
-from nine import limit_refusal
+from limits import MemoryGroup, Unavailable, limit_refusal
 from report import Screen, parse_size, provenance, write_json
 from swap import SwapFile, others_in_use
 from traffic import buk_keys
@@ -55,10 +54,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--memory", default="auto", help="pagecast run --memory; default: it finds out by itself")
     parser.add_argument("--quick", action="store_true", help="a look at the harness: matvec, sleeps of 0, 1 and 3 s, 64M, three sweeps")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS", help="a run that takes longer is given up; default 1800")
-    parser.add_argument("--json", type=Path, default=ROOT / "results" / "interactive.json", help="for the raw samples")
-    parser.add_argument("--table", type=Path, metavar="JSON", help="only make table and figures of an earlier run")
-    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
-    parser.add_argument("--work", type=Path, help="directory on a disk for programs, keys, swap and backing files; default BUILD/interactive")
+    add_files(parser, "interactive", "keys, swap", "table and figures")
     options = parser.parse_args(words)
     if options.quick:
         options.programs, options.sleeps, options.limit, options.sweeps = "matvec", "0,1,3", "64M", 3
@@ -230,14 +226,6 @@ class Interactive:
         return list(dict.fromkeys(out))
 
 
-def measure(options: argparse.Namespace, screen: Screen) -> int:
-    interactive = Interactive(options, screen)
-    interactive.prepare()
-    status = measure_and_report("interactive", interactive, options.json, interactive_markdown, screen)
-    draw(options.json, screen)
-    return status
-
-
 def draw(json_file: Path, screen: Screen):
     from interactive_plots import draw_all  # matplotlib takes a second to load
     for file in draw_all(json_file):
@@ -245,4 +233,4 @@ def draw(json_file: Path, screen: Screen):
 
 
 if __name__ == "__main__":
-    sys.exit(main("interactive", parse_arguments, interactive_markdown, measure, draw))
+    sys.exit(main("interactive", parse_arguments, interactive_markdown, Interactive, draw))

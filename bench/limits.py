@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory control groups, of version 1 and 2: one per run, so that no run sees the leftovers of another."""
+"""Memory control groups, of version 1 and 2: one per run, so that no run sees the leftovers of another;
+and what cannot be run here."""
 
 import contextlib
 import os
@@ -99,3 +100,21 @@ class MemoryGroup:
             except OSError:
                 time.sleep(0.05)
         return None
+
+
+def limit_refusal(limit: int) -> str | None:
+    """Why no program can be run cold under a limit here."""
+    if os.geteuid() != 0:
+        return "a control group with a memory limit, swap and an empty page cache need root"
+    try:
+        with MemoryGroup(limit, swap=True):
+            return None
+    except Unavailable as reason:
+        return str(reason)
+
+
+def in_core_refusal(data: int) -> str | None:
+    free = next(int(line.split()[1]) << 10 for line in Path("/proc/meminfo").read_text().splitlines()
+                if line.startswith("MemAvailable"))
+    wanted = int(data * 1.2) + (128 << 20)
+    return None if free >= wanted else f"needs {wanted >> 20} MiB of memory, {free >> 20} MiB are free"

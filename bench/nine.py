@@ -6,9 +6,6 @@ The table, in Markdown, goes to standard output, progress to standard error, and
 from which the table can be made again."""
 
 import argparse
-import json
-import os
-import signal
 import sys
 from pathlib import Path
 
@@ -17,9 +14,10 @@ import runs
 from building import KINDS, code_bytes, compile_both, compile_times
 from contenders import MAX_KEYS, NINE, ROOT, VARIANTS, Program, chosen_programs, prepare_keys
 from figures import figures, identical
-from limits import MemoryGroup, Unavailable
+from harness import add_files, check_common, chosen, main, run_paged
+from limits import MemoryGroup, in_core_refusal, limit_refusal
 from nine_table import CONTENDERS, nine_markdown
-from report import Screen, parse_size, provenance, write_json
+from report import Screen, provenance, write_json
 from swap import SwapFile, others_in_use
 from traffic import buk_keys
 
@@ -40,10 +38,6 @@ examples:
 exit status: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130 interrupted"""
 
 
-class Failed(Exception):
-    """Nothing can be measured; the message says why."""
-
-
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", default=",".join(p.name for p in NINE), metavar="A,B",
@@ -55,28 +49,11 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--limit", default="256M", help="memory of the original and of pagecast; default 256M")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS",
                         help="a run that takes longer is given up, and is not repeated; default 1800")
-    parser.add_argument("--json", type=Path, default=ROOT / "results" / "nine.json", help="for the raw samples")
-    parser.add_argument("--table", type=Path, metavar="JSON", help="only make the table of an earlier run")
-    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
-    parser.add_argument("--work", type=Path, help="directory on a disk for programs, keys, swap and backing files; default BUILD/nine")
-    return checked(parser.parse_args(words))
-
-
-def checked(options: argparse.Namespace) -> argparse.Namespace:
+    add_files(parser, "nine", "keys, swap")
+    options = parser.parse_args(words)
     options.chosen = chosen_programs(options.programs)
-    options.parts = options.only.split(",")
-    for part in options.parts:
-        if part not in PARTS:
-            raise Failed(f"--only: there is no part '{part}'; there are {', '.join(PARTS)}")
-    if options.runs < 1:
-        raise Failed(f"--runs {options.runs}: at least one run is needed")
-    if options.timeout <= 0:
-        raise Failed(f"--timeout {options.timeout:g}: give the seconds after which a run is given up")
-    options.limit_bytes = parse_size(options.limit)
-    if options.limit_bytes < 32 << 20:
-        raise Failed(f"--limit {options.limit}: too little for a program and the runtime; use 32M or more")
-    options.build = options.build.resolve()
-    options.work = (options.work or options.build / "nine").resolve()
+    options.parts = chosen(options.only, PARTS, "--only")
+    check_common(options, "nine")
     return options
 
 
@@ -187,14 +164,7 @@ class Nine:
             return runs.run(self.command(program, "plain"), group, timeout=self.options.timeout)
 
     def run_pagecast(self, program: Program) -> runs.Run:
-        stats = self.options.work / "stats.json"
-        stats.unlink(missing_ok=True)
-        wrapped = [self.pagecast, "run", "--backing", self.options.work, "--stats", stats, "--", *self.command(program, "pagecast")]
-        disk.forget()
-        with MemoryGroup(self.options.limit_bytes, swap=False) as group:
-            run = runs.run(wrapped, group, timeout=self.options.timeout)
-        run.stats = runs.read_stats(stats)
-        return run
+        return run_paged(self.pagecast, self.options.work, self.options.limit_bytes, self.command(program, "pagecast"), self.options.timeout)
 
     def run_in_core(self, program: Program, samples: dict):
         """Warm: what the runs before emptied from the page cache is read back first. Neither build always comes first."""
@@ -222,24 +192,6 @@ class Nine:
         return list(dict.fromkeys(out))
 
 
-def limit_refusal(limit: int) -> str | None:
-    """Why no program can be run cold under a limit here."""
-    if os.geteuid() != 0:
-        return "a control group with a memory limit, swap and an empty page cache need root"
-    try:
-        with MemoryGroup(limit, swap=True):
-            return None
-    except Unavailable as reason:
-        return str(reason)
-
-
-def in_core_refusal(data: int) -> str | None:
-    free = next(int(line.split()[1]) << 10 for line in Path("/proc/meminfo").read_text().splitlines()
-                if line.startswith("MemAvailable"))
-    wanted = int(data * 1.2) + (128 << 20)
-    return None if free >= wanted else f"needs {wanted >> 20} MiB of memory, {free >> 20} MiB are free"
-
-
 def warm(files: list[Path]):
     for file in files:
         with file.open("rb") as bytes_of:
@@ -247,61 +199,5 @@ def warm(files: list[Path]):
                 pass
 
 
-def read_result(path: Path) -> dict:
-    try:
-        data = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise Failed(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(data, dict) or (data.get("kind"), data.get("version")) != ("nine", 1):
-        raise Failed(f"{path} is not a result of make nine, version 1; name the file that --json wrote")
-    return data
-
-
-def measure(options: argparse.Namespace, screen: Screen) -> int:
-    nine = Nine(options, screen)
-    nine.prepare()
-    interrupted = False
-    try:
-        nine.measure()
-    except KeyboardInterrupt:
-        interrupted = True
-    data = nine.result()
-    write_json(options.json, data)
-    print(nine_markdown(data), flush=True)
-    screen.say(f"nine: the raw samples are in {options.json}")
-    failures = nine.failures()
-    for sentence in failures:
-        screen.say(f"nine: {sentence}")
-    if interrupted:
-        screen.say("nine: interrupted; swap file and control groups are removed")
-    return 130 if interrupted else 1 if failures else 0
-
-
-def interrupt(*_):
-    """SIGTERM and Ctrl-C unwind, so that swap file and control groups are removed; once that has begun, it must
-    not be interrupted, nor the tools that it starts."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-def main() -> int:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, interrupt)
-    screen = Screen(sys.stderr)
-    try:
-        options = parse_arguments()
-        if options.table:
-            print(nine_markdown(read_result(options.table)), end="")
-            return 0
-        return measure(options, screen)
-    except (Failed, Unavailable, RuntimeError, ValueError, OSError) as error:
-        print(f"nine: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("nine: interrupted", file=sys.stderr)
-        return 130
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("nine", parse_arguments, nine_markdown, Nine))

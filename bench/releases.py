@@ -14,8 +14,8 @@ import disk
 from building import Source, compile_once
 from contenders import MAX_KEYS, NINE, ROOT, Program, chosen_programs, prepare_keys
 from figures import identical
-from harness import check_common, chosen, main, measure_and_report, run_paged
-from nine import limit_refusal
+from harness import add_files, check_common, chosen, main, run_paged
+from limits import limit_refusal
 from releases_table import POLICIES, releases_markdown
 from report import Screen, provenance, write_json
 from traffic import COLUMNS, INT, buk_keys
@@ -42,10 +42,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--limit", default="256M", help="of memory; default 256M")
     parser.add_argument("--quick", action="store_true", help="a look at all nine: a limit of 64M, once")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS", help="a run that takes longer is given up; default 1800")
-    parser.add_argument("--json", type=Path, default=ROOT / "results" / "releases.json", help="for the raw samples")
-    parser.add_argument("--table", type=Path, metavar="JSON", help="only make the table of an earlier run")
-    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
-    parser.add_argument("--work", type=Path, help="directory on a disk for programs, keys and backing files; default BUILD/releases")
+    add_files(parser, "releases", "keys")
     options = parser.parse_args(words)
     if options.quick:
         options.limit, options.runs = "64M", 1
@@ -140,11 +137,5 @@ class Releases:
         return list(dict.fromkeys(out))
 
 
-def measure(options: argparse.Namespace, screen: Screen) -> int:
-    releases = Releases(options, screen)
-    releases.prepare()
-    return measure_and_report("releases", releases, options.json, releases_markdown, screen)
-
-
 if __name__ == "__main__":
-    sys.exit(main("releases", parse_arguments, releases_markdown, measure))
+    sys.exit(main("releases", parse_arguments, releases_markdown, Releases))
