@@ -30,6 +30,9 @@ class Program:
         stem, dot, suffix = self.name.partition(".")
         return ROOT / "apps" / stem / f"{stem}.{suffix if dot else 'c'}"
 
+    def data_bytes(self, limit: int) -> int:
+        return int(self.multiple * limit)
+
     def arguments(self, total: int, keys: Path | str) -> list[str]:
         """For `total` bytes of data. `keys` is BUK's input: a file, or the word random."""
         return ["--memory-size", str(total), *self.options, *(["--keys", str(keys)] if self.takes_keys else [])]
@@ -74,6 +77,13 @@ def _multiple(text: str) -> float:
     if not 0 < value < 1000:
         raise ValueError(f"'{text}' is not a multiple of the limit; write buk:2.75")
     return value
+
+
+def prepare_keys_for(programs: list[Program], limit: int, file: Path, say):
+    """As many as those of the programs need that take keys: perhaps none."""
+    wanted = max((traffic.buk_keys(p.data_bytes(limit)) + 2 for p in programs if p.takes_keys), default=0)
+    if wanted:
+        prepare_keys(file, min(wanted, MAX_KEYS), say)
 
 
 def prepare_keys(file: Path, wanted: int, say, source: str = "/usr"):

@@ -15,13 +15,12 @@ from statistics import median
 import disk
 import runs
 from building import code_bytes, compile_both
-from contenders import MAX_KEYS, ROOT, Program, chosen_programs, prepare_keys
+from contenders import ROOT, Program, chosen_programs, prepare_keys_for
 from figures import fault_shares, quotient
 from limits import MemoryGroup, Unavailable
 from report import Screen, parse_size, provenance, write_json
-from swap import SwapFile
+from swap import SwapFile, room_for
 from table import demo_table, missed_targets
-from traffic import buk_keys
 
 CONTENDERS = ("in_core", "original", "pagecast")
 WORDS = {"in_core": "in core", "original": "original on swap", "pagecast": "pagecast"}
@@ -61,22 +60,15 @@ class Demo:
         self.samples = {i: {c: [] for c in CONTENDERS} for i in range(len(self.programs))}
         self.rates: list[disk.Rates] = []
 
-    def data_bytes(self, program: Program) -> int:
-        return int(program.multiple * self.options.limit_bytes)
-
     def prepare(self):
         self.options.work.mkdir(parents=True, exist_ok=True)
-        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in self.programs if p.takes_keys), default=0)
-        if wanted and self.options.keys == "usr":
-            prepare_keys(self.keys, min(wanted, MAX_KEYS), self.screen.say)
+        if self.options.keys == "usr":
+            prepare_keys_for(self.programs, self.options.limit_bytes, self.keys, self.screen.say)
         self.built = {p.name: compile_both(p, self.options.build, self.options.work) for p in self.programs}
 
-    def swap_bytes(self) -> int:
-        """All of the largest program's data, and some for what else the kernel swaps out."""
-        return (int(max(map(self.data_bytes, self.programs)) * 1.25) + (64 << 20)) & ~0xFFF
-
     def measure(self):
-        with SwapFile(self.options.work / "swap", self.swap_bytes(), self.screen.say) as self.swap:
+        most = max(p.data_bytes(self.options.limit_bytes) for p in self.programs)
+        with SwapFile(self.options.work / "swap", room_for(most), self.screen.say) as self.swap:
             steps = self.options.repetitions * (len(self.programs) * len(CONTENDERS) + 1)
             with self.screen.steps(steps):
                 for repetition in range(self.options.repetitions):
@@ -92,7 +84,7 @@ class Demo:
                 self.samples[index][contender].append(self.run(program, contender))
 
     def run(self, program: Program, contender: str) -> runs.Run:
-        arguments = program.arguments(self.data_bytes(program), self.keys if self.options.keys == "usr" else "random")
+        arguments = program.arguments(program.data_bytes(self.options.limit_bytes), self.keys if self.options.keys == "usr" else "random")
         disk.forget()
         if contender == "in_core":
             return runs.run([self.built[program.name]["plain"], *arguments], timeout=self.options.timeout)
@@ -126,12 +118,12 @@ class Demo:
         samples = self.samples[index]
         medians = {c: median_of(samples[c], "wall_s") for c in CONTENDERS}
         cpu = median_of(samples["in_core"], "cpu_s") or 0.0
-        traffic = program.traffic(self.data_bytes(program), self.options.limit_bytes)
+        traffic = program.traffic(program.data_bytes(self.options.limit_bytes), self.options.limit_bytes)
         limit = max(cpu, traffic.seconds(rates.read, rates.write))
         shares = fault_shares([s.sample() for s in samples["pagecast"]])
         plain, ours = (code_bytes(self.built[program.name][k]) for k in ("plain", "pagecast"))
         return {
-            "name": program.name, "multiple": program.multiple, "data_bytes": self.data_bytes(program),
+            "name": program.name, "multiple": program.multiple, "data_bytes": program.data_bytes(self.options.limit_bytes),
             "identical": identical(samples),
             **{f"{c}_s": medians[c] for c in CONTENDERS}, "in_core_cpu_s": cpu, "limit_s": limit,
             "limit_bytes_read": traffic.read, "limit_bytes_written": traffic.written,

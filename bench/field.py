@@ -16,11 +16,11 @@ import runs
 from building import Source, compile_once
 from contenders import ROOT
 from field_table import CONTENDERS, field_markdown
-from figures import identical
+from figures import given_up, identical
 from harness import Failed, add_files, check_common, chosen, main, phases, run_paged
 from limits import MemoryGroup, limit_refusal
 from report import Screen, parse_size, provenance, write_json
-from swap import SwapFile, others_in_use
+from swap import SwapFile, others_in_use, room_for
 
 FIELD = ROOT / "apps" / "field"
 
@@ -117,7 +117,7 @@ class Field:
         try:
             with self.screen.steps(options.runs * (1 + len(self.entries) * len(options.kinds))):
                 if "swap" in options.kinds:
-                    size = (int(options.data_bytes * 1.25) + (64 << 20)) & ~0xFFF
+                    size = room_for(options.data_bytes)
                     with SwapFile(options.work / "swap", size, self.screen.say) as self.swap:
                         if self.swap.refusal:
                             self.unavailable["swap"] = f"no swap can be had here ({self.swap.refusal})"
@@ -137,8 +137,7 @@ class Field:
             for name, entry in self.entries.items():
                 for contender in self.options.kinds:
                     self.screen.step(f"{WORKLOADS[name].words}: {CONTENDERS[contender]}, {words}")
-                    given_up = any(s["status"] == "timeout" for s in entry["samples"][contender])
-                    if contender not in self.unavailable and not given_up:
+                    if contender not in self.unavailable and not given_up(entry["samples"][contender]):
                         entry["samples"][contender].append(self.sample(name, contender))
             write_json(self.options.json, self.result())
 

@@ -17,6 +17,10 @@ def ended(samples: list[dict]) -> list[dict]:
     return [s for s in samples if s["status"] == "ok"]
 
 
+def given_up(samples: list[dict]) -> bool:
+    return any(s["status"] == "timeout" for s in samples)
+
+
 def values(samples: list[dict], field: str) -> list[float]:
     return [s[field] for s in ended(samples) if s.get(field) is not None]
 
@@ -83,10 +87,9 @@ class SpeedUp:
 
 def speed_up(original: list[dict], ours: list[dict]) -> SpeedUp:
     """Of medians. A run that was given up lasted at least until then."""
-    given_up = [s["wall_s"] for s in original if s["status"] == "timeout"]
     after = middle(values(ours, "wall_s"))
-    if given_up:
-        return SpeedUp(quotient(max(given_up), after), True)
+    if given_up(original):
+        return SpeedUp(quotient(max(s["wall_s"] for s in original if s["status"] == "timeout"), after), True)
     return SpeedUp(quotient(middle(values(original, "wall_s")), after))
 
 

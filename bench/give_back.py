@@ -4,7 +4,6 @@ as soon as it is free, a few times over. Milliseconds for each 64 MiB, beside th
 
 import argparse
 import contextlib
-import json
 import subprocess
 import sys
 import tempfile

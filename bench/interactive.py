@@ -18,13 +18,12 @@ from pathlib import Path
 import disk
 import runs
 from building import Source, compile_both, compile_once
-from contenders import MAX_KEYS, NINE, ROOT, Program, chosen_programs, prepare_keys
+from contenders import NINE, ROOT, Program, chosen_programs, prepare_keys_for
 from harness import Failed, add_files, check_common, chosen, main
 from interactive_table import VERSIONS, interactive_markdown
-from limits import MemoryGroup, Unavailable, limit_refusal
+from limits import MemoryGroup, limit_refusal
 from report import Screen, parse_size, provenance, write_json
-from swap import SwapFile, others_in_use
-from traffic import buk_keys
+from swap import SwapFile, others_in_use, room_for
 
 RELEASES = {"prefetch": "none", "aggressive": "aggressive", "buffered": "buffered"}
 ALONE_S = 2.0  # at least so long alone: the first sweeps after a start are slower than those that follow
@@ -131,20 +130,15 @@ class Interactive:
         self.screen.say(f"building {len(options.chosen)} programs, plain and with pagecast, and the task")
         self.built = {p.name: compile_both(p, options.build, options.work) for p in options.chosen}
         compile_once(Source("interactive", ROOT / "apps" / "interactive.c"), "plain", options.build, self.task_program)
-        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in options.chosen if p.takes_keys), default=0)
-        if wanted:
-            prepare_keys(self.keys, min(wanted, MAX_KEYS), self.screen.say)
-
-    def data_bytes(self, program: Program) -> int:
-        return int(program.multiple * self.options.limit_bytes)
+        prepare_keys_for(options.chosen, options.limit_bytes, self.keys, self.screen.say)
 
     def measure(self):
         options = self.options
         self.unavailable = limit_refusal(options.limit_bytes)
         if self.unavailable:
             return self.screen.say(f"not measured: {self.unavailable}")
-        size = (int(max(map(self.data_bytes, options.chosen)) * 1.25) + options.set_bytes + (64 << 20)) & ~0xFFF
-        with SwapFile(options.work / "swap", size, self.screen.say) as self.swap:
+        most = max(p.data_bytes(options.limit_bytes) for p in options.chosen)
+        with SwapFile(options.work / "swap", room_for(most + options.set_bytes), self.screen.say) as self.swap:
             if self.swap.refusal:
                 self.unavailable = f"no swap can be had here ({self.swap.refusal})"
                 return None
@@ -196,7 +190,7 @@ class Interactive:
                 "responses": responses}
 
     def run(self, program: Program, version: str, group: MemoryGroup) -> dict:
-        arguments = program.arguments(self.data_bytes(program), self.keys)
+        arguments = program.arguments(program.data_bytes(self.options.limit_bytes), self.keys)
         if version == "incore":
             group = None
         if version in ("original", "incore"):

@@ -12,14 +12,13 @@ from pathlib import Path
 import disk
 import runs
 from building import KINDS, code_bytes, compile_both, compile_times
-from contenders import MAX_KEYS, NINE, ROOT, VARIANTS, Program, chosen_programs, prepare_keys
-from figures import figures, identical
+from contenders import NINE, VARIANTS, Program, chosen_programs, prepare_keys_for
+from figures import figures, given_up, identical
 from harness import add_files, check_common, chosen, main, run_paged
 from limits import MemoryGroup, in_core_refusal, limit_refusal
 from nine_table import CONTENDERS, nine_markdown
 from report import Screen, provenance, write_json
-from swap import SwapFile, others_in_use
-from traffic import buk_keys
+from swap import SwapFile, others_in_use, room_for
 
 PARTS = ("swap", "pagecast", "incore", "static")
 PAIRS_IN_CORE = 2  # in each turn: plain, pagecast, pagecast, plain
@@ -68,14 +67,11 @@ class Nine:
         self.entries = [self.new_entry(p) for p in options.chosen]
 
     def new_entry(self, program: Program) -> dict:
-        total = self.data_bytes(program)
+        total = program.data_bytes(self.options.limit_bytes)
         least = program.traffic(total, self.options.limit_bytes)
         return {"name": program.name, "multiple": program.multiple, "data_bytes": total,
                 "arguments": program.arguments(total, "KEYS"), "least_bytes": {"read": least.read, "written": least.written},
                 "in_core_refusal": None, "static": None, "samples": {c: [] for c in CONTENDERS}}
-
-    def data_bytes(self, program: Program) -> int:
-        return int(program.multiple * self.options.limit_bytes)
 
     def wants(self, part: str) -> bool:
         return part in self.options.parts
@@ -87,9 +83,8 @@ class Nine:
         self.options.work.mkdir(parents=True, exist_ok=True)
         self.screen.say(f"building {len(self.options.chosen)} programs, plain and with pagecast")
         self.built = {p.name: compile_both(p, self.options.build, self.options.work) for p in self.options.chosen}
-        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in self.options.chosen if p.takes_keys), default=0)
-        if wanted and self.is_timed():
-            prepare_keys(self.keys, min(wanted, MAX_KEYS), self.screen.say)
+        if self.is_timed():
+            prepare_keys_for(self.options.chosen, self.options.limit_bytes, self.keys, self.screen.say)
 
     def measure(self):
         steps = len(self.entries) * self.wants("static")
@@ -112,7 +107,8 @@ class Nine:
         """The swap file lasts as long as all turns, but is on only while the original runs."""
         self.find_refusals()
         if self.wants("swap") and "original" not in self.unavailable:
-            with SwapFile(self.options.work / "swap", self.swap_bytes(), self.screen.say) as self.swap:
+            most = max(p.data_bytes(self.options.limit_bytes) for p in self.options.chosen)
+            with SwapFile(self.options.work / "swap", room_for(most), self.screen.say) as self.swap:
                 if self.swap.refusal:
                     self.unavailable["original"] = f"no swap can be had here ({self.swap.refusal})"
                 self.turns()
@@ -127,11 +123,7 @@ class Nine:
                 self.screen.say(f"not measured: {CONTENDERS[contender]}: {reason}")
         for program, entry in zip(self.options.chosen, self.entries):
             if self.wants("incore"):
-                entry["in_core_refusal"] = in_core_refusal(self.data_bytes(program))
-
-    def swap_bytes(self) -> int:
-        """All of the largest program's data, and some for what else the kernel swaps out."""
-        return (int(max(map(self.data_bytes, self.options.chosen)) * 1.25) + (64 << 20)) & ~0xFFF
+                entry["in_core_refusal"] = in_core_refusal(program.data_bytes(self.options.limit_bytes))
 
     def turns(self):
         for turn in range(self.options.runs):
@@ -147,8 +139,7 @@ class Nine:
             if not self.wants(part):
                 continue
             self.screen.step(f"{program.name}: {CONTENDERS[contender]}, {words}")
-            given_up = any(s["status"] == "timeout" for s in samples[contender])
-            if contender not in self.unavailable and not given_up:
+            if contender not in self.unavailable and not given_up(samples[contender]):
                 samples[contender].append(run(program).sample())
         if self.wants("incore"):
             self.screen.step(f"{program.name}: in core, {words}")
@@ -156,7 +147,7 @@ class Nine:
                 self.run_in_core(program, samples)
 
     def command(self, program: Program, kind: str) -> list:
-        return [self.built[program.name][kind], *program.arguments(self.data_bytes(program), self.keys)]
+        return [self.built[program.name][kind], *program.arguments(program.data_bytes(self.options.limit_bytes), self.keys)]
 
     def run_original(self, program: Program) -> runs.Run:
         disk.forget()

@@ -8,17 +8,16 @@ from which the table can be made again."""
 
 import argparse
 import sys
-from pathlib import Path
 
 import disk
 from building import Source, compile_once
-from contenders import MAX_KEYS, NINE, ROOT, Program, chosen_programs, prepare_keys
-from figures import identical
+from contenders import NINE, ROOT, Program, chosen_programs, prepare_keys_for
+from figures import given_up, identical
 from harness import add_files, check_common, chosen, main, run_paged
 from limits import limit_refusal
 from releases_table import POLICIES, releases_markdown
 from report import Screen, provenance, write_json
-from traffic import COLUMNS, INT, buk_keys
+from traffic import COLUMNS, INT
 
 SWEEP_MULTIPLE = 2  # of the limit: the data of the second sweep
 EXAMPLES = f"""\
@@ -60,18 +59,15 @@ class Releases:
         self.unavailable: str | None = None
         self.complete = False
         self.disk_samples: list[dict] = []
-        self.entries = [{"name": p.name, "multiple": p.multiple, "data_bytes": self.data_bytes(p), "vector": self.vector(p),
+        self.entries = [{"name": p.name, "multiple": p.multiple, "data_bytes": p.data_bytes(options.limit_bytes), "vector": self.vector(p),
                          "samples": {k: [] for k in POLICIES}} for p in options.chosen]
         self.sweeps = {"data_bytes": SWEEP_MULTIPLE * options.limit_bytes, "samples": {"one": [], "two": []}}
-
-    def data_bytes(self, program: Program) -> int:
-        return int(program.multiple * self.options.limit_bytes)
 
     def vector(self, program: Program) -> dict | None:
         """MATVEC's vector b: how many of its bytes a system would read that keeps nothing from one row to the next."""
         if program.name != "matvec":
             return None
-        rows = self.data_bytes(program) // INT // COLUMNS
+        rows = program.data_bytes(self.options.limit_bytes) // INT // COLUMNS
         sweeps = int(program.options[program.options.index("--iterations") + 1])
         return {"site": "b", "bytes": rows * sweeps * COLUMNS * INT}
 
@@ -84,9 +80,7 @@ class Releases:
             compile_once(Source(p.name, p.source, ("-g",)), "pagecast", options.build, self.built[p.name])  # sites have names
         self.sum = options.work / "sum-pagecast"
         compile_once(Source("sum", ROOT / "apps" / "field" / "sum.c"), "pagecast", options.build, self.sum)
-        wanted = max((buk_keys(self.data_bytes(p)) + 2 for p in options.chosen if p.takes_keys), default=0)
-        if wanted:
-            prepare_keys(self.keys, min(wanted, MAX_KEYS), self.screen.say)
+        prepare_keys_for(options.chosen, options.limit_bytes, self.keys, self.screen.say)
 
     def measure(self):
         options = self.options
@@ -107,7 +101,7 @@ class Releases:
         for program, entry in zip(self.options.chosen, self.entries):
             for kind in kinds:
                 self.screen.step(f"{program.name}: {POLICIES[kind]}, {words}")
-                if not any(s["status"] == "timeout" for s in entry["samples"][kind]):
+                if not given_up(entry["samples"][kind]):
                     entry["samples"][kind].append(self.run(program, kind))
         self.screen.step(f"a second sweep, {words}")
         for name, number in (("one", 1), ("two", 2)):
@@ -115,7 +109,7 @@ class Releases:
         write_json(self.options.json, self.result())
 
     def run(self, program: Program, kind: str) -> dict:
-        command = [self.built[program.name], *program.arguments(self.data_bytes(program), self.keys)]
+        command = [self.built[program.name], *program.arguments(program.data_bytes(self.options.limit_bytes), self.keys)]
         return run_paged(self.pagecast, self.options.work, self.options.limit_bytes, command, self.options.timeout,
                          "--option", f"release={kind}").sample()
 

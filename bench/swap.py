@@ -23,6 +23,11 @@ def others_in_use() -> bool:
     return len(Path("/proc/swaps").read_text().splitlines()) > 1
 
 
+def room_for(data: int) -> int:
+    """Bytes of a swap file for a program with so much data, and some for what else the kernel swaps out."""
+    return (int(data * 1.25) + (64 << 20)) & ~0xFFF
+
+
 class SwapFile:
     """with SwapFile(path, bytes, say) as swap: with swap.on(): ...
 

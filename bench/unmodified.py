@@ -14,7 +14,7 @@ import runs
 from contenders import ROOT
 from limits import MemoryGroup, Unavailable
 from report import Screen, parse_size, provenance, write_json
-from swap import SwapFile
+from swap import SwapFile, room_for
 
 CONTENDERS = ("swap", "pagecast")
 TARGET = 3.0  # times faster than on swap
@@ -50,8 +50,7 @@ class Bench:
         self.reference = runs.run(self.command, timeout=self.options.timeout)
         if not self.reference.ok:
             raise RuntimeError(f"the program ended with {self.reference.status} in core: {self.reference.errors.strip()[-400:]}")
-        swap_bytes = (self.options.data_bytes * 5 // 4 + (64 << 20)) & ~0xFFF
-        with SwapFile(self.options.work / "swap", swap_bytes, self.screen.say) as self.swap:
+        with SwapFile(self.options.work / "swap", room_for(self.options.data_bytes), self.screen.say) as self.swap:
             with self.screen.steps(self.options.runs * len(CONTENDERS)):
                 for turn in range(self.options.runs):
                     for contender in CONTENDERS:
