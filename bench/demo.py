@@ -6,7 +6,6 @@ repetitions are interleaved, so that a busy moment of the machine hits all conte
 
 import argparse
 import os
-import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -17,17 +16,14 @@ import runs
 from building import code_bytes, compile_both
 from contenders import ROOT, Program, chosen_programs, prepare_keys_for
 from figures import fault_shares, quotient
-from limits import MemoryGroup, Unavailable
+from harness import Failed, exit_status, run_paged
+from limits import MemoryGroup
 from report import Screen, parse_size, provenance, write_json
 from swap import SwapFile, room_for
 from table import demo_table, missed_targets
 
 CONTENDERS = ("in_core", "original", "pagecast")
 WORDS = {"in_core": "in core", "original": "original on swap", "pagecast": "pagecast"}
-
-
-class Failed(Exception):
-    """The demo cannot go on or must not be believed."""
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -85,28 +81,19 @@ class Demo:
 
     def run(self, program: Program, contender: str) -> runs.Run:
         arguments = program.arguments(program.data_bytes(self.options.limit_bytes), self.keys if self.options.keys == "usr" else "random")
+        if contender == "pagecast":
+            budget = ["--memory", self.options.budget] if self.options.budget else []
+            return run_paged(self.pagecast, self.options.work, self.options.limit_bytes, [self.built[program.name]["pagecast"], *arguments],
+                             self.options.timeout, *budget)
         disk.forget()
-        if contender == "in_core":
-            return runs.run([self.built[program.name]["plain"], *arguments], timeout=self.options.timeout)
-        if contender == "original":
-            return self.run_original([self.built[program.name]["plain"], *arguments])
-        return self.run_pagecast([self.built[program.name]["pagecast"], *arguments])
+        command = [self.built[program.name]["plain"], *arguments]
+        return runs.run(command, timeout=self.options.timeout) if contender == "in_core" else self.run_original(command)
 
     def run_original(self, command: list) -> runs.Run:
         if self.swap.refusal:
             return runs.Run(0, 0, 0, f"not available: {self.swap.refusal}")
         with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
             return runs.run(command, group, timeout=self.options.timeout)
-
-    def run_pagecast(self, command: list) -> runs.Run:
-        stats = self.options.work / "stats.json"
-        stats.unlink(missing_ok=True)
-        budget = ["--memory", self.options.budget] if self.options.budget else []
-        wrapped = [self.pagecast, "run", *budget, "--backing", self.options.work, "--stats", stats, "--", *command]
-        with MemoryGroup(self.options.limit_bytes, swap=False) as group:
-            run = runs.run(wrapped, group, timeout=self.options.timeout)
-        run.stats = runs.read_stats(stats)
-        return run
 
     def result(self) -> dict:
         rates = disk.typical(self.rates)
@@ -174,22 +161,12 @@ def say_next(screen: Screen, options: argparse.Namespace):
                "  make demo-incore                                   what it costs when the data fits in memory")
 
 
-def main() -> int:
-    # SIGTERM unwinds like Ctrl-C, so that swap file and control groups are removed.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("demo: terminated"))
-    screen = Screen()
-    try:
-        options = parse_arguments()
-        require_root()
-        demo = Demo(options, screen)
-        demo.prepare()
-        demo.measure()
-    except (Failed, Unavailable, RuntimeError, ValueError, OSError) as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("demo: interrupted", file=sys.stderr)
-        return 130
+def measure() -> int:
+    screen, options = Screen(), parse_arguments()
+    require_root()
+    demo = Demo(options, screen)
+    demo.prepare()
+    demo.measure()
     data = demo.result()
     write_json(options.json, data)
     screen.console.print(demo_table(data))
@@ -206,4 +183,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status("demo", measure))

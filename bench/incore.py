@@ -10,6 +10,7 @@ from statistics import median
 import runs
 from building import compile_both
 from contenders import PROGRAMS, ROOT, Program, prepare_keys
+from harness import chosen, exit_status
 from report import Screen, parse_size, provenance, write_json
 from rich.table import Table
 from traffic import buk_keys
@@ -68,23 +69,13 @@ def print_table(data: dict, screen: Screen):
     screen.console.print(table)
 
 
-def main() -> int:
-    screen = Screen()
-    try:
-        options = parse_arguments()
-        programs = [PROGRAMS[name] for name in options.programs.split(",")]
-        options.work.mkdir(parents=True, exist_ok=True)
-        prepare_keys(options.work / "keys-incore", buk_keys(options.size_bytes) + 2, screen.say)
-        with screen.steps(len(programs) * options.repetitions):
-            measured = [measure(p, options, screen) for p in programs]
-    except (RuntimeError, ValueError, OSError) as error:
-        print(f"demo-incore: {error}", file=sys.stderr)
-        return 2
-    except KeyError as error:
-        print(f"demo-incore: there is no program {error}; there are {', '.join(PROGRAMS)}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+def measure_all() -> int:
+    screen, options = Screen(), parse_arguments()
+    programs = [PROGRAMS[name] for name in chosen(options.programs, PROGRAMS, "--programs")]
+    options.work.mkdir(parents=True, exist_ok=True)
+    prepare_keys(options.work / "keys-incore", buk_keys(options.size_bytes) + 2, screen.say)
+    with screen.steps(len(programs) * options.repetitions):
+        measured = [measure(p, options, screen) for p in programs]
     data = provenance(data_bytes=options.size_bytes, repetitions=options.repetitions, programs=measured)
     write_json(options.json, data)
     print_table(data, screen)
@@ -98,4 +89,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status("demo-incore", measure_all))

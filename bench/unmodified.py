@@ -4,7 +4,6 @@ under pagecast run, in turns, cold. Prints a Markdown table; the raw samples go 
 
 import argparse
 import os
-import signal
 import sys
 from pathlib import Path
 from statistics import median
@@ -12,7 +11,8 @@ from statistics import median
 import disk
 import runs
 from contenders import ROOT
-from limits import MemoryGroup, Unavailable
+from harness import exit_status, run_paged
+from limits import MemoryGroup
 from report import Screen, parse_size, provenance, write_json
 from swap import SwapFile, room_for
 
@@ -55,22 +55,17 @@ class Bench:
                 for turn in range(self.options.runs):
                     for contender in CONTENDERS:
                         self.screen.step(f"{contender}, run {turn + 1} of {self.options.runs}")
-                        disk.forget()
                         self.samples[contender].append(self.on_swap() if contender == "swap" else self.with_pagecast())
 
     def on_swap(self) -> runs.Run:
         if self.swap.refusal:
             return runs.Run(0, 0, 0, f"not available: {self.swap.refusal}")
+        disk.forget()
         with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
             return runs.run(self.command, group, timeout=self.options.timeout)
 
     def with_pagecast(self) -> runs.Run:
-        stats = self.options.work / "stats.json"
-        wrapped = [self.options.build / "bin" / "pagecast", "run", "--backing", self.options.work, "--stats", stats, "--", *self.command]
-        with MemoryGroup(self.options.limit_bytes, swap=False) as group:
-            run = runs.run(wrapped, group, timeout=self.options.timeout)
-        run.stats = runs.read_stats(stats)
-        return run
+        return run_paged(self.options.build / "bin" / "pagecast", self.options.work, self.options.limit_bytes, self.command, self.options.timeout)
 
     def result(self) -> dict:
         medians = {c: median_of(self.samples[c]) for c in CONTENDERS}
@@ -106,21 +101,12 @@ def table(data: dict) -> str:
         f"| {' / '.join(map(str, counts))} | {'yes' if data['identical'] else 'NO'} |"))
 
 
-def main() -> int:
-    # SIGTERM unwinds like Ctrl-C, so that swap file and control groups are removed.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("unmodified: terminated"))
-    screen = Screen(sys.stderr)
-    try:
-        options = parse_arguments()
-        if os.geteuid() != 0:
-            raise RuntimeError("limiting memory with a control group and making a swap file need root")
-        bench = Bench(options, screen)
-        bench.measure()
-    except (Unavailable, RuntimeError, ValueError, OSError) as error:
-        print(f"unmodified: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+def measure() -> int:
+    screen, options = Screen(sys.stderr), parse_arguments()
+    if os.geteuid() != 0:
+        raise RuntimeError("limiting memory with a control group and making a swap file need root")
+    bench = Bench(options, screen)
+    bench.measure()
     data = bench.result()
     write_json(options.json, data)
     print(table(data))
@@ -130,4 +116,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status("unmodified", measure))
