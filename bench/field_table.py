@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The field's table in Markdown, made from its JSON alone."""
 
-from figures import identical, middle, quotient, typical_rates, values
-from nine_table import NOTHING, bullets, table
+from figures import identical, middle, quotient, values
+from markdown import bullets, document, lacking, measured_on, repeated, table, times
 
 CONTENDERS = {"byhand": "by hand: direct I/O, io_uring", "heap": "pagecast, heap", "mapped": "pagecast, mapped file",
               "mmap": "mmap, default advice", "swap": "Linux swap"}
@@ -15,16 +15,9 @@ MEANING = (f"Each cell: seconds of the pass, median (spread); × by hand, in bol
 
 
 def field_markdown(data: dict) -> str:
-    parts = [heading(data), main_table(data), bullets(remarks(data)), MEANING]
-    return "\n\n".join(p for p in parts if p) + "\n"
-
-
-def heading(data: dict) -> str:
-    machine, rates = data["machine"], typical_rates(data["disk_samples"])
-    disk = f", disk reads {rates['read'] / 1e6:.0f} MB/s and writes {rates['write'] / 1e6:.0f} MB/s in this run" if rates else ""
-    return (f"Limit {data['limit_bytes'] >> 20} MiB, data {data['data_bytes'] >> 20} MiB, {data['gathers']} gathers; medians of "
-            f"{data['runs']} {'run' if data['runs'] == 1 else 'runs'} (spread); commit {data['commit']}, Linux {data['kernel']}, "
-            f"{machine['processors']} × {machine['model'] or machine['architecture']}{disk}.")
+    heading = (f"Limit {data['limit_bytes'] >> 20} MiB, data {data['data_bytes'] >> 20} MiB, {data['gathers']} gathers; {repeated(data)}; "
+               f"{measured_on(data)}.")
+    return document(heading, main_table(data), bullets(remarks(data)), MEANING)
 
 
 def main_table(data: dict) -> str:
@@ -43,13 +36,10 @@ def given_up_after(workload: dict, contender: str) -> float | None:
 
 def cell(workload: dict, contender: str) -> str:
     samples = workload["samples"][contender]
-    times = values(samples, "pass_s")
     if given_up_after(workload, contender):
         return f"≥ {given_up_after(workload, contender):.0f}"
-    if not times:
-        return samples[-1]["status"] if samples else NOTHING
-    text = f"{middle(times):.2f} ({min(times):.2f}–{max(times):.2f})"
-    ratio = quotient(middle(times), pass_s(workload, "byhand"))
+    text = times(samples, "pass_s")
+    ratio = quotient(pass_s(workload, contender), pass_s(workload, "byhand"))
     if contender == "byhand" or ratio is None:
         return text
     shown = f"{ratio:.2f}"
@@ -57,11 +47,7 @@ def cell(workload: dict, contender: str) -> str:
 
 
 def remarks(data: dict) -> list[str]:
-    out = [f"Not measured: {CONTENDERS[c]}: {why}." for c, why in data["unavailable"].items()]
-    if not data["complete"]:
-        out.append("This run was interrupted or could not be made: the table has what was measured until then.")
-    if data["other_swap"]:
-        out.append("The machine has swap besides the harness's own: some of the original's pages may be there.")
+    out = lacking(data, CONTENDERS)
     for ours, theirs in OURS.items():
         out += judgement(data, ours, theirs)
     out += [f"{w['words']}: NOT every output is the same." for w in data["workloads"] if identical(w["samples"]) is False]

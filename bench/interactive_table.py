@@ -2,7 +2,7 @@
 """The interactive task's table in Markdown, made from its JSON alone, and the figures that plots share with it."""
 
 from figures import middle, quotient
-from nine_table import NOTHING, bullets, table
+from markdown import NOTHING, bullets, document, lacking, measured_on, table
 
 VERSIONS = {"original": "original on swap", "prefetch": "prefetch only", "aggressive": "aggressive release",
             "buffered": "buffered release", "incore": "in core, outside the limit", "alone": "alone"}
@@ -53,18 +53,10 @@ def versions_beside(data: dict) -> list[str]:
 
 
 def interactive_markdown(data: dict) -> str:
-    parts = [heading(data)]
-    if data["programs"] and not data["unavailable"]:
-        parts.append(response_table(data))
-    parts += [bullets(remarks(data)), MEANING]
-    return "\n\n".join(p for p in parts if p) + "\n"
-
-
-def heading(data: dict) -> str:
-    machine = data["machine"]
-    return (f"Limit {data['limit_bytes'] >> 20} MiB for program and task together, working set {data['working_set_bytes'] / 2**20:g} MiB, "
-            f"--memory {data['memory']}; commit {data['commit']}, Linux {data['kernel']}, {machine['processors']} × "
-            f"{machine['model'] or machine['architecture']}.")
+    heading = (f"Limit {data['limit_bytes'] >> 20} MiB for program and task together, working set {data['working_set_bytes'] / 2**20:g} MiB, "
+               f"--memory {data['memory']}; {measured_on(data)}.")
+    is_there = data["programs"] and not data["unavailable"]
+    return document(heading, response_table(data) if is_there else "", bullets(remarks(data)), MEANING)
 
 
 def response_table(data: dict) -> str:
@@ -100,13 +92,7 @@ def judged(value: float | None, met) -> str:
 
 
 def remarks(data: dict) -> list[str]:
-    out = []
-    if data["unavailable"]:
-        out.append(f"Not measured: {data['unavailable']}.")
-    if not data["complete"]:
-        out.append("This run was interrupted or could not be made: the table has what was measured until then.")
-    if data["other_swap"]:
-        out.append("The machine has swap besides the harness's own.")
+    out = lacking(data, VERSIONS)
     for p in data["points"]:
         ended = [r["status"] for r in p["runs"] if r["status"] != "ok"]
         if ended:

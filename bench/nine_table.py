@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass
 
-from figures import FAULTS, cpu, ended, figures, geometric_mean, middle, stalls, typical_rates, values
+from figures import FAULTS, cpu, ended, figures, geometric_mean, stalls, values
+from markdown import NOTHING, bullets, document, lacking, measured_on, repeated, same_output, spread, table, times
 
-NOTHING = "-"
 CONTENDERS = {"original": "the original on swap", "pagecast": "pagecast under the limit",
               "in_core_plain": "the plain build in core", "in_core_pagecast": "pagecast's build in core"}
 
@@ -37,25 +37,10 @@ MEAN_SPEED_UP = Target("mean_speed_up", ">=", 5.0, "a geometric mean of the spee
 def nine_markdown(data: dict) -> str:
     """The whole report: what was measured where, two tables, what was missed, what the words mean."""
     entries = [(e, figures(e, data["disk_samples"])) for e in data["programs"]]
-    parts = [heading(data), main_table(entries)]
+    parts = [f"Limit {data['limit_bytes'] >> 20} MiB; {repeated(data)}; {measured_on(data)}.", main_table(entries)]
     if any(e["samples"]["original"] or e["samples"]["pagecast"] for e, _ in entries):
         parts.append(time_table(entries))
-    parts += [bullets(remarks(data, entries)), MEANING]
-    return "\n\n".join(p for p in parts if p) + "\n"
-
-
-def heading(data: dict) -> str:
-    machine = data["machine"]
-    rates = typical_rates(data["disk_samples"])
-    disk = f", disk reads {rates['read'] / 1e6:.0f} MB/s and writes {rates['write'] / 1e6:.0f} MB/s in this run" if rates else ""
-    return (f"Limit {data['limit_bytes'] >> 20} MiB; medians of {data['runs']} {'run' if data['runs'] == 1 else 'runs'} (spread); commit {data['commit']}, "
-            f"Linux {data['kernel']}, {machine['processors']} × {machine['model'] or machine['architecture']}, "
-            f"{machine['memory_bytes'] / 2**30:.1f} GiB{disk}.")
-
-
-def table(names: list[str], rows: list[list[str]]) -> str:
-    rule = ["---"] + ["---:"] * (len(names) - 1)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [names, rule, *rows])
+    return document(*parts, bullets(remarks(data, entries)), MEANING)
 
 
 def main_table(entries: list[tuple[dict, dict]]) -> str:
@@ -72,11 +57,11 @@ def main_table(entries: list[tuple[dict, dict]]) -> str:
 def main_row(entry: dict, f: dict) -> list[str]:
     samples = entry["samples"]
     limit = NOTHING if f["limit_s"] is None else f"{f['limit_s']:.2f} {f['limit_is']}"
-    return [f"{entry['name']}, {entry['multiple']:g} × limit", wall(samples["original"]), wall(samples["pagecast"]),
+    return [f"{entry['name']}, {entry['multiple']:g} × limit", times(samples["original"]), times(samples["pagecast"]),
             judged(f, "speed_up", "≥ {:.1f}" if f["speed_up_is_least"] else "{:.1f}"),
             judged(f, "prefetched_hits", "{:.1%}"), late_and_missed(f), stall_removed(f), limit,
             judged(f, "to_limit", "{:.2f}"), judged(f, "in_core_ratio", "{:.3f}"), judged(f, "code_growth", "{:+.1%}"),
-            judged(f, "compile_ratio", "{:.2f}"), {True: "yes", False: "**NO**", None: NOTHING}[f["identical"]]]
+            judged(f, "compile_ratio", "{:.2f}"), same_output(f["identical"])]
 
 
 def judged(f: dict, figure: str, form: str) -> str:
@@ -106,20 +91,6 @@ def stall_removed(f: dict) -> str:
 
 def percent_spaced(text: str) -> str:
     return text.replace("%", " %")
-
-
-def wall(samples: list[dict]) -> str:
-    """The median and the spread, or how the runs ended."""
-    times = values(samples, "wall_s")
-    if times:
-        return spread(times)
-    return samples[-1]["status"] if samples else NOTHING
-
-
-def spread(times: list[float]) -> str:
-    if not times:
-        return NOTHING
-    return f"{middle(times):.2f} ({min(times):.2f}–{max(times):.2f})"
 
 
 def late_and_missed(f: dict) -> str:
@@ -156,16 +127,10 @@ def mebibytes(moved: float | None, least: int | None) -> str:
     return f"{moved / 2**20:.0f}" + (f" ({least / 2**20:.0f})" if least is not None else "")
 
 
-def bullets(sentences: list[str]) -> str:
-    return "\n".join(f"- {s}" for s in sentences)
-
-
 def remarks(data: dict, entries: list[tuple[dict, dict]]) -> list[str]:
     """The mean, then what cannot be said, then what is wrong, then what was missed."""
     out = mean_speed_up([f for _, f in entries])
-    out += [f"Not measured: {CONTENDERS.get(what, what)}: {why}." for what, why in data["unavailable"].items()]
-    if not data["complete"]:
-        out.append("This run was interrupted; the figures are of what was measured until then.")
+    out += lacking(data, CONTENDERS)
     for entry, f in entries:
         out += [f"{entry['name']}: {sentence}" for sentence in troubles(entry, f)]
     return out + missed(entries)

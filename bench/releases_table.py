@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of releases in Markdown, made from its JSON alone."""
 
-from figures import ended, identical, middle, moved, quotient, removed, typical_rates, values
-from nine_table import NOTHING, bullets, table
+from figures import ended, identical, middle, moved, quotient, removed, values
+from markdown import NOTHING, bullets, document, lacking, measured_on, repeated, same_output, table, times
 
 POLICIES = {"none": "prefetching alone", "aggressive": "releases at once", "buffered": "buffered releases"}
 FASTER, FASTER_ON, NEVER_SLOWER = 1.1, 4, 0.98  # buffered over prefetching alone: on so many programs; on any
@@ -14,15 +14,8 @@ MEANING = ("Seconds, median (spread). Speed-ups: of buffered releases over prefe
 
 
 def releases_markdown(data: dict) -> str:
-    parts = [heading(data), main_table(data) if data["programs"] else "", bullets(remarks(data)), MEANING]
-    return "\n\n".join(p for p in parts if p) + "\n"
-
-
-def heading(data: dict) -> str:
-    machine, rates = data["machine"], typical_rates(data["disk_samples"])
-    disk = f", disk reads {rates['read'] / 1e6:.0f} MB/s and writes {rates['write'] / 1e6:.0f} MB/s in this run" if rates else ""
-    return (f"Limit {data['limit_bytes'] >> 20} MiB; medians of {data['runs']} {'run' if data['runs'] == 1 else 'runs'} (spread); commit "
-            f"{data['commit']}, Linux {data['kernel']}, {machine['processors']} × {machine['model'] or machine['architecture']}{disk}.")
+    return document(f"Limit {data['limit_bytes'] >> 20} MiB; {repeated(data)}; {measured_on(data)}.",
+                    main_table(data) if data["programs"] else "", bullets(remarks(data)), MEANING)
 
 
 def main_table(data: dict) -> str:
@@ -34,22 +27,15 @@ def main_table(data: dict) -> str:
 def row(data: dict, entry: dict) -> list[str]:
     kinds = data["policies"]
     alone, at_once = gain(entry, "none"), gain(entry, "aggressive")
-    return [f"{entry['name']}, {entry['multiple']:g} × limit", *(wall(entry["samples"][k]) for k in kinds),
+    return [f"{entry['name']}, {entry['multiple']:g} × limit", *(times(entry["samples"][k]) for k in kinds),
             NOTHING if alone is None else f"{alone:.2f}" if alone >= NEVER_SLOWER else f"**{alone:.2f}**",
             NOTHING if at_once is None else f"{at_once:.2f}", *(traffic(entry["samples"][k]) for k in kinds),
-            {True: "yes", False: "**NO**", None: NOTHING}[identical(entry["samples"])]]
+            same_output(identical(entry["samples"]))]
 
 
 def gain(entry: dict, over: str) -> float | None:
     """The speed-up of buffered releases over another policy."""
     return quotient(middle(values(entry["samples"][over], "wall_s")), middle(values(entry["samples"]["buffered"], "wall_s")))
-
-
-def wall(samples: list[dict]) -> str:
-    times = values(samples, "wall_s")
-    if times:
-        return f"{middle(times):.2f} ({min(times):.2f}–{max(times):.2f})"
-    return samples[-1]["status"] if samples else NOTHING
 
 
 def traffic(samples: list[dict]) -> str:
@@ -78,11 +64,7 @@ def met(is_met: bool) -> str:
 
 
 def remarks(data: dict) -> list[str]:
-    out = []
-    if data["unavailable"]:
-        out.append(f"Not measured: {data['unavailable']}.")
-    if not data["complete"]:
-        out.append("This run was interrupted or could not be made: the table has what was measured until then.")
+    out = lacking(data, POLICIES)
     gains = {e["name"]: g for e in data["programs"] if (g := gain(e, "none")) is not None}
     if gains:
         faster, slower = [n for n, g in gains.items() if g >= FASTER], [n for n, g in gains.items() if g < NEVER_SLOWER]
