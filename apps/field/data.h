@@ -61,6 +61,16 @@ static inline void *map_file(const char *file, size_t bytes, int writes) {
   return data;
 }
 
+/// An array of words: the first `bytes` of a file, mapped; without a file, memory that holds what generate.c writes.
+static inline uint64_t *array_of_words(const char *file, size_t bytes, int writes) {
+  if (file)
+    return (uint64_t *)map_file(file, bytes, writes);
+  size_t n = bytes / sizeof(uint64_t);
+  uint64_t *a = (uint64_t *)allocate(n, sizeof *a);
+  fill_words(a, 0, n);
+  return a;
+}
+
 /// What was stored to a mapped file is in the file, on the disk, when this returns.
 static inline void store_file(void *data, size_t bytes) {
   if (msync(data, bytes, MS_SYNC) < 0)

@@ -32,10 +32,8 @@ int main(int argc, char **argv) {
   size_t n = bytes / sizeof(uint64_t);
   if (n < 10)
     fail("--memory-size is too small", "ten words are needed");
-  uint64_t *a = file ? (uint64_t *)map_file(file, bytes, 0) : (uint64_t *)allocate(n, sizeof *a);
+  uint64_t *a = array_of_words(file, bytes, 0);
   uint64_t *place = (uint64_t *)allocate(count, sizeof *place), state = mixed(seed);
-  if (!file)
-    fill_words(a, 0, n);
   for (size_t i = 0; i < count; i++)
     place[i] = random_place(&state, n, hot);
   phase("data");

@@ -3,7 +3,7 @@
 // SUM: adds the words of an array, in order. The access that every system is good at.
 //
 // An ordinary C program: nothing in it knows how much memory there is.
-#include "data.h"
+#include "words.h"
 
 static const char help[] =
     "usage: sum --memory-size TOTAL [--file F] [--sweeps 1] [--times]\n"
@@ -13,13 +13,6 @@ static const char help[] =
     "  --sweeps N           over the array\n"
     "  --times              seconds of each phase, on stderr; the pass is what is measured\n";
 
-static uint64_t sum(const uint64_t *a, size_t n) {
-  uint64_t total = 0;
-  for (size_t i = 0; i < n; i++)
-    total += a[i];
-  return total;
-}
-
 int main(int argc, char **argv) {
   uint64_t bytes = 0, sweeps = 1, total = 0;
   const char *file = NULL;
@@ -27,9 +20,7 @@ int main(int argc, char **argv) {
       {"--memory-size", &bytes, NULL}, {"--sweeps", &sweeps, NULL}, {"--file", NULL, &file}, {NULL, NULL, NULL}};
   parse_options(argc, argv, "sum", help, options);
   size_t n = bytes / sizeof(uint64_t);
-  uint64_t *a = file ? (uint64_t *)map_file(file, bytes, 0) : (uint64_t *)allocate(n, sizeof *a);
-  if (!file)
-    fill_words(a, 0, n);
+  uint64_t *a = array_of_words(file, bytes, 0);
   phase("data");
   for (uint64_t i = 0; i < sweeps; i++)
     total += sum(a, n);

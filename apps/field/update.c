@@ -3,7 +3,7 @@
 // UPDATE: reads, changes and writes every word of an array, in order. As much is written as is read.
 //
 // An ordinary C program: nothing in it knows how much memory there is.
-#include "data.h"
+#include "words.h"
 
 static const char help[] =
     "usage: update --memory-size TOTAL [--file F] [--times]\n"
@@ -13,37 +13,19 @@ static const char help[] =
     "                       filled first\n"
     "  --times              seconds of each phase, on stderr; the pass is what is measured\n";
 
-static uint64_t update(uint64_t *a, size_t n) {
-  uint64_t before = 0;
-  for (size_t i = 0; i < n; i++) {
-    before ^= a[i];
-    a[i] = a[i] * 3 + 1;
-  }
-  return before;
-}
-
-static size_t differing(const uint64_t *a, size_t n) {
-  size_t count = 0;
-  for (size_t i = 0; i < n; i++)
-    count += a[i] != mixed(i) * 3 + 1;
-  return count;
-}
-
 int main(int argc, char **argv) {
   uint64_t bytes = 0;
   const char *file = NULL;
   const struct app_option options[] = {{"--memory-size", &bytes, NULL}, {"--file", NULL, &file}, {NULL, NULL, NULL}};
   parse_options(argc, argv, "update", help, options);
   size_t n = bytes / sizeof(uint64_t);
-  uint64_t *a = file ? (uint64_t *)map_file(file, bytes, 1) : (uint64_t *)allocate(n, sizeof *a);
-  if (!file)
-    fill_words(a, 0, n);
+  uint64_t *a = array_of_words(file, bytes, 1);
   phase("data");
   uint64_t before = update(a, n);
   if (file)
     store_file(a, bytes);
   phase("pass");
-  size_t wrong = differing(a, n);
+  size_t wrong = differing(a, 0, n);
   phase("check");
   printf("words: %zu\nbefore: %016llx\n", n, (unsigned long long)before);
   return verification(wrong == 0);

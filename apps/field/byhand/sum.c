@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // SUM by hand: the file in large direct reads, many under way.
+#include "../words.h"
 #include "stream.h"
 
 static const char help[] = "usage: sum --memory-size TOTAL --file F [--times]\nSee ../sum.c.\n";
-
-static uint64_t sum(const uint64_t *a, size_t n) {
-  uint64_t total = 0;
-  for (size_t i = 0; i < n; i++)
-    total += a[i];
-  return total;
-}
 
 int main(int argc, char **argv) {
   uint64_t bytes = 0, total = 0;

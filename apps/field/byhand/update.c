@@ -2,25 +2,10 @@
 //
 // UPDATE by hand: each block is written back from where it was read to and changed. The file must be a whole number
 // of pages.
+#include "../words.h"
 #include "stream.h"
 
 static const char help[] = "usage: update --memory-size TOTAL --file F [--times]\nSee ../update.c.\n";
-
-static uint64_t update(uint64_t *a, size_t n) {
-  uint64_t before = 0;
-  for (size_t i = 0; i < n; i++) {
-    before ^= a[i];
-    a[i] = a[i] * 3 + 1;
-  }
-  return before;
-}
-
-static size_t differing(const uint64_t *a, uint64_t first, size_t n) {
-  size_t count = 0;
-  for (size_t i = 0; i < n; i++)
-    count += a[i] != mixed(first + i) * 3 + 1;
-  return count;
-}
 
 static uint64_t update_file(const char *file, uint64_t bytes) {
   struct stream s;
