@@ -13,10 +13,11 @@ from statistics import median
 
 import disk
 import runs
+from asked import Failed
 from building import code_bytes, compile_both
 from contenders import ROOT, Program, chosen_programs, prepare_keys_for
 from figures import fault_shares, quotient
-from harness import Failed, exit_status, run_paged
+from harness import exit_status, run_paged
 from limits import MemoryGroup
 from report import Screen, parse_size, provenance, write_json
 from swap import SwapFile, room_for

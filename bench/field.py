@@ -9,18 +9,21 @@ from which the table can be made again."""
 import argparse
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import disk
 import runs
+from asked import Failed, chosen, parse
 from building import Source, compile_once
 from contenders import ROOT
 from field_table import CONTENDERS, field_markdown
-from figures import given_up, identical
-from harness import Failed, add_files, check_common, chosen, main, phases, run_paged
+from figures import identical
+from harness import main, phases, result, run_paged
 from limits import MemoryGroup, limit_refusal
-from report import Screen, parse_size, provenance, write_json
+from report import Screen, parse_size, write_json
 from swap import SwapFile, others_in_use, room_for
+from turns import Part, make, missing, run_part
 
 FIELD = ROOT / "apps" / "field"
 
@@ -54,6 +57,7 @@ examples:
   make field FIELD_ARGS='--workloads gather --contenders byhand,heap'
   make field FIELD_ARGS='--limit 64M --data 256M --runs 1'         a look at the harness
   make field FIELD_ARGS='--table results/field.json'               the table again, without measuring
+  make field FIELD_ARGS='--continue results/field.json'            the runs that it lacks, after an interruption
 
 exit status: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130 interrupted"""
 
@@ -68,9 +72,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--gathers", type=int, default=200_000, metavar="N", help="random accesses; default 200000")
     parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS",
                         help="a run that takes longer is given up, and is not repeated; default 300")
-    add_files(parser, "field", "data, swap")
-    options = parser.parse_args(words)
-    check_common(options, "field")
+    options = parse(parser, "field", words, "data, swap")
     options.chosen = chosen(options.workloads, WORKLOADS, "--workloads")
     options.kinds = chosen(options.contenders, CONTENDERS, "--contenders")
     options.data_bytes = parse_size(options.data) if options.data else 4 * options.limit_bytes
@@ -107,6 +109,10 @@ class Field:
             compile_once(Source(name, FIELD / "byhand" / f"{name}.c", ("-luring",)), "plain", self.options.build,
                          self.executable(name, "byhand"))
 
+    def resume(self, earlier: dict):
+        self.disk_samples = earlier["disk_samples"]
+        self.entries = {w["name"]: w for w in earlier["workloads"]}
+
     def measure(self):
         options = self.options
         reason = limit_refusal(options.limit_bytes)
@@ -114,32 +120,35 @@ class Field:
             self.unavailable = {c: reason for c in options.kinds}
             self.screen.say(f"not measured: {reason}")
             return
+        parts = missing(options.runs, self.turn, self.measure_disk)
         try:
-            with self.screen.steps(options.runs * (1 + len(self.entries) * len(options.kinds))):
-                if "swap" in options.kinds:
-                    size = room_for(options.data_bytes)
-                    with SwapFile(options.work / "swap", size, self.screen.say) as self.swap:
-                        if self.swap.refusal:
-                            self.unavailable["swap"] = f"no swap can be had here ({self.swap.refusal})"
-                        self.turns()
-                else:
-                    self.turns()
+            with self.screen.steps(len(parts)):
+                self.make(parts)
         finally:
             for file in options.work.glob("data-*"):
                 file.unlink()
         self.complete = True
 
-    def turns(self):
-        for turn in range(self.options.runs):
-            words = f"run {turn + 1} of {self.options.runs}"
-            self.screen.step(f"measuring the disk, {words}")
-            self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 1)))
-            for name, entry in self.entries.items():
-                for contender in self.options.kinds:
-                    self.screen.step(f"{WORKLOADS[name].words}: {CONTENDERS[contender]}, {words}")
-                    if contender not in self.unavailable and not given_up(entry["samples"][contender]):
-                        entry["samples"][contender].append(self.sample(name, contender))
-            write_json(self.options.json, self.result())
+    def make(self, parts: list[Part]):
+        options = self.options
+        if parts and "swap" in options.kinds:
+            with SwapFile(options.work / "swap", room_for(options.data_bytes), self.screen.say) as self.swap:
+                if self.swap.refusal:
+                    self.unavailable["swap"] = f"no swap can be had here ({self.swap.refusal})"
+                make(parts, self.screen, self.save)
+        else:
+            make(parts, self.screen, self.save)
+
+    def save(self):
+        write_json(self.options.json, self.result())
+
+    def measure_disk(self):
+        self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 1)))
+
+    def turn(self, _: int) -> list[Part]:
+        return [run_part(f"{WORKLOADS[name].words}: {CONTENDERS[contender]}", entry["samples"][contender],
+                         partial(self.sample, name, contender), lambda c=contender: c not in self.unavailable)
+                for name, entry in self.entries.items() for contender in self.options.kinds]
 
     def sample(self, name: str, contender: str) -> dict:
         done = self.run(WORKLOADS[name], contender)
@@ -196,10 +205,9 @@ class Field:
             raise Failed(f"the data cannot be made: {done.errors.strip()}")
 
     def result(self) -> dict:
-        return provenance(kind="field", limit_bytes=self.options.limit_bytes, data_bytes=self.options.data_bytes,
-                          gathers=self.options.gathers, runs=self.options.runs, contenders=self.options.kinds,
-                          unavailable=self.unavailable, other_swap=others_in_use(), complete=self.complete,
-                          disk_samples=self.disk_samples, workloads=list(self.entries.values()))
+        return result("field", self.options, data_bytes=self.options.data_bytes, gathers=self.options.gathers, contenders=self.options.kinds,
+                      unavailable=self.unavailable, other_swap=others_in_use(), complete=self.complete,
+                      disk_samples=self.disk_samples, workloads=list(self.entries.values()))
 
     def failures(self) -> list[str]:
         """What must not be. That a plain program was killed or given up is a result."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from statistics import median
 
 import runs
+from asked import chosen
 from building import compile_both
 from contenders import PROGRAMS, ROOT, Program, prepare_keys
-from harness import chosen, exit_status
+from harness import exit_status
 from report import Screen, parse_size, provenance, write_json
 from rich.table import Table
 from traffic import buk_keys

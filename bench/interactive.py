@@ -17,13 +17,15 @@ from pathlib import Path
 
 import disk
 import runs
+from asked import Failed, chosen, parse
 from building import Source, compile_both, compile_once
 from contenders import NINE, ROOT, Program, chosen_programs, prepare_keys_for
-from harness import Failed, add_files, check_common, chosen, main
+from harness import main, result
 from interactive_table import VERSIONS, interactive_markdown
 from limits import MemoryGroup, limit_refusal
-from report import Screen, parse_size, provenance, write_json
+from report import Screen, parse_size, write_json
 from swap import SwapFile, others_in_use, room_for
+from turns import Part, make, missing
 
 RELEASES = {"prefetch": "none", "aggressive": "aggressive", "buffered": "buffered"}
 ALONE_S = 2.0  # at least so long alone: the first sweeps after a start are slower than those that follow
@@ -36,6 +38,7 @@ examples:
   make interactive INTERACTIVE_ARGS=--quick                   MATVEC, three sleeps, a limit of 64 MiB (three minutes)
   make interactive INTERACTIVE_ARGS='--programs matvec,buk --sleeps 0,1,5 --versions buffered,alone'
   make interactive INTERACTIVE_ARGS='--table results/interactive.json'     table and figures again, without measuring
+  make interactive INTERACTIVE_ARGS='--continue results/interactive.json'  what it lacks, after an interruption
 
 exit status: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130 interrupted"""
 
@@ -53,11 +56,8 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--memory", default="auto", help="pagecast run --memory; default: it finds out by itself")
     parser.add_argument("--quick", action="store_true", help="a look at the harness: matvec, sleeps of 0, 1 and 3 s, 64M, three sweeps")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS", help="a run that takes longer is given up; default 1800")
-    add_files(parser, "interactive", "keys, swap", "table and figures")
-    options = parser.parse_args(words)
-    if options.quick:
-        options.programs, options.sleeps, options.limit, options.sweeps = "matvec", "0,1,3", "64M", 3
-    check_common(options, "interactive")
+    options = parse(parser, "interactive", words, "keys, swap", "table and figures",
+                    quick={"programs": "matvec", "sleeps": "0,1,3", "limit": "64M", "sweeps": 3})
     options.chosen = chosen_programs(options.programs)
     options.kinds = chosen(options.versions, VERSIONS, "--versions")
     options.sleep_times = [seconds_of(w) for w in options.sleeps.split(",")]
@@ -132,6 +132,9 @@ class Interactive:
         compile_once(Source("interactive", ROOT / "apps" / "interactive.c"), "plain", options.build, self.task_program)
         prepare_keys_for(options.chosen, options.limit_bytes, self.keys, self.screen.say)
 
+    def resume(self, earlier: dict):
+        self.alone, self.points = earlier["alone"], earlier["points"]
+
     def measure(self):
         options = self.options
         self.unavailable = limit_refusal(options.limit_bytes)
@@ -142,25 +145,23 @@ class Interactive:
             if self.swap.refusal:
                 self.unavailable = f"no swap can be had here ({self.swap.refusal})"
                 return None
-            beside = [v for v in options.kinds if v != "alone"]
-            steps = len(options.sleep_times) * ("alone" in options.kinds) + len(options.chosen) * len(beside) * (1 + len(options.sleep_times))
-            with self.screen.steps(options.runs * steps):
-                for _ in range(options.runs):
-                    self.once(beside)
+            parts = missing(options.runs, lambda turn: [*self.alone_parts(), *self.program_parts()])
+            with self.screen.steps(len(parts)):
+                make(parts, self.screen, lambda: write_json(options.json, self.result()))
         self.complete = True
 
-    def once(self, beside: list[str]):
-        options = self.options
-        if "alone" in options.kinds:
-            for sleep in options.sleep_times:
-                self.screen.step(f"the task alone, sleep {sleep:g} s")
-                self.alone.append({"sleep_s": sleep, "responses": self.run_alone(sleep)})
-        for program in options.chosen:
-            for sleep in [None, *options.sleep_times]:
-                for version in beside:
-                    self.screen.step(f"{program.name}: {VERSIONS[version]}, " + ("without the task" if sleep is None else f"sleep {sleep:g} s"))
-                    self.points.append(self.point(program, version, sleep))
-            write_json(options.json, self.result())
+    def alone_parts(self) -> list[Part]:
+        def part(sleep: float) -> Part:
+            return Part(f"the task alone, sleep {sleep:g} s", lambda: self.alone.append({"sleep_s": sleep, "responses": self.run_alone(sleep)}),
+                        lambda: sum(a["sleep_s"] == sleep for a in self.alone))
+        return [part(s) for s in self.options.sleep_times] if "alone" in self.options.kinds else []
+
+    def program_parts(self) -> list[Part]:
+        def part(program: Program, version: str, sleep: float | None) -> Part:
+            words = "without the task" if sleep is None else f"sleep {sleep:g} s"
+            return Part(f"{program.name}: {VERSIONS[version]}, {words}", lambda: self.points.append(self.point(program, version, sleep)),
+                        lambda: sum((p["program"], p["version"], p["sleep_s"]) == (program.name, version, sleep) for p in self.points))
+        return [part(p, v, s) for p in self.options.chosen for s in [None, *self.options.sleep_times] for v in self.options.kinds if v != "alone"]
 
     def run_alone(self, sleep: float) -> list[dict]:
         with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
@@ -202,10 +203,9 @@ class Interactive:
 
     def result(self) -> dict:
         options = self.options
-        return provenance(kind="interactive", limit_bytes=options.limit_bytes, working_set_bytes=options.set_bytes, memory=options.memory,
-                          versions=options.kinds, sleeps_s=options.sleep_times, programs=[p.name for p in options.chosen],
-                          unavailable=self.unavailable, other_swap=others_in_use(), complete=self.complete, alone=self.alone,
-                          points=self.points)
+        return result("interactive", options, working_set_bytes=options.set_bytes, memory=options.memory, versions=options.kinds,
+                      sleeps_s=options.sleep_times, programs=[p.name for p in options.chosen], unavailable=self.unavailable,
+                      other_swap=others_in_use(), complete=self.complete, alone=self.alone, points=self.points)
 
     def failures(self) -> list[str]:
         """What must not be. That the original was killed or given up is a result."""

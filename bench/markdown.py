@@ -60,6 +60,8 @@ def lacking(data: dict, words: dict[str, str]) -> list[str]:
     out = [f"Not measured: {reason}." for reason in reasons]
     if not data["complete"]:
         out.append("This run was interrupted or could not be made: the table has what was measured until then.")
+    if data.get("continued"):
+        out.append(f"Measured in {data['continued'] + 1} sittings: the disk may have been faster in one than in another.")
     if data.get("other_swap"):
         out.append("The machine has swap besides the harness's own: some of the original's pages may be there.")
     return out

@@ -7,18 +7,21 @@ from which the table can be made again."""
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 import disk
 import runs
+from asked import chosen, parse
 from building import KINDS, code_bytes, compile_both, compile_times
 from contenders import NINE, VARIANTS, Program, chosen_programs, prepare_keys_for
-from figures import figures, given_up, identical
-from harness import add_files, check_common, chosen, main, run_paged
+from figures import figures, identical
+from harness import main, result, run_paged
 from limits import MemoryGroup, in_core_refusal, limit_refusal
 from nine_table import CONTENDERS, nine_markdown
-from report import Screen, provenance, write_json
+from report import Screen, write_json
 from swap import SwapFile, others_in_use, room_for
+from turns import Part, make, missing, run_part
 
 PARTS = ("swap", "pagecast", "incore", "static")
 PAIRS_IN_CORE = 2  # in each turn: plain, pagecast, pagecast, plain
@@ -33,6 +36,7 @@ examples:
   make nine NINE_ARGS='--programs cgm,mgrid:3 --runs 1'   two programs, MGRID on 3 times the limit, once
   make nine NINE_ARGS='--only swap,pagecast --limit 64M'  a look at the harness
   make nine NINE_ARGS='--table results/nine.json'         the table again, without measuring
+  make nine NINE_ARGS='--continue results/nine.json'      the runs that it lacks, after an interruption
 
 exit status: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130 interrupted"""
 
@@ -48,11 +52,9 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--limit", default="256M", help="memory of the original and of pagecast; default 256M")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS",
                         help="a run that takes longer is given up, and is not repeated; default 1800")
-    add_files(parser, "nine", "keys, swap")
-    options = parser.parse_args(words)
+    options = parse(parser, "nine", words, "keys, swap")
     options.chosen = chosen_programs(options.programs)
     options.parts = chosen(options.only, PARTS, "--only")
-    check_common(options, "nine")
     return options
 
 
@@ -86,34 +88,43 @@ class Nine:
         if self.is_timed():
             prepare_keys_for(self.options.chosen, self.options.limit_bytes, self.keys, self.screen.say)
 
+    def resume(self, earlier: dict):
+        self.disk_samples = earlier["disk_samples"]
+        self.entries = [{k: v for k, v in e.items() if k != "figures"} for e in earlier["programs"]]
+
     def measure(self):
-        steps = len(self.entries) * self.wants("static")
         if self.is_timed():
-            steps += self.options.runs * (1 + len(self.entries) * sum(self.wants(p) for p in PARTS if p != "static"))
-        with self.screen.steps(steps):
-            if self.wants("static"):
-                self.measure_static()
-            if self.is_timed():
-                self.measure_turns()
+            self.find_refusals()
+        static = [p for p in self.static_parts() if not p.made()]
+        timed = missing(self.options.runs * self.is_timed(), self.turn, self.measure_disk)
+        with self.screen.steps(len(static) + len(timed)):
+            make(static, self.screen, self.save)
+            if timed:
+                self.measure_timed(timed)
         self.complete = True
 
-    def measure_static(self):
-        for program, entry in zip(self.options.chosen, self.entries):
-            self.screen.step(f"{program.name}: code and compile time")
-            entry["static"] = {"code_bytes": {k: code_bytes(self.built[program.name][k]) for k in KINDS},
-                               "compile": compile_times(program, self.options.build, self.options.work, COMPILES)}
+    def save(self):
+        write_json(self.options.json, self.result())
 
-    def measure_turns(self):
+    def static_parts(self) -> list[Part]:
+        pairs = zip(self.options.chosen, self.entries) if self.wants("static") else []
+        return [Part(f"{p.name}: code and compile time", partial(self.measure_static, p, e), lambda e=e: int(e["static"] is not None))
+                for p, e in pairs]
+
+    def measure_static(self, program: Program, entry: dict):
+        entry["static"] = {"code_bytes": {k: code_bytes(self.built[program.name][k]) for k in KINDS},
+                           "compile": compile_times(program, self.options.build, self.options.work, COMPILES)}
+
+    def measure_timed(self, parts: list[Part]):
         """The swap file lasts as long as all turns, but is on only while the original runs."""
-        self.find_refusals()
         if self.wants("swap") and "original" not in self.unavailable:
             most = max(p.data_bytes(self.options.limit_bytes) for p in self.options.chosen)
             with SwapFile(self.options.work / "swap", room_for(most), self.screen.say) as self.swap:
                 if self.swap.refusal:
                     self.unavailable["original"] = f"no swap can be had here ({self.swap.refusal})"
-                self.turns()
+                make(parts, self.screen, self.save)
         else:
-            self.turns()
+            make(parts, self.screen, self.save)
 
     def find_refusals(self):
         reason = limit_refusal(self.options.limit_bytes)
@@ -125,26 +136,22 @@ class Nine:
             if self.wants("incore"):
                 entry["in_core_refusal"] = in_core_refusal(program.data_bytes(self.options.limit_bytes))
 
-    def turns(self):
-        for turn in range(self.options.runs):
-            words = f"run {turn + 1} of {self.options.runs}"
-            self.screen.step(f"measuring the disk, {words}")
-            self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 2)))
-            for program, entry in zip(self.options.chosen, self.entries):
-                self.measure_once(program, entry["samples"], entry["in_core_refusal"], words)
-            write_json(self.options.json, self.result())  # an hour's samples should survive a power cut
+    def measure_disk(self):
+        self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 2)))
 
-    def measure_once(self, program: Program, samples: dict, in_core_refusal: str | None, words: str):
+    def turn(self, _: int) -> list[Part]:
+        return [part for p, e in zip(self.options.chosen, self.entries) for part in self.runs_of(p, e)]
+
+    def runs_of(self, program: Program, entry: dict) -> list[Part]:
+        samples, out = entry["samples"], []
         for part, contender, run in (("swap", "original", self.run_original), ("pagecast", "pagecast", self.run_pagecast)):
-            if not self.wants(part):
-                continue
-            self.screen.step(f"{program.name}: {CONTENDERS[contender]}, {words}")
-            if contender not in self.unavailable and not given_up(samples[contender]):
-                samples[contender].append(run(program).sample())
+            if self.wants(part):
+                out.append(run_part(f"{program.name}: {CONTENDERS[contender]}", samples[contender],
+                                    lambda run=run: run(program).sample(), lambda c=contender: c not in self.unavailable))
         if self.wants("incore"):
-            self.screen.step(f"{program.name}: in core, {words}")
-            if not in_core_refusal:
-                self.run_in_core(program, samples)
+            out.append(Part(f"{program.name}: in core", lambda: self.run_in_core(program, entry),
+                            lambda: len(samples["in_core_plain"]) // PAIRS_IN_CORE))
+        return out
 
     def command(self, program: Program, kind: str) -> list:
         return [self.built[program.name][kind], *program.arguments(program.data_bytes(self.options.limit_bytes), self.keys)]
@@ -157,19 +164,23 @@ class Nine:
     def run_pagecast(self, program: Program) -> runs.Run:
         return run_paged(self.pagecast, self.options.work, self.options.limit_bytes, self.command(program, "pagecast"), self.options.timeout)
 
-    def run_in_core(self, program: Program, samples: dict):
+    def run_in_core(self, program: Program, entry: dict):
         """Warm: what the runs before emptied from the page cache is read back first. Neither build always comes first."""
+        if entry["in_core_refusal"]:
+            return
         warm([*self.built[program.name].values(), *([self.keys] if program.takes_keys else [])])
+        new = {kind: [] for kind in KINDS}
         for pair in range(PAIRS_IN_CORE):
             for kind in KINDS if pair % 2 == 0 else reversed(KINDS):
-                samples[f"in_core_{kind}"].append(runs.run(self.command(program, kind), timeout=self.options.timeout).sample())
+                new[kind].append(runs.run(self.command(program, kind), timeout=self.options.timeout).sample())
+        for kind in KINDS:
+            entry["samples"][f"in_core_{kind}"] += new[kind]
 
     def result(self) -> dict:
         """Raw samples first of all; the figures are there for whoever reads the file without this code."""
-        return provenance(kind="nine", limit_bytes=self.options.limit_bytes, runs=self.options.runs, parts=self.options.parts,
-                          unavailable=self.unavailable, other_swap=others_in_use(), complete=self.complete,
-                          disk_samples=self.disk_samples,
-                          programs=[{**e, "figures": figures(e, self.disk_samples)} for e in self.entries])
+        return result("nine", self.options, parts=self.options.parts, unavailable=self.unavailable, other_swap=others_in_use(),
+                      complete=self.complete, disk_samples=self.disk_samples,
+                      programs=[{**e, "figures": figures(e, self.disk_samples)} for e in self.entries])
 
     def failures(self) -> list[str]:
         """What must not be. That the original was killed or given up is a result."""

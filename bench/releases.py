@@ -8,16 +8,19 @@ from which the table can be made again."""
 
 import argparse
 import sys
+from functools import partial
 
 import disk
+from asked import chosen, parse
 from building import Source, compile_once
 from contenders import NINE, ROOT, Program, chosen_programs, prepare_keys_for
-from figures import given_up, identical
-from harness import add_files, check_common, chosen, main, run_paged
+from figures import identical
+from harness import main, result, run_paged
 from limits import limit_refusal
 from releases_table import POLICIES, releases_markdown
-from report import Screen, provenance, write_json
+from report import Screen, write_json
 from traffic import COLUMNS, INT
+from turns import Part, make, missing, run_part
 
 SWEEP_MULTIPLE = 2  # of the limit: the data of the second sweep
 EXAMPLES = f"""\
@@ -29,6 +32,7 @@ examples:
   make releases RELEASES_ARGS='--programs matvec --runs 1'         one program, and the second sweep
   make releases RELEASES_ARGS=--quick                              a limit of 64 MiB, once (some minutes)
   make releases RELEASES_ARGS='--table results/releases.json'      the table again, without measuring
+  make releases RELEASES_ARGS='--continue results/releases.json'   the runs that it lacks, after an interruption
 
 exit status: 0 measured; 1 an output differed or a run failed; 2 it could not be measured; 130 interrupted"""
 
@@ -41,11 +45,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--limit", default="256M", help="of memory; default 256M")
     parser.add_argument("--quick", action="store_true", help="a look at all nine: a limit of 64M, once")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS", help="a run that takes longer is given up; default 1800")
-    add_files(parser, "releases", "keys")
-    options = parser.parse_args(words)
-    if options.quick:
-        options.limit, options.runs = "64M", 1
-    check_common(options, "releases")
+    options = parse(parser, "releases", words, "keys", quick={"limit": "64M", "runs": 1})
     options.chosen = chosen_programs(options.programs)
     options.kinds = chosen(options.policies, POLICIES, "--policies")
     return options
@@ -82,31 +82,34 @@ class Releases:
         compile_once(Source("sum", ROOT / "apps" / "field" / "sum.c"), "pagecast", options.build, self.sum)
         prepare_keys_for(options.chosen, options.limit_bytes, self.keys, self.screen.say)
 
+    def resume(self, earlier: dict):
+        self.disk_samples, self.entries, self.sweeps = earlier["disk_samples"], earlier["programs"], earlier["second_sweep"]
+
     def measure(self):
         options = self.options
         self.unavailable = limit_refusal(options.limit_bytes)
         if self.unavailable:
             return self.screen.say(f"not measured: {self.unavailable}")
-        with self.screen.steps(options.runs * (2 + len(self.entries) * len(options.kinds))):
-            for turn in range(options.runs):
-                self.turn(turn)
+        parts = missing(options.runs, self.turn, self.measure_disk)
+        with self.screen.steps(len(parts)):
+            make(parts, self.screen, lambda: write_json(options.json, self.result()))
         self.complete = True
 
-    def turn(self, turn: int):
-        """Which policy comes first changes from turn to turn."""
-        words = f"run {turn + 1} of {self.options.runs}"
-        self.screen.step(f"measuring the disk, {words}")
+    def measure_disk(self):
         self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 1)))
-        kinds = self.options.kinds[turn % len(self.options.kinds):] + self.options.kinds[:turn % len(self.options.kinds)]
-        for program, entry in zip(self.options.chosen, self.entries):
-            for kind in kinds:
-                self.screen.step(f"{program.name}: {POLICIES[kind]}, {words}")
-                if not given_up(entry["samples"][kind]):
-                    entry["samples"][kind].append(self.run(program, kind))
-        self.screen.step(f"a second sweep, {words}")
-        for name, number in (("one", 1), ("two", 2)):
-            self.sweeps["samples"][name].append(self.run_sum(number))
-        write_json(self.options.json, self.result())
+
+    def turn(self, turn: int) -> list[Part]:
+        """Which policy comes first changes from turn to turn."""
+        first = turn % len(self.options.kinds)
+        kinds = self.options.kinds[first:] + self.options.kinds[:first]
+        programs = [run_part(f"{p.name}: {POLICIES[k]}", e["samples"][k], partial(self.run, p, k))
+                    for p, e in zip(self.options.chosen, self.entries) for k in kinds]
+        return [*programs, Part("a second sweep", self.run_sweeps, lambda: len(self.sweeps["samples"]["two"]))]
+
+    def run_sweeps(self):
+        one, two = self.run_sum(1), self.run_sum(2)
+        self.sweeps["samples"]["one"].append(one)
+        self.sweeps["samples"]["two"].append(two)
 
     def run(self, program: Program, kind: str) -> dict:
         command = [self.built[program.name], *program.arguments(program.data_bytes(self.options.limit_bytes), self.keys)]
@@ -118,10 +121,8 @@ class Releases:
         return run_paged(self.pagecast, self.options.work, self.options.limit_bytes, command, self.options.timeout).sample()
 
     def result(self) -> dict:
-        options = self.options
-        return provenance(kind="releases", limit_bytes=options.limit_bytes, runs=options.runs, policies=options.kinds,
-                          unavailable=self.unavailable, complete=self.complete, disk_samples=self.disk_samples, programs=self.entries,
-                          second_sweep=self.sweeps)
+        return result("releases", self.options, policies=self.options.kinds, unavailable=self.unavailable, complete=self.complete,
+                      disk_samples=self.disk_samples, programs=self.entries, second_sweep=self.sweeps)
 
     def failures(self) -> list[str]:
         out = [f"{e['name']}, {POLICIES[k]}: ended with {s['status']}" for e in self.entries for k in POLICIES for s in e["samples"][k]

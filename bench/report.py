@@ -2,6 +2,7 @@
 """What every harness here says of itself: progress on the terminal, the machine and the commit in JSON."""
 
 import contextlib
+import hashlib
 import json
 import os
 import platform
@@ -67,6 +68,15 @@ def provenance(**more) -> dict:
             "command": [sys.executable, *sys.argv], **more}
 
 
+def build_sha256(build: Path) -> str:
+    """Of what is measured: the plugin, the runtime, the command. The same commit can be built in more than one way."""
+    digest = hashlib.sha256()
+    for name in ("bin/pagecast", "lib/libpagecast.so", "lib/pagecast/pagecast-llvm19.so"):
+        with contextlib.suppress(OSError):  # what is missing is said when it is needed
+            digest.update((build / name).read_bytes())
+    return digest.hexdigest()
+
+
 def _machine() -> dict:
     memory = dict(re.findall(r"^(\w+):\s+(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE))
     model = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
@@ -81,4 +91,6 @@ def _commit() -> str:
 
 def write_json(path: Path, data: dict):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=2) + "\n")
+    new = path.with_name(f"{path.name}.new")  # a power cut leaves the old file or the new one
+    new.write_text(json.dumps(data, indent=2) + "\n")
+    new.replace(path)

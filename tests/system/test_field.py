@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from conftest import ROOT
+from continuing import continue_without
 
 MIB = 1 << 20
 HARNESS = ROOT / "bench" / "field.py"
@@ -165,6 +166,13 @@ def test_a_small_field(built, disk_dir, memory_group):
     assert not list((disk_dir / "work").glob("data-*")), "the data are removed"
     again = built.run(sys.executable, HARNESS, "--table", out)
     assert again.returncode == 0 and again.stdout == done.stdout
+
+    before, after, steps = continue_without(built, HARNESS, out, lambda d: d["workloads"][2]["samples"]["mapped"].clear())
+    assert steps == ["measuring the disk, run 1 of 1", "random gathers: pagecast, mapped file, run 1 of 1"]
+    [new] = after["workloads"][2]["samples"]["mapped"]
+    assert new["output_sha256"] == after["workloads"][2]["samples"]["heap"][0]["output_sha256"]
+    before["workloads"][2]["samples"]["mapped"].append(new)
+    assert after["workloads"] == before["workloads"], "all else stays"
 
 
 @pytest.mark.parametrize("words, said", [

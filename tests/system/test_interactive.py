@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import ROOT
+from continuing import continue_without
 
 MIB = 1 << 20
 HARNESS = ROOT / "bench" / "interactive.py"
@@ -114,6 +115,11 @@ def test_a_small_run(built, disk_dir, memory_group):
     assert sorted(f.name for f in disk_dir.glob("*.svg")) == ["out-a-embar.svg", "out-b.svg", "out-c.svg"]
     again = built.run(sys.executable, HARNESS, "--table", out)
     assert again.returncode == 0 and again.stdout == done.stdout
+
+    before, after, steps = continue_without(built, HARNESS, out, lambda d: (d["alone"].pop(), d["points"].pop(1)))
+    assert steps == ["the task alone, sleep 0.1 s, run 1 of 1", "embar: buffered release, without the task, run 1 of 1"]
+    assert after["alone"][:-1] == before["alone"] and after["alone"][-1]["sleep_s"] == 0.1
+    assert after["points"][:-1] == before["points"] and (after["points"][-1]["version"], after["points"][-1]["sleep_s"]) == ("buffered", None)
 
 
 @pytest.mark.parametrize("words, said", [

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import ROOT
+from continuing import continue_without
 
 MIB = 1 << 20
 HARNESS = ROOT / "bench" / "releases.py"
@@ -75,6 +76,16 @@ def test_a_small_run(built, disk_dir, memory_group):
     assert "MATVEC's vector, buffered:" in done.stdout and "A second sweep over 2 × the limit" in done.stdout
     again = built.run(sys.executable, HARNESS, "--table", out)
     assert again.returncode == 0 and again.stdout == done.stdout
+
+    def lose(data):
+        for samples in (data["programs"][0]["samples"]["aggressive"], *data["second_sweep"]["samples"].values()):
+            samples.clear()
+
+    before, after, steps = continue_without(built, HARNESS, out, lose)
+    assert steps == [f"{words}, run 1 of 1" for words in ("measuring the disk", "matvec: releases at once", "a second sweep")]
+    assert [len(s) for s in after["second_sweep"]["samples"].values()] == [1, 1]
+    before["programs"][0]["samples"]["aggressive"] = after["programs"][0]["samples"]["aggressive"]
+    assert after["programs"] == before["programs"] and len(after["programs"][0]["samples"]["aggressive"]) == 1
 
 
 @pytest.mark.parametrize("words, said", [
