@@ -79,19 +79,19 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned room) {
 
 bool Backing::reserved(uint64_t offset, uint64_t bytes) const {
   for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e)
-    if (e / 64 >= reserved_words_ || !(reserved_[e / 64] >> (e % 64) & 1)) return false;
+    if (!has_extent(e)) return false;
   return true;
 }
 
 int Backing::reserve(uint64_t offset, uint64_t bytes) {
   for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e) {
-    if (e / 64 >= reserved_words_) return -EFBIG;
-    if (reserved_[e / 64] >> (e % 64) & 1) continue;
+    if (e >= most_extents()) return -EFBIG;
+    if (has_extent(e)) continue;
     if (fallocate(fd_, 0, static_cast<off_t>(e * kExtent), static_cast<off_t>(kExtent))) {
       // A file system without reservation: the write itself will tell.
       if (errno != EOPNOTSUPP) return -errno;
     }
-    reserved_[e / 64] |= 1ull << (e % 64);
+    note_extent(e);
   }
   return 0;
 }

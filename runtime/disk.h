@@ -25,6 +25,8 @@ public:
   /// False when the queue is full.
   bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag);
   bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag);
+  /// fallocate: done by a thread of the kernel's, since it may take as long as the disk stalls.
+  bool allocate(unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag);
   /// Reports tag | kWatch whenever `fd` is readable, until the ring goes.
   bool watch(int fd, uint64_t tag);
 

@@ -82,6 +82,14 @@ bool Disk::write(unsigned file, const void *from, uint64_t bytes, uint64_t offse
   return true;
 }
 
+bool Disk::allocate(unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag) {
+  io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
+  if (!sqe) return false;
+  io_uring_prep_fallocate(sqe, fd_[file], mode, offset, bytes);
+  aim(sqe, fixed_, file, tag);
+  return true;
+}
+
 bool Disk::watch(int fd, uint64_t tag) {
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;

@@ -35,7 +35,7 @@ public:
   /// The slots' contents are in `file` from now on.
   void put(uint32_t slot, uint32_t pages, unsigned file);
   int fd(unsigned file) const { return file_[file].fd(); }
-  bool reserved(unsigned file, uint64_t offset, uint64_t bytes) const { return file_[file].reserved(offset, bytes); }
+  Backing &backing(unsigned file) { return file_[file]; }
   /// Where the files are, for sentences.
   const char *directory() const { return directory_; }
   int reserve(unsigned file, uint64_t offset, uint64_t bytes) { return file_[file].reserve(offset, bytes); }

@@ -63,6 +63,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
   if (const int error = lineage_.start(options.backing, overflow, why, room)) return error;
   trouble_.start(lineage_.directory(), &statistics.trouble);
+  growth_.start(disk_, lineage_, trouble_);
   faults_ = os::fault_open();
   event_ = os::event_open();
   if (faults_ < 0 || event_ < 0) {
@@ -132,12 +133,17 @@ void Pager::run() {
         if (done[i].tag == (Disk::kWatch | kMemoryTells)) allowance_.pressed(in_motion());
         continue;
       }
+      busy = true;
+      if (done[i].tag & Growth::kTag) {
+        growth_.done(done[i].result);
+        ++room_;
+        continue;
+      }
       Request &q = requests_[done[i].tag];
       if (q.write) written(q, done[i].result);
       else if (done[i].result == static_cast<int>(q.pages << shift_)) install(q);
       else read_failed(q, done[i].result);
       free_request(q);
-      busy = true;
     }
     flush_discards(); // before anything can be fetched again
     busy |= take_commands();
@@ -165,7 +171,7 @@ void Pager::sleep() {
   if (!anything_posted()) {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
     const bool retry = waiting_.count() || commands_.pending() || trouble_.writes_refused();
-    const bool watch = requests_.any() || trouble_.stalled();
+    const bool watch = requests_.any() || growth_.busy() || trouble_.stalled();
     const uint64_t most = files_.waiting() ? Advise::kRetryNs : retry ? kRetryNs : watch ? kWatchDiskNs : 0, look = until_next_look();
     const uint64_t timeout_ns = most && (look == 0 || look > most) ? most : look;
     if (!files_only_) disk_.wait(timeout_ns);
@@ -178,7 +184,9 @@ void Pager::sleep() {
 /// Tells the user of a disk that does not answer. Cost: under 1 us, once a second.
 void Pager::watch_disk(uint64_t now) {
   watched_ns_ = now;
-  trouble_.watch(requests_.oldest_ns(), now);
+  const uint64_t moving = requests_.oldest_ns(), growing = growth_.started_ns();
+  const bool for_room = growing && (!moving || growing < moving);
+  trouble_.watch(for_room ? growing : moving, now, for_room);
 }
 
 bool Pager::anything_posted() {
@@ -231,7 +239,7 @@ bool Pager::try_command(Command &c) {
     return true;
   }
   if (c.kind == Command::kFork) {
-    if (!quiet(0, ~0ull)) return false;
+    if (!quiet(0, ~0ull) || growth_.busy()) return false;
     prepare_fork(c.address);
     return true;
   }

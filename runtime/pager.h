@@ -31,6 +31,7 @@
 #include "runtime/commands.h"
 #include "runtime/disk.h"
 #include "runtime/gathered.h"
+#include "runtime/growth.h"
 #include "runtime/held_pages.h"
 #include "runtime/hint_ring.h"
 #include "runtime/lineage.h"
@@ -222,6 +223,7 @@ private:
   void put_back(uint32_t slot, uint32_t pages);
   void pass_over(uint32_t slot, uint32_t pages);
   bool have_room(unsigned file, uint32_t slot, uint32_t pages);
+  bool writes_are_held() const;
   int write_copies(Region &, uint32_t slot, uint32_t pages);
   void written(Request &, int result);
   void keep_reserve(bool busy);
@@ -291,6 +293,7 @@ private:
   Lineage lineage_;
   Disk disk_;
   Trouble trouble_;
+  Growth growth_;
   uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
   Requests requests_;
   uint32_t pages_writing_ = 0;

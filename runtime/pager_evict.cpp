@@ -19,6 +19,8 @@ constexpr uint32_t kMostCleaning = 2048;
 constexpr uint32_t kStockShare = 128, kLeastStock = 128, kMostStock = 8192;
 /// Pages looked at in one search for clean ones among those that cannot be written.
 constexpr uint32_t kMostPassedOver = 2048;
+/// Room for pages mostly comes within a millisecond.
+constexpr uint64_t kLateRoomNs = 100'000'000;
 } // namespace
 
 void Pager::put_off(uint32_t slot, Wanted wanted, bool dirty) {
@@ -87,7 +89,7 @@ uint32_t Pager::evict(uint32_t pages) {
       } else if (state == PageState::kDirty) {
         Region *r = region_of(slot);
         if (r && write_out(*r, slot, run, true)) done += run;
-        else if (trouble_.writes_refused()) {
+        else if (writes_are_held()) {
           pass_over(slot, run);
           passed += run;
         } else {
@@ -166,14 +168,13 @@ void Pager::flush_discards() {
 
 /// Whether the backing store has room for the pages. Those that were there before need no new room.
 bool Pager::have_room(unsigned file, uint32_t slot, uint32_t pages) {
-  const uint64_t offset = static_cast<uint64_t>(slot) << shift_, bytes = static_cast<uint64_t>(pages) << shift_;
-  if (lineage_.reserved(file, offset, bytes)) return true;
-  const uint64_t now = os::now_ns();
-  if (!trouble_.may_reserve(now)) return false;
-  const int error = lineage_.reserve(file, offset, bytes);
-  if (error) trouble_.no_room(error, now);
-  else trouble_.room(now);
-  return error == 0;
+  return growth_.have_room(file, static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_,
+                           static_cast<uint64_t>(pages_.high_water()) << shift_);
+}
+
+/// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
+bool Pager::writes_are_held() const {
+  return trouble_.writes_refused() || trouble_.stalled() || (growth_.busy() && os::now_ns() - growth_.started_ns() > kLateRoomNs);
 }
 
 /// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.

@@ -75,13 +75,15 @@ void Trouble::read_failed(int result, unsigned lost, uint64_t now) {
     say("reading the program's data back from %s failed (%s): it is tried again when the program needs them", directory_, reason(result));
 }
 
-void Trouble::watch(uint64_t oldest, uint64_t now) {
+void Trouble::watch(uint64_t oldest, uint64_t now, bool for_room) {
   const bool late = oldest && oldest < now && now - oldest >= kStall; // it may have been started since `now`
   if (late) counts_->longest_io_ns = std::max(counts_->longest_io_ns, now - oldest);
   if (late && !stalled_since_) {
     stalled_since_ = oldest;
     ++counts_->stalls;
-    say("the disk of %s has not answered for %llu s: the program waits for it, and loses nothing", directory_, ull((now - oldest) / 1000000000));
+    say(for_room ? "the disk of %s has not answered for %llu s when asked for room: the program waits for it when memory is full, and loses nothing"
+                 : "the disk of %s has not answered for %llu s: the program waits for it, and loses nothing",
+        directory_, ull((now - oldest) / 1000000000));
   } else if (!late && stalled_since_) {
     say("the disk of %s answers again, after %llu s", directory_, ull((now - stalled_since_) / 1000000000));
     stalled_since_ = 0;

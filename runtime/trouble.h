@@ -35,8 +35,9 @@ public:
   /// A read failed (-errno, or a count). `lost`: pages that the program will not get back.
   void read_failed(int result, unsigned lost, uint64_t now);
 
-  /// When the oldest request under way was started; 0: none is. To be called about once a second.
-  void watch(uint64_t oldest, uint64_t now);
+  /// When the oldest request under way was started; 0: none is. `for_room`: it is not for data, but for room for them. To
+  /// be called about once a second.
+  void watch(uint64_t oldest, uint64_t now, bool for_room = false);
   bool stalled() const { return stalled_since_ != 0; }
 
 private:

@@ -50,17 +50,22 @@ ASYNC_READ, BIG_WRITES, ASYNC_DIO, MAX_PAGES = 1, 1 << 5, 1 << 15, 1 << 22
 DIRECT_IO = 1
 MNT_FORCE, MNT_DETACH = 1, 2
 LARGEST = 512 << 10
+ALWAYS = threading.Event()
+ALWAYS.set()
 
 
 class FailingFiles:
     """A mounted file system for one file at a time, served by a thread of this process. Attributes may be set at any
-    time: errors for all reads or writes (errno, 0 = none), and `answers`, which holds all I/O up while it is clear."""
+    time: errors for all reads, writes or requests for room (errno, 0 = none), and two events: `answers`, which holds reads
+and writes up while it is clear, and `room`, which does so with requests for room (fallocate). `held`: those that wait."""
 
     def __init__(self, place: Path, store: Path):
-        self.read_error = self.write_error = 0
-        self.answers = threading.Event()
+        self.read_error = self.write_error = self.room_error = 0
+        self.answers, self.room = threading.Event(), threading.Event()
         self.answers.set()
+        self.room.set()
         self.reads = self.writes = 0
+        self.held = []
         self._place = place
         self._store = os.open(store, os.O_RDWR | os.O_CREAT, 0o600)
         self._device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
@@ -74,6 +79,7 @@ class FailingFiles:
 
     def close(self):
         self.answers.set()
+        self.room.set()
         # The kernel closes a program's file some time after its end. Force: the thread need not wait for that.
         libc.umount2(os.fsencode(self._place), MNT_FORCE)
         libc.umount2(os.fsencode(self._place), MNT_DETACH)
@@ -82,13 +88,12 @@ class FailingFiles:
         os.close(self._store)
 
     def _serve(self):
-        """Until the file system is unmounted. Only reads and writes are held up: a program may still ask for room."""
-        held = []
+        """Until the file system is unmounted."""
         while True:
-            if self.answers.is_set():
-                while held:
-                    self._reply(*held.pop(0))
-            if held and not select.select([self._device], [], [], 0.02)[0]:
+            for request in [r for r in self.held if self._answers(r[0])]:
+                self.held.remove(request)
+                self._reply(*request)
+            if self.held and not select.select([self._device], [], [], 0.02)[0]:
                 continue
             try:
                 request = os.read(self._device, LARGEST + (64 << 10))
@@ -97,10 +102,13 @@ class FailingFiles:
                     continue
                 return
             _, code, unique, node, *_ = HEADER.unpack_from(request)
-            if code in (READ, WRITE) and not self.answers.is_set():
-                held.append((code, unique, node, request))
+            if not self._answers(code):
+                self.held.append((code, unique, node, request))
             elif code not in SILENT:
                 self._reply(code, unique, node, request)
+
+    def _answers(self, code: int) -> bool:
+        return {READ: self.answers, WRITE: self.answers, FALLOCATE: self.room}.get(code, ALWAYS).is_set()
 
     def _reply(self, code: int, unique: int, node: int, request: bytes):
         try:
@@ -121,6 +129,8 @@ class FailingFiles:
             return entry + struct.pack("<QII", 1, DIRECT_IO, 0)
         if code == STATFS:
             return struct.pack("<5Q4I6I", 1 << 20, 1 << 20, 1 << 20, 100, 100, 4096, 255, 4096, 0, *[0] * 6)
+        if code == FALLOCATE and self.room_error:
+            raise OSError(self.room_error, "")
         if code in (UNLINK, RELEASE, FLUSH, FALLOCATE):
             return b""
         if code not in (READ, WRITE):

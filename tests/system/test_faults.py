@@ -166,3 +166,26 @@ def test_a_disk_that_stalls_is_waited_for(program, start, resources, disk_dir, b
     assert running.end() == ((-by, "") if by else (0, program[1])), running.said
     if not by:
         assert running.trouble()["stalls"] >= 1 and running.trouble()["lost_pages"] == 0
+
+
+@pytest.mark.parametrize("by", [None, signal.SIGINT])
+def test_a_disk_that_makes_no_room_is_waited_for(program, start, resources, disk_dir, by):
+    place, files = resources(failing_files(disk_dir))
+    files.room.clear()
+    running = start(place)
+    running.wait_for(f"the disk of {place} has not answered for")
+    assert "when asked for room" in running.said
+    if by:
+        running.process.send_signal(by)
+    files.room.set()
+    assert running.end() == ((-by, "") if by else (0, program[1])), running.said
+    if not by:
+        assert running.trouble()["stalls"] >= 1 and running.trouble()["no_room"] == running.trouble()["lost_pages"] == 0
+
+
+def test_a_disk_that_reserves_no_room(program, start, resources, disk_dir):
+    place, files = resources(failing_files(disk_dir))
+    files.room_error = errno.EOPNOTSUPP
+    running = start(place)
+    assert running.end() == (0, program[1]), running.said
+    assert files.writes > 0 and running.trouble()["no_room"] == running.trouble()["write_errors"] == 0

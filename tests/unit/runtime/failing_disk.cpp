@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "failing_disk.h"
 
-#include "runtime/backing.h"
 #include "runtime/disk.h"
+#include "runtime/growth.h"
 #include "runtime/os.h"
 
 #include <cerrno>
 #include <random>
 #include <vector>
 
-using pagecast::Backing;
 using pagecast::Disk;
+using pagecast::Growth;
 
 namespace failing {
 
 std::atomic<int> reserving{0}, writing{0}, reading{0};
 std::atomic<uint64_t> bad_begin{0}, bad_end{0};
-std::atomic<bool> stalled{false};
+std::atomic<bool> stalled{false}, room_stalled{false};
 std::atomic<unsigned> reads{0};
 
 namespace {
@@ -31,6 +31,8 @@ struct Held {
 std::vector<Held> &held = *new std::vector<Held>; // the pager's thread outlives main
 
 bool one_in(unsigned n) { return n && dice() % n == 0; }
+
+bool is_stalled(uint64_t tag) { return stalled || (room_stalled && (tag & Growth::kTag)); }
 
 void answer(uint64_t tag, int result) { held.push_back({{tag, result}, pagecast::os::now_ns()}); }
 
@@ -47,16 +49,16 @@ using namespace failing;
 
 extern "C" {
 
-int __real__ZN8pagecast7Backing7reserveEmm(Backing *, uint64_t, uint64_t);
+bool __real__ZN8pagecast4Disk8allocateEjimmm(Disk *, unsigned, int, uint64_t, uint64_t, uint64_t);
 bool __real__ZN8pagecast4Disk4readEjPvmmm(Disk *, unsigned, void *, uint64_t, uint64_t, uint64_t);
 bool __real__ZN8pagecast4Disk5writeEjPKvmmm(Disk *, unsigned, const void *, uint64_t, uint64_t, uint64_t);
 unsigned __real__ZN8pagecast4Disk11completionsEPNS0_10CompletionEj(Disk *, Disk::Completion *, unsigned);
 void __real__ZN8pagecast4Disk4waitEm(Disk *, uint64_t);
 
-int __wrap__ZN8pagecast7Backing7reserveEmm(Backing *self, uint64_t offset, uint64_t bytes) {
-  if (reserving) return reserving;
-  if (one_in(chances.reserve)) return -ENOSPC;
-  return __real__ZN8pagecast7Backing7reserveEmm(self, offset, bytes);
+bool __wrap__ZN8pagecast4Disk8allocateEjimmm(Disk *self, unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag) {
+  if (!reserving && !one_in(chances.reserve)) return __real__ZN8pagecast4Disk8allocateEjimmm(self, file, mode, offset, bytes, tag);
+  answer(tag, reserving ? reserving.load() : -ENOSPC);
+  return true;
 }
 
 bool __wrap__ZN8pagecast4Disk4readEjPvmmm(Disk *self, unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
@@ -77,8 +79,8 @@ bool __wrap__ZN8pagecast4Disk5writeEjPKvmmm(Disk *self, unsigned file, const voi
 unsigned __wrap__ZN8pagecast4Disk11completionsEPNS0_10CompletionEj(Disk *self, Disk::Completion *out, unsigned most) {
   const uint64_t now = pagecast::os::now_ns();
   unsigned n = 0;
-  for (size_t i = 0; i < held.size() && n < most / 2 && !stalled;) {
-    if (held[i].due > now) {
+  for (size_t i = 0; i < held.size() && n < most / 2;) {
+    if (held[i].due > now || is_stalled(held[i].completion.tag)) {
       ++i;
       continue;
     }
@@ -90,7 +92,7 @@ unsigned __wrap__ZN8pagecast4Disk11completionsEPNS0_10CompletionEj(Disk *self, D
   const unsigned got = __real__ZN8pagecast4Disk11completionsEPNS0_10CompletionEj(self, real, most - n < 64 ? most - n : 64);
   for (unsigned i = 0; i < got; ++i) {
     const bool request = !(real[i].tag & Disk::kWatch);
-    if (request && (stalled || one_in(chances.late))) held.push_back({real[i], now + dice() % 3000000});
+    if (request && (is_stalled(real[i].tag) || one_in(chances.late))) held.push_back({real[i], now + dice() % 3000000});
     else out[n++] = real[i];
   }
   return n;

@@ -222,3 +222,32 @@ TEST(PagerFaults, ADiskThatDoesNotAnswerIsWaitedForAndSaid) {
   testing::internal::GetCapturedStderr();
   EXPECT_GE(pager.statistics.trouble.longest_io_ns, Trouble::kStall);
 }
+
+TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 2 * kBudget, clean_bytes = 3 * kBudget;
+  char *stored = map(bytes), *clean = map(clean_bytes);
+  ASSERT_EQ(pager.add(address(stored), bytes), 0);
+  ASSERT_EQ(pager.add(address(clean), clean_bytes), 0);
+  failing::room_stalled = true;
+  testing::internal::CaptureStderr();
+  std::atomic<uint64_t> at{0};
+  for (; at < kBudget / 2; at += page) stored[at] = mark(at); // half of memory is dirty
+  for (unsigned sweep = 0; sweep < 3; ++sweep)
+    for (uint64_t i = 0; i < clean_bytes; i += page) ASSERT_EQ(clean[i], 0) << i;
+  expect_valid();
+  wait_until([] { return pager.statistics.trouble.stalls == 1; });
+  std::thread blocked([&] {
+    for (; at < bytes; at += page) stored[at] = mark(at);
+  });
+  wait_until([&] { return at > kBudget * 3 / 4; });
+  EXPECT_LT(at, kBudget);
+  expect_valid();
+  failing::room_stalled = false;
+  blocked.join();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("when asked for room"), std::string::npos) << said;
+  for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(stored[i], mark(i)) << i;
+  expect_valid();
+  EXPECT_EQ(pager.statistics.trouble.no_room, 0u);
+}

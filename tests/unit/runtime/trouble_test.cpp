@@ -79,3 +79,8 @@ TEST_F(TroubleTest, AStallBeginsAndEndsOnce) {
   EXPECT_EQ(counts_.stalls, 1u);
   EXPECT_EQ(counts_.longest_io_ns, 10 * kSecond);
 }
+
+TEST_F(TroubleTest, WaitingForRoomIsSaidAsThat) {
+  EXPECT_NE(said([&] { trouble_.watch(10 * kSecond, 16 * kSecond, true); }).find("for 6 s when asked for room"), std::string::npos);
+  EXPECT_NE(said([&] { trouble_.watch(0, 18 * kSecond); }).find("answers again"), std::string::npos);
+}
