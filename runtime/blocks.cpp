@@ -6,6 +6,7 @@
 #include "runtime/locks.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
+#include "runtime/reads.h"
 #include "runtime/runtime.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace pagecast {
 namespace {
 
 constexpr unsigned kMost = 65536;
+constexpr uint64_t kNoBlock = ~0ull; ///< begins there
 Block *blocks = nullptr; ///< sorted by base
 unsigned count = 0;
 uint64_t total = 0;      ///< bytes of anonymous blocks
@@ -51,6 +53,7 @@ void page_blocks(uint64_t newest) {
   for (unsigned i = 0; i < count; ++i) {
     Pager *pager = blocks[i].kind == Block::kFile ? files : memory;
     if (!pager || blocks[i].paged || blocks[i].exempt) continue;
+    if (blocks[i].kind != Block::kFile && direct_reads_under_way(blocks[i].base, blocks[i].end())) continue; // the last one pages it
     blocks[i].paged = make_region(*pager, blocks[i], blocks[i].base == newest);
     blocks[i].exempt = !blocks[i].paged && !pager->pages_memory() && blocks[i].kind != Block::kFile; // for good
   }
@@ -87,6 +90,11 @@ void block_add_file(uint64_t base, uint64_t bytes, const FileMapping &file) {
   if (!note({base, bytes, Block::kFile, false, false, file})) return;
   file_total += bytes;
   page_blocks(base);
+}
+
+void blocks_page() {
+  Guard guard(locks::blocks);
+  page_blocks(kNoBlock);
 }
 
 bool block_near(uint64_t begin, uint64_t end) {

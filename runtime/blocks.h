@@ -35,6 +35,9 @@ Block block_find(uint64_t base);
 /// The caller then unmaps (or reuses) the range.
 bool block_remove(uint64_t begin, uint64_t end);
 
+/// Pages what could not be paged when it was added, if anything is. Any thread.
+void blocks_page();
+
 /// True if [begin, end) may overlap a block. Cost: 2 ns.
 bool block_near(uint64_t begin, uint64_t end);
 /// True if some of [begin, end) lies in paged blocks of anonymous memory.

@@ -3,9 +3,12 @@
 // Direct reads of the program's own (O_DIRECT) into regions. The device would write to memory past the page tables,
 // unseen by the pager, which might have written the page out and discarded it meanwhile: the data would be lost. So
 // they go through a buffer of ours. Direct writes need nothing: who reads a page that was discarded reads what it held.
+// Reads into what is no region yet are noted (reads.h), so that it does not become one under them.
 #include "runtime/blocks.h"
 #include "runtime/os.h"
+#include "runtime/reads.h"
 #include "runtime/runtime.h"
+#include "runtime/sandbox.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -29,24 +32,36 @@ namespace {
 constexpr size_t kBuffer = 1u << 20; ///< one piece
 constexpr off_t kPosition = -1;      ///< of the open file
 
-/// A direct read into a region. Cost: two loads where there is no region near. The lock behind block_paged, which a
-/// signal handler must not meet, is only taken for direct files.
-bool must_detour(int fd, const void *to, size_t bytes) {
+/// Whether the read, which is `noted` (or is none of those that can be), is a direct one into a region. The lock behind
+/// block_paged, which a signal handler must not meet, is only taken for direct files.
+bool must_detour(int fd, const void *to, size_t bytes, bool noted) {
   const auto begin = reinterpret_cast<uint64_t>(to);
-  if (bytes == 0 || !block_near(begin, begin + bytes) || !runtime_running_pager()) return false;
+  if (bytes == 0 || !block_near(begin, begin + bytes) || (noted && !runtime_running_pager())) return false;
   const int flags = fcntl(fd, F_GETFL);
-  return flags >= 0 && (flags & O_DIRECT) && block_paged(begin, begin + bytes);
+  return flags >= 0 && (flags & O_DIRECT) && (!noted || block_paged(begin, begin + bytes));
 }
 
 /// The C library's function of that name: it is a point of cancellation.
 template <typename Function> Function next(const char *name) { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name)); }
+using Preadv2 = ssize_t (*)(int, const iovec *, int, off_t, int);
 
-ssize_t plain(int fd, void *to, size_t bytes, off_t at) {
-  return at == kPosition ? __read(fd, to, bytes) : __pread64(fd, to, bytes, at);
+/// As preadv2 with one vector.
+ssize_t plain(int fd, void *to, size_t bytes, off_t at, int flags = 0) {
+  if (flags == 0) return at == kPosition ? __read(fd, to, bytes) : __pread64(fd, to, bytes, at);
+  static Preadv2 real = next<Preadv2>("preadv64v2");
+  const iovec vector{to, bytes};
+  return real(fd, &vector, 1, at, flags);
+}
+
+/// Copies to memory that another thread may be about to unmap, or move: the kernel's answer is EFAULT then, and ours.
+size_t store(void *to, const char *from, size_t bytes) {
+  if (!sandboxed()) return os::store_memory(reinterpret_cast<uint64_t>(to), from, bytes);
+  memcpy(to, from, bytes);
+  return bytes;
 }
 
 /// As read or pread; pieces as long as they are full ones.
-ssize_t through_buffer(int fd, void *to, size_t bytes, off_t at) {
+ssize_t through_buffer(int fd, void *to, size_t bytes, off_t at, int flags = 0) {
   const size_t room = std::min(bytes, kBuffer);
   // As far from a page's beginning as the program's own: what the file system demands stays as it is.
   const size_t skew = reinterpret_cast<uint64_t>(to) & (os::page_size() - 1);
@@ -56,12 +71,13 @@ ssize_t through_buffer(int fd, void *to, size_t bytes, off_t at) {
   int error = 0;
   while (done < bytes) {
     const size_t want = std::min(bytes - done, room);
-    const ssize_t got = plain(fd, buffer + skew, want, at == kPosition ? at : at + static_cast<off_t>(done));
+    const ssize_t got = plain(fd, buffer + skew, want, at == kPosition ? at : at + static_cast<off_t>(done), flags);
     if (got < 0) error = errno;
     if (got <= 0) break;
-    memcpy(static_cast<char *>(to) + done, buffer + skew, static_cast<size_t>(got));
-    done += static_cast<size_t>(got);
-    if (static_cast<size_t>(got) < want) break;
+    const size_t stored = store(static_cast<char *>(to) + done, buffer + skew, static_cast<size_t>(got));
+    if (stored < static_cast<size_t>(got)) error = EFAULT;
+    done += stored;
+    if (stored < want) break;
   }
   os::unmap(buffer, room + os::page_size());
   if (done == 0 && error) return errno = error, -1;
@@ -69,10 +85,10 @@ ssize_t through_buffer(int fd, void *to, size_t bytes, off_t at) {
 }
 
 /// One vector after the other.
-ssize_t scattered(int fd, const iovec *to, int count, off_t at) {
+ssize_t scattered(int fd, const iovec *to, int count, off_t at, int flags = 0) {
   ssize_t done = 0;
   for (int i = 0; i < count; ++i) {
-    const ssize_t got = through_buffer(fd, to[i].iov_base, to[i].iov_len, at == kPosition ? at : at + done);
+    const ssize_t got = through_buffer(fd, to[i].iov_base, to[i].iov_len, at == kPosition ? at : at + done, flags);
     if (got < 0) return done ? done : -1;
     done += got;
     if (static_cast<size_t>(got) < to[i].iov_len) break;
@@ -80,23 +96,39 @@ ssize_t scattered(int fd, const iovec *to, int count, off_t at) {
   return done;
 }
 
-bool must_scatter(int fd, const iovec *to, int count) {
+bool must_scatter(int fd, const iovec *to, int count, bool noted) {
   if (!runtime_running_pager()) return false; // the kernel tells what is wrong with the vectors
   for (int i = 0; i < count; ++i)
-    if (must_detour(fd, to[i].iov_base, to[i].iov_len)) return true;
+    if (must_detour(fd, to[i].iov_base, to[i].iov_len, noted)) return true;
   return false;
+}
+
+ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
+  const auto begin = reinterpret_cast<uint64_t>(to);
+  if (bytes == 0 || !block_near(begin, begin + bytes)) return plain(fd, to, bytes, at);
+  ReadUnderWay under_way(begin, begin + bytes, fd);
+  if (!must_detour(fd, to, bytes, under_way.noted())) return plain(fd, to, bytes, at);
+  under_way.finish();
+  return through_buffer(fd, to, bytes, at);
+}
+
+/// `real()` does it the plain way. The vectors are not looked at before the pager runs: the read may go to any block.
+template <typename Real> ssize_t read_many(int fd, const iovec *to, int count, off_t at, int flags, Real real) {
+  if (!block_near(0, ~0ull)) return real();
+  ReadUnderWay under_way(0, ~0ull, fd);
+  if (!must_scatter(fd, to, count, under_way.noted())) return real();
+  under_way.finish();
+  return scattered(fd, to, count, at, flags);
 }
 
 } // namespace
 
 extern "C" {
 
-EXPORTED ssize_t read(int fd, void *to, size_t bytes) {
-  return must_detour(fd, to, bytes) ? through_buffer(fd, to, bytes, kPosition) : plain(fd, to, bytes, kPosition);
-}
+EXPORTED ssize_t read(int fd, void *to, size_t bytes) { return read_one(fd, to, bytes, kPosition); }
 
 EXPORTED ssize_t pread(int fd, void *to, size_t bytes, off_t at) {
-  return at >= 0 && must_detour(fd, to, bytes) ? through_buffer(fd, to, bytes, at) : plain(fd, to, bytes, at);
+  return at >= 0 ? read_one(fd, to, bytes, at) : __pread64(fd, to, bytes, at);
 }
 
 EXPORTED ssize_t pread64(int fd, void *to, size_t bytes, off_t at) { return pread(fd, to, bytes, at); }
@@ -104,21 +136,22 @@ EXPORTED ssize_t pread64(int fd, void *to, size_t bytes, off_t at) { return prea
 EXPORTED ssize_t readv(int fd, const iovec *to, int count) {
   using Readv = ssize_t (*)(int, const iovec *, int);
   static Readv real = next<Readv>("readv");
-  return must_scatter(fd, to, count) ? scattered(fd, to, count, kPosition) : real(fd, to, count);
+  return read_many(fd, to, count, kPosition, 0, [&] { return real(fd, to, count); });
 }
 
 EXPORTED ssize_t preadv(int fd, const iovec *to, int count, off_t at) {
   using Preadv = ssize_t (*)(int, const iovec *, int, off_t);
   static Preadv real = next<Preadv>("preadv64");
-  return at >= 0 && must_scatter(fd, to, count) ? scattered(fd, to, count, at) : real(fd, to, count, at);
+  if (at < 0) return real(fd, to, count, at);
+  return read_many(fd, to, count, at, 0, [&] { return real(fd, to, count, at); });
 }
 
 EXPORTED ssize_t preadv64(int fd, const iovec *to, int count, off_t at) { return preadv(fd, to, count, at); }
 
 EXPORTED ssize_t preadv2(int fd, const iovec *to, int count, off_t at, int flags) {
-  using Preadv2 = ssize_t (*)(int, const iovec *, int, off_t, int);
   static Preadv2 real = next<Preadv2>("preadv64v2");
-  return flags == 0 && must_scatter(fd, to, count) ? scattered(fd, to, count, at) : real(fd, to, count, at, flags);
+  if (at < kPosition) return real(fd, to, count, at, flags);
+  return read_many(fd, to, count, at, flags, [&] { return real(fd, to, count, at, flags); });
 }
 
 EXPORTED ssize_t preadv64v2(int fd, const iovec *to, int count, off_t at, int flags) { return preadv2(fd, to, count, at, flags); }

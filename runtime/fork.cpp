@@ -6,6 +6,7 @@
 #include "runtime/os.h"
 #include "runtime/os_files.h"
 #include "runtime/pager.h"
+#include "runtime/reads.h"
 #include "runtime/runtime.h"
 
 #include <pthread.h>
@@ -44,6 +45,7 @@ void in_child() {
   guards.unreadable.forked();
   guards.keyed.forked();
   RegionTable::forked();
+  reads_forked();
   slicer_forked();
   nests_forked();
   runtime_forked(shared);

@@ -7,6 +7,7 @@
 #include "runtime/message.h"
 #include "runtime/os.h"
 #include "runtime/os_files.h"
+#include "runtime/reads.h"
 #include "runtime/runtime.h"
 #include "runtime/sandbox.h"
 
@@ -111,6 +112,7 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     const bool ours = block_remove(begin, end) && !guarded;
     const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
     const bool stays = (flags & MREMAP_DONTUNMAP) && p != -1;
+    if (p != -1) reads_moved(begin, end, static_cast<uint64_t>(p));
     const auto note_again = [&b](uint64_t at, uint64_t whole) {
       if (b.kind == Block::kFile) block_add_file(at, whole, b.file);
       else block_add(at, whole, Block::kMapping);
@@ -133,6 +135,8 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   if (fresh == MAP_FAILED) return MAP_FAILED;
   // In place of something else (MAP_FIXED) it is not paged by itself.
   if (to) block_add(target, page_end(bytes), Block::kMapping);
+  // What another thread stores, or reads from a file, must not get lost behind the copy: it fails.
+  if (!stays) os::protect_mapping(begin, end - begin, PROT_READ, -1);
   memcpy(fresh, old, std::min(old_bytes, bytes));
   if (stays) block_clear(begin, end);
   else munmap(old, old_bytes);

@@ -50,7 +50,7 @@ bool MemoryFile::may_move(uint64_t address, uint64_t bytes, bool fresh) const {
   for (unsigned i = 0; i < n; at = m[i++].end)
     if (m[i].begin != at || !m[i].plain || m[i].protection != kReadWrite) return false;
   if (at != address + bytes) return false;
-  if (!os::other_threads()) return true;
+  if (!os::other_threads() && !os::may_have_io_under_way()) return true;
   if (!fresh) return false;
   uint8_t there[1024];
   const uint64_t page = os::page_size();

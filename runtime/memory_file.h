@@ -9,8 +9,8 @@
 //   fork    copies the file for the child while both stand still, since they would see each other's stores. Children
 //           made past fork() have nothing at these addresses
 //   zeros   MADV_DONTNEED zeroes the file's range, which takes the pages out of all page tables
-// While a block moves, nobody may store to it: so with other threads about, only blocks that are new and untouched
-// move. Signals wait meanwhile.
+// While a block moves, nobody may store to it: so with other threads about, or with queues for I/O (a device may be
+// reading into it), only blocks that are new and untouched move. Signals wait meanwhile.
 //
 // Example: a block at page 7000 of the address space with slot 256 is at 1 MiB in the file.
 //

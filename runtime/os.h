@@ -78,6 +78,9 @@ bool copy_memory(void *to, uint64_t from, size_t bytes);
 /// Copies this process's own memory whatever its protection. Absent pages of regions must not be asked for by the
 /// pager: it would wait for itself. 0 or -errno.
 int copy_protected_memory(void *to, uint64_t from, size_t bytes);
+/// Stores to this process's memory, regions included, where it may be stored to. Returns how many of the first bytes were
+/// stored; never raises a signal.
+size_t store_memory(uint64_t to, const void *from, size_t bytes);
 
 /// For each page of [addr, addr+bytes): out[i] = 1 if it has contents (present or swapped), 0 if not.
 int populated(uint64_t addr, uint64_t pages, uint8_t *out);
@@ -144,6 +147,10 @@ void futex_wake(const uint32_t *word);
 int start_thread(const char *name, void (*body)());
 /// How many of them run in this process.
 unsigned own_threads();
+/// The calling thread's number. Cost: a load.
+int thread_id();
+/// Whether this process has the thread.
+bool has_thread(int id);
 /// In the child of a fork: none does.
 void threads_forked();
 

@@ -286,6 +286,14 @@ bool copy_memory(void *to, uint64_t from, size_t bytes) {
   return process_vm_readv(getpid(), &into, 1, &source, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
+size_t store_memory(uint64_t to, const void *from, size_t bytes) {
+  // Not process_vm_writev, which takes hold of the pages first and stores to them later, as a device would: the pager may
+  // have discarded them by then. This stores through the page tables.
+  const iovec into{reinterpret_cast<void *>(to), bytes}, source{const_cast<void *>(from), bytes};
+  const ssize_t stored = process_vm_readv(getpid(), &into, 1, &source, 1, 0);
+  return stored < 0 ? 0 : static_cast<size_t>(stored);
+}
+
 int copy_protected_memory(void *to, uint64_t from, size_t bytes) {
   if (const int fd = open_memory(); fd < 0) return fd;
   const ssize_t got = syscall(SYS_pread64, self_memory, to, bytes, static_cast<off_t>(from));

@@ -45,29 +45,22 @@ bool parse(const char *line, Mapping *m) {
   return true;
 }
 
-} // namespace
-
-unsigned mappings(uint64_t begin, uint64_t end, Mapping *out, unsigned most) {
+/// Shows `visit` the lines of /proc/self/maps, up to 4 KiB of each, until it returns false.
+template <typename Visit> void each_mapping(Visit visit) {
   const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+  if (fd < 0) return;
   char text[4096];
   size_t held = 0;
-  unsigned n = 0;
   bool skip = false; // the rest of a line that was too long: its name
-  for (bool more = true; more && n < most;) {
+  for (bool more = true; more;) {
     const long got = syscall(SYS_read, fd, text + held, sizeof text - 1 - held);
     more = got > 0;
     held += more ? static_cast<size_t>(got) : 0;
     text[held] = 0;
     char *line = text;
-    for (char *stop; n < most && (stop = strchr(line, '\n')); line = stop + 1) {
+    for (char *stop; more && (stop = strchr(line, '\n')); line = stop + 1) {
       *stop = 0;
-      Mapping m;
-      if (!skip && parse(line, &m) && m.end > begin && m.begin < end) {
-        m.begin = std::max(m.begin, begin);
-        m.end = std::min(m.end, end);
-        out[n++] = m;
-      }
+      more = skip || visit(line);
       skip = false;
     }
     held = static_cast<size_t>(text + held - line);
@@ -75,7 +68,30 @@ unsigned mappings(uint64_t begin, uint64_t end, Mapping *out, unsigned most) {
     if (held == sizeof text - 1) held = 0, skip = true;
   }
   close(fd);
+}
+
+} // namespace
+
+unsigned mappings(uint64_t begin, uint64_t end, Mapping *out, unsigned most) {
+  unsigned n = 0;
+  each_mapping([&](const char *line) {
+    Mapping m;
+    if (!parse(line, &m) || m.end <= begin || m.begin >= end) return n < most;
+    m.begin = std::max(m.begin, begin);
+    m.end = std::min(m.end, end);
+    out[n++] = m;
+    return n < most;
+  });
   return n;
+}
+
+bool may_have_io_under_way() {
+  bool any = false;
+  each_mapping([&](const char *line) {
+    any = strstr(line, "[aio]") || strstr(line, "anon_inode:[io_uring]");
+    return !any;
+  });
+  return any;
 }
 
 bool other_threads() {

@@ -27,6 +27,7 @@ namespace pagecast::os {
 namespace {
 
 thread_local bool ours __attribute__((tls_model("initial-exec"))) = false; ///< this thread is the runtime's
+thread_local int number __attribute__((tls_model("initial-exec"))) = 0;    ///< of this thread; 0: not asked for yet
 
 struct ThreadStart {
   const char *name;
@@ -112,7 +113,15 @@ int start_thread(const char *name, void (*body)()) {
 
 unsigned own_threads() { return threads_running.load(); }
 
+int thread_id() {
+  if (!number) number = static_cast<int>(syscall(SYS_gettid));
+  return number;
+}
+
+bool has_thread(int id) { return syscall(SYS_tgkill, getpid(), id, 0) == 0; }
+
 void threads_forked() {
+  number = 0;
   threads_started = 0;
   threads_running.store(0);
 }

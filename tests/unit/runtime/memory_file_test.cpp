@@ -3,6 +3,7 @@
 // Memory in a file with the real kernel, on /var/tmp.
 #include "runtime/memory_file.h"
 
+#include "runtime/disk.h"
 #include "runtime/os.h"
 #include "runtime/os_memory_file.h"
 
@@ -82,6 +83,17 @@ TEST_F(MemoryFileTest, WithOtherThreadsOnlyWhatIsNewAndUntouchedMoves) {
   EXPECT_EQ(file_.take(address(2), 10 * page_, kSlot, true), 10 * page_);
   stop = true;
   other.join();
+}
+
+TEST_F(MemoryFileTest, WithAQueueForIoOnlyWhatIsNewAndUntouchedMoves) {
+  Disk disk; // an io_uring, as a program's own
+  if (disk.start(8)) GTEST_SKIP() << "no io_uring";
+  EXPECT_EQ(take(false), 0u);
+  at_[page_] = 1;
+  EXPECT_EQ(take(true), 0u);
+  EXPECT_EQ(file_.take(address(2), 10 * page_, kSlot, true), 10 * page_);
+  disk.stop();
+  EXPECT_EQ(file_.take(address(12), 10 * page_, kSlot + 10, false), 10 * page_);
 }
 
 TEST_F(MemoryFileTest, ACopyIsTheChilds) {

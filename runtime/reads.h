@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads of the program's own that are under way into large blocks. A direct one (O_DIRECT) has the device write to the
+// memory of the pages that were there when it began, whatever becomes of them. So a block must not become a region
+// under it: the pager would write the page out and discard it, or copy it into a file, before the data arrive.
+//
+// Who reads notes it, then looks whether the block is paged; who is about to page a block has made the pager known and
+// holds the blocks' lock, then looks for reads. One of the two sees the other.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace pagecast {
+
+/// While it lives, a read into [begin, end) from `fd` is noted. Any thread, also in signal handlers. Cost: 10 ns.
+class ReadUnderWay {
+public:
+  ReadUnderWay(uint64_t begin, uint64_t end, int fd);
+  /// Pages the block now, if that had to wait for this read.
+  ~ReadUnderWay() { finish(); }
+  ReadUnderWay(const ReadUnderWay &) = delete;
+  ReadUnderWay &operator=(const ReadUnderWay &) = delete;
+  /// False: too many are under way.
+  bool noted() const { return entry_ != nullptr; }
+  /// It is over.
+  void finish();
+
+private:
+  struct ReadEntry *entry_;
+};
+
+// --- under the blocks' lock ---
+/// Whether direct reads into [begin, end) are under way; the last of them will page it (blocks_page()). Cost: 50 ns,
+/// and a system call for each read there.
+bool direct_reads_under_way(uint64_t begin, uint64_t end);
+/// The kernel has moved the pages, and with them what is being read. Before their new place is noted as a block.
+void reads_moved(uint64_t begin, uint64_t end, uint64_t to);
+/// In the child of a fork: the readers are not there.
+void reads_forked();
+
+} // namespace pagecast
