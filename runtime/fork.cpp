@@ -16,9 +16,13 @@ namespace {
 
 Lock *const in_order[] = {&locks::blocks, &locks::options, &locks::modules, &locks::sites, &locks::freed_cache};
 bool shared = false; ///< under the locks: the child of this fork gets the regions
+int cancelability;   ///< under the locks: of the thread that forks
 
-void before() {
+void hold() {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // it would take the locks along
   for (Lock *l : in_order) l->acquire();
+  cancelability = before;
   slicer_hold();
   shared = false;
   Pager *pager = runtime_running_pager();
@@ -28,7 +32,9 @@ void before() {
 }
 
 void release_all() {
+  const int before = cancelability;
   for (unsigned i = sizeof in_order / sizeof *in_order; i-- > 0;) in_order[i]->release();
+  pthread_setcancelstate(before, nullptr);
 }
 
 void in_parent() {
@@ -56,7 +62,7 @@ void in_child() {
 
 void watch_forks() {
   static std::atomic<bool> done{false};
-  if (!done.exchange(true)) pthread_atfork(before, in_parent, in_child);
+  if (!done.exchange(true)) pthread_atfork(hold, in_parent, in_child);
 }
 
 } // namespace pagecast

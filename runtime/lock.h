@@ -5,6 +5,7 @@
 #include "runtime/os.h"
 
 #include <atomic>
+#include <pthread.h>
 
 namespace pagecast {
 
@@ -24,6 +25,18 @@ private:
   std::atomic<uint32_t> word_{0}; ///< 0 free, 1 held, 2 held and somebody waits
 };
 
+/// The calling thread is not cancelled while this lives: it would take its locks along. Cost: some ns.
+class NoCancellation {
+public:
+  NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation &) = delete;
+  NoCancellation &operator=(const NoCancellation &) = delete;
+
+private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 class Guard {
 public:
   explicit Guard(Lock &lock) : lock_(lock) { lock_.acquire(); }
@@ -32,6 +45,7 @@ public:
   Guard &operator=(const Guard &) = delete;
 
 private:
+  NoCancellation whole_; ///< first to begin, last to end
   Lock &lock_;
 };
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace pagecast {
@@ -19,7 +20,7 @@ void write_line(const char *format, va_list arguments) {
   unsigned length = 10u + static_cast<unsigned>(n);
   if (length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';
-  if (write(STDERR_FILENO, line, length) < 0) { /* nobody to tell */ }
+  if (syscall(SYS_write, STDERR_FILENO, line, length) < 0) { /* nobody to tell */ }
   errno = saved;
 }
 
