@@ -60,9 +60,11 @@ void check_overwrites(Shape *s) {
 
 void Overwrite::start(const Shape &s, uint64_t strip, uint64_t page) {
   page_ = page;
+  ticked_ = s.ticked;
   any_ = false;
   for (unsigned g = 0; g < s.groups; ++g) {
     interval_[g] = {};
+    left_[g] = {};
     if (!s.group[g].overwrites)
       continue;
     const Extent e = hull(s, s.group[g]);
@@ -90,6 +92,45 @@ Overwrite::Unread Overwrite::unread(const Shape &s, unsigned group, uint64_t ste
     u.part[0] = {all.begin, most(all.begin, round_down(at.begin, page_))};
   u.part[1] = {least(all.end, most(all.begin, round_up(at.end, page_))), all.end};
   return u;
+}
+
+/// Which pass over the group's interval the step belongs to: an execution of the loops from the first that moves it on.
+uint64_t Overwrite::pass_of(const Group &g, uint64_t step) const {
+  int first = 0;
+  while (first < int(ticked_) && g.stride[first] == 0)
+    ++first;
+  return step / place_.steps_per(first - 1);
+}
+
+void Overwrite::leave(const Shape &s, unsigned group, uint64_t step, Extent asked, const Unread &unread) {
+  Left &left = left_[group];
+  for (unsigned later = 0; later < 2; ++later) {
+    const Extent e = common(unread.part[1 - later], asked);
+    if (e.empty())
+      continue;
+    const uint64_t pass = pass_of(s.group[group], step) + later; // what the program has passed is stored the next time
+    if (left.end == 0 || pass > left.pass || (pass == left.pass && e.end > left.end))
+      left = {pass, e.end};
+  }
+}
+
+bool Overwrite::all_stored(const Shape &s, uint64_t step) {
+  if (!any_)
+    return true;
+  place_.seek(step);
+  if (place_.at_end())
+    return true;
+  for (unsigned g = 0; g < s.groups; ++g) {
+    const Left &left = left_[g];
+    const uint64_t pass = left.end ? pass_of(s.group[g], step) : 0;
+    if (left.end == 0 || pass > left.pass)
+      continue;
+    Pieces pieces;
+    place_.step_pieces(s.group[g], 1, &pieces);
+    if (pass < left.pass || pieces.size() != 1 || pieces.at(0).begin < left.end)
+      return false;
+  }
+  return true;
 }
 
 } // namespace pagecast::core

@@ -35,10 +35,26 @@ public:
   };
   Unread unread(const Shape &shape, unsigned group, uint64_t step);
 
+  /// Of the pages of `asked`, those of `unread`, which is what unread() said at `step`, are left so from now on.
+  void leave(const Shape &shape, unsigned group, uint64_t step, Extent asked, const Unread &unread);
+  /// Whether the program, now in step `step`, has stored all that was left unread. Once true, it stays so until the next
+  /// leave(), but where rows overlap: there it may be asked once more at most. Cost: O(groups * loops).
+  bool all_stored(const Shape &shape, uint64_t step);
+
 private:
+  uint64_t pass_of(const Group &, uint64_t step) const;
+
+  /// Where the last of the pages that were left unread will be stored: in which pass over the interval (pass_of()), and up
+  /// to which address.
+  struct Left {
+    uint64_t pass = 0;
+    Addr end = 0; ///< 0: none was
+  };
+  Left left_[kMaxGroups];
   Extent interval_[kMaxGroups]; ///< page-aligned; empty for groups that do not overwrite
   Cursor place_;                ///< scratch: the program's place
   uint64_t page_ = 4096;
+  unsigned ticked_ = 0;
   bool any_ = false;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the pager's thread is told to do while the caller waits for it: one command at a time, which may have to be
-// tried again while I/O is under way.
+// tried again while I/O is under way or nests go on.
 #pragma once
 #include "runtime/lock.h"
 
@@ -11,7 +11,7 @@
 namespace pagecast {
 
 struct Command {
-  enum Kind { kAdd, kRemove, kClear, kFork, kCheck };
+  enum Kind { kAdd, kRemove, kClear, kFork, kCheck, kFinishOverwriting };
   Kind kind;
   uint64_t address, bytes;
   int result;

@@ -154,6 +154,9 @@ bool has_thread(int id);
 /// In the child of a fork: none does.
 void threads_forked();
 
+/// The signals, as bits from signal 1 on, that this process has handlers for, but for the C library's own; all if that cannot
+/// be found out.
+uint64_t handled_signals();
 /// Whether the calling thread has a seccomp filter; true if that cannot be found out.
 bool filtered();
 /// Runs `body` in a copy of this process of which the program learns nothing. False: it cannot be had, or was killed.

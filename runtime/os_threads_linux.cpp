@@ -127,13 +127,28 @@ void threads_forked() {
   threads_running.store(0);
 }
 
-bool filtered() {
+namespace {
+
+/// What the kernel says of the calling thread; empty if it does not.
+struct ThreadStatus {
   char text[4096];
-  const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-  const ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
-  if (fd >= 0) close(fd);
-  text[n > 0 ? n : 0] = 0;
-  return !strstr(text, "\nSeccomp:\t0\n");
+  ThreadStatus() {
+    const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+  }
+};
+
+} // namespace
+
+bool filtered() { return !strstr(ThreadStatus().text, "\nSeccomp:\t0\n"); }
+
+uint64_t handled_signals() {
+  constexpr uint64_t kCancel = 1ull << 31, kSetxid = 1ull << 32; // signals 32 and 33, which the C library keeps to itself
+  const ThreadStatus status;
+  const char *line = strstr(status.text, "\nSigCgt:\t");
+  return line ? strtoull(line + 9, nullptr, 16) & ~(kCancel | kSetxid) : ~0ull;
 }
 
 bool child_survives(void (*body)()) {

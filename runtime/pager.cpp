@@ -214,6 +214,7 @@ int Pager::command(Command::Kind kind, uint64_t address, uint64_t bytes) {
 int Pager::add(uint64_t address, uint64_t bytes) { return command(Command::kAdd, address, bytes); }
 int Pager::remove(uint64_t address, uint64_t bytes) { return command(Command::kRemove, address, bytes); }
 int Pager::clear(uint64_t address, uint64_t bytes) { return command(Command::kClear, address, bytes); }
+void Pager::finish_overwriting() { command(Command::kFinishOverwriting, 0, 0); }
 
 bool Pager::is_valid(const char **why) {
   return command(Command::kCheck, reinterpret_cast<uint64_t>(why), 0) == 0;
@@ -228,7 +229,7 @@ bool Pager::take_commands() {
   return true;
 }
 
-/// False: I/O on the range is under way, ask again.
+/// False: I/O on the range is under way, or what it waits for has not happened yet; ask again.
 bool Pager::try_command(Command &c) {
   if (c.kind == Command::kAdd && files_only_) {
     c.result = -ENOTSUP;
@@ -238,8 +239,14 @@ bool Pager::try_command(Command &c) {
     c.result = do_add(c.address, c.bytes);
     return true;
   }
+  if (c.kind == Command::kFinishOverwriting) {
+    finishing_ = !may_overwrite(); // else there is nothing to wait for
+    return !finishing_ || all_stored();
+  }
   if (c.kind == Command::kFork) {
-    if (!quiet(0, ~0ull) || growth_.busy()) return false;
+    // The child sees what was in memory, or what the nests of other threads have stored. A handler may fork in a nest, too.
+    finishing_ = options_->overwrite == 1;
+    if ((finishing_ && !all_stored()) || !quiet(0, ~0ull) || growth_.busy()) return false;
     prepare_fork(c.address);
     return true;
   }

@@ -32,6 +32,7 @@
 #include "runtime/disk.h"
 #include "runtime/gathered.h"
 #include "runtime/growth.h"
+#include "runtime/handlers.h"
 #include "runtime/held_pages.h"
 #include "runtime/hint_ring.h"
 #include "runtime/lineage.h"
@@ -70,6 +71,9 @@ public:
   int remove(uint64_t address, uint64_t bytes);
   /// Makes the range zero (MADV_DONTNEED by the program).
   int clear(uint64_t address, uint64_t bytes);
+  /// Returns once nests have stored all pages that were left unread for them; for who has seen to it that may_overwrite()
+  /// says no. That takes as long as those nests fetch ahead.
+  void finish_overwriting();
   /// Whether all invariants of the state below hold; `why` gets the one that does not. For tests without slices (they
   /// mark pages before they ask for them). Cost: some 50 ns a page of every region.
   bool is_valid(const char **why);
@@ -113,8 +117,8 @@ public:
   uint64_t budget() const { return allowance_.budget(); }
   /// The user's cap from now on, bytes; ~0: none but the machine's and the control group's.
   void set_cap(uint64_t bytes);
-  /// Whether pages that will be overwritten may go unread.
-  bool may_overwrite() const { return options_->overwrite; }
+  /// Whether pages that will be overwritten may go unread: see handlers.h.
+  bool may_overwrite() const { return options_->overwrite > 1 || (options_->overwrite && handlers_none()); }
 
   Statistics statistics;
 
@@ -139,6 +143,7 @@ private:
 
   // pager_nests.cpp
   bool run_nests();
+  bool all_stored();
   bool worth_walking(const NestSlot &) const;
   void keep_for(NestSlot &);
   void pin_targets(const NestSlot &, int change);
@@ -316,6 +321,7 @@ private:
   std::atomic<uint32_t> started_{0};
   std::atomic<uint32_t> forking_{0}; ///< a fork is going on
   bool inherited_ = false;
+  bool finishing_ = false; ///< nothing is left unread for nests, so that somebody may look
   int start_error_ = 0;
   uint64_t room_ = 1; ///< grows whenever memory, staging or a request became free
   uint64_t hints_blocked_ = 0; ///< what room_ was when the oldest hint of a slice found none

@@ -44,6 +44,7 @@ void Pager::go_on(bool shared) {
 void Pager::hold_still() {
   while (forking_.load(std::memory_order_acquire)) os::futex_wait(reinterpret_cast<uint32_t *>(&forking_), 1);
   for (unsigned i = 0; i < regions_.count(); ++i) regions_[i].draining = false;
+  finishing_ = false;
   ++room_;
 }
 
@@ -147,6 +148,7 @@ int Pager::recover() {
   waiting_.clear();
   stalls_.clear();
   forking_.store(0);
+  finishing_ = false;
   sleeping_.store(0);
   started_.store(0);
   hand_ring_.start();

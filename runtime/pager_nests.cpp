@@ -19,7 +19,10 @@ public:
                                      static_cast<uint32_t>(step + slot_.nest.distance()), false});
     Asked asked{static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
                 static_cast<uint32_t>(step + slot_.nest.distance()), write, false};
-    if (write) asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
+    if (write && slot_.overwrite.any() && !pager_.finishing_ && pager_.may_overwrite()) {
+      asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
+      slot_.overwrite.leave(slot_.nest.shape(), group, step, e, asked.unread);
+    }
     return pager_.fetch(e.begin, e.end, asked); // what was asked for is marked: a repetition goes on there
   }
   void release(core::Extent e, unsigned group, unsigned priority) override {
@@ -142,6 +145,15 @@ bool Pager::run_nests() {
     busy = true;
   }
   return busy;
+}
+
+/// Whether open nests have stored all that was left unread for them. A nest that is closing has.
+bool Pager::all_stored() {
+  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
+    NestSlot &slot = nest_slots[__builtin_ctz(open)];
+    if (slot.runs() && !slot.overwrite.all_stored(slot.nest.shape(), slot.step())) return false;
+  }
+  return true;
 }
 
 } // namespace pagecast

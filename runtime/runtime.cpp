@@ -4,6 +4,7 @@
 #include "pagecast/pagecast.h"
 #include "runtime/descriptors.h"
 #include "runtime/fork.h"
+#include "runtime/handlers.h"
 #include "runtime/locks.h"
 #include "runtime/message.h"
 #include "runtime/modules.h"
@@ -121,6 +122,7 @@ bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
   if (!made) made = running(make_adviser(filled_bytes, files));
   if (!made) return false;
   made->set_cap(options.memory);
+  handlers_watch();
   nests_start(made);
   pager.store(made, std::memory_order_release);
   tell(files ? "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files"

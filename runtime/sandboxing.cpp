@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // prctl and syscall, by one of which programs put on seccomp filters: what needs calls that the filter may forbid is done
-// before, or never (sandbox.h). Other architectures go without.
+// before, or never (sandbox.h). Other architectures go without. Handlers of signals may be installed so, too (handlers.h).
+#include "runtime/handlers.h"
 #include "runtime/sandbox.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -56,7 +58,19 @@ bool puts_on_filter(const Call &c) {
          (a[1] == SECCOMP_MODE_STRICT || (a[1] == SECCOMP_MODE_FILTER && a[2]));
 }
 
+bool installs_handler(const Call &c) {
+  if (c.number != SYS_rt_sigaction || !c.argument[1]) return false;
+  const long handler = *reinterpret_cast<const long *>(c.argument[1]); // the kernel's sigaction begins with it
+  return handler != reinterpret_cast<long>(SIG_DFL) && handler != reinterpret_cast<long>(SIG_IGN);
+}
+
 long pass_on(const Call &c) {
+  if (__builtin_expect(installs_handler(c), 0)) {
+    handler_begins();
+    const long result = enter_kernel(c);
+    handler_stands();
+    return result;
+  }
   if (__builtin_expect(!puts_on_filter(c), 1)) return enter_kernel(c);
   sandbox_begin();
   const long result = enter_kernel(c);

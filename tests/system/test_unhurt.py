@@ -175,3 +175,25 @@ def test_unloaded_objects_with_large_globals(pair, tmp_path, built):
     plugin = program.compile(built.cc, PROGRAMS / "plugin.c", tmp_path / "plugin.so", "-DPLUGIN", "-shared", "-fPIC")
     program.same_output(plugin)
     assert program.figures()["hints"]["nests_opened"] > 0
+
+
+@pytest.mark.parametrize("name, what", [("jumps.c", "jump"), ("jumps.c", "look"), ("jumps.cpp", "jump"), ("jumps.cpp", "throw")])
+def test_handlers_find_the_data_where_a_loop_stores_over_them(pair, name, what):
+    program = pair(name)
+    program.same_output(what)
+    assert program.figures()["hints"]["nests_opened"] > 0
+    assert program.figures()["hints"]["overwritten_pages"] == 0
+
+
+def test_handlers_that_only_take_note_need_not_cost_reads(pair):
+    program = pair("jumps.c")
+    assert program.tools.run(*program.command("look"), env={"PAGECAST_OVERWRITE": "2"}).returncode == 0
+    assert program.figures()["hints"]["overwritten_pages"] > 0
+
+
+@pytest.mark.parametrize("what, after_us", [("late", 0), ("late", 20000), ("fork", 5000), ("cancel", 0), ("cancel", 20000),
+                                            ("defer", 0), ("defer", 20000)])
+def test_what_comes_between_the_stores_of_another_thread(pair, what, after_us):
+    program = pair("jumps.c")
+    program.same_output(what, after_us)
+    assert program.figures()["hints"]["overwritten_pages"] > 0  # before that

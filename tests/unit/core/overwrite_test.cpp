@@ -98,6 +98,52 @@ TEST(Overwrite, PagesAheadOfTheProgram) {
   expect_exact(rows, 1);
 }
 
+/// For each step: what is left unread there is stored when the program is past the last step of the next pass over these
+/// pages that touches one of them, and not before.
+void expect_stored_in_time(Shape s, uint64_t strip) {
+  check_overwrites(&s);
+  Overwrite o;
+  const auto steps = touched_by_step(s, strip);
+  for (uint64_t now = 0; now < steps.size(); ++now) {
+    o.start(s, strip, kPage);
+    EXPECT_TRUE(o.all_stored(s, now));
+    const Overwrite::Unread unread = o.unread(s, 0, now);
+    o.leave(s, 0, now, {0, ~0ull}, unread);
+    uint64_t done = now;
+    for (const Extent &part : unread.part)
+      for (Addr a = part.begin; a < part.end; a += kPage) {
+        uint64_t t = now + 1;
+        while (!steps[t][0].count(a / kPage)) ++t;
+        while (t < steps.size() && steps[t][0].count(a / kPage)) ++t;
+        done = std::max(done, t);
+      }
+    for (uint64_t t = now; t <= steps.size(); ++t) EXPECT_EQ(o.all_stored(s, t), t >= done) << now << " " << t;
+  }
+}
+
+TEST(Overwrite, WhatWasLeftUnreadIsStoredInTime) {
+  expect_stored_in_time(nest_of({20000}, {output(kBase, {8})}), 1024);
+  expect_stored_in_time(nest_of({20000}, {output(kBase + 1000, {8})}), 700);
+  expect_stored_in_time(nest_of({40, 700}, {output(kBase + 8, {5600, 8})}), 64);
+  expect_stored_in_time(nest_of({3, 4096}, {output(kBase, {0, 8})}), 1024);
+  expect_stored_in_time(nest_of({2, 2, 10, 700}, {output(kBase + 8, {0, 0, 5600, 8})}), 100);
+  Shape rows = nest_of({40, 700}, {output(kBase, {5600, 8})}, false);
+  rows.ticked = 0;
+  expect_stored_in_time(rows, 1);
+}
+
+TEST(Overwrite, OnlyWhatWasAskedForIsWaitedFor) {
+  Shape s = nest_of({4096}, {output(kBase, {8})});
+  check_overwrites(&s);
+  Overwrite o;
+  o.start(s, 1024, kPage); // four steps of two pages
+  o.leave(s, 0, 0, {kBase, kBase + 4 * kPage}, o.unread(s, 0, 0));
+  EXPECT_FALSE(o.all_stored(s, 1));
+  EXPECT_TRUE(o.all_stored(s, 2));
+  o.leave(s, 0, 1, {kBase, kBase + 2 * kPage}, o.unread(s, 0, 1)); // behind the program
+  EXPECT_TRUE(o.all_stored(s, 2));
+}
+
 TEST(Overwrite, OnceMore) {
   Shape s = nest_of({3, 4096}, {output(kBase, {0, 8})});
   check_overwrites(&s);
