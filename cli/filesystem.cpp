@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "filesystem.h"
 #include "message.h"
+#include "runtime/file_systems.h"
 #include "size.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
-#include <map>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -16,21 +15,6 @@ namespace pagecast::cli {
 
 /// Room for the smallest backing file that makes sense.
 static constexpr uint64_t kFull = 1u << 20;
-
-static std::string typeName(uint64_t magic) {
-  static const std::map<uint64_t, std::string> names = {
-      {0xEF53, "ext4"},      {0x58465342, "xfs"},       {0x9123683E, "btrfs"}, {0x01021994, "tmpfs"},
-      {0x858458F6, "ramfs"}, {0x794C7630, "overlay"},   {0x6969, "nfs"},       {0x2FC12FC1, "zfs"},
-      {0xF2F52010, "f2fs"},  {0xCA451A4E, "bcachefs"},  {0x65735546, "fuse"},  {0x4D44, "vfat"},
-      {0xFF534D42, "cifs"},  {0xFE534D42, "smb2"},      {0x01021997, "9p"},    {0x9FA0, "proc"},
-      {0x62656572, "sysfs"}, {0x958458F6, "hugetlbfs"}, {0x2011BAB0, "exfat"}, {0x0BD00BD0, "lustre"}};
-  const auto found = names.find(magic & 0xFFFFFFFF);
-  if (found != names.end())
-    return found->second;
-  char text[32];
-  std::snprintf(text, sizeof text, "type 0x%llx", static_cast<unsigned long long>(magic));
-  return text;
-}
 
 int openNameless(const std::string &directory, int flags) {
   const int direct = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
@@ -52,9 +36,13 @@ static DirectoryInfo inspect(const std::string &directory) {
   if (statfs(directory.c_str(), &info) != 0)
     throw Failure{"the backing directory " + directory + " cannot be examined: " + errorText(errno)};
   DirectoryInfo out;
-  out.type = typeName(static_cast<uint64_t>(info.f_type));
+  const auto magic = static_cast<uint32_t>(info.f_type);
+  const FileSystem *known = known_file_system(magic);
+  char unknown[32];
+  std::snprintf(unknown, sizeof unknown, "type 0x%x", magic);
+  out.type = known ? known->name : unknown;
   out.freeBytes = static_cast<uint64_t>(info.f_bavail) * static_cast<uint64_t>(info.f_bsize);
-  out.inMemory = out.type == "tmpfs" || out.type == "ramfs" || out.type == "hugetlbfs";
+  out.inMemory = known && known->in_memory;
   return out;
 }
 

@@ -88,11 +88,13 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
   region.bytes = bytes;
   region.chunk = mapping.chunk;
   region.may_give_up = mapping.may_give_up;
+  region.opaque = mapping.opaque;
   if (!insert(region)) return false;
   Statistics::Files &files = statistics_->files;
   ++files.regions;
   files.region_bytes += bytes;
   bytes_ += bytes;
+  if (region.opaque) return true;
   uint8_t there[kLook];
   uint64_t found = 0;
   for (uint64_t at = address, end = address + std::min(bytes, kSeenAtStart); at < end; at += kLook << shift_) {
@@ -165,7 +167,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
   statistics_->files.kept = log_.kept();
   statistics_->site[asked.site].prefetched += e.size() >> shift_;
   uint8_t there = 0;
-  if (uint64_t old; log_.sample(&old) && os::in_core(old, 1, &there) == 0) log_.sampled(there);
+  if (uint64_t old; log_.sample(&old) && !look_up(old).opaque && os::in_core(old, 1, &there) == 0) log_.sampled(there);
   wake();
   return true;
 }
@@ -249,7 +251,7 @@ void Advise::work_off() {
     const uint64_t parts = (bytes + chunk - 1) / chunk;
     if (n && n + parts > kBatch) break;
     if (r.bytes && h->kind == Hint::kFetch) expect(*h);
-    if (h->kind == Hint::kFetch && r.scattered && h->pages == 1 && renew(h->address)) {
+    if (h->kind == Hint::kFetch && r.scattered && h->pages == 1 && renew(r, h->address)) {
       queue_.pop();
       continue;
     }
@@ -270,9 +272,10 @@ void Advise::work_off() {
 
 /// A page that is asked for again while it is in memory is one of those that are used often. With MADV_RANDOM the
 /// kernel takes no notice of the program's touching it, and would let it go when its time has come: so it is told.
-bool Advise::renew(uint64_t address) {
+/// Of an opaque file only what the program has mapped is known to be there.
+bool Advise::renew(const Region &r, uint64_t address) {
   uint8_t there = 0;
-  if (os::in_core(address, 1, &there) || !there) return false;
+  if (r.opaque ? !os::touched(address) : os::in_core(address, 1, &there) || !there) return false;
   os::keep(address);
   ++statistics_->files.renewed;
   return true;
@@ -307,6 +310,7 @@ bool Advise::refresh() {
     if (!found) return false;
     r = *found;
   }
+  if (r.opaque) return refresh_at_ = r.end(), true;
   const uint64_t begin = std::max(r.base, refresh_at_ < r.end() ? refresh_at_ : r.base);
   const uint64_t pages = std::min((r.end() - begin) >> shift_, kLook);
   uint8_t there[kLook];

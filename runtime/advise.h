@@ -92,7 +92,7 @@ private:
   void catch_up();
   void work_off();
   void expect(const Hint &);
-  bool renew(uint64_t address);
+  bool renew(const Region &, uint64_t address);
   bool refresh();
 
   const Options *options_ = nullptr;

@@ -2,6 +2,7 @@
 #include "runtime/backing.h"
 
 #include "runtime/descriptors.h"
+#include "runtime/file_systems.h"
 #include "runtime/os.h"
 
 #include <cerrno>
@@ -16,7 +17,6 @@
 namespace pagecast {
 namespace {
 
-constexpr long kTmpfs = 0x01021994, kRamfs = static_cast<long>(0x858458f6u);
 
 int open_unlinked(const char *directory) {
   const int flags = O_RDWR | O_DIRECT | O_CLOEXEC;
@@ -51,8 +51,8 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned room) {
   }
   struct statfs f;
   if (statfs(directory, &f) == 0) {
-    if (f.f_type == kTmpfs || f.f_type == kRamfs) {
-      snprintf(why, room, "backing directory %s is in memory (tmpfs); choose one on a disk with PAGECAST_BACKING", directory);
+    if (const FileSystem *known = known_file_system(static_cast<uint32_t>(f.f_type)); known && known->in_memory) {
+      snprintf(why, room, "backing directory %s is in memory (%s); choose one on a disk with PAGECAST_BACKING", directory, known->name);
       return -EINVAL;
     }
     const uint64_t free_bytes = static_cast<uint64_t>(f.f_bavail) * static_cast<uint64_t>(f.f_bsize);

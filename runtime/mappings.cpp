@@ -3,6 +3,7 @@
 // mmap and its relatives, where a program (or its allocator) maps anonymous memory or files itself. Everything that
 // is not about large data goes to the kernel unchanged.
 #include "runtime/blocks.h"
+#include "runtime/file_systems.h"
 #include "runtime/guards.h"
 #include "runtime/message.h"
 #include "runtime/os.h"
@@ -46,9 +47,11 @@ void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd) {
   const int before = errno;
   const os::FileFacts facts = os::file_facts(fd);
   const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+  note_file_system(facts.system);
   if (facts.advisable) {
-    tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request", bytes >> 20, facts.system, facts.chunk >> 10);
-    block_add_file(address, page_end(bytes), {facts.chunk, shared || !(prot & PROT_WRITE)});
+    tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request%s", bytes >> 20, facts.system, facts.chunk >> 10,
+         facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
+    block_add_file(address, page_end(bytes), {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque});
   } else {
     tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
     runtime_left_alone();

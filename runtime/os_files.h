@@ -12,6 +12,7 @@ namespace pagecast::os {
 struct FileFacts {
   bool advisable = false;       ///< advice about its pages moves them: a file or a device whose data are elsewhere
   uint32_t chunk = 0;           ///< bytes that one MADV_WILLNEED surely reads: more is cut off silently
+  bool opaque = false;          ///< in_core() does not tell: the file is another user's, and may only be read
   const char *system = "";      ///< name of the file system, or of its kind
   const char *why_not = nullptr;///< sentence; NULL when advisable
 };
@@ -26,7 +27,7 @@ int give_up(const iovec *ranges, unsigned count);
 /// `scattered`: a miss reads its page alone, not the device's read-ahead around it.
 int expect_scattered(uint64_t addr, uint64_t bytes, bool scattered);
 
-/// For each page of a mapping, out[i] = 1 if touching it needs no reading. 0 or -errno. Cost: 20-60 ns a page.
+/// For each page of a mapping, out[i] = 1 if touching it needs no reading; of an opaque file all are. 0 or -errno. Cost: 20-60 ns a page.
 int in_core(uint64_t addr, uint64_t pages, uint8_t *out);
 /// Makes a page that is in memory one of those that reclaim spares: two references, and the kernel thinks it active.
 /// It is mapped, too. Cost: 1 us.

@@ -2,6 +2,7 @@
 #include "runtime/os_files.h"
 
 #include "runtime/descriptors.h"
+#include "runtime/file_systems.h"
 #include "runtime/os.h"
 #include "runtime/sandbox.h"
 
@@ -26,20 +27,6 @@ namespace {
 int self_pidfd = -1; ///< the adviser's thread's
 
 constexpr uint32_t kLeastChunk = 128u << 10, kMostChunk = 1u << 20;
-
-struct FileSystem {
-  uint32_t magic;
-  const char *name;
-  bool in_memory; ///< its pages have nowhere else to be (tmpfs: swap), or are made up
-};
-constexpr FileSystem kSystems[] = {
-    {0xEF53, "ext4", false},       {0x58465342, "xfs", false},       {0x9123683E, "btrfs", false},
-    {0xF2F52010, "f2fs", false},   {0x2FC12FC1, "zfs", false},       {0xCA451A4E, "bcachefs", false},
-    {0x794C7630, "overlay", false},{0x6969, "nfs", false},           {0x65735546, "fuse", false},
-    {0xFF534D42, "cifs", false},   {0xFE534D42, "smb2", false},      {0x01021997, "9p", false},
-    {0x00C36400, "ceph", false},   {0x01021994, "tmpfs", true},      {0x858458F6, "ramfs", true},
-    {0x958458F6, "hugetlbfs", true},{0x9FA0, "proc", true},          {0x62656572, "sysfs", true},
-};
 
 bool read_kilobytes(const char *path, uint64_t *kilobytes) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -76,26 +63,35 @@ int advise(const iovec *ranges, unsigned count, int advice) {
   return failed;
 }
 
+/// Since Linux 5.2 whoever may neither write a file nor owns it is told that all of it is in memory.
+bool is_opaque(int fd, const struct stat &file) {
+  constexpr int kAccess = 439; // faccessat2, Linux 5.8
+  constexpr uid_t kNobody = 65534; // in a user namespace: an owner from outside, over whose files its root has no power
+  const uid_t self = geteuid();
+  if (file.st_uid == self || (self == 0 && file.st_uid != kNobody)) return false;
+  return syscall(kAccess, fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) != 0;
+}
+
 } // namespace
 
 FileFacts file_facts(int fd) {
   FileFacts facts;
   struct stat file;
   struct statfs system;
-  if (fstat(fd, &file) || fstatfs(fd, &system)) return facts.why_not = "its file cannot be examined", facts;
+  if (fstat(fd, &file) || fstatfs(fd, &system)) return facts.system = "unknown", facts.why_not = "its file cannot be examined", facts;
   if (S_ISBLK(file.st_mode)) {
     facts.system = "block device";
   } else if (!S_ISREG(file.st_mode)) {
     return facts.system = "device", facts.why_not = "its pages are a device's", facts;
   } else {
     facts.system = "file";
-    for (const FileSystem &known : kSystems) {
-      if (static_cast<uint32_t>(system.f_type) != known.magic) continue;
-      facts.system = known.name;
-      if (known.in_memory) return facts.why_not = "its file system is in memory", facts;
+    if (const FileSystem *known = known_file_system(static_cast<uint32_t>(system.f_type))) {
+      facts.system = known->name;
+      if (known->in_memory) return facts.why_not = "its file system is in memory", facts;
     }
   }
   facts.chunk = chunk_of(S_ISBLK(file.st_mode) ? file.st_rdev : file.st_dev);
+  facts.opaque = is_opaque(fd, file);
   facts.advisable = true;
   return facts;
 }

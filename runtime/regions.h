@@ -12,6 +12,7 @@ namespace pagecast {
 struct FileMapping {
   uint32_t chunk = 0;      ///< bytes per request (os::FileFacts); 0 = not a file's
   bool may_give_up = false; ///< shared, or never written: its pages are the file's
+  bool opaque = false;     ///< which of its pages are in memory cannot be seen (os::FileFacts)
 };
 
 struct Region {
@@ -28,6 +29,7 @@ struct Region {
   // The advise back end's.
   uint32_t chunk = 0;       ///< bytes per request; 0 = the pager's region
   bool may_give_up = false; ///< its pages are the file's, never the process's own
+  bool opaque = false;      ///< which of its pages are in memory cannot be seen
   bool own = false;         ///< memory in a file of ours (memory_file.h), there from first_slot on
   bool scattered = false;   ///< the kernel was told not to read around misses
   uint64_t stream_end = 0;  ///< where the last request ended

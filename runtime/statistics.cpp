@@ -3,6 +3,7 @@
 
 #include "pagecast/pagecast.h"
 #include "runtime/descriptors.h"
+#include "runtime/file_systems.h"
 #include "runtime/locks.h"
 #include "runtime/os_files.h"
 #include "runtime/sandbox.h"
@@ -156,7 +157,13 @@ void put_files(Writer &w, const Statistics &s) {
         "\"memory_bytes\": %llu, \"memory_left\": %llu, \"refused\": %llu, \"calls\": %llu, ",
         ull(f.regions.load()), ull(f.region_bytes.load()), ull(f.left_alone.load()), ull(f.resident_at_start.load()), ull(f.hinted),
         ull(f.memory_bytes.load()), ull(f.memory_left.load()), ull(f.refused), ull(f.calls));
-  w.put("\"streamed\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
+  w.put("\"systems\": {");
+  for (unsigned i = 0; i < kFileSystems && file_systems[i].name.load(); ++i) {
+    w.put(i ? ", " : "");
+    w.text(file_systems[i].name.load());
+    w.put(": %llu", ull(file_systems[i].mappings.load()));
+  }
+  w.put("}, \"streamed\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
         "\"kept_pages\": %llu, \"major_faults\": %llu},\n",
         ull(f.streamed), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(os::major_faults()));
 }

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """pagecast doctor, --version and --help."""
 
+import contextlib
 import json
+import os
 import re
+
+import pytest
+
+from failing_disks import Unavailable, failing_files
 
 CHECKS = {"kernel", "userfaultfd", "userfaultfd features", "io_uring", "process_madvise", "cgroup", "memory", "limit", "swap",
           "backing", "direct I/O", "back ends", "clang", "runtime"}
@@ -37,6 +43,28 @@ def test_bad_backing_directory_fails_with_advice(tools, tmp_path):
     assert done.returncode == 1
     backing = next(c for c in json.loads(done.stdout)["checks"] if c["name"] == "backing")
     assert backing["status"] == "fail" and backing["advice"]
+
+
+def test_the_file_system_of_the_backing_directory_is_named(tools, disk_dir):
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    with contextlib.ExitStack() as stack:
+        try:
+            place, _ = stack.enter_context(failing_files(disk_dir))
+        except Unavailable as reason:
+            pytest.skip(str(reason))
+        done = tools.run(tools.pagecast, "doctor", "--json", "--no-disk", env={"PAGECAST_BACKING": str(place)})
+        checks = {c["name"]: c for c in json.loads(done.stdout)["checks"]}
+        assert checks["backing"]["status"] == "ok" and f"{place}, fuse, " in checks["backing"]["detail"]
+        assert checks["direct I/O"]["status"] == "ok"
+
+
+def test_a_backing_directory_in_memory_fails(tools):
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("no /dev/shm")
+    done = tools.run(tools.pagecast, "doctor", "--json", "--no-disk", env={"PAGECAST_BACKING": "/dev/shm"})
+    backing = next(c for c in json.loads(done.stdout)["checks"] if c["name"] == "backing")
+    assert done.returncode == 1 and "is a tmpfs, which lives in the memory that is to be saved" in backing["detail"]
 
 
 def test_wrong_clang_fails(tools, tmp_path):

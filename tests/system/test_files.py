@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that programs map themselves: the plain build's results, hints as advice, and nothing where they are cached."""
 
+import contextlib
 import json
 import os
 import random
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from fuse import CachedFile, Unavailable, mounted
 
 BYTES = 48 << 20
 PAGES = BYTES // 4096
@@ -120,7 +124,8 @@ def test_a_file_in_memory_is_left_alone(built, programs, contents, tmp_path):
         assert done.stdout == built.run(programs[0], file, "gather").stdout
     finally:
         file.unlink(missing_ok=True)
-    assert json.loads(stats.read_text())["files"]["left_alone"] == 1
+    figures = json.loads(stats.read_text())["files"]
+    assert figures["left_alone"] == 1 and figures["systems"] == {"tmpfs": 1}
 
 
 @pytest.mark.parametrize("way", ["gather", "sequential", "shared"])
@@ -138,3 +143,106 @@ def test_under_a_real_limit(built, programs, contents, disk_dir, tmp_path, memor
     assert figures["hinted_pages"] > 0
     if way == "gather":  # most pages were there in time
         assert figures["major_faults"] < figures["hinted_pages"] / 2
+
+
+# Other file systems.
+
+
+@contextlib.contextmanager
+def overlay(home: Path):
+    """What containers have for their files."""
+    for name in ("lower", "upper", "work", "merged"):
+        (home / name).mkdir()
+    done = subprocess.run(["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={home}/lower,upperdir={home}/upper,workdir={home}/work",
+                           home / "merged"], capture_output=True, text=True)
+    if done.returncode:
+        raise Unavailable(f"no overlay can be mounted: {done.stderr.strip()}")
+    try:
+        yield home / "merged"
+    finally:
+        subprocess.run(["umount", "-l", home / "merged"], check=True)
+
+
+@contextlib.contextmanager
+def fuse(home: Path):
+    with mounted(CachedFile, home, home / "store") as (place, _):
+        yield place
+
+
+@contextlib.contextmanager
+def nfs(_: Path):
+    """A directory of our own on an NFS that is mounted here: a server is not started for a test."""
+    named = os.environ.get("PAGECAST_TEST_NFS")
+    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    places = [named] if named else [m[1] for m in mounts if m[2] in ("nfs", "nfs4") and os.access(m[1], os.W_OK)]
+    if not places:
+        known = "nfs" in Path("/proc/filesystems").read_text()
+        raise Unavailable("no NFS is mounted here" + (" that can be written to" if known else ", and this kernel has none")
+                          + "; PAGECAST_TEST_NFS may name a directory on one")
+    place = Path(places[0]) / f"pagecast-test-{os.getpid()}"
+    place.mkdir()
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)
+
+
+@pytest.fixture(params=[fuse, overlay, nfs], ids=lambda make: make.__name__)
+def elsewhere(request, disk_dir):
+    """The name of another file system than the disk's, and a directory there."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    with contextlib.ExitStack() as stack:
+        try:
+            yield request.param.__name__, stack.enter_context(request.param(disk_dir))
+        except Unavailable as reason:
+            pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("way", ["sequential", "gather", "index", "private", "shared", "remap", "cut"])
+def test_other_file_systems_are_served_as_disks_are(built, programs, contents, elsewhere, tmp_path, way):
+    name, place = elsewhere
+    expected = built.run(programs[0], write(place / "file", contents), way)
+    left = (place / "file").read_bytes()
+    stats = tmp_path / "stats.json"
+    done = built.run(programs[1], write(place / "file", contents), way,
+                     env={"PAGECAST_MEMORY": MEMORY, "PAGECAST_STATS": str(stats), "PAGECAST_VERBOSE": "1"})
+    assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout), done.stderr
+    assert (place / "file").read_bytes() == left
+    assert f" MiB on {name}: hints become advice, " in done.stderr
+    if way == "cut":
+        assert done.returncode == -7  # SIGBUS
+        return
+    figures = json.loads(stats.read_text())["files"]
+    assert set(figures["systems"]) == {name} and figures["left_alone"] == 0
+    assert figures["regions"] > 0 and figures["hinted_pages"] > 0 and figures["calls"] > 0
+
+
+@pytest.mark.parametrize("way", ["sequential", "gather"])
+def test_another_users_file_is_hinted(built, programs, contents, disk_dir, tmp_path, way):
+    """Of a file that it may only read a process is told that all is in memory: it is not believed."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("becoming another user needs root and setpriv")
+    file = write(disk_dir / "file", contents)
+    home = disk_dir / "home"
+    home.mkdir()
+    for program in (*programs, built.runtime.resolve()):
+        shutil.copy(program, disk_dir)
+    soname = next(p.name for p in built.runtime.parent.glob("libpagecast.so.*") if p.name.count(".") == 2)
+    (disk_dir / built.runtime.resolve().name).rename(disk_dir / soname)
+    for path, mode in ((disk_dir, 0o755), (file, 0o644), (home, 0o777)):
+        path.chmod(mode)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    expected = built.run(*nobody, disk_dir / "plain", write(file, contents), way)
+    done = built.run(*nobody, disk_dir / "hinted", write(file, contents), way,
+                     env={"PAGECAST_MEMORY": MEMORY, "PAGECAST_STATS": str(home / "stats.json"), "PAGECAST_VERBOSE": "1",
+                          "LD_LIBRARY_PATH": str(disk_dir)})
+    assert (done.returncode, done.stdout) == (0, expected.stdout), done.stderr
+    figures = json.loads((home / "stats.json").read_text())["files"]
+    if figures["left_alone"]:
+        pytest.skip("files in /var/tmp are in memory")
+    assert "the file is another user's" in done.stderr
+    assert figures["resident_at_start"] == figures["found_pages"] == figures["reclaimed_pages"] == 0
+    assert figures["hinted_pages"] > 0 and figures["calls"] > 0
+    if way == "gather":
+        assert figures["hinted_pages"] > PAGES // 2

@@ -55,6 +55,7 @@ int main(int argc, char **argv) {
   const char *way = argv[2];
   struct stat st;
   int fd = open(argv[1], O_RDWR);
+  if (fd < 0) fd = open(argv[1], O_RDONLY);
   if (fd < 0 || fstat(fd, &st)) return 2;
   n = (size_t)st.st_size / sizeof(uint64_t);
   uint64_t s = 0;

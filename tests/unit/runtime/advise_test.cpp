@@ -68,6 +68,14 @@ protected:
   char *at_ = nullptr;
 };
 
+TEST_F(AdviseTest, OfAnOpaqueFileNothingIsTakenForPresent) {
+  ASSERT_EQ(os::expect_scattered(address(0), kPages * kPage, true), 0);
+  for (uint64_t p = 100; p < 200; ++p) ASSERT_EQ(at_[p * kPage], 'x');
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, true}));
+  EXPECT_EQ(map.count(extent(0, kPages)), 0u);
+  advise.remove(address(0), address(kPages));
+}
+
 TEST_F(AdviseTest, WhatIsInMemoryIsKnownFromTheStart) {
   ASSERT_EQ(os::expect_scattered(address(0), kPages * kPage, true), 0); // no page is read but these
   for (uint64_t p = 100; p < 200; ++p) ASSERT_EQ(at_[p * kPage], 'x');
