@@ -11,6 +11,7 @@ constexpr uint64_t kFill = 6;             ///< of what is free, the part that ma
 constexpr uint64_t kDeadBand = 1024;      ///< smaller changes than this part of the budget are noise
 constexpr uint64_t kNotable = 128;        ///< a fall by more than this part is somebody who takes memory
 constexpr uint64_t kWorthwhile = 256u << 10; ///< bytes that make another look worth its cost
+constexpr uint64_t kWorthWaiting = 512u << 10; ///< and that a disk does not read while one waits for it
 constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
 /// Somebody stalls for more than this part of the time: a strain. It takes 100 ms to double the reserve and a second
 /// to take that back.
@@ -44,7 +45,7 @@ uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t passed_ns) c
   return usual + usual / 1024 * s.strain;
 }
 
-void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned pools) {
+void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned pools, uint64_t spare) {
   const bool first = now_ns_ == 0;
   const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
   now_ns_ = most(now_ns, 1);
@@ -75,10 +76,13 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   longest_ns_ = budget_ != before ? kLongNs : least(longest_ns_ * 2, kCalmNs);
   // Below the least the reserve may be used, as far as it is there: a newcomer must begin somewhere.
   const uint64_t begin = least(lowest_, saturating_add(used, free / 8));
-  ceiling_ = least(budget_, most(saturating_add(used, room / kFill), begin));
+  // What the program is about to fill anyway is no growth, and must not look like room for it.
+  const uint64_t base = saturating_add(used, least(spare, room / 2)), growth = (room - least(spare, room / 2)) / kFill;
+  ceiling_ = least(budget_, most(saturating_add(base, growth), begin));
   const uint64_t taken = saturating_mul(unwatched, kNsPerByte);
   interval_ns_ = now_ns < restless_until_ns_ ? kShortNs : most(kShortNs, least(longest_ns_, taken));
-  rising_ = ceiling_ < budget_ && ceiling_ >= used + kWorthwhile;
+  rising_ = ceiling_ < budget_ && ceiling_ >= base + kWorthwhile;
+  worth_waiting_ = rising_ && ceiling_ >= base + kWorthWaiting;
 }
 
 } // namespace pagecast::core

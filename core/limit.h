@@ -40,14 +40,18 @@ public:
   void cap(uint64_t bytes) { cap_ = bytes; }
 
   /// A look at the pools (at most kMostPools, always in the same order) while the program holds `used` bytes. Without
-  /// pools, nothing being known, the budget stays as it is or, if it is lower, the cap.
-  void update(uint64_t now_ns, uint64_t used, const Pool *, unsigned pools);
+  /// pools, nothing being known, the budget stays as it is or, if it is lower, the cap. `spare`: bytes below the ceiling
+  /// that the program keeps free, or fills soon: the next ceiling is above them, so that who never uses the last of
+  /// what it may use comes to use the rest.
+  void update(uint64_t now_ns, uint64_t used, const Pool *, unsigned pools, uint64_t spare = 0);
 
   uint64_t budget() const { return budget_; }
   /// What may be used until the next look, bytes; at most the budget.
   uint64_t ceiling() const { return ceiling_; }
   /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
   bool rising() const { return rising_; }
+  /// By so much that it is better to wait for it than to give up what is in memory.
+  bool worth_waiting() const { return worth_waiting_; }
   /// Time to the next look, while the program holds memory: short after a fall, else that in which somebody who takes
   /// 256 MiB a second would use up what is free in a pool that does not tell; longer and longer while nothing changes.
   uint64_t interval_ns() const { return interval_ns_; }
@@ -69,7 +73,7 @@ private:
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0;
-  bool rising_ = false;
+  bool rising_ = false, worth_waiting_ = false;
   uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;
   Strain strain_[kMostPools];
 };

@@ -27,14 +27,14 @@ void Allowance::forked() {
   over_most_ = over_from_ = 0;
 }
 
-void Allowance::look(uint64_t now, uint64_t held, bool in_motion) {
+void Allowance::look(uint64_t now, uint64_t held, uint64_t spare, bool in_motion) {
   seen_cap_ = cap_.load(std::memory_order_relaxed);
   core::Pool pools[core::kMostPools];
   const unsigned n = memory_.look(pools);
   for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion;
   const uint64_t before = limit_.budget();
   limit_.cap(seen_cap_);
-  limit_.update(now, held, pools, n);
+  limit_.update(now, held, pools, n, spare);
   looked_ns_ = now;
   next_look_ns_ = now + limit_.interval_ns();
   ++statistics_->looks;

@@ -35,11 +35,14 @@ public:
   // --- looks ---
   /// Whether it is time for a look. Cost: a compare.
   bool due(uint64_t now) const { return now >= next_look_ns_ || cap_.load(std::memory_order_relaxed) != seen_cap_; }
-  /// Looks at what memory there is while the program holds `held` bytes; divide() must follow. `in_motion`: pages come
-  /// and go, so that the program itself passes the marks of its groups. Cost: 10 to 50 us.
-  void look(uint64_t now, uint64_t held, bool in_motion);
+  /// Looks at what memory there is while the program holds `held` bytes, and does not hold `spare` bytes that it may;
+  /// divide() must follow. `in_motion`: pages come and go, so that the program itself passes the marks of its groups.
+  /// Cost: 10 to 50 us.
+  void look(uint64_t now, uint64_t held, uint64_t spare, bool in_motion);
   /// Another look may allow more pages: the ceiling rises, and has not come to what is left beside the files.
   bool rising() const { return limit_.rising() && limit_.ceiling() < limit_.budget() - for_files(); }
+  /// By so much that it is better to wait for it than to evict.
+  bool worth_waiting() const { return rising() && limit_.worth_waiting(); }
   /// The next look comes as soon as one may.
   void look_soon() { next_look_ns_ = std::min(next_look_ns_, looked_ns_ + core::Limit::kDemandNs); }
   /// A group of the process tells that its use has passed a mark.
@@ -53,6 +56,8 @@ public:
   /// How many pages may be used until the next look.
   uint32_t pages() const { return pages_; }
   uint32_t free(uint32_t used) const { return used < pages_ ? pages_ - used : 0; }
+  /// Pages that are kept free ahead of need; up to twice as many are.
+  uint32_t least_free() const { return std::max(128u, pages_ / 128); }
   /// The same for faults: while memory is given back, they may have half of what has been.
   uint32_t free_for_faults(uint32_t used) const {
     return used <= pages_ ? pages_ - used : used < over_from_ ? (over_from_ - used) / 2 : 0;

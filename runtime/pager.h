@@ -153,6 +153,7 @@ private:
   // pager_limit.cpp
   void account();
   uint64_t held() const;
+  uint64_t kept_free() const;
   void follow_limit(uint64_t now);
   bool in_motion() const;
   void raise_ceiling();

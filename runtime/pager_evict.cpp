@@ -299,10 +299,10 @@ void Pager::keep_aging() {
 /// Keeps some memory free ahead of need, so that fetches and faults need not wait for writes.
 void Pager::keep_reserve(bool busy) {
   keep_aging();
-  const uint32_t low = std::max(128u, allowance_.pages() / 128);
+  const uint32_t low = allowance_.least_free();
   const uint32_t coming = pages_writing_;
   if (free_pages() + coming < low && busy) raise_ceiling(); // an idle program needs none soon
-  if (free_pages() + coming < low && !allowance_.rising()) evict(2 * low - free_pages() - coming);
+  if (free_pages() + coming < low && !allowance_.worth_waiting()) evict(2 * low - free_pages() - coming);
   else if (free_pages() == 0 && waiting_.count()) evict(64);
 }
 

@@ -19,7 +19,7 @@ uint32_t Pager::admit(uint32_t pages, bool demand) {
   const uint32_t reserve = demand ? 0 : 64;
   if (free_pages() < pages + reserve) raise_ceiling();
   // Memory that is given back, or that may be had in a moment, is not found by evicting for hints.
-  const bool wait = !demand && (used_ > allowance_.pages() || allowance_.rising());
+  const bool wait = !demand && (used_ > allowance_.pages() || allowance_.worth_waiting());
   if (free_pages() < pages + reserve && !wait) evict(pages + reserve - free_pages());
   const uint32_t free = demand ? allowance_.free_for_faults(used_) : free_pages();
   const uint32_t room = free > reserve ? free - reserve : 0;

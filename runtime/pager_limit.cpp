@@ -30,11 +30,21 @@ uint64_t Pager::held() const {
   return (static_cast<uint64_t>(used_ - staged) << shift_) + statistics.own_bytes;
 }
 
+/// Bytes that it may hold and does not: what is being read, and the reserve.
+uint64_t Pager::kept_free() const {
+  const uint32_t staged = std::min(used_, staging_.pages() - staging_.free_pages());
+  return static_cast<uint64_t>(staged + std::min(free_pages(), 2 * allowance_.least_free())) << shift_;
+}
+
 /// Looks at what memory there is, when it is time. Cost: 10 to 50 us.
 void Pager::follow_limit(uint64_t now) {
   if (!allowance_.due(now)) return;
-  allowance_.look(now, held(), in_motion());
+  const uint64_t before = allowance_.budget();
+  allowance_.look(now, held(), kept_free(), in_motion());
   account();
+  // Who fills what may be used gives back out of the reserve, which is filled again.
+  if (allowance_.budget() < before && used_ <= allowance_.pages() && free_pages() < 2 * allowance_.least_free())
+    statistics.given_back_bytes += before - allowance_.budget();
 }
 
 /// Pages come and go: the program itself passes the marks of its groups all the time, and looks at such moments show

@@ -20,6 +20,7 @@ constexpr uint64_t kNoCap = ~uint64_t{0};
 struct Program {
   Limit limit;
   uint64_t want = kNoCap, cap = kNoCap;
+  uint64_t keeps = 0; ///< below the ceiling, never used
   uint64_t used = 0;
   uint64_t starts_ns = 0;
   uint64_t looked_ns = 0;
@@ -82,10 +83,10 @@ private:
       look(p, now);
       p.running = true;
     }
-    const bool filled = p.limit.rising() && p.used + kMiB > p.limit.ceiling();
+    const bool filled = p.limit.rising() && p.used + p.keeps + kMiB > p.limit.ceiling();
     if (now - p.looked_ns >= (filled ? Limit::kDemandNs : p.limit.interval_ns()))
       look(p, now);
-    const uint64_t most = std::min(p.want, p.limit.ceiling());
+    const uint64_t most = std::min(p.want, p.limit.ceiling() - std::min(p.limit.ceiling(), p.keeps));
     if (p.used < most)
       p.used += std::min({rate, most - p.used, free()});
     else
@@ -95,7 +96,7 @@ private:
   void look(Program &p, uint64_t now) {
     pool_.free = free();
     pool_.stalled_ns = stalled_ns;
-    p.limit.update(now, p.used, &pool_, 1);
+    p.limit.update(now, p.used, &pool_, 1, std::min(p.keeps, p.limit.ceiling() - std::min(p.limit.ceiling(), p.used)));
     p.looked_ns = now;
   }
 
@@ -123,6 +124,25 @@ TEST(Limit, TheCapIsTheBudgetWhileThereIsRoom) {
   w.run(2000);
   EXPECT_EQ(w.programs[0].limit.budget(), 512 * kMiB);
   EXPECT_EQ(w.programs[0].used, 512 * kMiB);
+}
+
+TEST(Limit, WhoKeepsAReserveOfItsOwnComesToUseTheRest) {
+  World w(64 * kMiB, false);
+  w.add(0).keeps = 2 * kMiB;
+  w.run(8000);
+  EXPECT_GE(w.programs[0].used, w.programs[0].limit.budget() - 5 * kMiB / 2);
+}
+
+TEST(Limit, AnotherLookIsNotWaitedForWhenItBringsLittle) {
+  Limit limit;
+  limit.start(kNoCap, kLowest);
+  Pool pool{false, 64 * kMiB, 10 * kMiB, 0};
+  limit.update(1, 54 * kMiB, &pool, 1);
+  EXPECT_TRUE(limit.worth_waiting());
+  pool.free = reserve(pool) + 2 * kMiB; // a sixth of it
+  limit.update(3 * kMs, 59 * kMiB, &pool, 1);
+  EXPECT_TRUE(limit.rising());
+  EXPECT_FALSE(limit.worth_waiting());
 }
 
 TEST(Limit, AloneInAGroupItTakesAllButTheReserve) {
