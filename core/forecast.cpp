@@ -5,11 +5,13 @@
 namespace pagecast::core {
 namespace {
 
-constexpr unsigned kContext = 6; ///< predecessors that are compared
+constexpr unsigned kContext = 6;      ///< predecessors that are compared
+constexpr uint64_t kSameShare = 1024; ///< ranges whose ends differ by less than this share of them are the same
 
-uint64_t mixed(uint64_t id, uint64_t word) {
-  id = (id ^ word) * 0x9e3779b97f4a7c15u;
-  return id ^ id >> 29;
+/// The same but for a few elements at the ends: other unknowns of the same points, other rows left out.
+bool about_same(Extent a, Extent b) {
+  const uint64_t slack = most(a.size(), b.size()) / kSameShare;
+  return magnitude(int64_t(a.begin - b.begin)) <= slack && magnitude(int64_t(a.end - b.end)) <= slack;
 }
 
 /// Adds a use, joined with those that it overlaps. Returns how many there are now.
@@ -41,17 +43,24 @@ void Forecast::begin(uint64_t key, const Use *uses, unsigned count) {
   if (visits_)
     now_ += visit(visits_ - 1).bytes;
   Visit &v = visit_[visits_++ % kVisits];
-  v.id = mixed(0, key);
+  v.key = key;
   v.uses = 0;
   for (unsigned i = 0; i < count; ++i)
     if (!uses[i].range.empty())
       v.uses = add_use(v.use, v.uses, uses[i]);
   v.bytes = 0;
-  for (unsigned i = 0; i < v.uses; ++i) {
+  for (unsigned i = 0; i < v.uses; ++i)
     v.bytes += v.use[i].range.size();
-    v.id = mixed(mixed(v.id, v.use[i].range.begin), v.use[i].range.end);
-  }
   find_like();
+}
+
+bool Forecast::alike(const Visit &a, const Visit &b) {
+  if (a.key != b.key || a.uses != b.uses)
+    return false;
+  for (unsigned i = 0; i < a.uses; ++i)
+    if (!about_same(a.use[i].range, b.use[i].range))
+      return false;
+  return true;
 }
 
 void Forecast::find_like() {
@@ -59,10 +68,10 @@ void Forecast::find_like() {
   unsigned best = 0;
   has_like_ = false;
   for (uint64_t i = present; i-- > oldest;) {
-    if (visit(i).id != visit(present).id)
+    if (!alike(visit(i), visit(present)))
       continue;
     unsigned agree = 1;
-    while (agree <= kContext && i >= oldest + agree && visit(i - agree).id == visit(present - agree).id)
+    while (agree <= kContext && i >= oldest + agree && alike(visit(i - agree), visit(present - agree)))
       ++agree;
     if (agree <= best)
       continue;
@@ -72,11 +81,17 @@ void Forecast::find_like() {
   }
 }
 
-Forecast::Next Forecast::next_use(Extent range) const {
+Forecast::Next Forecast::next_use(Extent range, bool stored) const {
   Next next;
-  if (!has_like_ || range.empty())
+  if (range.empty() || visits_ == 0 || (!has_like_ && !stored))
     return next;
   next.start = now_ + visit(visits_ - 1).bytes;
+  if (!has_like_) {
+    next.kind = Next::kLater;
+    next.bytes = visit(visits_ - 1).bytes;
+    next.use = {range, false};
+    return next;
+  }
   // What followed the like, up to and with the present nest itself, which is what comes after that.
   for (uint64_t i = like_ + 1; i < visits_; ++i) {
     const Visit &v = visit(i);

@@ -9,8 +9,10 @@
 //   time    counted in bytes that nests touch; a visit lasts for its bytes
 //   due     the time at which a range is expected to be touched again
 //
-// The present visit's like is the earlier one with the same key and ranges whose predecessors agree longest with the
-// present ones. Only an order of eviction follows from it: an error costs time, never data.
+// The present visit's like is the earlier one with the same key and ranges, about, whose predecessors agree longest
+// with the present ones. A visit without a like is taken for the first of its kind; what it stores is then expected to
+// be wanted next, since that is what it was stored for. Only an order of eviction follows: an error costs time, never
+// data.
 #pragma once
 #include "core/types.h"
 
@@ -42,17 +44,18 @@ public:
 
   /// A visit begins; the one before is over, or goes on beside it. Uses that overlap become one. O(kVisits).
   void begin(uint64_t key, const Use *uses, unsigned count);
-  /// For a range that the present visit touches. O(visits until its next use).
-  Next next_use(Extent range) const;
+  /// For a range that the present visit touches; `stored`: it stores there. O(visits until its next use).
+  Next next_use(Extent range, bool stored = false) const;
   /// At the beginning of the present visit.
   uint64_t now() const { return now_; }
 
 private:
   struct Visit {
-    uint64_t id = 0, bytes = 0;
+    uint64_t key = 0, bytes = 0;
     unsigned uses = 0;
     Use use[kUses];
   };
+  static bool alike(const Visit &, const Visit &);
   const Visit &visit(uint64_t number) const { return visit_[number % kVisits]; }
   void find_like();
 

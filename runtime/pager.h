@@ -142,6 +142,8 @@ private:
   void use_tables(uint32_t slot, uint32_t pages);
 
   // pager_nests.cpp
+  bool close_nests();
+  void start_nests();
   bool run_nests();
   bool all_stored();
   bool worth_walking(const NestSlot &) const;

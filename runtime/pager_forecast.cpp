@@ -34,7 +34,8 @@ void Pager::foresee(NestSlot &slot) {
   for (uint32_t open = open_nests.load(std::memory_order_acquire); open; open &= open - 1) {
     NestSlot &other = nest_slots[__builtin_ctz(open)];
     if (!other.runs() || !other.foreseen || other.frame != slot.frame) continue;
-    for (unsigned g = 0; g < other.nest.shape().groups; ++g) other.next[g] = forecast_.next_use(range_of(other, g));
+    const core::Shape &theirs = other.nest.shape();
+    for (unsigned g = 0; g < theirs.groups; ++g) other.next[g] = forecast_.next_use(range_of(other, g), theirs.group[g].writes);
   }
 }
 

@@ -101,37 +101,56 @@ void Pager::pin_targets(const NestSlot &slot, int change) {
     }
 }
 
-bool Pager::run_nests() {
+/// Nests that the program has left: before others start, since what they give up is older than what those will.
+bool Pager::close_nests() {
   bool busy = false;
   for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
     const unsigned i = static_cast<unsigned>(__builtin_ctz(open));
     NestSlot &slot = nest_slots[i];
-    const uint32_t state = slot.state.load(std::memory_order_acquire);
+    if (slot.state.load(std::memory_order_acquire) != NestSlot::kClosing) continue;
     NestSink sink(*this, slot);
+    slot.nest.finish(slot.step(), sink);
+    if (slot.started) release_rest(slot);
+    if (slot.started) pin_targets(slot, -1);
+    open_nests.fetch_and(~(1u << i), std::memory_order_seq_cst);
+    slot.state.store(NestSlot::kFree, std::memory_order_release);
+    busy = true;
+  }
+  return busy;
+}
+
+/// Nests that the program has entered, in the order in which it did: the forecast compares orders.
+void Pager::start_nests() {
+  for (;;) {
+    NestSlot *next = nullptr;
+    for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
+      NestSlot &slot = nest_slots[__builtin_ctz(open)];
+      if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || slot.started) continue;
+      if (!next || slot.serial < next->serial) next = &slot;
+    }
+    if (!next) return;
+    NestSlot &slot = *next;
+    slot.started = true;
+    ++slot.turn;
+    slot.crowded_seen = crowded_;
+    share_memory(allowance_.for_pages());
+    order_.new_epoch();
+    foresee(slot);
+    keep_for(slot);
+    pin_targets(slot, 1);
+    for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;
+  }
+}
+
+bool Pager::run_nests() {
+  bool busy = close_nests();
+  start_nests();
+  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
+    NestSlot &slot = nest_slots[__builtin_ctz(open)];
+    if (!slot.runs()) continue;
     const uint64_t step = slot.step();
-    if (state == NestSlot::kClosing) {
-      slot.nest.finish(step, sink);
-      if (slot.started) release_rest(slot);
-      if (slot.started) pin_targets(slot, -1);
-      open_nests.fetch_and(~(1u << i), std::memory_order_seq_cst);
-      slot.state.store(NestSlot::kFree, std::memory_order_release);
-      busy = true;
-      continue;
-    }
-    if (state != NestSlot::kOpen) continue;
-    if (!slot.started) {
-      slot.started = true;
-      ++slot.turn;
-      slot.crowded_seen = crowded_;
-      share_memory(allowance_.for_pages());
-      order_.new_epoch();
-      foresee(slot);
-      keep_for(slot);
-      pin_targets(slot, 1);
-      for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;
-    } else if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) {
-      continue;
-    }
+    if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) continue;
+    NestSink sink(*this, slot);
     const uint64_t room = room_;
     slot.nest.crowded(crowded_ - slot.crowded_seen);
     slot.crowded_seen = crowded_;

@@ -92,6 +92,33 @@ TEST(Forecast, OtherRangesAreAnotherVisit) {
   EXPECT_EQ(p.forecast->next_use(array(2)).kind, Next::kUnknown);
 }
 
+TEST(Forecast, AFewElementsMoreOrLessAreTheSameVisit) {
+  Program p;
+  p.nest(1, {0});
+  p.nest(2, {1});
+  Forecast::Use use{array(0)};
+  use.range.begin += 24;
+  use.range.end -= 8;
+  p.forecast->begin(1, &use, 1);
+  EXPECT_EQ(p.forecast->next_use(array(1)).kind, Next::kLater);
+  use.range.end -= kMiB;
+  p.forecast->begin(1, &use, 1);
+  EXPECT_EQ(p.forecast->next_use(array(1)).kind, Next::kUnknown);
+}
+
+TEST(Forecast, WhatIsStoredForTheFirstTimeIsExpectedNext) {
+  Program p;
+  p.nest(1, {0, 1});
+  const Next stored = p.forecast->next_use(array(1), true);
+  EXPECT_EQ(p.forecast->next_use(array(0)).kind, Next::kUnknown);
+  ASSERT_EQ(stored.kind, Next::kLater);
+  EXPECT_EQ(stored.start, p.forecast->now() + 20 * kMiB);
+  EXPECT_LT(stored.due({array(1).begin, array(1).begin}), stored.due({array(1).end, array(1).end}));
+  p.nest(2, {2});
+  p.nest(1, {0, 1});
+  EXPECT_EQ(p.forecast->next_use(array(1), true).start, p.forecast->now() + 30 * kMiB) << "what followed is known now";
+}
+
 TEST(Forecast, UsesThatOverlapAreCountedOnce) {
   Program p;
   Forecast::Use uses[3];
