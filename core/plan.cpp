@@ -10,6 +10,7 @@ namespace {
 constexpr uint64_t kStripUnit = 64;     // iterations: whole vectors, and the emitted code relies on it
 constexpr uint64_t kMaxWide = 64 << 10; // bytes: this is where random reads reach a disk's bandwidth
 constexpr uint64_t kSmallPages = 16;    // groups of fewer pages are not worth a release
+constexpr uint64_t kBeyondShare = 16;   // of its reach, by which a group may go beyond one that it is like
 constexpr uint64_t kFewPages = 8;       // of a row: its ends, which it shares with its neighbours, count
 
 /// Bytes in pages of the group while the loops from `from` run, and (span) those of one contiguous piece.
@@ -42,11 +43,35 @@ void find_reuse(const Shape &s, const Group &g, uint64_t page, GroupPlan *plan) 
   }
 }
 
+/// Bytes that `g`, of `bytes` in pages, reaches and `h`, which moves alike, does not; ~0: it does not move alike, lies
+/// elsewhere, or `h` may touch what `g` leaves out.
+uint64_t reach_beyond(const Shape &s, const Group &g, uint64_t bytes, const Group &h) {
+  for (unsigned k = 0; k < s.loops; ++k)
+    if (g.stride[k] != h.stride[k] && s.trips[k] > 1)
+      return kUnbounded;
+  const Extent mine = reach_of(s, g);
+  const uint64_t beyond = mine.size() - common(mine, reach_of(s, h)).size();
+  const bool dense = bytes >= mine.size() - mine.size() / kBeyondShare;
+  return !mine.empty() && dense && beyond <= mine.size() / kBeyondShare ? beyond : kUnbounded;
+}
+
 void add_footprints(const Shape &s, const Conditions &c, Plan *plan) {
   for (unsigned g = 0; g < s.groups; ++g) {
+    uint8_t &like = plan->group[g].like;
+    like = uint8_t(g);
     if (s.group[g].indirect)
       continue;
-    plan->total_bytes = saturating_add(plan->total_bytes, footprint(s, s.group[g], 0, c.page));
+    uint64_t bytes = footprint(s, s.group[g], 0, c.page);
+    for (unsigned h = 0; h < g && like == g; ++h) {
+      if (s.group[h].indirect || plan->group[h].like != h)
+        continue;
+      const uint64_t beyond = reach_beyond(s, s.group[g], bytes, s.group[h]);
+      if (beyond == kUnbounded)
+        continue;
+      like = uint8_t(h);
+      bytes = beyond;
+    }
+    plan->total_bytes = saturating_add(plan->total_bytes, bytes);
     for (unsigned k = 0; k < s.loops; ++k)
       plan->iteration_bytes[k] =
           saturating_add(plan->iteration_bytes[k], footprint(s, s.group[g], k + 1, c.page));

@@ -21,6 +21,7 @@
 namespace pagecast::core {
 
 struct GroupPlan {
+  uint8_t like = 0;         ///< the first group that touches most of the same pages in the whole nest; itself: none before it
   uint8_t temporal = 0;     ///< bit k: stride 0 in loop k, which has more than one iteration
   uint8_t spatial = 0;      ///< bit k: the next iteration of loop k touches most of the same pages
   int8_t release_loop = -1; ///< outermost localized loop with temporal reuse; -1: none
@@ -42,7 +43,7 @@ struct Plan {
   bool prefetches = true;
   unsigned localized = 0;                   ///< the loops [localized, loops) are localized
   uint64_t iteration_bytes[kMaxLoops] = {}; ///< touched by one iteration of loop k
-  uint64_t total_bytes = 0;                 ///< touched by the nest, in pages, each group by itself
+  uint64_t total_bytes = 0;                 ///< touched by the nest, in pages; what several groups touch is counted once
   uint64_t strip = 1;                       ///< iterations of the ticked loop per step
   uint64_t step_bytes = 0;                  ///< new bytes per step, all direct groups
   uint64_t lot_steps = 1;                   ///< steps in which the fastest group moves by max_io

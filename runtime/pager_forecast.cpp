@@ -58,10 +58,13 @@ void Pager::release_parts(const NestSlot &slot, unsigned group, core::Extent e) 
 void Pager::release_rest(const NestSlot &slot) {
   const core::Shape &shape = slot.nest.shape();
   if (!slot.foreseen || !worth_walking(slot)) return;
+  uint32_t done = 0; // bit g: groups like g have been given up
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::GroupPlan &plan = slot.nest.plan().group[g];
-    if (shape.group[g].indirect || slot.left_to_others >> g & 1) continue;
-    if (plan.releases && plan.priority == 0) continue;
+    if (slot.left_to_others >> g & 1 || (plan.releases && plan.priority == 0)) done |= 1u << plan.like;
+  }
+  for (unsigned g = 0; g < shape.groups; ++g) {
+    if (shape.group[g].indirect || slot.nest.plan().group[g].like != g || done >> g & 1) continue;
     core::Pieces pieces;
     slot.nest.footprint(g, &pieces);
     for (uint64_t i = 0; i < pieces.size(); ++i) release_parts(slot, g, pieces.at(i));

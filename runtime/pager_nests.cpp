@@ -76,6 +76,7 @@ void Pager::keep_for(NestSlot &slot) {
         keep_part(slot.hull[g], part, kParts);
         continue;
       }
+      if (slot.nest.plan().group[g].like != g) continue;
       core::Pieces pieces;
       slot.nest.footprint(g, &pieces);
       const uint64_t n = pieces.size();

@@ -49,6 +49,25 @@ TEST(Plan, FootprintsCountSharedPagesOnce) {
   EXPECT_EQ(p.total_bytes, 400003072u + 4001792 + kPage);
 }
 
+TEST(Plan, WhatSeveralGroupsTouchCountsOnce) {
+  // Three planes of one array, one of another; then the first array's planes have holes in which others lie.
+  const int64_t plane = 1 << 20, row = 8192;
+  Shape s = nest_of({100, 128, 1024}, {array(kBase, {plane, row, 8}), array(kBase + plane, {plane, row, 8}),
+                                       array(kBase + (1u << 30), {plane, row, 8}), array(kBase + 2 * plane, {plane, row, 8})});
+  const Plan dense = make_plan(s, machine(32 << 20));
+  EXPECT_EQ(dense.total_bytes, 203u * plane) << "and what they reach beyond the first";
+  EXPECT_EQ(dense.group[1].like, 0u);
+  EXPECT_EQ(dense.group[2].like, 2u);
+  EXPECT_EQ(dense.group[3].like, 0u);
+  for (Group &g : s.group)
+    g.stride[1] *= 2;
+  s.trips[1] = 64;
+  s.group[1].base = kBase + uint64_t(row);
+  const Plan holes = make_plan(s, machine(32 << 20));
+  EXPECT_EQ(holes.group[1].like, 1u) << "the rows between";
+  EXPECT_EQ(holes.total_bytes, 200u * plane);
+}
+
 TEST(Plan, AStepOfManyPiecesMovesByAllOfThem) {
   // Lines along z of a cube: blocks of 16 columns of 16 bytes, 128 planes; forwards, backwards, and a diagonal.
   for (const int64_t way : {1, -1}) {
