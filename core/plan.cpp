@@ -225,7 +225,7 @@ void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *pla
     const uint64_t m = moved(s, s.group[g], c.page);
     fastest = most(fastest, m);
     sum = saturating_add(sum, m);
-    scattered += s.group[g].indirect ? c.page : 0; // at worst, each iteration is in a page of its own
+    scattered += s.group[g].scattered ? c.page : 0; // at worst, each iteration is in a page of its own
   }
   fastest = most(fastest, s.sliced_bytes);
   sum = saturating_add(sum, s.sliced_bytes);

@@ -39,6 +39,7 @@ struct Group {
   bool reads = false;
   bool writes = false;
   bool indirect = false; ///< no strides: its addresses come from a slice
+  bool scattered = false; ///< and each iteration may touch another page: a slice asks for its pages one by one
   bool index = false;    ///< read by a slice: fetched `slice_distance` further ahead
   bool overwrites = false; ///< stores every byte that its iterations touch, for certain: see core/overwrite.h
   uint32_t element = 0;  ///< bytes

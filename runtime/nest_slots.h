@@ -5,10 +5,12 @@
 #pragma once
 #include "core/cursor.h"
 #include "core/forecast.h"
+#include "core/lots.h"
 #include "core/nest.h"
 #include "core/overwrite.h"
 #include "core/ticks.h"
 #include "pagecast/abi.h"
+#include "runtime/slice_stage.h"
 #include "runtime/slice_trail.h"
 #include "runtime/slice_window.h"
 
@@ -67,7 +69,10 @@ struct NestSlot {
   uint32_t dropped;                         ///< bit g: hints of group g are not wanted
   uint8_t range_stage[PAGECAST_MAX_GROUPS]; ///< in which the group's ranges are touched; 0: it has none
   uint8_t touch_stage[PAGECAST_MAX_GROUPS]; ///< the same of single touches
+  SliceStage stage[PAGECAST_MAX_DEPTH];     ///< prepared when the slice runs first
+  unsigned stages;                          ///< up to the last that touches anything
   SliceTrail trail;
+  core::Lots lots; ///< found, but not asked for yet
   SliceWindow slice_window[PAGECAST_MAX_DEPTH]; ///< of each stage
 
   /// Steps that the program has finished. Any thread.

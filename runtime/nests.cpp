@@ -25,9 +25,6 @@ namespace {
 constexpr uint64_t kSmallTargetShare = 8;
 /// Where one iteration touches more than this share of the budget, there is no running ahead by iterations.
 constexpr uint64_t kSlicedShare = 8;
-/// Of the budget, that pages asked for by slices may take before the program has come to them. What they found in
-/// memory must still be there then: fewer pages than are on probation (Pager::keep_aging).
-constexpr uint64_t kAheadShare = 8;
 /// Nests up to this size are first looked up in the residency map.
 constexpr uint64_t kFilteredNest = 8u << 20;
 
@@ -163,6 +160,7 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
     else if (base && slot.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
       fetch_whole(pager, slot, g, r, d.group[g].flags & PAGECAST_WRITES);
     else slot.sliced = true;
+    shape.group[g].scattered = slot.touch_stage[g] && !(slot.dropped >> g & 1);
   }
   slot.covers = slot.sliced && ranges;
   if (!slot.covers) return slot.sliced;
@@ -212,11 +210,9 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->nest.start(shape, pager.conditions(), os::now_ns());
   if (!slice && all_resident(pager, shape, slot->nest)) return give_back(pager.statistics.nests_filtered);
   slot->overwrite.start(shape, slot->nest.strip(), os::page_size());
-  for (unsigned stage = 0; slice && stage < d.slice->depths; ++stage) {
-    slot->slice_cursor[stage].start(shape, slot->nest.strip());
-    slot->slice_window[stage].start(core::most(1, (pager.budget() >> os::page_shift()) / kAheadShare / d.slice->depths));
-  }
+  for (unsigned stage = 0; slice && stage < d.slice->depths; ++stage) slot->slice_cursor[stage].start(shape, slot->nest.strip());
   if (slice) slot->trail.start(os::page_size(), pager.max_io());
+  if (slice) slot->lots.start(pager.max_io() / 2);
   if (slice) slot->index_cursor.start(shape, slot->nest.strip());
   slot->slice_wasted.store(0, std::memory_order_relaxed);
   slot->slices_run = 0;

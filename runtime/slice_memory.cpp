@@ -199,15 +199,34 @@ SliceMachine::Flow SliceMachine::range(unsigned group, uint64_t address, uint64_
   return Flow::kOn;
 }
 
+/// Rows that follow each other are told as one.
 SliceMachine::Flow SliceMachine::range_lanes(const pagecast_op &op) {
+  constexpr uint64_t kMost = 1ull << 56; // of an address, or a length: sums do not overflow
   const bool masked = some_do_not(op);
   const uint64_t *const address = lanes(op.a, 0), *const stride = lanes(op.b, 1), *const times = lanes(op.to, 2);
+  const pagecast_group &g = group_[op.extra];
+  const uint64_t lo = static_cast<uint64_t>(g.lo), bytes = static_cast<uint64_t>(g.hi) - lo;
+  const bool simple = g.lo < g.hi && bytes < kMost;
+  uint64_t begin = 0, end = 0; // of the rows since the last one told
+  const auto tell = [&] { return begin == end || sink_->range(op.extra, begin, end); };
   for (unsigned l = 0; l < lanes_; ++l) {
     if (masked && !active_[l]) continue;
+    const uint64_t from = address[l] + lo;
+    if (simple && address[l] < kMost && from < kMost && stride[l] <= page_ && times[l] - 1 < kMost / page_) {
+      const uint64_t to = from + (times[l] - 1) * stride[l] + bytes;
+      if (from != end) {
+        if (!tell()) return Flow::kRefused;
+        begin = from;
+      }
+      end = to;
+      continue;
+    }
+    if (!tell()) return Flow::kRefused;
+    begin = end = 0;
     const Flow flow = range(op.extra, address[l], stride[l], times[l]);
     if (flow != Flow::kOn) return flow;
   }
-  return Flow::kOn;
+  return tell() ? Flow::kOn : Flow::kRefused;
 }
 
 } // namespace pagecast

@@ -18,28 +18,32 @@ void SliceTrail::start(uint64_t page_bytes, uint64_t max_io) {
   max_io_ = max_io;
 }
 
-Extent SliceTrail::add(unsigned group, Extent e) {
+Extent SliceTrail::add(unsigned group, Extent e, uint64_t step) {
   Stream &s = stream_[group];
   if (s.high == 0) s.low = round_down(e.begin, page_);
   if (e.begin + page_ < s.done) s.even = false;
   s.high = most(s.high, e.end);
+  s.latest = step;
   Extent &p = s.pending;
   if (!p.empty() && e.begin + page_ >= p.begin && e.begin <= p.end + page_) {
     p.begin = least(p.begin, e.begin);
     p.end = most(p.end, e.end);
-    return p.size() >= 2 * max_io_ ? take(group, false) : Extent{};
+    if (p.size() < 2 * max_io_) return {};
+    return take(group, false);
   }
   const Extent before = take(group, true);
   s.pending = e;
+  s.since = step;
   return before;
 }
 
 Extent SliceTrail::take(unsigned group, bool last) {
   Extent &p = stream_[group].pending;
   if (p.empty()) return {};
+  taken_since_ = stream_[group].since;
   const Extent whole{round_down(p.begin, page_), last ? round_up(p.end, page_) : round_down(p.end, page_)};
   if (last) p = {};
-  else p.begin = most(p.begin, whole.end);
+  else p.begin = most(p.begin, whole.end), stream_[group].since = stream_[group].latest; // a part of a page
   return whole.empty() ? Extent{} : whole;
 }
 

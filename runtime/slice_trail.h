@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a slice's ranges leave behind: neighbouring ones are joined before they are asked for, so that rows of a
-// few bytes become requests of many pages; and those that only ever move on are given up once the program has
-// passed them.
+// What a slice's references leave behind: neighbouring ranges, and pages touched one after the other, are joined before
+// they are asked for, so that rows of a few bytes become requests of many pages; and ranges that only ever move on are
+// given up once the program has passed them.
 //
 // Threads: the slicer's. A trail belongs to one execution of a nest.
 #pragma once
@@ -19,10 +19,16 @@ public:
 
   /// The group touches `e` in step `step`. What must be asked for now, because it does not join or is large
   /// enough; empty if nothing.
-  core::Extent add(unsigned group, core::Extent e);
+  core::Extent add(unsigned group, core::Extent e, uint64_t step);
   /// The whole pages of the group that have not been asked for; `last`: the page that the next range may
   /// share, too.
   core::Extent take(unsigned group, bool last);
+  /// The first step that touched what add() or take() returned last.
+  uint64_t taken_since() const { return taken_since_; }
+  /// The first step that touched what has not been asked for; ~0: all has been.
+  uint64_t waits_since(unsigned group) const { return stream_[group].pending.empty() ? ~0ull : stream_[group].since; }
+  /// What has not been asked for; bytes.
+  core::Extent waiting(unsigned group) const { return stream_[group].pending; }
 
   /// The slice has done step `step` whole: what lies behind the ranges' ends can go when the program has
   /// done it, too.
@@ -33,6 +39,7 @@ public:
 private:
   struct Stream {
     core::Extent pending; ///< touched, not asked for yet; bytes
+    uint64_t since = 0, latest = 0; ///< the steps that touched the first of it, and the last
     uint64_t low = 0;     ///< pages below have been noted for release
     uint64_t high = 0;    ///< the furthest end so far
     uint64_t done = 0;    ///< and when the last step was done whole: a step may be begun twice
@@ -48,7 +55,7 @@ private:
   Stream stream_[PAGECAST_MAX_GROUPS];
   Passed passed_[kMost];
   unsigned first_ = 0, count_ = 0;
-  uint64_t page_ = 4096, max_io_ = 4096;
+  uint64_t page_ = 4096, max_io_ = 4096, taken_since_ = 0;
 };
 
 } // namespace pagecast

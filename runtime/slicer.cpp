@@ -20,8 +20,11 @@ namespace {
 
 std::atomic<uint32_t> slicer_asleep{0};
 constexpr uint64_t kSlicerPollNs = 100000;
-constexpr unsigned kBurst = 16;             ///< steps, before other nests have their turn
+constexpr unsigned kBurst = 64;             ///< steps, before other nests have their turn
 constexpr uint64_t kIndexLead = 8;          ///< steps, by which index arrays are kept in memory ahead of the slice
+/// Of the budget, that pages asked for by slices may take before the program has come to them. What they found in
+/// memory must still be there then: fewer pages than are on probation (Pager::keep_aging).
+constexpr uint64_t kAheadShare = 8;
 constexpr uint64_t kStepWork = 64u << 20;   ///< operations times lanes: what takes longer is given up
 
 SliceMachine machine;
@@ -34,16 +37,33 @@ std::atomic<uint32_t> waiting_for_it{0}; ///< threads in slicer_let_go()
 class Hints final : public SliceSink {
 public:
   Hints(Pager &pager, NestSlot &slot, SliceWindow *window, uint64_t step)
-      : pager_(pager), slot_(slot), window_(window), step_(static_cast<uint32_t>(step)) {}
+      : pager_(pager), slot_(slot), window_(window), step_(step) {}
 
   bool page(unsigned group, uint64_t page) override {
-    if (slot_.dropped >> group & 1) return true;
-    return ask(group, {page, page + os::page_size()});
+    const core::Extent e{page, page + os::page_size()}, before = slot_.trail.waiting(group);
+    if (slot_.dropped >> group & 1 || page - before.begin < before.size()) return true;
+    count(e);
+    return found(group, slot_.trail.add(group, e, step_));
   }
 
   bool range(unsigned group, uint64_t begin, uint64_t end) override {
     if (slot_.dropped >> group & 1) return true;
-    return ask_absent(group, slot_.trail.add(group, {begin, end}));
+    return found(group, slot_.trail.add(group, {begin, end}, step_));
+  }
+
+  /// What the trail has given back. A page that stands alone is asked for; more of them wait for their neighbours.
+  bool found(unsigned group, core::Extent e) {
+    if (e.empty()) return true;
+    if (e.size() == os::page_size() && slot_.touch_stage[group]) return pager_.map().test(e.begin) || ask(group, e);
+    if (e.size() >= pager_.max_io()) return ask_absent(group, e);
+    core::Lots::Lot full;
+    if (!slot_.lots.add({e, slot_.trail.taken_since(), group, writes(group)}, &full)) return true;
+    return ask_absent(full.group, full.extent);
+  }
+
+  /// Asks for what has been found in step `by` and before.
+  bool ask_found(uint64_t by) {
+    return slot_.lots.take(by, [this](const core::Lots::Lot &lot) { return ask_absent(lot.group, lot.extent); });
   }
 
   /// The program's thread waits for the run's end when it leaves the nest, and when it unmaps memory.
@@ -81,10 +101,10 @@ public:
     unsigned group;
     core::Extent e;
     while (slot_.trail.passed(program_step, &group, &e))
-      pager_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), step_, number()});
+      pager_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), static_cast<uint32_t>(step_), number()});
   }
 
-  uint64_t absent() const { return absent_; }       ///< pages asked for that take a read, or would before long
+  uint64_t absent() const { return absent_; }       ///< pages found one by one that take a read, or would before long
   uint64_t untouched() const { return untouched_; } ///< and that were never stored to
 
 private:
@@ -92,20 +112,20 @@ private:
   Pager &pager_;
   NestSlot &slot_;
   SliceWindow *window_;
-  uint32_t step_;
+  uint64_t step_;
   unsigned outside_ = 0;
   uint64_t absent_ = 0, untouched_ = 0;
 
   uint8_t number() const { return static_cast<uint8_t>(number_of(&slot_)); }
+  bool writes(unsigned group) const { return slot_.description->group[group].flags & PAGECAST_WRITES; }
   uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(slot_.sites + group); }
   static uint32_t pages_of(core::Extent e) { return static_cast<uint32_t>(e.size() >> os::page_shift()); }
 
   /// Pages that a slice found absent. They are marked at once, so that they are asked for once. Waits for room.
   bool ask(unsigned group, core::Extent e) {
-    const bool write = slot_.description->group[group].flags & PAGECAST_WRITES;
+    const bool write = writes(group);
     pager_.map().set(e);
-    count(e);
-    const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), step_, number()};
+    const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), static_cast<uint32_t>(step_), number()};
     while (!pager_.slice_hint(hint)) {
       if (!wanted()) {
         pager_.map().clear(e);
@@ -167,7 +187,9 @@ bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned
   const pagecast_nest &d = *slot.description;
   uint64_t index[PAGECAST_MAX_LOOPS];
   for (unsigned k = 0; k < d.ticked; ++k) index[k] = cursor.index(k);
-  SliceCall call{&d, slot.live, index, cursor.first(), cursor.count(), stage};
+  const SliceStage &part = slot.stage[stage - 1];
+  if (part.empty()) return true;
+  SliceCall call{&part.nest(), slot.live, index, cursor.first(), cursor.count(), part.stage()};
   // A slice covers the innermost loop; where that is inside a step, the step's outer iterations follow each other.
   if (d.ticked + 2 == d.loops) {
     index[d.ticked] = cursor.first();
@@ -182,6 +204,10 @@ bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned
   machine.run(call, {pager.map().origin(), os::page_shift()}, reader, hints, &work);
   *spent += kStepWork - work;
   return !reader.was_early();
+}
+
+bool belongs_to(const NestSlot &slot, unsigned group, unsigned stage) {
+  return slot.range_stage[group] == stage || slot.touch_stage[group] == stage;
 }
 
 /// NULL if the stage runs all its steps: sweeps are cheap, a few operations for many pages, and what they leave behind
@@ -220,7 +246,30 @@ void move(core::Cursor &cursor, SliceWindow &window, uint64_t position) {
   else if (position != cursor.position()) cursor.seek(position);
 }
 
-/// Runs a stage up to its distance. `missed`: the program has faulted on absent pages. True if it did something.
+/// The first step of which the stage has found something that is not asked for yet; its own step if there is none.
+uint64_t asked_up_to(const NestSlot &slot, unsigned stage) {
+  uint64_t step = core::least(slot.slice_cursor[stage - 1].position(), slot.lots.oldest());
+  for (unsigned g = 0; g < slot.description->groups; ++g)
+    if (belongs_to(slot, g, stage)) step = core::least(step, slot.trail.waits_since(g));
+  return step;
+}
+
+/// What a stage finds is gathered over the further half of its lead, to be asked for in large pieces. What is nearer, and
+/// at the end all of it, is asked for now; single pages are when the step that found them is done.
+void ask_gathered(NestSlot &slot, unsigned stage, uint64_t program_step, Hints &hints) {
+  const core::Cursor &cursor = slot.slice_cursor[stage - 1];
+  const bool last = cursor.at_end();
+  const uint64_t by = last ? ~0ull : program_step + (cursor.position() - core::least(cursor.position(), program_step)) / 2;
+  for (unsigned g = 0; g < slot.description->groups; ++g) {
+    if (!belongs_to(slot, g, stage)) continue;
+    const bool alone = slot.touch_stage[g] == stage && slot.trail.waiting(g).size() == os::page_size();
+    if (alone || slot.trail.waits_since(g) <= by) hints.found(g, slot.trail.take(g, last));
+  }
+  hints.ask_found(by);
+}
+
+/// Runs a stage up to its distance, once a quarter of that is lacking: in few, long turns. `missed`: the program has
+/// faulted on absent pages. True if it did something.
 bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   const pagecast_nest &d = *slot.description;
   core::Cursor &cursor = slot.slice_cursor[stage - 1];
@@ -231,30 +280,44 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   bool worked = false;
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = slot.step();
+    const uint64_t most_ahead = step + distance - (worked ? 0 : distance / 4);
     if (cursor.position() < step) cursor.seek(step);
     const bool ended = cursor.at_end();
     Hints hints(pager, slot, &window, cursor.position());
     hints.release_passed(step);
+    ask_gathered(slot, stage, step, hints);
     window.pass(step);
     if (window.full()) break;
-    if (ended || cursor.position() >= step + distance) break;
+    if (ended || cursor.position() >= most_ahead) break;
     if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen) break;
     if (stage == 1) keep_index(pager, slot, cursor.position());
     if (stage == 1 && !index_resident(pager, slot, cursor, hints)) break;
-    if (stage > 1 && cursor.position() >= slot.slice_cursor[stage - 2].position()) break;
+    if (stage > 1 && cursor.position() >= asked_up_to(slot, stage - 1)) break;
     Hints found(pager, slot, &window, cursor.position());
     uint64_t work = 0;
     if (!run_step(pager, slot, cursor, stage, found, &work)) break;
     const uint64_t done = cursor.position();
     move(cursor, window, core::most(next_step(pager, slot, stage, done, work, found, distance), step));
     worked = true;
-    for (unsigned g = 0; g < d.groups; ++g) {
-      if (slot.range_stage[g] != stage) continue;
-      found.ask_absent(g, slot.trail.take(g, cursor.at_end()));
-      slot.trail.step_done(g, done);
-    }
+    for (unsigned g = 0; g < d.groups; ++g)
+      if (slot.range_stage[g] == stage) slot.trail.step_done(g, done);
+    ask_gathered(slot, stage, step, found);
   }
   return worked;
+}
+
+void prepare_stages(Pager &pager, NestSlot &slot) {
+  const pagecast_nest &d = *slot.description;
+  unsigned used = 0;
+  slot.stages = 0;
+  for (unsigned stage = 1; stage <= d.slice->depths; ++stage) {
+    slot.stage[stage - 1].prepare(d, stage, slot.dropped);
+    if (slot.stage[stage - 1].empty()) continue;
+    slot.stages = stage;
+    ++used;
+  }
+  const uint64_t share = (pager.budget() >> os::page_shift()) / kAheadShare / core::most(used, 1);
+  for (unsigned stage = 0; stage < slot.stages; ++stage) slot.slice_window[stage].start(core::most(1, share));
 }
 
 bool run_slice(Pager &pager, NestSlot &slot) {
@@ -264,7 +327,8 @@ bool run_slice(Pager &pager, NestSlot &slot) {
     const uint64_t missed = pager.statistics.not_prefetched.load(std::memory_order_relaxed);
     const bool first = slot.slices_run++ == 0, more = !first && missed != slot.missed_seen;
     slot.missed_seen = missed;
-    for (unsigned stage = 1; stage <= slot.description->slice->depths; ++stage) {
+    if (first) prepare_stages(pager, slot);
+    for (unsigned stage = 1; stage <= slot.stages; ++stage) {
       core::Backoff *backoff = first ? backoff_of(slot, stage) : nullptr;
       if (backoff) backoff->enter();
       worked |= run_stage(pager, slot, stage, more);

@@ -178,6 +178,8 @@ TEST(Plan, StepsOfScatteredReferencesAreShort) {
   Shape s = nest_of({1 << 24}, {array(kBase, {8}), array(kBase + (1u << 30), {0})});
   const uint64_t direct = make_plan(s, c).strip;
   s.group[1].indirect = true;
+  EXPECT_EQ(make_plan(s, c).strip, direct) << "a sweep, or one that nobody serves";
+  s.group[1].scattered = true;
   const Plan p = make_plan(s, c);
   EXPECT_LT(p.strip, direct);
   EXPECT_LE(p.strip * kPage, budget / 32) << "if each iteration is in a page of its own";

@@ -4,6 +4,8 @@
 // only those that slice_valid takes are run.
 #include "slice_program.h"
 
+#include "runtime/slice_stage.h"
+
 #include <random>
 
 using namespace pagecast;
@@ -216,8 +218,8 @@ TEST(SliceFuzz, AsTheSecondInterpreter) {
     Hints wanted = expected_hints(p, first, count, stage, world.memory, world.regions, &steps);
     EXPECT_LE(steps, kWork - work) << "program " << n; // lanes that end early are paid for
     Hints &hints = world.regions.hints;
-    std::sort(hints.ranges.begin(), hints.ranges.end());
-    std::sort(wanted.ranges.begin(), wanted.ranges.end());
+    hints.join_ranges();
+    wanted.join_ranges();
     ASSERT_EQ(hints, wanted) << "program " << n << ", stage " << stage;
     with_pages += !hints.pages.empty();
     with_ranges += !hints.ranges.empty();
@@ -225,6 +227,55 @@ TEST(SliceFuzz, AsTheSecondInterpreter) {
   EXPECT_GT(done, 7000u);
   EXPECT_GT(with_pages, 1500u);
   EXPECT_GT(with_ranges, 1500u);
+}
+
+/// A load that nothing needs may be left out, and does not end its iteration then: more is hinted, never less.
+TEST(SliceFuzz, StagesByThemselvesHintWhatTheSliceDoes) {
+  std::mt19937_64 random(20240603);
+  Generator generator(random);
+  World world(random);
+  static SliceStage part; // large
+  unsigned exact = 0, in_vectors = 0, shorter = 0, empty = 0, ended_early = 0;
+  for (unsigned n = 0; n < 10000; ++n) {
+    Program p = generator.make();
+    const uint64_t first = random() % 300, count = random() % 40;
+    const unsigned stage = stage_with_hints(p, random);
+    const uint32_t ignored = random() & 1 ? 0 : 1u << random() % 4;
+    const pagecast_nest &nest = p.nest();
+    part.prepare(nest, stage, ignored);
+    ASSERT_TRUE(part.empty() || slice_valid(part.nest())) << "program " << n;
+    Hints &hints = world.regions.hints;
+    hints = {};
+    uint64_t work = kWork;
+    const SliceCall call{&part.nest(), p.live.data(), p.index.data(), first, count, part.stage()};
+    if (!part.empty() && machine().run(call, world.regions.filter(), world.memory, world.regions, &work) != SliceOutcome::kDone) continue;
+    const Hints got = hints;
+    hints = {};
+    if (run(p, first, count, stage, world.memory, world.regions, &(work = kWork)) != SliceOutcome::kDone) continue;
+    hints = got;
+    const uint64_t missing = world.memory.missing;
+    uint64_t steps = 0;
+    Hints wanted = expected_hints(p, first, count, stage, world.memory, world.regions, &steps);
+    for (Hints *h : {&hints, &wanted}) {
+      h->drop_groups(ignored);
+      h->join_ranges();
+    }
+    in_vectors += !part.empty() && nest.slice->loops && !part.nest().slice->loops;
+    shorter += !part.empty() && part.nest().slice->ops < nest.slice->ops;
+    empty += part.empty();
+    ASSERT_TRUE(hints.include(wanted)) << "program " << n << ", stage " << stage;
+    if (world.memory.missing != missing) {
+      ++ended_early;
+      continue;
+    }
+    ASSERT_EQ(hints, wanted) << "program " << n << ", stage " << stage;
+    exact += !part.empty();
+  }
+  EXPECT_GT(exact, 2000u);
+  EXPECT_GT(ended_early, 1000u);
+  EXPECT_GT(in_vectors, 200u);
+  EXPECT_GT(shorter, 3000u);
+  EXPECT_GT(empty, 100u);
 }
 
 TEST(SliceFuzz, CorruptedSlicesAreHarmless) {

@@ -67,6 +67,7 @@ struct PagedMemory : SliceMemory {
   unsigned shift;
   std::map<uint64_t, std::vector<uint8_t>> pages; ///< by page number
   uint64_t asked = 0;
+  mutable uint64_t missing = 0; ///< calls of load() that found no memory
 
   explicit PagedMemory(unsigned page_shift = 12) : shift(page_shift) {}
   const uint8_t *readable(uint64_t page) override {
@@ -94,7 +95,7 @@ struct PagedMemory : SliceMemory {
     for (unsigned i = 0; i < bytes; ++i) {
       const bool enters = ((address + i) & ((1ull << shift) - 1)) == 0;
       if (i == 0 || enters) page = find((address + i) >> shift);
-      if (!page) return *value = 0, false;
+      if (!page) return *value = 0, ++missing, false;
       *value |= static_cast<uint64_t>(page[(address + i) & ((1ull << shift) - 1)]) << (8 * i);
     }
     return true;
@@ -105,6 +106,31 @@ struct PagedMemory : SliceMemory {
 struct Hints {
   std::set<std::pair<unsigned, uint64_t>> pages;
   std::vector<std::tuple<unsigned, uint64_t, uint64_t>> ranges;
+
+  /// Ranges that touch become one, and come in order: how they were cut does not matter.
+  void join_ranges() {
+    std::sort(ranges.begin(), ranges.end());
+    std::vector<std::tuple<unsigned, uint64_t, uint64_t>> joined;
+    for (auto [group, begin, end] : ranges) {
+      if (joined.empty() || std::get<0>(joined.back()) != group || std::get<2>(joined.back()) < begin) joined.push_back({group, begin, end});
+      else std::get<2>(joined.back()) = std::max(std::get<2>(joined.back()), end);
+    }
+    ranges = joined;
+  }
+  void drop_groups(uint32_t dropped) {
+    std::erase_if(pages, [dropped](auto p) { return dropped >> p.first & 1; });
+    std::erase_if(ranges, [dropped](auto r) { return dropped >> std::get<0>(r) & 1; });
+  }
+  /// Of joined ones.
+  bool include(const Hints &others) const {
+    const auto covered = [this](auto o) {
+      return std::any_of(ranges.begin(), ranges.end(), [o](auto r) {
+        return std::get<0>(r) == std::get<0>(o) && std::get<1>(r) <= std::get<1>(o) && std::get<2>(r) >= std::get<2>(o);
+      });
+    };
+    return std::includes(pages.begin(), pages.end(), others.pages.begin(), others.pages.end()) &&
+           std::all_of(others.ranges.begin(), others.ranges.end(), covered);
+  }
   bool operator==(const Hints &) const = default;
 };
 
