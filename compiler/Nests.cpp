@@ -5,6 +5,7 @@
 #include "Nests.h"
 #include "Control.h"
 #include "Steps.h"
+#include "Stores.h"
 #include "TripCounts.h"
 #include "pagecast/abi.h"
 
@@ -399,7 +400,11 @@ private:
   void finish(Nest &N, SmallVectorImpl<Classified> &References, bool Claims = true) {
     if (isSpecialCase(N, References))
       return;
-    erase_if(References, [&](const Classified &C) { return Claimed.count({C.Ref.At, C.Ref.Pointer}); });
+    const Stores Own(N.Loops.back(), LI, DT, SE);
+    erase_if(References, [&](const Classified &C) {
+      return Claimed.count({C.Ref.At, C.Ref.Pointer}) ||
+             (hinted(C) && Own.precede(C.Ref.At, C.Ref.Pointer, C.Ref.Size));
+    });
     SmallVector<Instruction *, 4> Overflow;
     N.Groups = groupsOf(References, SE, DT, Overflow);
     if (!N.Groups.empty() && !N.Sliced && isSmall(N))

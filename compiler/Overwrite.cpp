@@ -3,6 +3,7 @@
 // Overwriting: the proof.
 
 #include "Overwrite.h"
+#include "Stores.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -12,6 +13,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -22,33 +24,16 @@ namespace {
 
 /// Nests that read in more places are left alone: each place is compared with each group.
 constexpr unsigned MostReads = 256;
+/// Of the stores of one instruction in one iteration of the chain: it may be in loops inside.
+constexpr unsigned MostPlaces = 1024;
 /// Blocks between an inner loop and the branch that decides on it.
 constexpr unsigned MostGuardBlocks = 8;
-
-/// Bytes that a load or store of the type, or a call of memset and the like, is certain to touch; 0 if that is unknown.
-/// Types whose bits do not fill their bytes do not count.
-uint64_t bytesOf(Instruction *I, const DataLayout &DL) {
-  if (const auto *Memory = dyn_cast<MemIntrinsic>(I)) {
-    const auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
-    return Length ? Length->getZExtValue() : 0;
-  }
-  if (!isa<LoadInst, StoreInst>(I))
-    return 0;
-  TypeSize Bits = DL.getTypeSizeInBits(getLoadStoreType(I));
-  return Bits.isScalable() || Bits.getFixedValue() % 8 ? 0 : Bits.getFixedValue() / 8;
-}
-
-Value *storedTo(Instruction *I) {
-  if (auto *Memory = dyn_cast<MemIntrinsic>(I))
-    return Memory->getRawDest();
-  return getPointerOperand(I);
-}
 
 class Proof {
 public:
   Proof(Nest &N, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE, AAResults &AA,
         const TargetLibraryInfo &TLI)
-      : N(N), LI(LI), DT(DT), SE(SE), AA(AA), TLI(TLI), DL(N.root()->getHeader()->getModule()->getDataLayout()) {}
+      : N(N), LI(LI), DT(DT), SE(SE), AA(AA), TLI(TLI), Own(N.Loops.back(), LI, DT, SE) {}
 
   void run() {
     SmallVector<Group *, 4> Candidates;
@@ -58,7 +43,7 @@ public:
     if (Candidates.empty() || N.Sliced || !loopsAreExact() || !nothingInterferes())
       return;
     for (Group *G : Candidates)
-      if (covers(*G) && readsElsewhere(*G))
+      if (Instruction *Store = covering(*G); Store && readsElsewhere(firstByte(Store)))
         G->Flags |= PAGECAST_OVERWRITES;
     if (any_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; }))
       N.Guards = std::move(Guards);
@@ -71,7 +56,7 @@ private:
   ScalarEvolution &SE;
   AAResults &AA;
   const TargetLibraryInfo &TLI;
-  const DataLayout &DL;
+  Stores Own;
   SmallVector<Condition, 2> Guards;
   SmallVector<std::pair<Instruction *, Value *>, 16> Reads; ///< and where
 
@@ -121,7 +106,9 @@ private:
 
   bool isHarmless(Instruction &I) {
     if (auto *Load = dyn_cast<LoadInst>(&I)) {
-      Reads.push_back({Load, Load->getPointerOperand()});
+      uint64_t Bytes = certainBytes(Load);
+      if (Bytes == 0 || !Own.precede(Load, Load->getPointerOperand(), Bytes))
+        Reads.push_back({Load, Load->getPointerOperand()});
       return Load->isSimple();
     }
     if (auto *Store = dyn_cast<StoreInst>(&I))
@@ -158,33 +145,76 @@ private:
     return S;
   }
 
-  /// The offset of a pointer from the group's first reference, if it is the same in all iterations.
-  std::optional<int64_t> offsetIn(const Group &G, Value *Pointer) {
-    return constantDifference(addressOf(G), SE.getSCEV(Pointer), SE);
+  /// The offsets of a pointer from the group's first reference in an iteration of the chain, if they are the same in all.
+  bool placesIn(const Group &G, Value *Pointer, const Instruction *At, SmallVectorImpl<int64_t> &Out) {
+    const SCEV *Offset = SE.getMinusSCEV(SE.getSCEV(Pointer), addressOf(G));
+    return !isa<SCEVCouldNotCompute>(Offset) && places(Offset, At, Out);
   }
 
+  /// Whether it runs in each iteration of a loop of the chain: in all iterations of the loops inside that it is in, whose
+  /// trip counts are constant.
   bool runsAlways(const BasicBlock *Block) {
     Loop *In = LI.getLoopFor(Block);
+    for (; isInside(In); In = In->getParentLoop()) {
+      if (!In->getLoopPreheader() || !trips(In) || !DT.dominates(Block, In->getLoopLatch()))
+        return false;
+      Block = In->getLoopPreheader();
+    }
     return is_contained(N.Loops, In) && DT.dominates(Block, In->getLoopLatch());
   }
 
-  /// Whether what is stored for certain in one place of the nest is all of [Lo, Hi).
-  bool covers(const Group &G) {
+  bool isInside(const Loop *L) { return L != N.Loops.back() && N.Loops.back()->contains(L); }
+
+  /// The exact trip count of a loop that is left by its latch only, if it is a small constant, else 0.
+  uint64_t trips(Loop *L) {
+    BasicBlock *Latch = L->getLoopLatch();
+    if (!Latch || L->getExitingBlock() != Latch)
+      return 0;
+    std::optional<int64_t> Last = constantOf(SE.getExitCount(L, Latch));
+    return Last && *Last >= 0 && *Last < int64_t(MostPlaces) ? uint64_t(*Last) + 1 : 0;
+  }
+
+  /// All values that `Offset` has at `At` in an iteration of the chain. False if they are not known.
+  bool places(const SCEV *Offset, const Instruction *At, SmallVectorImpl<int64_t> &Out) {
+    if (std::optional<int64_t> Fixed = constantOf(Offset)) {
+      Out.push_back(*Fixed);
+      return true;
+    }
+    const auto *Walk = dyn_cast<SCEVAddRecExpr>(Offset);
+    std::optional<int64_t> Step = Walk && Walk->isAffine() ? constantOf(Walk->getOperand(1)) : std::nullopt;
+    if (!Step || std::abs(*Step) > INT32_MAX || !isInside(Walk->getLoop()) || !Walk->getLoop()->contains(At) ||
+        !places(Walk->getStart(), At, Out))
+      return false;
+    uint64_t Times = trips(const_cast<Loop *>(Walk->getLoop())), First = Out.size();
+    if (Times == 0 || Times * First > MostPlaces)
+      return false;
+    for (uint64_t Time = 1; Time < Times; ++Time)
+      for (uint64_t I = 0; I < First; ++I)
+        Out.push_back(Out[I] + *Step * int64_t(Time));
+    return true;
+  }
+
+  /// One of the stores of the group that are certain in each place of the nest, if together they are all of [Lo, Hi).
+  Instruction *covering(const Group &G) {
+    Instruction *Certain = nullptr;
     SmallVector<std::pair<int64_t, int64_t>, 8> Parts;
     for (Instruction *I : G.Members) {
-      uint64_t Bytes = bytesOf(I, DL);
-      std::optional<int64_t> Offset = Bytes ? offsetIn(G, storedTo(I)) : std::nullopt;
-      if (!Offset)
-        return false;
-      if (runsAlways(I->getParent()))
-        Parts.push_back({*Offset, *Offset + int64_t(Bytes)});
+      uint64_t Bytes = certainBytes(I);
+      if (Bytes == 0 || isa<LoadInst>(I) || !runsAlways(I->getParent()))
+        continue;
+      SmallVector<int64_t, 8> Begins;
+      if (!placesIn(G, firstByte(I), I, Begins))
+        continue;
+      Certain = I;
+      for (int64_t Begin : Begins)
+        Parts.push_back({Begin, Begin + int64_t(Bytes)});
     }
     llvm::sort(Parts);
     int64_t Covered = G.Lo;
     for (auto [Begin, End] : Parts)
       if (Begin <= Covered)
         Covered = std::max(Covered, End);
-    return Covered == G.Hi && joins(G);
+    return Covered >= G.Hi && joins(G) ? Certain : nullptr;
   }
 
   /// Whether the iterations of the innermost loop that moves the group leave no gaps, as far as can be seen here.
@@ -197,8 +227,7 @@ private:
     return false;
   }
 
-  bool readsElsewhere(const Group &G) {
-    Value *To = storedTo(G.Members.front());
+  bool readsElsewhere(Value *To) {
     return all_of(Reads, [&](const std::pair<Instruction *, Value *> &Read) {
       return isComparable(Read.first, Read.second) ||
              AA.isNoAlias(MemoryLocation::getBeforeOrAfter(To), MemoryLocation::getBeforeOrAfter(Read.second));
@@ -210,9 +239,10 @@ private:
     return any_of(N.Groups, [&](const Group &G) {
       if (!(G.Flags & PAGECAST_READS) || G.indirect() || !is_contained(G.Members, At))
         return false;
-      uint64_t Bytes = bytesOf(At, DL);
-      std::optional<int64_t> Offset = Bytes ? offsetIn(G, Pointer) : std::nullopt;
-      return Offset && *Offset >= G.Lo && *Offset + int64_t(Bytes) <= G.Hi;
+      uint64_t Bytes = certainBytes(At);
+      SmallVector<int64_t, 8> Begins;
+      return Bytes && placesIn(G, Pointer, At, Begins) &&
+             all_of(Begins, [&](int64_t Begin) { return Begin >= G.Lo && Begin + int64_t(Bytes) <= G.Hi; });
     });
   }
 };

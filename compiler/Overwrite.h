@@ -10,10 +10,10 @@
 // left by its latch only, after a number of iterations that is exact, and nothing in it can fail to return)
 // and nothing in it lets another thread or a call look at memory half way. A group qualifies when
 //
-//   - all its references are plain stores, those in every iteration cover [Lo, Hi) without a gap, and base and
+//   - it is only stored to, plain stores of every iteration cover [Lo, Hi) without a gap, and for these base and
 //     strides are those of the addresses exactly, modulo 2^64;
-//   - whatever the nest reads belongs to a direct group with such a form, which the runtime compares with this one
-//     on entry, or does not alias it.
+//   - whatever the nest reads was stored by the same iteration (Stores.h), or belongs to a direct group with such a
+//     form, which the runtime compares with this one on entry, or does not alias it.
 //
 // Whether the strides of the loops join without gaps is for the runtime to see (core/overwrite.h).
 #ifndef PAGECAST_COMPILER_OVERWRITE_H

@@ -23,34 +23,61 @@ Extent hull(const Shape &s, const Group &g) {
   return {first - below, first + size};
 }
 
-bool without_gaps(const Shape &s, const Group &g) {
-  uint64_t span = g.hi > g.lo ? uint64_t(g.hi) - uint64_t(g.lo) : 0;
-  for (unsigned k = s.loops; k-- > 0;) {
-    if (s.trips[k] == 0 || g.stride[k] < 0 || (s.trips[k] > 1 && uint64_t(g.stride[k]) > span))
-      return false;
-    span = saturating_add(span, saturating_mul(uint64_t(g.stride[k]), s.trips[k] - 1));
-  }
-  return span > 0 && span < kUnbounded;
+/// Whether the group is elsewhere in each iteration of the loop.
+bool moves(const Shape &s, const Group &g, unsigned loop) { return s.trips[loop] > 1 && g.stride[loop] != 0; }
+
+/// The first part of `e` that is not in `at`.
+Extent outside(Extent e, Extent at) {
+  if (common(e, at).empty())
+    return e;
+  return e.begin < at.begin ? Extent{e.begin, at.begin} : Extent{least(at.end, e.end), e.end};
 }
 
-/// Whether the program, now in this place of the nest, will store the whole interval again, after this time: a loop
-/// outside all that move the group has iterations left.
-bool again(const Shape &s, const Group &g, const Cursor &place) {
-  for (unsigned k = 0; k < s.ticked && g.stride[k] == 0; ++k)
-    if (place.index(k) + 1 < s.trips[k])
+/// To the run behind this one. False: it is the last.
+bool next_run(const Shape &s, const Group &g, unsigned outer, uint64_t *index, Addr *begin) {
+  for (unsigned k = outer; k-- > 0;) {
+    if (!moves(s, g, k))
+      continue;
+    if (index[k] + 1 < s.trips[k]) {
+      ++index[k];
+      *begin += uint64_t(g.stride[k]);
       return true;
+    }
+    *begin -= index[k] * uint64_t(g.stride[k]);
+    index[k] = 0;
+  }
   return false;
 }
 
 } // namespace
 
-void check_overwrites(Shape *s) {
+Overwrite::Run Overwrite::run_of(const Shape &s, const Group &g, uint64_t page) {
+  Run run{s.loops, g.hi > g.lo ? uint64_t(g.hi) - uint64_t(g.lo) : 0};
+  for (unsigned k = 0; k < s.loops; ++k)
+    if (s.trips[k] == 0 || g.stride[k] < 0)
+      return {};
+  while (run.from > 0 && (!moves(s, g, run.from - 1) || uint64_t(g.stride[run.from - 1]) <= run.span)) {
+    --run.from;
+    run.span = saturating_add(run.span, saturating_mul(uint64_t(g.stride[run.from]), s.trips[run.from] - 1));
+  }
+  uint64_t extent = run.span; // of all runs that the loops inside go through
+  for (unsigned k = run.from; k-- > 0;) {
+    if (!moves(s, g, k))
+      continue;
+    if (uint64_t(g.stride[k]) < extent)
+      return {};
+    extent = saturating_add(extent, saturating_mul(uint64_t(g.stride[k]), s.trips[k] - 1));
+  }
+  return run.span >= page && extent < kUnbounded ? run : Run{};
+}
+
+void check_overwrites(Shape *s, uint64_t page) {
   for (unsigned w = 0; w < s->groups; ++w) {
     Group &writer = s->group[w];
     if (!writer.overwrites)
       continue;
     const Extent mine = hull(*s, writer);
-    writer.overwrites = !writer.indirect && !writer.reads && without_gaps(*s, writer) && mine.end != kUnbounded;
+    writer.overwrites = !writer.indirect && !writer.reads && Overwrite::run_of(*s, writer, page).span && mine.end != kUnbounded;
     for (unsigned r = 0; r < s->groups && writer.overwrites; ++r) {
       const Extent other = hull(*s, s->group[r]);
       writer.overwrites = !s->group[r].reads || common(mine, other).empty();
@@ -60,77 +87,119 @@ void check_overwrites(Shape *s) {
 
 void Overwrite::start(const Shape &s, uint64_t strip, uint64_t page) {
   page_ = page;
-  ticked_ = s.ticked;
+  strip_ = most(strip, 1);
+  stored_ = 0;
   any_ = false;
   for (unsigned g = 0; g < s.groups; ++g) {
-    interval_[g] = {};
-    left_[g] = {};
-    if (!s.group[g].overwrites)
-      continue;
-    const Extent e = hull(s, s.group[g]);
-    interval_[g] = {round_up(e.begin, page), round_down(e.end, page)};
-    any_ |= !interval_[g].empty();
+    run_[g] = s.group[g].overwrites ? run_of(s, s.group[g], page) : Run{};
+    any_ |= run_[g].span != 0;
   }
   if (any_)
     place_.start(s, strip);
 }
 
 Overwrite::Unread Overwrite::unread(const Shape &s, unsigned group, uint64_t step) {
-  const Extent all = interval_[group];
-  if (!any_ || all.empty())
-    return {};
+  Unread u;
+  if (!any_ || run_[group].span == 0)
+    return u;
   place_.seek(step);
   if (place_.at_end())
-    return {};
+    return u;
   Pieces pieces;
   place_.step_pieces(s.group[group], 1, &pieces);
-  if (pieces.size() != 1)
-    return {};
-  const Extent at = pieces.at(0);
-  Unread u;
-  if (again(s, s.group[group], place_))
-    u.part[0] = {all.begin, most(all.begin, round_down(at.begin, page_))};
-  u.part[1] = {least(all.end, most(all.begin, round_up(at.end, page_))), all.end};
+  const uint64_t n = pieces.size();
+  at_ = n > 0 && n < kMaxPieces ? Extent{pieces.at(0).begin, pieces.at(n - 1).end} : kEverywhere;
+  u.by_ = this;
+  u.shape_ = &s;
+  u.group_ = group;
   return u;
 }
 
-/// Which pass over the group's interval the step belongs to: an execution of the loops from the first that moves it on.
-uint64_t Overwrite::pass_of(const Group &g, uint64_t step) const {
-  int first = 0;
-  while (first < int(ticked_) && g.stride[first] == 0)
-    ++first;
-  return step / place_.steps_per(first - 1);
+Extent Overwrite::first_unread(const Shape &s, unsigned group, Extent e) const {
+  const Group &g = s.group[group];
+  const Run &run = run_[group];
+  const Extent wanted = common(e, hull(s, g));
+  if (wanted.empty())
+    return {};
+  Addr begin = g.base + uint64_t(g.lo);
+  uint64_t index[kMaxLoops] = {};
+  for (unsigned k = 0; k < run.from; ++k) {
+    if (!moves(s, g, k))
+      continue;
+    index[k] = least((wanted.begin - begin) / uint64_t(g.stride[k]), s.trips[k] - 1);
+    begin += index[k] * uint64_t(g.stride[k]);
+  }
+  do {
+    const Extent pages = outside(common(e, to_come(s, group, index, begin)), {round_down(at_.begin, page_), round_up(at_.end, page_)});
+    if (!pages.empty())
+      return pages;
+  } while (next_run(s, g, run.from, index, &begin) && begin < e.end);
+  return {};
 }
 
-void Overwrite::leave(const Shape &s, unsigned group, uint64_t step, Extent asked, const Unread &unread) {
-  Left &left = left_[group];
-  for (unsigned later = 0; later < 2; ++later) {
-    const Extent e = common(unread.part[1 - later], asked);
-    if (e.empty())
+/// Of the run at `begin`, which is that of `index` in the loops around it.
+Extent Overwrite::to_come(const Shape &s, unsigned group, const uint64_t *index, Addr begin) const {
+  const Group &g = s.group[group];
+  const Run &run = run_[group];
+  const Extent pages{round_up(begin, page_), round_down(begin + run.span, page_)};
+  for (unsigned k = 0; k <= s.ticked; ++k) {
+    const uint64_t now = k == s.ticked ? place_.first() : place_.index(k);
+    const uint64_t after = k == s.ticked ? now + place_.count() : now + 1;
+    if (!moves(s, g, k)) {
+      if (after < s.trips[k])
+        return pages; // it will be stored once more, from end to end
       continue;
-    const uint64_t pass = pass_of(s.group[group], step) + later; // what the program has passed is stored the next time
-    if (left.end == 0 || pass > left.pass || (pass == left.pass && e.end > left.end))
-      left = {pass, e.end};
+    }
+    if (k >= run.from)
+      return {least(most(pages.begin, at_.end), pages.end), pages.end};
+    if (index[k] >= after)
+      return pages;
+    if (index[k] < now)
+      return {};
   }
+  return {}; // all of it is in this step
 }
 
-bool Overwrite::all_stored(const Shape &s, uint64_t step) {
-  if (!any_)
-    return true;
-  place_.seek(step);
-  if (place_.at_end())
-    return true;
-  for (unsigned g = 0; g < s.groups; ++g) {
-    const Left &left = left_[g];
-    const uint64_t pass = left.end ? pass_of(s.group[g], step) : 0;
-    if (left.end == 0 || pass > left.pass)
+/// The step behind the one that stores the byte, of those behind the program's. Where rows overlap: the last that does.
+uint64_t Overwrite::stored_by(const Shape &s, unsigned group, Addr byte) const {
+  const Group &g = s.group[group];
+  uint64_t index[kMaxLoops] = {}, rest = byte - (g.base + uint64_t(g.lo));
+  unsigned differs = s.ticked + 1, repeats = differs; // the first loop that is elsewhere then; one that comes round again
+  for (unsigned k = 0; k <= s.ticked; ++k) {
+    if (!moves(s, g, k)) {
+      index[k] = differs <= s.ticked ? 0 : place_.index(k);
       continue;
-    Pieces pieces;
-    place_.step_pieces(s.group[g], 1, &pieces);
-    if (pass < left.pass || pieces.size() != 1 || pieces.at(0).begin < left.end)
-      return false;
+    }
+    const uint64_t stride = uint64_t(g.stride[k]);
+    index[k] = least(rest / stride, s.trips[k] - 1);
+    rest -= index[k] * stride;
+    if (k == s.ticked)
+      index[k] /= strip_;
+    if (differs > s.ticked && index[k] != place_.index(k))
+      differs = k;
   }
-  return true;
+  if (differs > s.ticked || index[differs] < place_.index(differs)) { // the program has passed it
+    for (unsigned k = 0; k < differs && k <= s.ticked; ++k)
+      if (!moves(s, g, k) && place_.index(k) + 1 < (k == s.ticked ? place_.strips() : s.trips[k]))
+        repeats = k;
+    if (repeats > s.ticked)
+      return place_.steps();
+    ++index[repeats];
+    for (unsigned k = repeats + 1; k <= s.ticked; ++k)
+      if (!moves(s, g, k))
+        index[k] = 0;
+  }
+  uint64_t step = 1;
+  for (unsigned k = 0; k <= s.ticked; ++k)
+    step += index[k] * place_.steps_per(int(k));
+  return step;
+}
+
+void Overwrite::leave(const Unread &unread, Extent asked) {
+  for (Extent part = unread.first(asked); !part.empty(); part = unread.first(asked)) {
+    stored_ = most(stored_, stored_by(*unread.shape_, unread.group_, part.end - 1));
+    asked.begin = part.end;
+  }
 }
 
 } // namespace pagecast::core

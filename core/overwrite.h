@@ -2,25 +2,27 @@
 //
 // Overwriting: which pages a nest will store over altogether, so that what they hold need not be read.
 //
-// A group that overwrites (Group::overwrites) touches one interval of bytes without gaps: from the innermost loop
-// outwards each stride is at most what the loops inside cover. Loops in which it does not move repeat that. While the
-// program is in a step that touches [at.begin, at.end), the bytes up to at.begin have been stored, those in `at` may
-// have been, and those from at.end on will be:
+// A group that overwrites (Group::overwrites) stores runs of bytes without gaps: from the innermost loop outwards, as
+// long as each stride is at most what the loops inside cover. Loops further out move on to other runs, or repeat them
+// all. In   for (k..n) for (j..n) for (i = 1; i < n - 1; i++) x[k][j][i] = ...   each row is a run, and the two elements
+// between rows are none of the nest's business. While the program is in a step that touches [at.begin, at.end),
 //
-//     begin            at.begin        at.end                 end
-//     | stored, final    | in progress    | to come              |
+//     runs before | begin      at.begin        at.end        end | runs behind
+//     final       |   final    | in progress    | to come          | to come
 //
-// A page in the last part need not be read; nor one in the first, if the whole interval will be stored once more.
-// Pages at the ends, which hold other bytes as well, are never among them.
+// A page that lies in a run to come, or in the last part of this one, need not be read; nor any page of a run, if all
+// of it will be stored once more. Pages in progress are never among them, because an iteration may read what it has
+// just stored; nor are pages that hold other bytes as well.
 #pragma once
 #include "core/cursor.h"
 #include "core/types.h"
 
 namespace pagecast::core {
 
-/// Takes `overwrites` off the groups that turn out not to: with gaps, moving downwards, or where the extent of a
-/// group that reads meets theirs. The bases and strides of reading groups count even if they are `indirect`. Pure.
-void check_overwrites(Shape *);
+/// Takes `overwrites` off the groups that turn out not to: moving downwards, in runs of less than a page or runs that
+/// are interleaved, or where the extent of a group that reads meets theirs. The bases and strides of reading groups
+/// count even if they are `indirect`. Pure.
+void check_overwrites(Shape *, uint64_t page);
 
 class Overwrite {
 public:
@@ -28,33 +30,44 @@ public:
   void start(const Shape &shape, uint64_t strip, uint64_t page);
   bool any() const { return any_; }
 
-  /// The pages that need not be read while the program is in step `step`: up to two page-aligned extents, ascending,
-  /// perhaps empty. Only for pages that are absent now and were when the step was looked at. Cost: O(loops).
-  struct Unread {
-    Extent part[2];
+  /// What need not be read of one group while the program is in one step. Good until the next unread(), and only for
+  /// pages that are absent now and were when the step was looked at.
+  class Unread {
+  public:
+    /// The first pages of the page-aligned `e` that need not be read; empty if there are none. Cost: O(loops), for each
+    /// run that meets `e`.
+    Extent first(Extent e) const { return by_ ? by_->first_unread(*shape_, group_, e) : Extent{}; }
+
+  private:
+    friend class Overwrite;
+    const Overwrite *by_ = nullptr;
+    const Shape *shape_ = nullptr;
+    unsigned group_ = 0;
   };
   Unread unread(const Shape &shape, unsigned group, uint64_t step);
 
-  /// Of the pages of `asked`, those of `unread`, which is what unread() said at `step`, are left so from now on.
-  void leave(const Shape &shape, unsigned group, uint64_t step, Extent asked, const Unread &unread);
-  /// Whether the program, now in step `step`, has stored all that was left unread. Once true, it stays so until the next
-  /// leave(), but where rows overlap: there it may be asked once more at most. Cost: O(groups * loops).
-  bool all_stored(const Shape &shape, uint64_t step);
+  /// Of the pages of `asked`, those of `unread`, which unread() has just said, are left so from now on.
+  void leave(const Unread &unread, Extent asked);
+  /// Whether the program, now in step `step`, has stored all that was left unread. Cost: O(1).
+  bool all_stored(uint64_t step) const { return step >= stored_; }
 
 private:
-  uint64_t pass_of(const Group &, uint64_t step) const;
-
-  /// Where the last of the pages that were left unread will be stored: in which pass over the interval (pass_of()), and up
-  /// to which address.
-  struct Left {
-    uint64_t pass = 0;
-    Addr end = 0; ///< 0: none was
+  /// Loops [from, loops) together store `span` bytes without gaps.
+  struct Run {
+    unsigned from = 0;
+    uint64_t span = 0; ///< 0: the group does not overwrite
   };
-  Left left_[kMaxGroups];
-  Extent interval_[kMaxGroups]; ///< page-aligned; empty for groups that do not overwrite
-  Cursor place_;                ///< scratch: the program's place
-  uint64_t page_ = 4096;
-  unsigned ticked_ = 0;
+  Extent first_unread(const Shape &, unsigned group, Extent) const;
+  Extent to_come(const Shape &, unsigned group, const uint64_t *index, Addr begin) const;
+  uint64_t stored_by(const Shape &, unsigned group, Addr last) const;
+  friend void check_overwrites(Shape *, uint64_t);
+  static Run run_of(const Shape &, const Group &, uint64_t page);
+
+  Run run_[kMaxGroups];
+  Cursor place_; ///< the program's
+  Extent at_;    ///< what the group at hand touches there
+  uint64_t stored_ = 0; ///< the step before which all that was left unread is stored
+  uint64_t page_ = 4096, strip_ = 1;
   bool any_ = false;
 };
 

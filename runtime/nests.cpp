@@ -114,7 +114,7 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
     if (!in_regions(pager, core::reach_of(shape, to))) to.indirect = true;
     any |= !to.indirect || (from.flags & PAGECAST_INDIRECT);
   }
-  core::check_overwrites(&shape);
+  core::check_overwrites(&shape, os::page_size());
   return any;
 }
 

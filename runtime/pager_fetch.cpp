@@ -68,18 +68,11 @@ uint32_t Pager::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked 
 
 /// Whether the page is going to be overwritten; `pages` is cut to the first ones of which the same is true.
 bool Pager::goes_unread(const Asked &asked, uint32_t slot, uint32_t *pages) const {
-  const core::Extent e = extent(slot, *pages);
-  auto cut = [&](uint64_t end) { *pages = static_cast<uint32_t>((end - e.begin) >> shift_); };
-  for (const core::Extent &part : asked.unread.part) {
-    if (part.end <= e.begin || part.end <= part.begin) continue;
-    if (part.begin > e.begin) {
-      if (part.begin < e.end) cut(part.begin);
-      return false;
-    }
-    if (part.end < e.end) cut(part.end);
-    return true;
-  }
-  return false;
+  const core::Extent e = extent(slot, *pages), part = asked.unread.first(e);
+  if (part.empty()) return false;
+  const bool now = part.begin == e.begin;
+  *pages = static_cast<uint32_t>(((now ? part.end : part.begin) - e.begin) >> shift_);
+  return now;
 }
 
 /// Pages that are zero, or whose contents will be overwritten.

@@ -21,7 +21,7 @@ public:
                 static_cast<uint32_t>(step + slot_.nest.distance()), write, false};
     if (write && slot_.overwrite.any() && !pager_.finishing_ && pager_.may_overwrite()) {
       asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
-      slot_.overwrite.leave(slot_.nest.shape(), group, step, e, asked.unread);
+      slot_.overwrite.leave(asked.unread, e);
     }
     return pager_.fetch(e.begin, e.end, asked); // what was asked for is marked: a repetition goes on there
   }
@@ -171,7 +171,7 @@ bool Pager::run_nests() {
 bool Pager::all_stored() {
   for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
     NestSlot &slot = nest_slots[__builtin_ctz(open)];
-    if (slot.runs() && !slot.overwrite.all_stored(slot.nest.shape(), slot.step())) return false;
+    if (slot.runs() && !slot.overwrite.all_stored(slot.step())) return false;
   }
   return true;
 }

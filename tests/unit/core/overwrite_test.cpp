@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/overwrite.h"
+#include "core/arithmetic.h"
 #include "shapes.h"
 
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 
 using namespace pagecast::core;
 using namespace pagecast::core::test;
@@ -17,7 +20,7 @@ Group output(Addr base, std::initializer_list<int64_t> strides) {
 }
 
 bool overwrites(Shape s, unsigned group = 0) {
-  check_overwrites(&s);
+  check_overwrites(&s, kPage);
   return s.group[group].overwrites;
 }
 
@@ -28,9 +31,17 @@ TEST(Overwrite, LoopsThatJoin) {
   EXPECT_TRUE(overwrites(nest_of({5, 10, 1000}, {output(kBase, {0, 8000, 8})})));
 }
 
-TEST(Overwrite, GapsAndTheOtherDirection) {
+TEST(Overwrite, RunsWithGaps) {
+  EXPECT_TRUE(overwrites(nest_of({10, 1000}, {output(kBase, {8008, 8})})));
+  EXPECT_TRUE(overwrites(nest_of({4, 10, 1000}, {output(kBase, {90000, 8400, 8})})));
+  EXPECT_TRUE(overwrites(nest_of({4, 3, 10, 1000}, {output(kBase, {90000, 0, 8400, 8})})));
+  EXPECT_FALSE(overwrites(nest_of({10, 500}, {output(kBase, {4008, 8})})));             // less than a page
+  EXPECT_FALSE(overwrites(nest_of({4, 10, 1000}, {output(kBase, {9000, 20000, 8})}))); // interleaved
+  EXPECT_FALSE(overwrites(nest_of({10, 1000}, {output(kBase + 80080, {-8008, 8})})));
+}
+
+TEST(Overwrite, SingleElementsAndTheOtherDirection) {
   EXPECT_FALSE(overwrites(nest_of({1000}, {output(kBase, {16})})));
-  EXPECT_FALSE(overwrites(nest_of({10, 1000}, {output(kBase, {8008, 8})})));
   EXPECT_FALSE(overwrites(nest_of({1000, 10}, {output(kBase, {8, 8000})}))); // columns: none is filled at once
   EXPECT_FALSE(overwrites(nest_of({1000}, {output(kBase + 8000, {-8})})));
   EXPECT_FALSE(overwrites(nest_of({10, 0}, {output(kBase, {8, 8})})));
@@ -53,36 +64,57 @@ TEST(Overwrite, WhatIsReadElsewhere) {
   EXPECT_FALSE(overwrites(dropped, 1));
 }
 
-/// For each step: a page that need not be read is stored to, altogether, by steps behind this one, and the pages
-/// that will only be stored to behind it are all found but for the ones at the ends.
+/// The last step that stores each byte, and the first that stores to each page.
+struct Stores {
+  std::map<Addr, uint64_t> last;
+  std::map<uint64_t, uint64_t> first;
+  uint64_t steps = 0;
+};
+
+Stores stores_of(const Shape &s, uint64_t strip) {
+  Stores all;
+  uint64_t index[kMaxLoops] = {};
+  const Group &g = s.group[0];
+  for (bool more = true; more;) {
+    Addr at = g.base;
+    for (unsigned k = 0; k < s.loops; ++k) at += index[k] * uint64_t(g.stride[k]);
+    for (Addr a = at; a < at + 8; ++a) all.last[a] = all.steps;
+    all.first.try_emplace(at / kPage, all.steps);
+    more = false;
+    for (unsigned k = s.loops; k-- > 0 && !more;) {
+      more = ++index[k] < s.trips[k];
+      if (!more) index[k] = 0;
+      if (k == s.ticked && (!more || index[k] % strip == 0)) ++all.steps;
+    }
+  }
+  return all;
+}
+
+/// For each step: of a page that need not be read each byte is stored by steps behind this one; and of the pages not yet
+/// begun, all of which that is so are found.
 void expect_exact(Shape s, uint64_t strip) {
-  check_overwrites(&s);
+  check_overwrites(&s, kPage);
   ASSERT_TRUE(s.group[0].overwrites);
   Overwrite o;
   o.start(s, strip, kPage);
-  const auto steps = touched_by_step(s, strip);
-  const std::set<uint64_t> all = all_pages(steps);
-  std::set<uint64_t> inner = all;
-  Addr end = s.group[0].base + 8;
-  for (unsigned k = 0; k < s.loops; ++k) end += uint64_t(s.group[0].stride[k]) * (s.trips[k] - 1);
-  if (s.group[0].base % kPage) inner.erase(inner.begin());
-  if (end % kPage) inner.erase(std::prev(inner.end()));
-  for (uint64_t now = 0; now <= steps.size() + 1; ++now) {
-    std::set<uint64_t> later;
-    for (uint64_t t = now + 1; t < steps.size(); ++t) later.insert(steps[t][0].begin(), steps[t][0].end());
+  const Stores all = stores_of(s, strip);
+  std::map<uint64_t, uint64_t> final_from; // pages whose bytes are all stored: the step that makes the first of them final
+  for (auto [page, step] : all.first) {
+    uint64_t least_last = ~0ull, bytes = 0;
+    for (auto a = all.last.lower_bound(page * kPage); a != all.last.end() && a->first < (page + 1) * kPage; ++a, ++bytes)
+      least_last = std::min(least_last, a->second);
+    if (bytes == kPage) final_from[page] = least_last;
+  }
+  ASSERT_FALSE(final_from.empty());
+  const Extent whole{round_down(s.group[0].base, kPage) - kPage, (all.first.rbegin()->first + 2) * kPage};
+  for (uint64_t now = 0; now <= all.steps + 1; ++now) {
     std::set<uint64_t> unread;
-    for (const Extent &part : o.unread(s, 0, now).part)
+    const Overwrite::Unread u = o.unread(s, 0, now);
+    for (Extent left = whole, part = u.first(left); !part.empty(); left.begin = part.end, part = u.first(left))
       for (Addr a = part.begin; a < part.end; a += kPage) unread.insert(a / kPage);
-    for (const uint64_t page : unread) {
-      EXPECT_TRUE(inner.count(page)) << now;
-      EXPECT_TRUE(later.count(page)) << now;
-      EXPECT_FALSE(now < steps.size() && steps[now][0].count(page)) << now;
-    }
-    for (const uint64_t page : inner) { // not yet begun in the first pass: always found
-      bool begun = false;
-      for (uint64_t t = 0; t <= now && t < steps.size(); ++t) begun |= steps[t][0].count(page) != 0;
-      EXPECT_TRUE(begun || !later.count(page) || unread.count(page)) << now << " " << page;
-    }
+    for (const uint64_t page : unread) EXPECT_TRUE(final_from.count(page) && final_from[page] > now) << now << " " << page;
+    for (auto [page, step] : final_from) // not yet begun: always found
+      EXPECT_TRUE(all.first.at(page) <= now || unread.count(page)) << now << " " << page;
   }
 }
 
@@ -98,26 +130,39 @@ TEST(Overwrite, PagesAheadOfTheProgram) {
   expect_exact(rows, 1);
 }
 
+TEST(Overwrite, RunsAheadOfTheProgram) {
+  expect_exact(nest_of({12, 1500}, {output(kBase + 400, {12400, 8})}), 128);
+  expect_exact(nest_of({5, 4, 1500}, {output(kBase + 408, {60000, 12400, 8})}), 700);
+  expect_exact(nest_of({4, 3, 2, 1500}, {output(kBase + 8, {40000, 12800, 0, 8})}), 512); // each row twice
+  expect_exact(nest_of({4, 2, 3, 1500}, {output(kBase + 8, {40000, 0, 12800, 8})}), 512); // each plane twice
+  for (unsigned ticked : {0u, 1u, 2u}) {
+    Shape planes = nest_of({4, 3, 1500}, {output(kBase + 16, {40008, 12800, 8})}, false);
+    planes.ticked = ticked;
+    expect_exact(planes, 1);
+  }
+}
+
 /// For each step: what is left unread there is stored when the program is past the last step of the next pass over these
-/// pages that touches one of them, and not before.
+/// bytes, and not before.
 void expect_stored_in_time(Shape s, uint64_t strip) {
-  check_overwrites(&s);
+  check_overwrites(&s, kPage);
   Overwrite o;
   const auto steps = touched_by_step(s, strip);
   for (uint64_t now = 0; now < steps.size(); ++now) {
     o.start(s, strip, kPage);
-    EXPECT_TRUE(o.all_stored(s, now));
+    EXPECT_TRUE(o.all_stored(now));
     const Overwrite::Unread unread = o.unread(s, 0, now);
-    o.leave(s, 0, now, {0, ~0ull}, unread);
+    const Extent all{kBase - kPage, kBase + (1 << 24)};
+    o.leave(unread, all);
     uint64_t done = now;
-    for (const Extent &part : unread.part)
+    for (Extent left = all, part = unread.first(left); !part.empty(); left.begin = part.end, part = unread.first(left))
       for (Addr a = part.begin; a < part.end; a += kPage) {
         uint64_t t = now + 1;
         while (!steps[t][0].count(a / kPage)) ++t;
         while (t < steps.size() && steps[t][0].count(a / kPage)) ++t;
         done = std::max(done, t);
       }
-    for (uint64_t t = now; t <= steps.size(); ++t) EXPECT_EQ(o.all_stored(s, t), t >= done) << now << " " << t;
+    for (uint64_t t = now; t <= steps.size(); ++t) EXPECT_EQ(o.all_stored(t), t >= done) << now << " " << t;
   }
 }
 
@@ -127,6 +172,9 @@ TEST(Overwrite, WhatWasLeftUnreadIsStoredInTime) {
   expect_stored_in_time(nest_of({40, 700}, {output(kBase + 8, {5600, 8})}), 64);
   expect_stored_in_time(nest_of({3, 4096}, {output(kBase, {0, 8})}), 1024);
   expect_stored_in_time(nest_of({2, 2, 10, 700}, {output(kBase + 8, {0, 0, 5600, 8})}), 100);
+  expect_stored_in_time(nest_of({12, 1500}, {output(kBase + 400, {12400, 8})}), 128);
+  expect_stored_in_time(nest_of({5, 4, 1500}, {output(kBase + 408, {60000, 12400, 8})}), 700);
+  expect_stored_in_time(nest_of({4, 2, 3, 1500}, {output(kBase + 8, {40000, 0, 12800, 8})}), 512);
   Shape rows = nest_of({40, 700}, {output(kBase, {5600, 8})}, false);
   rows.ticked = 0;
   expect_stored_in_time(rows, 1);
@@ -134,27 +182,29 @@ TEST(Overwrite, WhatWasLeftUnreadIsStoredInTime) {
 
 TEST(Overwrite, OnlyWhatWasAskedForIsWaitedFor) {
   Shape s = nest_of({4096}, {output(kBase, {8})});
-  check_overwrites(&s);
+  check_overwrites(&s, kPage);
   Overwrite o;
   o.start(s, 1024, kPage); // four steps of two pages
-  o.leave(s, 0, 0, {kBase, kBase + 4 * kPage}, o.unread(s, 0, 0));
-  EXPECT_FALSE(o.all_stored(s, 1));
-  EXPECT_TRUE(o.all_stored(s, 2));
-  o.leave(s, 0, 1, {kBase, kBase + 2 * kPage}, o.unread(s, 0, 1)); // behind the program
-  EXPECT_TRUE(o.all_stored(s, 2));
+  o.leave(o.unread(s, 0, 0), {kBase, kBase + 4 * kPage});
+  EXPECT_FALSE(o.all_stored(1));
+  EXPECT_TRUE(o.all_stored(2));
+  o.leave(o.unread(s, 0, 1), {kBase, kBase + 2 * kPage}); // behind the program
+  EXPECT_TRUE(o.all_stored(2));
 }
 
 TEST(Overwrite, OnceMore) {
   Shape s = nest_of({3, 4096}, {output(kBase, {0, 8})});
-  check_overwrites(&s);
+  check_overwrites(&s, kPage);
   Overwrite o;
   o.start(s, 1024, kPage); // four steps of two pages a pass
-  EXPECT_EQ(o.unread(s, 0, 6).part[0].begin, kBase);
-  EXPECT_EQ(o.unread(s, 0, 6).part[0].end, kBase + 4 * kPage);
-  EXPECT_EQ(o.unread(s, 0, 6).part[1].begin, kBase + 6 * kPage);
-  EXPECT_TRUE(o.unread(s, 0, 10).part[0].empty()); // the last pass: what is stored stays
-  EXPECT_EQ(o.unread(s, 0, 10).part[1].begin, kBase + 6 * kPage);
-  EXPECT_TRUE(o.unread(s, 0, 12).part[1].empty());
+  const Extent all{kBase, kBase + 8 * kPage};
+  EXPECT_EQ(o.unread(s, 0, 6).first(all).begin, kBase);
+  EXPECT_EQ(o.unread(s, 0, 6).first(all).end, kBase + 4 * kPage);
+  EXPECT_EQ(o.unread(s, 0, 6).first({kBase + 4 * kPage, all.end}).begin, kBase + 6 * kPage); // not what is in progress
+  EXPECT_EQ(o.unread(s, 0, 10).first(all).begin, kBase + 6 * kPage); // the last pass: what is stored stays
+  EXPECT_EQ(o.unread(s, 0, 10).first(all).size(), 2 * kPage);
+  EXPECT_TRUE(o.unread(s, 0, 10).first({kBase, kBase + 6 * kPage}).empty());
+  EXPECT_TRUE(o.unread(s, 0, 12).first(all).empty());
 }
 
 } // namespace

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stores: what an iteration of a loop has stored for certain before it comes to a place. In
+//
+//     for (i..n) { for (l..5) a[i][l] = w[l];  a[i][k] = a[i][k] + x; }      0 <= k < 5
+//
+// the load gets what was stored just before, whatever k is, and touches no page that was not touched. All in here is
+// proved: expressions are the program's own, not those with assumed values.
+#ifndef PAGECAST_COMPILER_STORES_H
+#define PAGECAST_COMPILER_STORES_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+
+namespace pagecast {
+
+/// Bytes that a load or store, or a call of memset and the like, is certain to touch; 0 if that is unknown. Types whose
+/// bits do not fill their bytes do not count.
+uint64_t certainBytes(llvm::Instruction *I);
+
+/// Where a store, or a call of memset and the like, begins to store; of a load: to read.
+llvm::Value *firstByte(llvm::Instruction *I);
+
+class Stores {
+public:
+  Stores(llvm::Loop *L, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, llvm::ScalarEvolution &SE);
+
+  /// Whether an iteration that comes to `At`, in the loop or a loop inside it, has stored all of the `Bytes` at `Pointer`.
+  bool precede(const llvm::Instruction *At, llvm::Value *Pointer, uint64_t Bytes) const;
+
+private:
+  const llvm::LoopInfo &LI;
+  const llvm::DominatorTree &DT;
+  llvm::ScalarEvolution &SE;
+  llvm::SmallVector<llvm::Instruction *, 16> All; ///< in the loop and the loops inside
+};
+
+} // namespace pagecast
+
+#endif
