@@ -311,6 +311,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
     markOverwrites(N, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
   joinSiblings(List.Nests, SE);
+  linkOverwrites(List.Nests);
   if (!List.Nests.empty()) {
     Emitter E(F, LI, DT, SE);
     for (const Nest &N : List.Nests)

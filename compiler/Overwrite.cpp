@@ -254,4 +254,17 @@ void markOverwrites(Nest &N, const LoopInfo &LI, const DominatorTree &DT, Scalar
   Proof(N, LI, DT, SE, AA, TLI).run();
 }
 
+void linkOverwrites(std::vector<Nest> &Nests) {
+  for (Nest &Inner : Nests)
+    for (const Nest &Outer : Nests) {
+      if (!Outer.Sliced || Outer.Loops.back() == Inner.root() || !Outer.Loops.back()->contains(Inner.root()))
+        continue;
+      for (Group &G : Inner.Groups)
+        for (unsigned Number = 0; Number < Outer.Groups.size(); ++Number)
+          if (G.Flags & PAGECAST_OVERWRITES && G.Flags >> PAGECAST_SLICED_SHIFT == 0 && Outer.Groups[Number].indirect() &&
+              all_of(Outer.Groups[Number].Members, [&](Instruction *I) { return is_contained(G.Members, I); }))
+            G.Flags |= (Number + 1) << PAGECAST_SLICED_SHIFT;
+    }
+}
+
 } // namespace pagecast

@@ -32,6 +32,10 @@ namespace pagecast {
 void markOverwrites(Nest &N, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
                     llvm::AAResults &AA, const llvm::TargetLibraryInfo &TLI);
 
+/// Has each group that a nest inside a sliced one overwrites say which of the slice's groups it is. For after the numbers
+/// of groups are final.
+void linkOverwrites(std::vector<Nest> &Nests);
+
 } // namespace pagecast
 
 #endif

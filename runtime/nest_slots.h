@@ -65,6 +65,7 @@ struct NestSlot {
   core::Cursor index_cursor;                     ///< up to where the index arrays are kept in memory for the first
   uint64_t missed_seen;                          ///< faults on absent pages, when its slice ran last
   uint64_t slices_run;                           ///< how often it did
+  std::atomic<uint32_t> overwritten{0};          ///< bit g: nests inside overwrite group g. Of the program's thread
   uint64_t live[PAGECAST_MAX_LIVE];
   uint32_t dropped;                         ///< bit g: hints of group g are not wanted
   uint8_t range_stage[PAGECAST_MAX_GROUPS]; ///< in which the group's ranges are touched; 0: it has none

@@ -141,6 +141,36 @@ bool find_ranges(NestSlot &slot, const pagecast_slice &s) {
   return any;
 }
 
+/// The nest of the frame, if there is one, whose slice goes through the loops inside as well.
+NestSlot *covering(const void *frame) {
+  for (unsigned i = open_count; i-- > 0 && open_stack[i].frame == frame;)
+    if (open_stack[i].slot->covers) return open_stack[i].slot;
+  return nullptr;
+}
+
+bool overwrites_sliced(const pagecast_nest &d) {
+  for (unsigned g = 0; g < d.groups; ++g)
+    if (d.group[g].flags >> PAGECAST_SLICED_SHIFT) return true;
+  return false;
+}
+
+/// A nest inside one whose slice covers it: left to it are the groups that it overwrites. The slice must not read them
+/// ahead, because it does not know for certain what will be stored to. False: there are none.
+bool leave_to_slice(NestSlot &around, const pagecast_nest &d, core::Shape &shape) {
+  bool any = false;
+  uint32_t overwritten = around.overwritten.load(std::memory_order_relaxed);
+  for (unsigned g = 0; g < d.groups; ++g) {
+    const unsigned sliced = d.group[g].flags >> PAGECAST_SLICED_SHIFT;
+    const bool ours = sliced && shape.group[g].overwrites;
+    const uint32_t bit = sliced ? 1u << ((sliced - 1) & 31) : 0;
+    overwritten = ours ? overwritten | bit : overwritten & ~bit;
+    any |= ours;
+    if (!ours) shape.group[g].indirect = true;
+  }
+  around.overwritten.store(overwritten, std::memory_order_relaxed);
+  return any;
+}
+
 /// What the slice needs. `shape` gets the sizes of its ranges. Returns true if the slice is worth running.
 bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
   slot.sliced = slot.covers = false;
@@ -186,7 +216,8 @@ bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest
 
 pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
   close_stale(&d, frame);
-  if (open_count && open_stack[open_count - 1].frame == frame && open_stack[open_count - 1].slot->covers) {
+  NestSlot *around = covering(frame);
+  if (around && !overwrites_sliced(d)) {
     pager.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
@@ -203,6 +234,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   };
   core::Shape &shape = slot->draft;
   if (!make_shape(pager, d, args, shape)) return give_back(pager.statistics.nests_declined);
+  if (around && !leave_to_slice(*around, d, shape)) return give_back(pager.statistics.nests_filtered);
   slot->description = &d;
   slot->sites = pager.statistics.sites_of(&d);
   const bool slice = prepare_slice(pager, *slot, d, args, shape);
@@ -216,6 +248,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   if (slice) slot->index_cursor.start(shape, slot->nest.strip());
   slot->slice_wasted.store(0, std::memory_order_relaxed);
   slot->slices_run = 0;
+  slot->overwritten.store(0, std::memory_order_relaxed);
   slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
   slot->ticks.start(shape, slot->nest.strip());
   slot->ticket = {0, ~0ull, shape.strips ? slot->nest.strip() : 1};

@@ -53,7 +53,7 @@ public:
 
   /// What the trail has given back. A page that stands alone is asked for; more of them wait for their neighbours.
   bool found(unsigned group, core::Extent e) {
-    if (e.empty()) return true;
+    if (e.empty() || overwritten(group)) return true;
     if (e.size() == os::page_size() && slot_.touch_stage[group]) return pager_.map().test(e.begin) || ask(group, e);
     if (e.size() >= pager_.max_io()) return ask_absent(group, e);
     core::Lots::Lot full;
@@ -117,12 +117,15 @@ private:
   uint64_t absent_ = 0, untouched_ = 0;
 
   uint8_t number() const { return static_cast<uint8_t>(number_of(&slot_)); }
+  /// By nests inside, which see to its pages themselves.
+  bool overwritten(unsigned group) const { return slot_.overwritten.load(std::memory_order_relaxed) >> group & 1; }
   bool writes(unsigned group) const { return slot_.description->group[group].flags & PAGECAST_WRITES; }
   uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(slot_.sites + group); }
   static uint32_t pages_of(core::Extent e) { return static_cast<uint32_t>(e.size() >> os::page_shift()); }
 
   /// Pages that a slice found absent. They are marked at once, so that they are asked for once. Waits for room.
   bool ask(unsigned group, core::Extent e) {
+    if (overwritten(group)) return true;
     const bool write = writes(group);
     pager_.map().set(e);
     const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), static_cast<uint32_t>(step_), number()};

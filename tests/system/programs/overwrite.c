@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arrays that are stored over again and again: whole, in part, by threads, in place of one another, row by row.
+// Arrays that are stored over again and again: whole, in part, by threads, in place of one another, row by row, by plane
+// through tables of pointers.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,6 +36,41 @@ __attribute__((noinline)) static void again(uint64_t *x, size_t count, size_t ti
     for (size_t i = 0; i < count; i++) x[i] = t * i;
 }
 
+enum { PLANES = 48, LENGTH = 4096, ROWS = N / PLANES / LENGTH };
+
+/// The inner quadruples of each plane. The table may change on the way: what is known of the next planes is then wrong.
+__attribute__((noinline)) static void quadruples(uint64_t **to, uint64_t **from, size_t rows, size_t length, int which, uint64_t key,
+                                                 int swap) {
+  for (size_t k = 0; k < PLANES; k++) {
+    for (size_t j = 1; j < rows - 1; j++)
+      for (size_t i = 1; i < length / 4 - 1; i++) {
+        uint64_t *x = &to[k][j * length + 4 * i];
+        x[0] = key * i, x[1] = key + j, x[2] = k + i, x[3] = key ^ i;
+        x[which + 1] += from[k][j * length + 4 * i];
+      }
+    if (swap && k + 3 < PLANES) {
+      uint64_t *other = to[k + 1];
+      to[k + 1] = to[k + 3], to[k + 3] = other;
+    }
+  }
+}
+
+static void planes(void) {
+  static uint64_t *to[PLANES], *from[PLANES];
+  for (size_t k = 0; k < PLANES; k++) to[k] = a + k * ROWS * LENGTH, from[k] = b + k * ROWS * LENGTH;
+  quadruples(to, from, n / PLANES / LENGTH, LENGTH, -1, 3, 0);
+  show("planes", a);
+  quadruples(to, from, n / PLANES / LENGTH, LENGTH, 2, 5, 0);
+  show("planes again", a);
+  quadruples(to, from, n / PLANES / LENGTH, LENGTH, 0, 7, 1);
+  show("planes swapped", a);
+  to[5] = from[6]; // a plane that is read later
+  from[7] = a;     // and one that was stored before
+  quadruples(to, from, n / PLANES / LENGTH, LENGTH, 1, 9, 0);
+  show("planes that are read", a);
+  show("and stored", b);
+}
+
 static void *share(void *which) {
   const size_t part = (size_t)which, begin = n * part / 3 + 7, end = n * (part + 1) / 3 + 7; // within pages
   fill(a, part ? begin : 0, part < 2 ? end : n, 40 + part);
@@ -61,6 +97,7 @@ int main(void) {
   show("no columns", a);
   again(b, n - 5, 3);
   show("three times", b);
+  planes();
   pthread_t thread[3];
   for (size_t i = 0; i < 3; i++)
     if (pthread_create(&thread[i], NULL, share, (void *)i)) return 1;
