@@ -32,9 +32,10 @@ void Allowance::look(uint64_t now, uint64_t held, uint64_t spare, bool in_motion
   core::Pool pools[core::kMostPools];
   const unsigned n = memory_.look(pools);
   for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion;
-  const uint64_t before = limit_.budget();
+  const uint64_t before = limit_.budget(), had = std::min(before, held + spare);
   limit_.cap(seen_cap_);
   limit_.update(now, held, pools, n, spare);
+  if (limit_.budget() < had) statistics_->given_back_bytes += had - limit_.budget();
   looked_ns_ = now;
   next_look_ns_ = now + limit_.interval_ns();
   ++statistics_->looks;
@@ -78,10 +79,7 @@ bool Allowance::divide(uint64_t own_bytes, uint64_t file_bytes) {
 
 bool Allowance::exceeded(uint32_t used, uint64_t now) {
   if (used <= pages_) {
-    if (over_since_ns_) {
-      statistics_->slowest_give_back_ns = std::max(statistics_->slowest_give_back_ns, now - over_since_ns_);
-      if (over_most_ > used) statistics_->given_back_bytes += uint64_t{over_most_ - used} << os::page_shift();
-    }
+    if (over_since_ns_) statistics_->slowest_give_back_ns = std::max(statistics_->slowest_give_back_ns, now - over_since_ns_);
     over_since_ns_ = 0;
     over_most_ = 0;
     return false;

@@ -81,9 +81,15 @@ bool group_path(char *directory, size_t room, bool *v2) {
   return *v2;
 }
 
+/// What is left of a group when it is to tell: less than the reserve, which the program itself comes close to, so that it
+/// is somebody else who takes it.
+uint64_t alarm(uint64_t limit) {
+  return core::reserve({false, limit, limit, 0}) / 4 * 3;
+}
+
 } // namespace
 
-/// Has the kernel post the event when use passes the point where only the reserve is left, and when it passes half of that.
+/// Has the kernel post the event when use passes the point where alarm() is left, and when it passes half of that.
 /// What it was told of another limit stays, and costs a look too many. A limit that moves all the time is not followed.
 void MemoryWatch::mark(Group &g, uint64_t limit) {
   const bool moves = g.markings && limit != g.seen_limit;
@@ -91,7 +97,7 @@ void MemoryWatch::mark(Group &g, uint64_t limit) {
   if (g.control < 0 || moves || limit == g.marked_limit || limit == kNoLimit || g.markings == kMostMarkings) return;
   ++g.markings;
   g.marked_limit = limit;
-  const uint64_t kept = core::reserve({false, limit, limit, 0});
+  const uint64_t kept = alarm(limit);
   g.tells = kept < limit;
   for (const uint64_t left : {kept, kept / 2}) {
     char line[64];
@@ -170,7 +176,7 @@ unsigned MemoryWatch::look(core::Pool *pools) {
     p.free = limit > firm ? limit - firm : 0;
     p.stalled_ns = read_stalled_ns(g.pressure);
     // Where others' page cache fills the group, its use is past the marks already, and says nothing of who needs memory.
-    p.tells = g.tells && limit == g.marked_limit && usage + core::reserve(p) <= limit;
+    p.tells = g.tells && limit == g.marked_limit && usage + alarm(limit) <= limit;
   }
   return n;
 }

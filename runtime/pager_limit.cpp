@@ -39,12 +39,8 @@ uint64_t Pager::kept_free() const {
 /// Looks at what memory there is, when it is time. Cost: 10 to 50 us.
 void Pager::follow_limit(uint64_t now) {
   if (!allowance_.due(now)) return;
-  const uint64_t before = allowance_.budget();
   allowance_.look(now, held(), kept_free(), in_motion());
   account();
-  // Who fills what may be used gives back out of the reserve, which is filled again.
-  if (allowance_.budget() < before && used_ <= allowance_.pages() && free_pages() < 2 * allowance_.least_free())
-    statistics.given_back_bytes += before - allowance_.budget();
 }
 
 /// Pages come and go: the program itself passes the marks of its groups all the time, and looks at such moments show
