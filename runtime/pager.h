@@ -204,7 +204,13 @@ private:
   bool advise(const Hint &, core::Extent, bool from_slice);
   bool fetch_range(const Hint &, core::Extent, const Asked &);
   bool fetch_page(uint64_t address, const Asked &);
-  Run zero_run(const Region &, uint32_t slot);
+
+  // pager_zeros.cpp
+  uint32_t zero_cluster(Region &, uint32_t slot);
+  Run zero_run(const Region &, uint32_t slot) const;
+  uint32_t used_before(const Region &, uint32_t slot, uint32_t most) const;
+  uint32_t zeros_from(const Region &, uint32_t slot, uint32_t most) const;
+  void look_ahead(Region &);
 
   // pager_forecast.cpp
   void foresee(NestSlot &);
@@ -242,7 +248,6 @@ private:
   bool take_faults();
   bool retry_waiting();
   bool serve(uint64_t address, bool write, bool again);
-  uint32_t zero_cluster(const Region &, uint32_t slot) const;
   void stored_to_protected(Region &, uint32_t slot);
   void end_wait(uint32_t slot, uint32_t pages);
 

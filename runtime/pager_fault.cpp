@@ -4,15 +4,7 @@
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
-#include <algorithm>
-
 namespace pagecast {
-namespace {
-
-constexpr uint32_t kBesideOthers = 16; ///< pages: requests of 64 KiB move data at nearly full speed
-constexpr uint32_t kStreams = 1024;    ///< side by side
-
-} // namespace
 
 bool Pager::take_faults() {
   os::Fault faults[32];
@@ -78,20 +70,6 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
     end_wait(slot, 1);
     return true;
   }
-}
-
-/// How many pages never stored to are filled for a fault: as many as there are in use right before it. It may be one of
-/// many streams side by side, more than can be followed, each of which grows where it ended: a thousand buckets.
-/// A thousand such runs fit in a half of memory. Where hints do most of the work, they know better what comes next.
-uint32_t Pager::zero_cluster(const Region &r, uint32_t slot) const {
-  if (r.zero_hints > r.zero_faults / 2) return 1;
-  const uint32_t most = std::min(kBesideOthers, allowance_.pages() / kStreams / 2);
-  uint32_t before = 0;
-  while (before < most && before < slot - r.first_slot && pages_[slot - 1 - before].state != PageState::kZero) ++before;
-  const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
-  uint32_t n = 1;
-  while (n < before && slot + n < end && pages_[slot + n].state == PageState::kZero) ++n;
-  return n;
 }
 
 /// The first store to a protected page. Neighbours follow where the stores come in order.

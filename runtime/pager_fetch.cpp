@@ -85,6 +85,7 @@ uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked 
   pages = place(slot, zeros_, pages, asked.write);
   if (pages == 0) return 1; // nothing more can be done for the first one
   use_tables(slot, pages);
+  if (!used_before(r, slot, 1)) r.growth.began();
   used_ += pages;
   for (uint32_t i = slot; i < slot + pages; ++i) {
     pages_[i].state = asked.write ? PageState::kDirty : PageState::kClean;

@@ -4,8 +4,6 @@
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
-#include <algorithm>
-
 namespace pagecast {
 namespace {
 /// Looked at in one turn of the loop.
@@ -20,19 +18,6 @@ bool Pager::hint(const Hint &hint) {
 }
 
 bool Pager::slice_hint(const Hint &hint) { return slice_ring_.push(hint); }
-
-/// The run of untouched pages around `slot` within its block of eight, where the block is in use already: it
-/// fills up sooner or later, and one call for several pages costs little more than for one. Else the page.
-Run Pager::zero_run(const Region &r, uint32_t slot) {
-  if (pages_[slot].state != PageState::kZero) return {slot, 1};
-  const uint32_t start = std::max(slot & ~7u, r.first_slot);
-  const uint32_t stop = std::min((slot | 7u) + 1, r.first_slot + static_cast<uint32_t>(r.bytes >> shift_));
-  uint32_t begin = slot, end = slot + 1;
-  while (begin > start && pages_[begin - 1].state == PageState::kZero) --begin;
-  while (end < stop && pages_[end].state == PageState::kZero) ++end;
-  if (begin == start && end == stop) return {slot, 1};
-  return {begin, end - begin};
-}
 
 /// A hint for a file's region. False: not now.
 bool Pager::advise(const Hint &h, core::Extent e, bool from_slice) {
@@ -89,9 +74,11 @@ bool Pager::fetch_page(uint64_t address, const Asked &asked) {
     ++statistics.useless_hints;
   } else if (r && !r->draining) {
     const Run run = zero_run(*r, slot);
+    const uint64_t hinted = r->zero_hints;
     uint32_t done = fetch_run(*r, run.slot, run.pages, asked);
     if (run.slot + done <= slot) done = fetch_run(*r, slot, 1, asked); // little room: the page itself
     if (done == 0) return false;
+    if (r->growth.grows()) r->zero_hints = hinted; // it only follows what faults have told
   }
   ++statistics.slice_hints;
   return true;

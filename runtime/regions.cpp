@@ -50,6 +50,7 @@ Region RegionTable::look_up(uint64_t address) {
   r.base = regions_[i].base;
   r.bytes = regions_[i].bytes;
   r.first_slot = regions_[i].first_slot;
+  r.look_ahead = __atomic_load_n(&regions_[i].look_ahead, __ATOMIC_RELAXED);
   return r;
 }
 

@@ -4,6 +4,8 @@
 // lock of its own the advise back end its own (advise.h); other threads look addresses up under a lock that is never
 // held across a system call or a page access.
 #pragma once
+#include "core/growth.h"
+
 #include <cstdint>
 
 namespace pagecast {
@@ -26,6 +28,8 @@ struct Region {
   uint32_t store_pages = 0; ///< how many these were
   uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
   uint64_t zero_hints = 0;  ///< and by hints
+  core::Growth growth;
+  uint64_t look_ahead = 0;  ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
   // The advise back end's.
   uint32_t chunk = 0;       ///< bytes per request; 0 = the pager's region
   bool may_give_up = false; ///< its pages are the file's, never the process's own

@@ -138,7 +138,7 @@ void SliceMachine::start(const SliceCall &call, const SliceFilter &filter, Slice
   for (unsigned i = 0; i < nest.slice->ops; ++i) last_[i].page = kNoPage;
   for (Translation &t : translation_) t.page = kNoPage;
   for (uint64_t &page : nowhere_) page = kNoPage;
-  for (unsigned g = 0; g < nest.groups; ++g) region_[g] = {0, 0};
+  for (unsigned g = 0; g < nest.groups; ++g) region_[g] = {0, 0, 0};
   uint64_t *s = std::copy_n(call.live, nest.live, s_);
   s = std::copy_n(call.index, nest.loops - 1, s);
   std::fill(s, s_ + nest.slice->scalars, 0);

@@ -37,6 +37,11 @@ public:
   virtual bool wanted() { return true; }
   /// The region that holds `address`: false if none does. Its result is remembered for one run.
   virtual bool region(uint64_t address, uint64_t *begin, uint64_t *end) = 0;
+  /// Of the region that holds `address`: how many bytes beyond what groups store to they will store to soon; 0: nothing is
+  /// known. Remembered likewise.
+  virtual uint64_t look_ahead(uint64_t) { return 0; }
+  /// As page(), of a page that is so far ahead.
+  virtual bool page_ahead(unsigned, uint64_t) { return true; }
 
 protected:
   ~SliceSink() = default;
@@ -88,7 +93,7 @@ private:
     const uint8_t *bytes;
   };
   struct Region {
-    uint64_t begin, size;
+    uint64_t begin, size, ahead;
   };
   /// How operations end: the last two end the run.
   enum class Flow : uint8_t { kOn, kLeave, kRefused, kTired };
@@ -120,6 +125,7 @@ private:
   template <bool kMasked>
   unsigned next_unmarked(const uint64_t *address, unsigned lane, uint64_t lo, uint64_t bytes, Region) const;
   template <bool kMasked> Flow touch_each(unsigned group, const uint64_t *address);
+  template <bool kMasked> Flow touch_ahead(unsigned group, const uint64_t *address);
   Flow range(unsigned group, uint64_t address, uint64_t stride, uint64_t times);
   Flow range_lanes(const pagecast_op &);
   bool some_do_not(const pagecast_op &);

@@ -126,7 +126,7 @@ bool SliceMachine::locate(unsigned group, uint64_t address) {
   if (nowhere_[page % kNowhere] == page) return false;
   uint64_t begin = 0, end = 0;
   if (sink_->region(address, &begin, &end)) {
-    region = {begin, end - begin};
+    region = {begin, end - begin, group_[group].flags & PAGECAST_WRITES ? sink_->look_ahead(address) : 0};
     return true;
   }
   nowhere_[page % kNowhere] = page;
@@ -171,6 +171,18 @@ template <bool kMasked> SliceMachine::Flow SliceMachine::touch_each(unsigned gro
   for (unsigned l = 0; (l = next_unmarked<kMasked>(address, l, lo, bytes, region_[group])) < lanes_; ++l) {
     const Flow flow = touch(group, address[l]);
     if (flow != Flow::kOn) return flow;
+  }
+  return region_[group].ahead ? touch_ahead<kMasked>(group, address) : Flow::kOn;
+}
+
+/// The pages that lie ahead of what the lanes store to, where that is in one region.
+template <bool kMasked> SliceMachine::Flow SliceMachine::touch_ahead(unsigned group, const uint64_t *address) {
+  const Region region = region_[group];
+  const uint64_t ahead = static_cast<uint64_t>(group_[group].hi) - 1 + region.ahead;
+  for (unsigned l = 0; (l = next_unmarked<kMasked>(address, l, ahead, 1, region)) < lanes_; ++l) {
+    const uint64_t page = (address[l] + ahead) >> shift_;
+    if ((page << shift_) - region.begin >= region.size || marked(map_, page)) continue;
+    if (!sink_->page_ahead(group, page << shift_)) return Flow::kRefused;
   }
   return Flow::kOn;
 }

@@ -78,6 +78,18 @@ public:
     return r.bytes != 0;
   }
 
+  uint64_t look_ahead(uint64_t address) override { return pager_.look_up(address).look_ahead; }
+
+  /// A page that the program is about to store to, which says nothing for or against the slice: one that was never stored
+  /// to, or the one where the next place began, which the two have in common.
+  bool page_ahead(unsigned group, uint64_t page) override {
+    const Region r = pager_.look_up(page);
+    if (slot_.dropped >> group & 1 || r.bytes == 0 || r.chunk || page == r.base) return true;
+    const PageState state = pager_.state_of(r, page), before = pager_.state_of(r, page - os::page_size());
+    if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
+    return tell(group, {page, page + os::page_size()});
+  }
+
   /// The absent pages of `e`, as far as it is in regions.
   bool ask_absent(unsigned group, core::Extent e) {
     while (!e.empty()) {
@@ -123,9 +135,16 @@ private:
   uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(slot_.sites + group); }
   static uint32_t pages_of(core::Extent e) { return static_cast<uint32_t>(e.size() >> os::page_shift()); }
 
-  /// Pages that a slice found absent. They are marked at once, so that they are asked for once. Waits for room.
+  /// Pages that a slice found absent.
   bool ask(unsigned group, core::Extent e) {
     if (overwritten(group)) return true;
+    if (!tell(group, e)) return false;
+    if (window_) window_->add(step_, pages_of(e));
+    return true;
+  }
+
+  /// They are marked at once, so that they are asked for once. Waits for room.
+  bool tell(unsigned group, core::Extent e) {
     const bool write = writes(group);
     pager_.map().set(e);
     const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), static_cast<uint32_t>(step_), number()};
@@ -138,7 +157,6 @@ private:
       timespec t{0, 50000};
       nanosleep(&t, nullptr);
     }
-    if (window_) window_->add(step_, hint.pages);
     return true;
   }
 

@@ -100,6 +100,22 @@ def test_slices_rest_while_all_is_resident_and_notice_a_change(built, disk_dir, 
     assert site["hit"] >= 0.8 * site["prefetched"]
 
 
+def test_buckets_are_filled_before_the_program_comes_to_them(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "buckets.c", tmp_path / "hinted")
+    faulted = {}
+    for slices in ("0", "1"):
+        stats = tmp_path / f"{slices}.json"
+        assert built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted,
+                         env={"PAGECAST_SLICES": slices}).returncode == 0
+        figures = json.loads(stats.read_text())
+        paged(figures)
+        faulted[slices] = figures["faults"]["zero_fill_fault"]
+        pages = figures["faults"]["zero_fill_fault"] + figures["faults"]["zero_fill_hit"]
+        assert figures["io"]["read_bytes"] < 160 << 20, "pages filled too early would be written, and read again"
+    assert pages > 24 << 8, "48 MiB of keys, and as much of buckets"
+    assert faulted["0"] > pages / 4 and faulted["1"] < faulted["0"] / 2
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"

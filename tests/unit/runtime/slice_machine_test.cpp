@@ -381,6 +381,43 @@ TEST_F(SliceMachineTest, LoadsThatCrossPagesNeedBoth) {
     }
 }
 
+TEST_F(SliceMachineTest, StoresAreLookedAheadOf) {
+  Program p = gather();
+  p.groups[0].flags = PAGECAST_WRITES;
+  regions.regions = {{kTarget, kTarget + 8 * kPage}};
+  regions.ahead = 2 * kPage;
+  for (uint64_t page = 0; page < 3; ++page) regions.set_resident(kTarget + page * kPage);
+  // The first of a page, the last of it, one whose page ahead is resident, one whose page ahead is in no region.
+  memory.put(kTable, std::vector<uint32_t>{512, 1023, 511, 512 * 7});
+  ASSERT_EQ(run(p, 0, 4, 2, memory, regions), SliceOutcome::kDone);
+  const std::set<std::pair<unsigned, uint64_t>> third{{0, kTarget + 3 * kPage}};
+  EXPECT_EQ(regions.pages_ahead, third) << "512 + 1024 and 1023 + 1024 are in it; 511 + 1024 is in a resident one";
+  EXPECT_EQ(regions.hints.pages, (std::set<std::pair<unsigned, uint64_t>>{{0, kTarget + 7 * kPage}}));
+}
+
+TEST_F(SliceMachineTest, LoadsAreNotLookedAheadOf) {
+  Program p = gather();
+  regions.regions = {{kTarget, kTarget + 8 * kPage}};
+  regions.ahead = 2 * kPage;
+  memory.put(kTable, std::vector<uint32_t>{0, 512, 1024});
+  ASSERT_EQ(run(p, 0, 3, 2, memory, regions), SliceOutcome::kDone);
+  EXPECT_TRUE(regions.pages_ahead.empty());
+  EXPECT_EQ(regions.hints.pages.size(), 3u);
+}
+
+TEST_F(SliceMachineTest, LookingAheadEndsWhenTheSinkHasEnough) {
+  Program p = gather();
+  p.groups[0].flags = PAGECAST_WRITES;
+  regions.regions = {{kTarget, kTarget + 64 * kPage}};
+  regions.ahead = 32 * kPage;
+  std::vector<uint32_t> index;
+  for (uint32_t i = 0; i < 16; ++i) index.push_back(512 * i), regions.set_resident(kTarget + i * kPage);
+  memory.put(kTable, index);
+  regions.patience = 5;
+  ASSERT_EQ(run(p, 0, 16, 2, memory, regions), SliceOutcome::kRefused);
+  EXPECT_EQ(regions.pages_ahead.size(), 5u);
+}
+
 TEST_F(SliceMachineTest, GarbageEndsWithTheWork) {
   Program p = gather();
   std::vector<uint32_t> b(1024);

@@ -143,6 +143,8 @@ struct Regions : SliceSink {
   Hints hints;
   uint64_t portions = 0, most_portions = ~0ull;
   uint64_t told = 0, asked = 0, patience = ~0ull;
+  uint64_t ahead = 0; ///< what look_ahead() says of all regions
+  std::set<std::pair<unsigned, uint64_t>> pages_ahead;
 
   explicit Regions(unsigned page_shift = 12) : shift(page_shift), map((kEnd >> page_shift) / 8) {}
   SliceFilter filter() const { return {map.data(), shift}; }
@@ -170,6 +172,13 @@ struct Regions : SliceSink {
     for (auto [b, e] : regions)
       if (address >= b && address < e) return *begin = b, *end = e, true;
     return false;
+  }
+  uint64_t look_ahead(uint64_t) override { return ahead; }
+  bool page_ahead(unsigned group, uint64_t page) override {
+    EXPECT_TRUE(in_region(page));
+    EXPECT_FALSE(resident(page));
+    pages_ahead.insert({group, page});
+    return ++told < patience;
   }
 };
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pages that were never stored to: how many are filled with zeros at a time (core/growth.h).
+#include "runtime/pager.h"
+
+#include <algorithm>
+
+namespace pagecast {
+
+/// Pages in use right before `slot`, up to `most`.
+uint32_t Pager::used_before(const Region &r, uint32_t slot, uint32_t most) const {
+  uint32_t n = 0;
+  while (n < most && n < slot - r.first_slot && pages_[slot - 1 - n].state != PageState::kZero) ++n;
+  return n;
+}
+
+/// Pages from `slot` on that were never stored to, up to `most`, one at least.
+uint32_t Pager::zeros_from(const Region &r, uint32_t slot, uint32_t most) const {
+  const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
+  uint32_t n = 1;
+  while (n < most && slot + n < end && pages_[slot + n].state == PageState::kZero) ++n;
+  return n;
+}
+
+/// How many pages are filled for a fault on one that was never stored to. Where hints do most of the work, they know
+/// better what comes next.
+uint32_t Pager::zero_cluster(Region &r, uint32_t slot) {
+  const uint32_t before = used_before(r, slot, core::Growth::kMostForFault);
+  r.growth.fault(before != 0);
+  look_ahead(r);
+  if (r.zero_hints > r.zero_faults / 2) return 1;
+  return zeros_from(r, slot, core::Growth::run_for_fault(before, allowance_.pages()));
+}
+
+/// Tells slices how far ahead of the program's stores to look.
+void Pager::look_ahead(Region &r) {
+  __atomic_store_n(&r.look_ahead, r.growth.ahead(allowance_.pages()) << shift_, __ATOMIC_RELAXED);
+}
+
+/// The run of untouched pages to fill for a hint at `slot`. In a region that grows, it goes on where pages in use end.
+/// Else the run within the block of eight, where the block is in use already: it fills up sooner or later, and one
+/// call for several pages costs little more than for one. Else the page.
+Run Pager::zero_run(const Region &r, uint32_t slot) const {
+  if (pages_[slot].state != PageState::kZero) return {slot, 1};
+  if (r.growth.grows()) {
+    const uint32_t run = r.growth.run(allowance_.pages());
+    uint32_t begin = slot;
+    while (begin > r.first_slot && slot - begin < run - 1 && pages_[begin - 1].state == PageState::kZero) --begin;
+    return used_before(r, begin, 1) ? Run{begin, zeros_from(r, begin, run)} : Run{slot, 1};
+  }
+  const uint32_t start = std::max(slot & ~7u, r.first_slot);
+  const uint32_t stop = std::min((slot | 7u) + 1, r.first_slot + static_cast<uint32_t>(r.bytes >> shift_));
+  uint32_t begin = slot, end = slot + 1;
+  while (begin > start && pages_[begin - 1].state == PageState::kZero) --begin;
+  while (end < stop && pages_[end].state == PageState::kZero) ++end;
+  if (begin == start && end == stop) return {slot, 1};
+  return {begin, end - begin};
+}
+
+} // namespace pagecast
