@@ -20,7 +20,7 @@ from figures import fault_shares, quotient
 from harness import exit_status, run_paged
 from limits import MemoryGroup
 from report import Screen, parse_size, provenance, write_json
-from swap import SwapFile, room_for
+from swap import swap_for
 from table import demo_table, missed_targets
 
 CONTENDERS = ("in_core", "original", "pagecast")
@@ -65,7 +65,7 @@ class Demo:
 
     def measure(self):
         most = max(p.data_bytes(self.options.limit_bytes) for p in self.programs)
-        with SwapFile(self.options.work / "swap", room_for(most), self.screen.say) as self.swap:
+        with swap_for(most, self.options.work, self.screen.say) as self.swap:
             steps = self.options.repetitions * (len(self.programs) * len(CONTENDERS) + 1)
             with self.screen.steps(steps):
                 for repetition in range(self.options.repetitions):

@@ -8,6 +8,7 @@ from which the table can be made again."""
 
 import argparse
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from figures import identical
 from harness import main, phases, result, run_paged
 from limits import MemoryGroup, limit_refusal
 from report import Screen, parse_size, write_json
-from swap import SwapFile, others_in_use, room_for
+from swap import SwapFile, others_in_use, swap_for
 from turns import Part, make, missing, run_part
 
 FIELD = ROOT / "apps" / "field"
@@ -131,12 +132,10 @@ class Field:
 
     def make(self, parts: list[Part]):
         options = self.options
-        if parts and "swap" in options.kinds:
-            with SwapFile(options.work / "swap", room_for(options.data_bytes), self.screen.say) as self.swap:
-                if self.swap.refusal:
-                    self.unavailable["swap"] = f"no swap can be had here ({self.swap.refusal})"
-                make(parts, self.screen, self.save)
-        else:
+        wanted = parts and "swap" in options.kinds
+        with swap_for(options.data_bytes, options.work, self.screen.say) if wanted else nullcontext() as self.swap:
+            if self.swap and self.swap.why_not:
+                self.unavailable["swap"] = self.swap.why_not
             make(parts, self.screen, self.save)
 
     def save(self):

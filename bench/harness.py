@@ -14,6 +14,7 @@ from asked import Failed, read_result
 from limits import MemoryGroup, Unavailable
 from report import Screen, provenance, write_json
 
+
 def interrupt(*_):
     """SIGTERM and Ctrl-C unwind, so that swap file and control groups are removed; once that has begun, it must
     not be interrupted, nor the tools that it starts."""
@@ -67,8 +68,8 @@ def measure_and_report(name: str, measured, json_file: Path, table: Callable[[di
 
 def main(name: str, parse: Callable[[], Namespace], table: Callable[[dict], str], kind: Callable[[Namespace, Screen], object],
          draw: Callable[[Path, Screen], None] | None = None) -> int:
-    """The command: measures what `kind` makes of the options; it has resume(result) for an earlier run, and prepare(). Options with `table` set only
-    make the table, and the figures, of an earlier run."""
+    """The command: measures what `kind` makes of the options; it has resume(result) for an earlier run, and prepare().
+    Options with `table` set only make the table, and the figures, of an earlier run."""
     def work() -> int:
         screen, options = Screen(sys.stderr), parse()
         if options.table:

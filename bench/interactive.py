@@ -24,7 +24,7 @@ from harness import main, result
 from interactive_table import VERSIONS, interactive_markdown
 from limits import MemoryGroup, limit_refusal
 from report import Screen, parse_size, write_json
-from swap import SwapFile, others_in_use, room_for
+from swap import others_in_use, swap_for
 from turns import Part, make, missing
 
 RELEASES = {"prefetch": "none", "aggressive": "aggressive", "buffered": "buffered"}
@@ -141,9 +141,9 @@ class Interactive:
         if self.unavailable:
             return self.screen.say(f"not measured: {self.unavailable}")
         most = max(p.data_bytes(options.limit_bytes) for p in options.chosen)
-        with SwapFile(options.work / "swap", room_for(most + options.set_bytes), self.screen.say) as self.swap:
-            if self.swap.refusal:
-                self.unavailable = f"no swap can be had here ({self.swap.refusal})"
+        with swap_for(most + options.set_bytes, options.work, self.screen.say) as self.swap:
+            if self.swap.why_not:
+                self.unavailable = self.swap.why_not
                 return None
             parts = missing(options.runs, lambda turn: [*self.alone_parts(), *self.program_parts()])
             with self.screen.steps(len(parts)):

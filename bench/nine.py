@@ -7,6 +7,7 @@ from which the table can be made again."""
 
 import argparse
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from harness import main, result, run_paged
 from limits import MemoryGroup, in_core_refusal, limit_refusal
 from nine_table import CONTENDERS, nine_markdown
 from report import Screen, write_json
-from swap import SwapFile, others_in_use, room_for
+from swap import others_in_use, swap_for
 from turns import Part, make, missing, run_part
 
 PARTS = ("swap", "pagecast", "incore", "static")
@@ -117,13 +118,11 @@ class Nine:
 
     def measure_timed(self, parts: list[Part]):
         """The swap file lasts as long as all turns, but is on only while the original runs."""
-        if self.wants("swap") and "original" not in self.unavailable:
-            most = max(p.data_bytes(self.options.limit_bytes) for p in self.options.chosen)
-            with SwapFile(self.options.work / "swap", room_for(most), self.screen.say) as self.swap:
-                if self.swap.refusal:
-                    self.unavailable["original"] = f"no swap can be had here ({self.swap.refusal})"
-                make(parts, self.screen, self.save)
-        else:
+        wanted = self.wants("swap") and "original" not in self.unavailable
+        most = max(p.data_bytes(self.options.limit_bytes) for p in self.options.chosen)
+        with swap_for(most, self.options.work, self.screen.say) if wanted else nullcontext() as self.swap:
+            if self.swap and self.swap.why_not:
+                self.unavailable["original"] = self.swap.why_not
             make(parts, self.screen, self.save)
 
     def find_refusals(self):

@@ -28,6 +28,11 @@ def room_for(data: int) -> int:
     return (int(data * 1.25) + (64 << 20)) & ~0xFFF
 
 
+def swap_for(data: int, work: Path, say) -> "SwapFile":
+    """In the directory, with room for a program with so much data."""
+    return SwapFile(work / "swap", room_for(data), say)
+
+
 class SwapFile:
     """with SwapFile(path, bytes, say) as swap: with swap.on(): ...
 
@@ -53,6 +58,11 @@ class SwapFile:
             self._remove()
             raise
         return self
+
+    @property
+    def why_not(self) -> str | None:
+        """As a reason for a table, where swap cannot be had."""
+        return f"no swap can be had here ({self.refusal})" if self.refusal else None
 
     def __exit__(self, *_):
         if self.path.exists():

@@ -14,7 +14,7 @@ from contenders import ROOT
 from harness import exit_status, run_paged
 from limits import MemoryGroup
 from report import Screen, parse_size, provenance, write_json
-from swap import SwapFile, room_for
+from swap import swap_for
 
 CONTENDERS = ("swap", "pagecast")
 TARGET = 3.0  # times faster than on swap
@@ -50,7 +50,7 @@ class Bench:
         self.reference = runs.run(self.command, timeout=self.options.timeout)
         if not self.reference.ok:
             raise RuntimeError(f"the program ended with {self.reference.status} in core: {self.reference.errors.strip()[-400:]}")
-        with SwapFile(self.options.work / "swap", room_for(self.options.data_bytes), self.screen.say) as self.swap:
+        with swap_for(self.options.data_bytes, self.options.work, self.screen.say) as self.swap:
             with self.screen.steps(self.options.runs * len(CONTENDERS)):
                 for turn in range(self.options.runs):
                     for contender in CONTENDERS:
