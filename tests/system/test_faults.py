@@ -154,30 +154,17 @@ def test_what_cannot_be_read_is_a_bus_error(start, resources, disk_dir):
 
 
 @pytest.mark.parametrize("by", [None, signal.SIGINT])
-def test_a_disk_that_stalls_is_waited_for(program, start, resources, disk_dir, by):
-    """The kernel lets a process go only when its I/O has ended, and so does the signal."""
+@pytest.mark.parametrize("held, also_said", [("answers", ""), ("room", "when asked for room")])
+def test_a_disk_that_stalls_is_waited_for(program, start, resources, disk_dir, held, also_said, by):
+    """With everything, or with room alone. The kernel lets a process go only when its I/O has ended, and so does the signal."""
     place, files = resources(failing_files(disk_dir))
-    files.answers.clear()
+    getattr(files, held).clear()
     running = start(place)
     running.wait_for(f"the disk of {place} has not answered for")
+    assert also_said in running.said
     if by:
         running.process.send_signal(by)
-    files.answers.set()
-    assert running.end() == ((-by, "") if by else (0, program[1])), running.said
-    if not by:
-        assert running.trouble()["stalls"] >= 1 and running.trouble()["lost_pages"] == 0
-
-
-@pytest.mark.parametrize("by", [None, signal.SIGINT])
-def test_a_disk_that_makes_no_room_is_waited_for(program, start, resources, disk_dir, by):
-    place, files = resources(failing_files(disk_dir))
-    files.room.clear()
-    running = start(place)
-    running.wait_for(f"the disk of {place} has not answered for")
-    assert "when asked for room" in running.said
-    if by:
-        running.process.send_signal(by)
-    files.room.set()
+    getattr(files, held).set()
     assert running.end() == ((-by, "") if by else (0, program[1])), running.said
     if not by:
         assert running.trouble()["stalls"] >= 1 and running.trouble()["no_room"] == running.trouble()["lost_pages"] == 0
