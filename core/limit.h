@@ -25,7 +25,7 @@ struct Pool {
   uint64_t size = 0;       ///< bytes
   uint64_t free = 0;       ///< bytes that anybody could have now, page cache that is easily given up included
   uint64_t stalled_ns = 0; ///< time in which somebody waited for memory, since any begin; 0 = not known
-  bool tells = false;      ///< when little more than half of the reserve is left, there will be an event
+  bool tells = false;      ///< when three quarters of the reserve are left, there will be an event
 };
 inline constexpr unsigned kMostPools = 8;
 
