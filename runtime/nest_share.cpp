@@ -27,8 +27,7 @@ struct Company {
 
 Company company(uint64_t budget) {
   Company all;
-  for (uint32_t open = open_nests.load(std::memory_order_acquire); open; open &= open - 1) {
-    NestSlot &slot = nest_slots[__builtin_ctz(open)];
+  for (NestSlot &slot : OpenNests()) {
     if (slot.runs() && slot.nest.plan().total_bytes > budget / kSmallShare) all.nest[all.count++] = &slot;
   }
   return all;

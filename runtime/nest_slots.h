@@ -88,6 +88,27 @@ extern NestSlot nest_slots[kNestSlots];
 extern std::atomic<uint32_t> open_nests;
 
 inline unsigned number_of(const NestSlot *slot) { return static_cast<unsigned>(slot - nest_slots); }
+
+/// The slots that were open or closing when it was made: for (NestSlot &slot : OpenNests()). Any thread.
+class OpenNests {
+public:
+  class Place {
+  public:
+    explicit Place(uint32_t open) : open_(open) {}
+    NestSlot &operator*() const { return nest_slots[__builtin_ctz(open_)]; }
+    Place &operator++() { return open_ &= open_ - 1, *this; }
+    bool operator!=(const Place &other) const { return open_ != other.open_; }
+
+  private:
+    uint32_t open_;
+  };
+  Place begin() const { return Place(open_); }
+  Place end() const { return Place(0); }
+
+private:
+  uint32_t open_ = open_nests.load(std::memory_order_seq_cst);
+};
+
 /// NULL while nothing is paged.
 extern std::atomic<Pager *> pager_in_charge;
 

@@ -242,10 +242,12 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->nest.start(shape, pager.conditions(), os::now_ns());
   if (!slice && all_resident(pager, shape, slot->nest)) return give_back(pager.statistics.nests_filtered);
   slot->overwrite.start(shape, slot->nest.strip(), os::page_size());
-  for (unsigned stage = 0; slice && stage < d.slice->depths; ++stage) slot->slice_cursor[stage].start(shape, slot->nest.strip());
-  if (slice) slot->trail.start(os::page_size(), pager.max_io());
-  if (slice) slot->lots.start(pager.max_io() / 2);
-  if (slice) slot->index_cursor.start(shape, slot->nest.strip());
+  if (slice) {
+    for (unsigned stage = 0; stage < d.slice->depths; ++stage) slot->slice_cursor[stage].start(shape, slot->nest.strip());
+    slot->index_cursor.start(shape, slot->nest.strip());
+    slot->trail.start(os::page_size(), pager.max_io());
+    slot->lots.start(pager.max_io() / 2);
+  }
   slot->slice_wasted.store(0, std::memory_order_relaxed);
   slot->slices_run = 0;
   slot->overwritten.store(0, std::memory_order_relaxed);
@@ -313,8 +315,7 @@ bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned sit
 }
 
 bool nest_covers(uint64_t address) {
-  for (uint32_t open = open_nests.load(std::memory_order_relaxed); open; open &= open - 1) {
-    NestSlot &slot = nest_slots[__builtin_ctz(open)];
+  for (NestSlot &slot : OpenNests()) {
     if (!slot.runs()) continue;
     const core::Shape &shape = slot.nest.shape();
     for (unsigned g = 0; g < shape.groups; ++g)

@@ -192,8 +192,7 @@ void Pager::watch_disk(uint64_t now) {
 bool Pager::anything_posted() {
   if (commands_.posted()) return true;
   if (!files_.waiting() && (hand_ring_.front() || (slice_ring_.front() && hints_blocked_ != room_))) return true;
-  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
-    NestSlot &slot = nest_slots[__builtin_ctz(open)];
+  for (NestSlot &slot : OpenNests()) {
     const uint32_t state = slot.state.load(std::memory_order_acquire);
     if (state == NestSlot::kClosing) return true;
     if (state == NestSlot::kOpen && (!slot.started || slot.step() >= slot.wake_at)) return true;

@@ -154,6 +154,7 @@ private:
 
   // pager_limit.cpp
   void account();
+  uint32_t staged() const;
   uint64_t held() const;
   uint64_t kept_free() const;
   void follow_limit(uint64_t now);
@@ -210,6 +211,7 @@ private:
   Run zero_run(const Region &, uint32_t slot) const;
   uint32_t used_before(const Region &, uint32_t slot, uint32_t most) const;
   uint32_t zeros_from(const Region &, uint32_t slot, uint32_t most) const;
+  uint32_t zeros_begin(uint32_t slot, uint32_t lowest) const;
   void look_ahead(Region &);
 
   // pager_forecast.cpp

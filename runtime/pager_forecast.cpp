@@ -31,8 +31,7 @@ void Pager::foresee(NestSlot &slot) {
     uses[g] = {range_of(slot, g), !shape.group[g].indirect && shape.group[g].stride[0] < 0};
   forecast_.begin(reinterpret_cast<uint64_t>(slot.description), uses, shape.groups);
   order_.set_now(forecast_.now() / due_unit_);
-  for (uint32_t open = open_nests.load(std::memory_order_acquire); open; open &= open - 1) {
-    NestSlot &other = nest_slots[__builtin_ctz(open)];
+  for (NestSlot &other : OpenNests()) {
     if (!other.runs() || !other.foreseen || other.frame != slot.frame) continue;
     const core::Shape &theirs = other.nest.shape();
     for (unsigned g = 0; g < theirs.groups; ++g) other.next[g] = forecast_.next_use(range_of(other, g), theirs.group[g].writes);

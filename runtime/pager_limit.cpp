@@ -24,16 +24,17 @@ void Pager::account() {
   if (allowance_.divide(statistics.own_bytes, regions_.count() ? files_.bytes() : 0)) ++room_;
 }
 
-/// Bytes of memory that the program has in regions, and the runtime. What is still being read is in staging.
+/// Of the pages in use, those that are still being read: they are in staging.
+uint32_t Pager::staged() const { return std::min(used_, staging_.pages() - staging_.free_pages()); }
+
+/// Bytes of memory that the program has in regions, and the runtime.
 uint64_t Pager::held() const {
-  const uint32_t staged = std::min(used_, staging_.pages() - staging_.free_pages());
-  return (static_cast<uint64_t>(used_ - staged) << shift_) + statistics.own_bytes;
+  return (static_cast<uint64_t>(used_ - staged()) << shift_) + statistics.own_bytes;
 }
 
 /// Bytes that it may hold and does not: what is being read, and the reserve.
 uint64_t Pager::kept_free() const {
-  const uint32_t staged = std::min(used_, staging_.pages() - staging_.free_pages());
-  return static_cast<uint64_t>(staged + std::min(free_pages(), 2 * allowance_.least_free())) << shift_;
+  return static_cast<uint64_t>(staged() + std::min(free_pages(), 2 * allowance_.least_free())) << shift_;
 }
 
 /// Looks at what memory there is, when it is time. Cost: 10 to 50 us.

@@ -14,11 +14,10 @@ public:
   NestSink(Pager &pager, NestSlot &slot) : pager_(pager), slot_(slot) {}
   bool fetch(core::Extent e, unsigned group, bool write) override {
     const uint64_t step = slot_.step();
-    if (pager_.files_.look_up(e.begin).bytes)
-      return pager_.files_.fetch(e, {static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
-                                     static_cast<uint32_t>(step + slot_.nest.distance()), false});
-    Asked asked{static_cast<uint16_t>(slot_.sites + group), static_cast<uint8_t>(&slot_ - nest_slots),
-                static_cast<uint32_t>(step + slot_.nest.distance()), write, false};
+    const auto number = static_cast<uint8_t>(number_of(&slot_));
+    const auto due = static_cast<uint32_t>(step + slot_.nest.distance());
+    if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.fetch(e, {site_of(group), number, due, false});
+    Asked asked{site_of(group), number, due, write, false};
     if (write && slot_.overwrite.any() && !pager_.finishing_ && pager_.may_overwrite()) {
       asked.unread = slot_.overwrite.unread(slot_.nest.shape(), group, step);
       slot_.overwrite.leave(asked.unread, e);
@@ -26,11 +25,13 @@ public:
     return pager_.fetch(e.begin, e.end, asked); // what was asked for is marked: a repetition goes on there
   }
   void release(core::Extent e, unsigned group, unsigned priority) override {
-    if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, priority, static_cast<uint16_t>(slot_.sites + group));
-    pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), static_cast<uint16_t>(slot_.sites + group));
+    if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, priority, site_of(group));
+    pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), site_of(group));
   }
 
 private:
+  uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(slot_.sites + group); }
+
   Pager &pager_;
   NestSlot &slot_;
 };
@@ -105,15 +106,13 @@ void Pager::pin_targets(const NestSlot &slot, int change) {
 /// Nests that the program has left: before others start, since what they give up is older than what those will.
 bool Pager::close_nests() {
   bool busy = false;
-  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
-    const unsigned i = static_cast<unsigned>(__builtin_ctz(open));
-    NestSlot &slot = nest_slots[i];
+  for (NestSlot &slot : OpenNests()) {
     if (slot.state.load(std::memory_order_acquire) != NestSlot::kClosing) continue;
     NestSink sink(*this, slot);
     slot.nest.finish(slot.step(), sink);
     if (slot.started) release_rest(slot);
     if (slot.started) pin_targets(slot, -1);
-    open_nests.fetch_and(~(1u << i), std::memory_order_seq_cst);
+    open_nests.fetch_and(~(1u << number_of(&slot)), std::memory_order_seq_cst);
     slot.state.store(NestSlot::kFree, std::memory_order_release);
     busy = true;
   }
@@ -124,8 +123,7 @@ bool Pager::close_nests() {
 void Pager::start_nests() {
   for (;;) {
     NestSlot *next = nullptr;
-    for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
-      NestSlot &slot = nest_slots[__builtin_ctz(open)];
+    for (NestSlot &slot : OpenNests()) {
       if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || slot.started) continue;
       if (!next || slot.serial < next->serial) next = &slot;
     }
@@ -146,8 +144,7 @@ void Pager::start_nests() {
 bool Pager::run_nests() {
   bool busy = close_nests();
   start_nests();
-  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
-    NestSlot &slot = nest_slots[__builtin_ctz(open)];
+  for (NestSlot &slot : OpenNests()) {
     if (!slot.runs()) continue;
     const uint64_t step = slot.step();
     if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) continue;
@@ -169,8 +166,7 @@ bool Pager::run_nests() {
 
 /// Whether open nests have stored all that was left unread for them. A nest that is closing has.
 bool Pager::all_stored() {
-  for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1) {
-    NestSlot &slot = nest_slots[__builtin_ctz(open)];
+  for (NestSlot &slot : OpenNests()) {
     if (slot.runs() && !slot.overwrite.all_stored(slot.step())) return false;
   }
   return true;

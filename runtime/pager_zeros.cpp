@@ -22,6 +22,12 @@ uint32_t Pager::zeros_from(const Region &r, uint32_t slot, uint32_t most) const 
   return n;
 }
 
+/// The first of the pages up to `slot` that were never stored to, not below `lowest`.
+uint32_t Pager::zeros_begin(uint32_t slot, uint32_t lowest) const {
+  while (slot > lowest && pages_[slot - 1].state == PageState::kZero) --slot;
+  return slot;
+}
+
 /// How many pages are filled for a fault on one that was never stored to. Where hints do most of the work, they know
 /// better what comes next.
 uint32_t Pager::zero_cluster(Region &r, uint32_t slot) {
@@ -44,15 +50,12 @@ Run Pager::zero_run(const Region &r, uint32_t slot) const {
   if (pages_[slot].state != PageState::kZero) return {slot, 1};
   if (r.growth.grows()) {
     const uint32_t run = r.growth.run(allowance_.pages());
-    uint32_t begin = slot;
-    while (begin > r.first_slot && slot - begin < run - 1 && pages_[begin - 1].state == PageState::kZero) --begin;
+    const uint32_t begin = zeros_begin(slot, slot - std::min(run - 1, slot - r.first_slot));
     return used_before(r, begin, 1) ? Run{begin, zeros_from(r, begin, run)} : Run{slot, 1};
   }
   const uint32_t start = std::max(slot & ~7u, r.first_slot);
   const uint32_t stop = std::min((slot | 7u) + 1, r.first_slot + static_cast<uint32_t>(r.bytes >> shift_));
-  uint32_t begin = slot, end = slot + 1;
-  while (begin > start && pages_[begin - 1].state == PageState::kZero) --begin;
-  while (end < stop && pages_[end].state == PageState::kZero) ++end;
+  const uint32_t begin = zeros_begin(slot, start), end = slot + zeros_from(r, slot, stop - slot);
   if (begin == start && end == stop) return {slot, 1};
   return {begin, end - begin};
 }

@@ -367,8 +367,8 @@ void slicer_run() {
   for (;;) {
     Pager *pager = pager_in_charge.load(std::memory_order_acquire);
     bool worked = false, any = false;
-    for (uint32_t open = open_nests.load(std::memory_order_seq_cst); pager && open; open &= open - 1) {
-      NestSlot &slot = nest_slots[__builtin_ctz(open)];
+    for (NestSlot &slot : OpenNests()) {
+      if (!pager) break;
       if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.sliced) continue;
       any = true;
       worked |= run_slice(*pager, slot);
@@ -380,8 +380,7 @@ void slicer_run() {
     } else {
       slicer_asleep.store(1, std::memory_order_seq_cst);
       bool work = false;
-      for (uint32_t open = open_nests.load(std::memory_order_seq_cst); open; open &= open - 1)
-        work |= nest_slots[__builtin_ctz(open)].sliced && nest_slots[__builtin_ctz(open)].state.load() == NestSlot::kOpen;
+      for (const NestSlot &slot : OpenNests()) work |= slot.sliced && slot.state.load() == NestSlot::kOpen;
       if (!work) os::futex_wait(reinterpret_cast<uint32_t *>(&slicer_asleep), 1);
       slicer_asleep.store(0, std::memory_order_seq_cst);
     }
