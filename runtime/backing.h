@@ -23,7 +23,7 @@ public:
   static constexpr uint64_t kExtent = 16u << 20;
   /// Whether extent number `e` was reserved.
   bool has_extent(uint64_t e) const { return e / 64 < reserved_words_ && (reserved_[e / 64] >> (e % 64) & 1); }
-  /// Somebody else (growth.h) has reserved it.
+  /// Somebody else (file_room.h) has reserved it.
   void note_extent(uint64_t e) { reserved_[e / 64] |= 1ull << (e % 64); }
   /// Extents beyond this one cannot be.
   uint64_t most_extents() const { return reserved_words_ * 64; }

@@ -63,7 +63,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
   if (const int error = lineage_.start(options.backing, overflow, why, room)) return error;
   trouble_.start(lineage_.directory(), &statistics.trouble);
-  growth_.start(disk_, lineage_, trouble_);
+  file_room_.start(disk_, lineage_, trouble_);
   faults_ = os::fault_open();
   event_ = os::event_open();
   if (faults_ < 0 || event_ < 0) {
@@ -134,8 +134,8 @@ void Pager::run() {
         continue;
       }
       busy = true;
-      if (done[i].tag & Growth::kTag) {
-        growth_.done(done[i].result);
+      if (done[i].tag & FileRoom::kTag) {
+        file_room_.done(done[i].result);
         ++room_;
         continue;
       }
@@ -171,7 +171,7 @@ void Pager::sleep() {
   if (!anything_posted()) {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
     const bool retry = waiting_.count() || commands_.pending() || trouble_.writes_refused();
-    const bool watch = requests_.any() || growth_.busy() || trouble_.stalled();
+    const bool watch = requests_.any() || file_room_.busy() || trouble_.stalled();
     const uint64_t most = files_.waiting() ? Advise::kRetryNs : retry ? kRetryNs : watch ? kWatchDiskNs : 0, look = until_next_look();
     const uint64_t timeout_ns = most && (look == 0 || look > most) ? most : look;
     if (!files_only_) disk_.wait(timeout_ns);
@@ -184,7 +184,7 @@ void Pager::sleep() {
 /// Tells the user of a disk that does not answer. Cost: under 1 us, once a second.
 void Pager::watch_disk(uint64_t now) {
   watched_ns_ = now;
-  const uint64_t moving = requests_.oldest_ns(), growing = growth_.started_ns();
+  const uint64_t moving = requests_.oldest_ns(), growing = file_room_.started_ns();
   const bool for_room = growing && (!moving || growing < moving);
   trouble_.watch(for_room ? growing : moving, now, for_room);
 }
@@ -245,7 +245,7 @@ bool Pager::try_command(Command &c) {
   if (c.kind == Command::kFork) {
     // The child sees what was in memory, or what the nests of other threads have stored. A handler may fork in a nest, too.
     finishing_ = options_->overwrite == 1;
-    if ((finishing_ && !all_stored()) || !quiet(0, ~0ull) || growth_.busy()) return false;
+    if ((finishing_ && !all_stored()) || !quiet(0, ~0ull) || file_room_.busy()) return false;
     prepare_fork(c.address);
     return true;
   }

@@ -30,8 +30,8 @@
 #include "runtime/allowance.h"
 #include "runtime/commands.h"
 #include "runtime/disk.h"
+#include "runtime/file_room.h"
 #include "runtime/gathered.h"
-#include "runtime/growth.h"
 #include "runtime/handlers.h"
 #include "runtime/held_pages.h"
 #include "runtime/hint_ring.h"
@@ -308,7 +308,7 @@ private:
   Lineage lineage_;
   Disk disk_;
   Trouble trouble_;
-  Growth growth_;
+  FileRoom file_room_;
   uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
   Requests requests_;
   uint32_t pages_writing_ = 0;

@@ -168,13 +168,13 @@ void Pager::flush_discards() {
 
 /// Whether the backing store has room for the pages. Those that were there before need no new room.
 bool Pager::have_room(unsigned file, uint32_t slot, uint32_t pages) {
-  return growth_.have_room(file, static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_,
+  return file_room_.have_room(file, static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_,
                            static_cast<uint64_t>(pages_.high_water()) << shift_);
 }
 
 /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
 bool Pager::writes_are_held() const {
-  return trouble_.writes_refused() || trouble_.stalled() || (growth_.busy() && os::now_ns() - growth_.started_ns() > kLateRoomNs);
+  return trouble_.writes_refused() || trouble_.stalled() || (file_room_.busy() && os::now_ns() - file_room_.started_ns() > kLateRoomNs);
 }
 
 /// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.

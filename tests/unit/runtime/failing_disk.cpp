@@ -2,7 +2,7 @@
 #include "failing_disk.h"
 
 #include "runtime/disk.h"
-#include "runtime/growth.h"
+#include "runtime/file_room.h"
 #include "runtime/os.h"
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include <vector>
 
 using pagecast::Disk;
-using pagecast::Growth;
+using pagecast::FileRoom;
 
 namespace failing {
 
@@ -32,7 +32,7 @@ std::vector<Held> &held = *new std::vector<Held>; // the pager's thread outlives
 
 bool one_in(unsigned n) { return n && dice() % n == 0; }
 
-bool is_stalled(uint64_t tag) { return stalled || (room_stalled && (tag & Growth::kTag)); }
+bool is_stalled(uint64_t tag) { return stalled || (room_stalled && (tag & FileRoom::kTag)); }
 
 void answer(uint64_t tag, int result) { held.push_back({{tag, result}, pagecast::os::now_ns()}); }
 

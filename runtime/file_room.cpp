@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/growth.h"
+#include "runtime/file_room.h"
 
 #include "runtime/os.h"
 
@@ -12,13 +12,13 @@ namespace {
 constexpr uint64_t kExtent = Backing::kExtent;
 }
 
-void Growth::start(Disk &disk, Lineage &lineage, Trouble &trouble) {
+void FileRoom::start(Disk &disk, Lineage &lineage, Trouble &trouble) {
   disk_ = &disk;
   lineage_ = &lineage;
   trouble_ = &trouble;
 }
 
-bool Growth::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t end) {
+bool FileRoom::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t end) {
   const Backing &backing = lineage_->backing(file);
   const uint64_t last = (offset + bytes - 1) / kExtent;
   if (backing.reserved(offset, bytes)) {
@@ -33,7 +33,7 @@ bool Growth::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t 
   return backing.reserved(offset, bytes); // where it could be done at once
 }
 
-void Growth::grow_ahead(unsigned file, uint64_t last, uint64_t end) {
+void FileRoom::grow_ahead(unsigned file, uint64_t last, uint64_t end) {
   const Backing &backing = lineage_->backing(file);
   uint64_t before = 0, after = 0;
   while (before < kMostAhead && before < last && backing.has_extent(last - before - 1)) ++before;
@@ -46,7 +46,7 @@ void Growth::grow_ahead(unsigned file, uint64_t last, uint64_t end) {
 }
 
 /// False: the queue is full.
-bool Growth::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t extents) {
+bool FileRoom::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t extents) {
   purpose_ = purpose;
   file_ = file;
   first_ = first;
@@ -62,7 +62,7 @@ bool Growth::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t extent
   return true;
 }
 
-void Growth::done(int result) {
+void FileRoom::done(int result) {
   started_ns_ = 0;
   if (purpose_ == kBack || result == -EINTR || result == -EAGAIN || result == -ECANCELED) return;
   const uint64_t now = os::now_ns();

@@ -21,7 +21,7 @@
 
 namespace pagecast {
 
-class Growth {
+class FileRoom {
 public:
   /// All must outlive this.
   void start(Disk &, Lineage &, Trouble &);
