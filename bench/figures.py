@@ -98,6 +98,12 @@ def typical_rates(disk_samples: list[dict]) -> dict | None:
     return {k: median(s[k] for s in disk_samples) for k in ("read", "write")} if disk_samples else None
 
 
+def moved_seconds(samples: list[dict], rates: dict | None) -> float | None:
+    """The disk's time for the bytes that were moved, at its rates: what is left of the run it stood still, or did worse."""
+    read, written = moved(samples, "read_bytes"), moved(samples, "written_bytes")
+    return None if rates is None or read is None or written is None else read / rates["read"] + written / rates["write"]
+
+
 def identical(samples: dict[str, list[dict]]) -> bool | None:
     """Whether all runs that came to their end said the same, to the byte. None: there is nothing to compare."""
     outputs = [s["output_sha256"] for runs in samples.values() for s in ended(runs)]
@@ -120,7 +126,8 @@ def figures(entry: dict, disk_samples: list[dict]) -> dict:
     samples, static = entry["samples"], entry["static"] or {}
     original, ours = samples["original"], samples["pagecast"]
     speed = speed_up(original, ours)
-    limit = limit_of(entry, typical_rates(disk_samples))
+    rates = typical_rates(disk_samples)
+    limit = limit_of(entry, rates)
     in_core = {k: middle([cpu(s) for s in ended(samples[f"in_core_{k}"])]) for k in ("plain", "pagecast")}
     compiles = {k: middle([s["wall_s"] for s in static["compile"][k]]) for k in ("plain", "pagecast")} if static else {}
     code = static.get("code_bytes", {})
@@ -137,5 +144,5 @@ def figures(entry: dict, disk_samples: list[dict]) -> dict:
         "code_growth": less_one(quotient(code.get("pagecast"), code.get("plain"))),
         "compile_ratio": quotient(compiles.get("pagecast"), compiles.get("plain")),
         "read_bytes": moved(ours, "read_bytes"), "written_bytes": moved(ours, "written_bytes"),
-        "identical": identical(samples),
+        "moved_s": moved_seconds(ours, rates), "identical": identical(samples),
     }

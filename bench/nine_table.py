@@ -102,7 +102,7 @@ def late_and_missed(f: dict) -> str:
 
 def time_table(entries: list[tuple[dict, dict]]) -> str:
     names = ["program", "original: computing, s", "stall, s", "pagecast: computing, s", "stall, s", "its own threads, s",
-             "CPU in core, s", "least bytes / disk, s", "read, MiB (least)", "written, MiB (least)"]
+             "CPU in core, s", "least bytes / disk, s", "moved bytes / disk, s", "read, MiB (least)", "written, MiB (least)"]
     return table(names, [time_row(e, f) for e, f in entries])
 
 
@@ -112,7 +112,7 @@ def time_row(entry: dict, f: dict) -> list[str]:
     return [entry["name"], spread(values(samples["original"], "first_thread_cpu_s")), spread(stalls(samples["original"])),
             spread(values(samples["pagecast"], "first_thread_cpu_s")), spread(stalls(samples["pagecast"])),
             spread(other_threads(samples["pagecast"])), spread([cpu(s) for s in ended(samples["in_core_plain"])]),
-            NOTHING if f["disk_s"] is None else f"{f['disk_s']:.2f}",
+            *(NOTHING if f[k] is None else f"{f[k]:.2f}" for k in ("disk_s", "moved_s")),
             mebibytes(f["read_bytes"], least.get("read")), mebibytes(f["written_bytes"], least.get("written"))]
 
 
@@ -180,5 +180,6 @@ the original would have faulted on, those that a hint had brought before the pro
 *missed*: read because the program faulted. *Stall*: wall time less the CPU time (user and system) of the program's own \
 thread; *stall removed*: 1 - pagecast's / the original's, and in brackets \
 what a system at the limit would remove, where that is not all. *Limit*: the larger of the CPU time in core and the least bytes \
-that any system with that memory must move at the disk's rates in this run. *In core*: CPU time of pagecast's build over \
+that any system with that memory must move at the disk's rates in this run; \
+*moved bytes / disk*: the same of the bytes that pagecast moved: what a run took longer, the disk stood still or did worse. *In core*: CPU time of pagecast's build over \
 plain's without a limit. *Code*: executable sections. *Compile time*: from source to executable, medians of 5."""
