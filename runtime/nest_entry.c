@@ -26,19 +26,26 @@ __attribute__((constructor(101))) static void look_at_processor(void) {
 #define PUSH(r) "  push %" #r "\n  .cfi_adjust_cfa_offset 8\n"
 #define POP(r) "  pop %" #r "\n  .cfi_adjust_cfa_offset -8\n"
 
-// To and from the 512 bytes above the return address of these two.
+// To and from the 512 bytes above the return address of these two. While the upper half of any register is in use,
+// processors execute a program's SSE instructions several times slower (they have to merge), so halves that were not
+// are left as they were: they hold zeros, and loading zeros would count as use. Bits 128 to 255 of all registers are
+// looked at on the way back, in memory.
 #define SAVE(move, r, size, n) "  " move " %" r #n ", 8 + " size " * " #n "(%rsp)\n"
 #define LOAD(move, r, size, n) "  " move " 8 + " size " * " #n "(%rsp), %" r #n "\n"
+#define UPPER(move, r, size, n) "  vorps 24 + " size " * " #n "(%rsp), %" r ", %" r "\n"
 #define ALL(one, move, r, size)                                                                                        \
   one(move, r, size, 0) one(move, r, size, 1) one(move, r, size, 2) one(move, r, size, 3) one(move, r, size, 4)        \
       one(move, r, size, 5) one(move, r, size, 6) one(move, r, size, 7) one(move, r, size, 8) one(move, r, size, 9)    \
           one(move, r, size, 10) one(move, r, size, 11) one(move, r, size, 12) one(move, r, size, 13)                  \
               one(move, r, size, 14) one(move, r, size, 15)
-#define VECTORS(name, one, after)                                                                                      \
-  __asm__(".text\n  .p2align 4\n" #name ":\n  .cfi_startproc\n  cmpb $0, pagecast_has_ymm(%rip)\n  je 1f\n" ALL(       \
-      one, "vmovups", "ymm", "32") after "  ret\n1:\n" ALL(one, "movups", "xmm", "16") "  ret\n  .cfi_endproc\n")
-VECTORS(pagecast_save_vectors, SAVE, "  vzeroupper\n");
-VECTORS(pagecast_load_vectors, LOAD, "");
+#define VECTORS(name, with_ymm, one)                                                                                   \
+  __asm__(".text\n  .p2align 4\n" #name ":\n  .cfi_startproc\n  cmpb $0, pagecast_has_ymm(%rip)\n  je 1f\n" with_ymm  \
+          "  ret\n1:\n" ALL(one, "movups", "xmm", "16") "  ret\n  .cfi_endproc\n")
+VECTORS(pagecast_save_vectors, ALL(SAVE, "vmovups", "ymm", "32") "  vzeroupper\n", SAVE);
+VECTORS(pagecast_load_vectors,
+        "  vxorps %xmm0, %xmm0, %xmm0\n" ALL(UPPER, "", "xmm0", "32") "  vptest %xmm0, %xmm0\n  jz 2f\n"              //
+        ALL(LOAD, "vmovups", "ymm", "32") "  ret\n2:\n  vzeroupper\n" ALL(LOAD, "movups", "xmm", "32"),
+        LOAD);
 
 // `first` is done before anything is saved, `call` with everything saved; `third` is where the old value of
 // %rdx goes.
