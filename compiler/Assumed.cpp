@@ -14,11 +14,6 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-bool isWanted(const LoadInst *I) {
-  const Type *T = I->getType();
-  return I->isSimple() && (T->isPointerTy() || (T->isIntegerTy() && T->getIntegerBitWidth() >= 16 && T->getIntegerBitWidth() <= 64));
-}
-
 /// A load that `V` is the value of, whichever way it came: earlier optimizations turn what is loaded again at the
 /// end of each iteration into phis of loads of one address.
 LoadInst *loadBehind(Value *V) {
@@ -37,7 +32,7 @@ LoadInst *loadBehind(Value *V) {
       continue;
     }
     auto *Load = dyn_cast<LoadInst>(Next);
-    if (!Load || !isWanted(Load) || (Found && Found->getPointerOperand() != Load->getPointerOperand()))
+    if (!Load || !isHeld(Load) || (Found && Found->getPointerOperand() != Load->getPointerOperand()))
       return nullptr;
     Found = Load;
   }
@@ -71,16 +66,24 @@ bool isFirst(const LoadInst *I, const Loop *L) {
 
 } // namespace
 
+bool isHeld(const LoadInst *I) {
+  const Type *T = I->getType();
+  return I->isSimple() && (T->isPointerTy() || (T->isIntegerTy() && T->getIntegerBitWidth() >= 16 && T->getIntegerBitWidth() <= 64));
+}
+
+bool canLoadBefore(LoadInst *I, Loop *L, const DominatorTree &DT) {
+  return isSafeToLoadUnconditionally(I->getPointerOperand(), I->getType(), I->getAlign(), I->getModule()->getDataLayout(),
+                                     L->getLoopPreheader()->getTerminator(), nullptr, &DT) ||
+         isFirst(I, L);
+}
+
 /// The outermost loop around `Innermost`, or that itself, whose preheader can have the copy.
 Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
   Loop *Found = nullptr;
-  const DataLayout &DL = I->getModule()->getDataLayout();
   for (Loop *L = Innermost; L; L = L->getParentLoop()) {
-    BasicBlock *Before = L->getLoopPreheader();
-    if (!Before || !L->isLoopInvariant(I->getPointerOperand()) || changes(I->getPointerOperand(), L))
+    if (!L->getLoopPreheader() || !L->isLoopInvariant(I->getPointerOperand()) || changes(I->getPointerOperand(), L))
       break;
-    if (isSafeToLoadUnconditionally(I->getPointerOperand(), I->getType(), I->getAlign(), DL, Before->getTerminator(), nullptr, &DT) ||
-        isFirst(I, L))
+    if (canLoadBefore(I, L, DT))
       Found = L;
   }
   return Found;

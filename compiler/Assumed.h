@@ -17,6 +17,12 @@
 
 namespace pagecast {
 
+/// Whether bounds and bases may be what it loads: a plain load of an integer or a pointer.
+bool isHeld(const llvm::LoadInst *I);
+
+/// Whether a copy of `I`, whose address is known there, can stand in the preheader of `L` without faulting.
+bool canLoadBefore(llvm::LoadInst *I, llvm::Loop *L, const llvm::DominatorTree &DT);
+
 class Assumed {
 public:
   Assumed(llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {}

@@ -5,6 +5,7 @@
 #include "Emit.h"
 #include "Arguments.h"
 #include "Eligible.h"
+#include "Fixed.h"
 #include "Overwrite.h"
 #include "Remarks.h"
 #include "Siblings.h"
@@ -302,6 +303,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
     return Changed;
   };
   bool Changed = Canonicalize();
+  Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
   auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
   Assumed A(LI, DT, SE);
   A.insert();

@@ -86,7 +86,8 @@ private:
       if (!Branch || LI.getLoopFor(Before) != Parent)
         return false;
       if (Branch->isConditional()) {
-        if (!N.root()->isLoopInvariant(Branch->getCondition()))
+        bool Moved = false;
+        if (!N.root()->makeLoopInvariant(Branch->getCondition(), Moved, nullptr, nullptr, &SE))
           return false;
         Guards.push_back({Branch->getCondition(), Branch->getSuccessor(0) == Block});
       }

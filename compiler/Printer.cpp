@@ -3,6 +3,7 @@
 // The printer of the analysis: nests, groups and refusals as text, without any transformation.
 
 #include "Eligible.h"
+#include "Fixed.h"
 #include "Nests.h"
 #include "Overwrite.h"
 #include "Tables.h"
@@ -80,6 +81,7 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   auto &LI = AM.getResult<LoopAnalysis>(F);
   auto &DT = AM.getResult<DominatorTreeAnalysis>(F);
   auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
+  bool Changed = hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
   Assumed A(LI, DT, SE);
   A.insert();
   NestList List = findNests(F, LI, DT, SE, A, [](Loop &) { return false; });
@@ -95,7 +97,7 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
     OS << "\n";
   }
   A.removeUnused();
-  return PreservedAnalyses::all();
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
 } // namespace pagecast
