@@ -418,6 +418,9 @@ private:
     sliceGroups(N);
     if (N.Groups.empty())
       return;
+    N.Exact = true;
+    for (unsigned K = 0; K < N.Loops.size(); ++K)
+      N.Exact &= Counts.isExact(N.Loops[K], N.Backedges[K]);
     const StepContext X{SE, Checks, Counts.isExact(N.Loops.back(), N.Backedges.back()), /*InPlanes=*/!Claims, onlyRows(N.Loops.back())};
     if (!chooseTicked(N, X))
       return refuse(Refusal::NotStripMinable, N.root());

@@ -43,6 +43,7 @@ struct Nest {
   unsigned Ticked = 0; ///< the loop whose steps are ticked
   bool Strips = false; ///< that loop is to be strip-mined
   bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
+  bool Exact = false;  ///< each loop, once entered, runs as often as its count says, unless an iteration ends it early
   unsigned Beside = 0; ///< loops at the end of the chain that are not inside the one before, but next to it (Siblings.h)
   Slice Code;          ///< for the indirect groups
   uint64_t Bytes = 0;  ///< footprint per innermost iteration, for the gate

@@ -63,12 +63,11 @@ private:
   // --- the nest
 
   bool loopsAreExact() {
+    if (!N.Exact)
+      return false;
     for (unsigned K = 0; K < N.Loops.size(); ++K) {
       Loop *L = N.Loops[K];
-      BasicBlock *Latch = L->getLoopLatch();
-      if (!Latch || L->getExitingBlock() != Latch || SE.getExitCount(L, Latch) != N.Backedges[K])
-        return false;
-      if (K > 0 && !entered(L, N.Loops[K - 1]))
+      if (!L->getLoopLatch() || L->getExitingBlock() != L->getLoopLatch() || (K > 0 && !entered(L, N.Loops[K - 1])))
         return false;
     }
     return true;
