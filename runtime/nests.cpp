@@ -25,6 +25,8 @@ namespace {
 constexpr uint64_t kSmallTargetShare = 8;
 /// Where one iteration touches more than this share of the budget, there is no running ahead by iterations.
 constexpr uint64_t kSlicedShare = 8;
+/// References of a slice that follow each other within this share of the budget leave it to the last to give pages up.
+constexpr uint64_t kTrailShare = 8;
 /// Nests up to this size are first looked up in the residency map.
 constexpr uint64_t kFilteredNest = 8u << 20;
 
@@ -245,7 +247,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   if (slice) {
     for (unsigned stage = 0; stage < d.slice->depths; ++stage) slot->slice_cursor[stage].start(shape, slot->nest.strip());
     slot->index_cursor.start(shape, slot->nest.strip());
-    slot->trail.start(os::page_size(), pager.max_io());
+    slot->trail.start(os::page_size(), pager.max_io(), pager.budget() / kTrailShare);
     slot->lots.start(pager.max_io() / 2);
   }
   slot->slice_wasted.store(0, std::memory_order_relaxed);

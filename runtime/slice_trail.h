@@ -2,7 +2,8 @@
 //
 // What a slice's references leave behind: neighbouring ranges, and pages touched one after the other, are joined before
 // they are asked for, so that rows of a few bytes become requests of many pages; and ranges that only ever move on are
-// given up once the program has passed them.
+// given up once the program has passed them. What another reference comes to a little later, as u[k] comes to the
+// planes of u[k + 1], is given up by the last one that does.
 //
 // Threads: the slicer's. A trail belongs to one execution of a nest.
 #pragma once
@@ -15,7 +16,8 @@ namespace pagecast {
 
 class SliceTrail {
 public:
-  void start(uint64_t page_bytes, uint64_t max_io);
+  /// `kept`: bytes by which a reference may follow another one, and what lies between them is kept for it.
+  void start(uint64_t page_bytes, uint64_t max_io, uint64_t kept);
 
   /// The group touches `e` in step `step`. What must be asked for now, because it does not join or is large
   /// enough; empty if nothing.
@@ -40,6 +42,7 @@ private:
   struct Stream {
     core::Extent pending; ///< touched, not asked for yet; bytes
     uint64_t since = 0, latest = 0; ///< the steps that touched the first of it, and the last
+    uint64_t first = 0;   ///< the page of the first touch
     uint64_t low = 0;     ///< pages below have been noted for release
     uint64_t high = 0;    ///< the furthest end so far
     uint64_t done = 0;    ///< and when the last step was done whole: a step may be begun twice
@@ -52,10 +55,12 @@ private:
   };
   static constexpr unsigned kMost = 1024; ///< noted; when full, pages are not given up but age
 
+  uint64_t left_to_others(unsigned group, core::Extent e) const;
+
   Stream stream_[PAGECAST_MAX_GROUPS];
   Passed passed_[kMost];
   unsigned first_ = 0, count_ = 0;
-  uint64_t page_ = 4096, max_io_ = 4096, taken_since_ = 0;
+  uint64_t page_ = 4096, max_io_ = 4096, kept_ = 0, taken_since_ = 0;
 };
 
 } // namespace pagecast
