@@ -18,6 +18,11 @@ public:
     most_ = most;
   }
 
+  /// The step before which a slice stops, `distance` steps ahead of the program in `step`. That one has no lead, hence
+  /// + 1: where a step is a plane, its pages would be asked for when the program is among them. A slice that has not
+  /// `worked` in this turn waits until a quarter of the distance is lacking.
+  static uint64_t end(uint64_t step, uint64_t distance, bool worked) { return step + 1 + distance - (worked ? 0 : distance / 4); }
+
   bool full() const { return pages_ >= most_; }
   uint64_t pages() const { return pages_; }
 

@@ -301,7 +301,7 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   bool worked = false;
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = slot.step();
-    const uint64_t most_ahead = step + distance - (worked ? 0 : distance / 4);
+    const uint64_t most_ahead = SliceWindow::end(step, distance, worked);
     if (cursor.position() < step) cursor.seek(step);
     const bool ended = cursor.at_end();
     Hints hints(pager, slot, &window, cursor.position());

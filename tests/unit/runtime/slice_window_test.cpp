@@ -24,6 +24,13 @@ TEST(SliceWindow, IsFullUntilTheProgramHasPassed) {
   EXPECT_EQ(w.pages(), 0u);
 }
 
+TEST(SliceWindow, TheStepThatTheProgramIsInHasNoLead) {
+  EXPECT_EQ(SliceWindow::end(7, 1, false), 9u); // up to and with step 8
+  EXPECT_EQ(SliceWindow::end(7, 1, true), 9u);
+  EXPECT_EQ(SliceWindow::end(7, 40, false), 38u);
+  EXPECT_EQ(SliceWindow::end(7, 40, true), 48u);
+}
+
 TEST(SliceWindow, StepsThatAskForNothingCostNothing) {
   SliceWindow w;
   w.start(1);
