@@ -5,7 +5,6 @@
 namespace pagecast::core {
 namespace {
 
-constexpr unsigned kContext = 6;      ///< predecessors that are compared
 constexpr uint64_t kSameShare = 1024; ///< ranges whose ends differ by less than this share of them are the same
 
 /// The same but for a few elements at the ends: other unknowns of the same points, other rows left out.
@@ -63,22 +62,21 @@ bool Forecast::alike(const Visit &a, const Visit &b) {
   return true;
 }
 
+/// An earlier visit agrees with the present one by one visit more than its predecessor did with the present one's.
 void Forecast::find_like() {
   const uint64_t present = visits_ - 1, oldest = visits_ > kVisits ? visits_ - kVisits : 0;
-  unsigned best = 0;
-  has_like_ = false;
+  uint32_t best = 0;
   for (uint64_t i = present; i-- > oldest;) {
-    if (!alike(visit(i), visit(present)))
-      continue;
-    unsigned agree = 1;
-    while (agree <= kContext && i >= oldest + agree && alike(visit(i - agree), visit(present - agree)))
-      ++agree;
-    if (agree <= best)
-      continue;
-    best = agree;
-    like_ = i;
-    has_like_ = true;
+    uint32_t &agree = agree_[i % kVisits];
+    const uint32_t before = i > oldest ? agree_[(i - 1) % kVisits] : 0;
+    agree = alike(visit(i), visit(present)) ? before + 1 : 0;
+    if (agree > best) {
+      best = agree;
+      like_ = i;
+    }
   }
+  agree_[present % kVisits] = 0;
+  has_like_ = best > 0;
 }
 
 Forecast::Next Forecast::next_use(Extent range, bool stored) const {

@@ -60,6 +60,7 @@ private:
   void find_like();
 
   Visit visit_[kVisits];
+  uint32_t agree_[kVisits] = {}; ///< how many visits up to this one are like as many up to the present one
   uint64_t visits_ = 0; ///< begun; the present one is the last
   uint64_t like_ = 0;   ///< number of the present one's like
   bool has_like_ = false;

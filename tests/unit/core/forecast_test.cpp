@@ -84,6 +84,21 @@ TEST(Forecast, TheLongestCommonPastDecides) {
   EXPECT_GT(p.forecast->next_use(array(4)).start, end);
 }
 
+TEST(Forecast, TheLastOfManyRepetitionsIsKnown) {
+  // Ten sweeps that differ in nothing but in what came before the first and what comes after the last.
+  Program p;
+  const auto phase = [&] {
+    p.nest(1, {5});
+    for (int i = 0; i < 10; ++i)
+      p.nest(2, {0, 1});
+  };
+  phase();
+  p.nest(3, {0});
+  phase();
+  EXPECT_EQ(p.forecast->next_use(array(1)).start, p.forecast->now() + (20 + 10 + 10) * kMiB) << "not in an eleventh";
+  EXPECT_EQ(p.forecast->next_use(array(0)).start, p.forecast->now() + 20 * kMiB);
+}
+
 TEST(Forecast, OtherRangesAreAnotherVisit) {
   Program p;
   p.nest(1, {0});
