@@ -54,17 +54,49 @@ uint64_t touched_by(const Company &all) {
   return std::min(bytes, sum);
 }
 
+/// What the group reaches in the first iteration of its outermost loop.
+core::Extent first_reach(const core::Shape &shape, const core::Group &group) {
+  core::Group g = group;
+  g.stride[0] = 0;
+  return core::reach_of(shape, g);
+}
+
+/// How far `first` is ahead of `second`, bytes. Places that loops inside go to are left out where their strides are
+/// greater than that of the outermost loop.
+int64_t ahead_of(const core::Shape &shape, const core::Group &first, core::Addr second) {
+  auto ahead = static_cast<int64_t>(first_reach(shape, first).begin - second);
+  for (unsigned k = 1; k < shape.loops; ++k) {
+    const auto stride = static_cast<int64_t>(core::magnitude(first.stride[k]));
+    if (core::magnitude(first.stride[k]) <= core::magnitude(first.stride[0])) continue;
+    ahead %= stride;
+    if (ahead > stride / 2) ahead -= stride;
+    else if (ahead < -(stride / 2)) ahead += stride;
+  }
+  return ahead;
+}
+
 /// Both nests run in each iteration of one loop, which moves group h of `b` as it moves group g of `a`: does h come to
-/// g's bytes after g, some iterations later, or, if in the same one, because its nest comes second?
+/// most of g's bytes after g, some iterations later, or, if in the same one, because its nest comes second?
 bool comes_later(const NestSlot &b, unsigned h, const NestSlot &a, unsigned g) {
   const core::Group &first = a.nest.shape().group[g], &second = b.nest.shape().group[h];
   const int64_t stride = first.stride[0];
   if (stride != second.stride[0] || a.nest.shape().trips[0] != b.nest.shape().trips[0]) return false;
-  const auto ahead = static_cast<int64_t>(first.base + static_cast<uint64_t>(first.lo) - second.base - static_cast<uint64_t>(second.lo));
+  const core::Extent mine = first_reach(a.nest.shape(), first), theirs = first_reach(b.nest.shape(), second);
+  const int64_t ahead = ahead_of(a.nest.shape(), first, theirs.begin);
   const auto iteration = static_cast<int64_t>(core::magnitude(stride));
+  // Every other plane and the ones between them lie in the same place, and have no byte in common.
+  const int64_t off = iteration ? ahead - (ahead + (ahead < 0 ? -1 : 1) * (iteration / 2)) / iteration * iteration : 0;
+  const auto mine_bytes = static_cast<int64_t>(mine.size()), their_bytes = static_cast<int64_t>(theirs.size());
+  if (std::min(off + mine_bytes, their_bytes) - std::max<int64_t>(off, 0) <= mine_bytes / 2) return false;
   const int64_t lead = stride < 0 ? -ahead : ahead;
   if (iteration && lead > iteration / 2) return true;
   return (!iteration || lead >= -(iteration / 2)) && b.serial > a.serial;
+}
+
+uint64_t bytes_of(const NestSlot &slot, unsigned group) {
+  core::Pieces pieces;
+  slot.nest.footprint(group, &pieces);
+  return pieces.footprint();
 }
 
 /// Most of what group g of `a` touches is given up by `b`, which comes to it later.
@@ -76,7 +108,7 @@ bool gives_up(const NestSlot &b, const NestSlot &a, unsigned g) {
     const bool releases = b.nest.plan().group[h].releases || (b.left_to_others >> h & 1);
     if (other.group[h].indirect || !releases || !comes_later(b, h, a, g)) continue;
     const core::Extent theirs = core::reach_of(other, other.group[h]);
-    if (core::common(mine, theirs).size() > mine.size() / 2) return true;
+    if (core::common(mine, theirs).size() > mine.size() / 2 && bytes_of(b, h) > bytes_of(a, g) / 2) return true;
   }
   return false;
 }

@@ -23,14 +23,14 @@ core::Group plane_of(uint64_t array, int64_t planes_ahead, bool writes = false) 
 }
 
 /// Opens nest `number` of one frame, over 50 planes.
-NestSlot &open(unsigned number, std::initializer_list<core::Group> groups) {
+NestSlot &open(unsigned number, std::initializer_list<core::Group> groups, uint64_t inner = kPlane / 8) {
   NestSlot &slot = nest_slots[number];
   core::Shape shape;
   shape.loops = 2;
   shape.ticked = 1;
   shape.strips = true;
   shape.trips[0] = 50;
-  shape.trips[1] = kPlane / 8;
+  shape.trips[1] = inner;
   for (const core::Group &g : groups) shape.group[shape.groups++] = g;
   core::Conditions conditions;
   conditions.budget = kBudget;
@@ -99,6 +99,56 @@ TEST_F(NestShare, TheOneThatLooksBackGivesUp) {
   EXPECT_EQ(a.left_to_others, 0u);
   EXPECT_EQ(b.left_to_others, 1u);
   EXPECT_TRUE(a.nest.plan().group[0].releases);
+}
+
+TEST_F(NestShare, WhoGoesBackwardsInsideAPlaneIsInThatPlane) {
+  core::Group back = plane_of(kU, 0, true);
+  back.base += kPlane - 8;
+  back.stride[1] = -8;
+  NestSlot &a = open(0, {plane_of(kU, 0), plane_of(kV, 0)});
+  NestSlot &b = open(1, {back, plane_of(kV, 0)});
+  share_memory(kBudget);
+  EXPECT_EQ(a.left_to_others, 3u);
+  EXPECT_EQ(b.left_to_others, 0u);
+}
+
+TEST_F(NestShare, PlacesThatLoopsInsideGoToAreNotAhead) {
+  // Rows of all planes: the second nest goes from the last plane to the first, the first one looks two planes back.
+  constexpr uint64_t kRow = kPlane / 50;
+  const auto rows = [](uint64_t base, bool down) {
+    core::Group g = plane_of(base, 0);
+    g.hi = kRow;
+    g.stride[0] = kRow;
+    g.stride[1] = down ? -int64_t{kPlane} : kPlane;
+    return g;
+  };
+  const auto all = [](NestSlot &slot) { return slot.nest.plan().total_bytes; };
+  NestSlot &a = open(0, {rows(kU + 2 * kPlane, false), rows(kV, false)}, 50);
+  NestSlot &b = open(1, {rows(kU + 49 * kPlane, true), rows(kV, false)}, 50);
+  ASSERT_GT(all(a) + all(b), kBudget);
+  share_memory(kBudget);
+  EXPECT_EQ(a.left_to_others, 3u);
+  EXPECT_EQ(b.left_to_others, 0u);
+}
+
+TEST_F(NestShare, EveryOtherPlaneAndTheOnesBetweenHaveNothingInCommon) {
+  core::Group even = plane_of(kU, 0), odd = plane_of(kU, 1);
+  even.stride[0] = odd.stride[0] = 2 * kPlane;
+  NestSlot &a = open(0, {odd, plane_of(kV, 0)});
+  NestSlot &b = open(1, {even, plane_of(kV, 0)});
+  share_memory(kBudget);
+  EXPECT_EQ(a.left_to_others, 2u) << "v alone";
+  EXPECT_EQ(b.left_to_others, 0u);
+}
+
+TEST_F(NestShare, NothingIsLeftToWhoTouchesLittleOfIt) {
+  core::Group few = plane_of(kU, 0);
+  few.stride[1] = 0;
+  NestSlot &a = open(0, {plane_of(kU, 0), plane_of(kV, 0)});
+  NestSlot &b = open(1, {few, plane_of(kV, 0)});
+  share_memory(kBudget);
+  EXPECT_EQ(a.left_to_others, 2u) << "v alone";
+  EXPECT_EQ(b.left_to_others, 0u);
 }
 
 TEST_F(NestShare, OtherFramesGiveUpNothingForIt) {
