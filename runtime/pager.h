@@ -225,6 +225,7 @@ private:
   Run block_of(const Region &, uint32_t slot) const;
   bool all_done(Run) const;
   void release_done(Run, Wanted);
+  void release_gathered();
   bool release_oldest_gathered();
 
   // pager_evict.cpp

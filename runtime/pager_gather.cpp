@@ -2,8 +2,9 @@
 //
 // Released dirty pages are gathered into blocks before they are written. A walk along columns releases one page in each
 // of many blocks, and their neighbours a step later: written at once they would cost a request each. So a dirty page
-// joins the order of eviction only when its block is complete and all dirty pages of it have been released, or when no
-// other released page is left to be given up.
+// joins the order of eviction only when its block is complete and all dirty pages of it have been released, when the
+// nest is over, or when no other released page is left to be given up.
+#include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
 #include <algorithm>
@@ -60,6 +61,14 @@ void Pager::gather(uint32_t first, uint32_t last, Wanted wanted) {
       gathered_.add({block.slot, wanted});
     }
   }
+}
+
+/// A nest of some size is over: what its walk has not come to it never will, unless others like it walk beside it.
+/// Left to wait, such blocks would outstay pages that are wanted sooner.
+void Pager::release_gathered() {
+  for (NestSlot &slot : OpenNests())
+    if (slot.runs() && slot.foreseen) return;
+  while (release_oldest_gathered()) {}
 }
 
 /// False: no block waits.
