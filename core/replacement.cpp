@@ -2,6 +2,8 @@
 #include "core/replacement.h"
 #include "core/arithmetic.h"
 
+#include <bit>
+
 namespace pagecast::core {
 namespace {
 constexpr bool kBoth[] = {false, true};
@@ -16,10 +18,22 @@ void Replacement::attach(Link *links, uint32_t slots) {
   now_ = 0;
   for (uint32_t &n : released_)
     n = 0;
+  for (uint32_t &lists : lists_in_use_)
+    lists = 0;
   for (uint64_t &dues : due_in_use_)
     dues = 0;
   for (uint32_t i = 0; i < kLists; ++i)
     sentinels_[i] = {slots + i, slots + i, kFree, 0};
+}
+
+/// Notes whether there are slots in the list of a priority and an epoch; of others it is not needed.
+void Replacement::mark_list(uint32_t sentinel, bool in_use) {
+  const uint32_t list = sentinel - slots_ - 2;
+  if (list >= kEpochLists)
+    return;
+  uint32_t &lists = lists_in_use_[list / (kEpochs * 2)];
+  const uint32_t bit = uint32_t{1} << list % (kEpochs * 2);
+  lists = in_use ? lists | bit : lists & ~bit;
 }
 
 void Replacement::unlink(uint32_t slot) {
@@ -28,6 +42,8 @@ void Replacement::unlink(uint32_t slot) {
     return;
   link(l.prev).next = l.next;
   link(l.next).prev = l.prev;
+  if (l.prev == l.next && l.prev >= slots_) // it was the only one
+    mark_list(l.prev, false);
   if (l.state == kActive)
     --active_;
   else if (l.state == kAging)
@@ -74,7 +90,9 @@ void Replacement::put(uint32_t slot, unsigned level, bool dirty) {
   if (links_[slot].state == kFree)
     return;
   unlink(slot);
-  link_after(slot, sentinel(level, epoch_, dirty)); // the head is the next victim
+  const uint32_t list = sentinel(level, epoch_, dirty);
+  link_after(slot, list); // the head is the next victim
+  mark_list(list, true);
   links_[slot].state = uint8_t(kReleased + level);
   links_[slot].dirty = dirty;
   released_clean_ += !dirty;
@@ -122,6 +140,8 @@ void Replacement::splice_front(uint32_t from, uint32_t to) {
   link(f.next).prev = to;
   t.next = f.next;
   f.next = f.prev = from;
+  mark_list(from, false);
+  mark_list(to, true);
 }
 
 void Replacement::new_epoch() {
@@ -133,15 +153,18 @@ void Replacement::new_epoch() {
 }
 
 uint32_t Replacement::first_of(unsigned level, bool dirty_only) const {
-  const unsigned ages = level < kPriorities ? kEpochs : 1;
-  for (unsigned age = 1; released_[level] && age <= ages; ++age) {
-    for (const bool dirty : kBoth) {
-      if (dirty_only && !dirty)
-        continue;
-      const uint32_t s = sentinel(level, (epoch_ + age) % kEpochs, dirty);
-      if (link(s).next != s)
-        return link(s).next;
-    }
+  if (level < kPriorities) { // the oldest epoch first
+    constexpr uint32_t kDirty = 0xaaaaaaaa;
+    const int oldest = int((epoch_ + 1) % kEpochs * 2);
+    const uint32_t by_age = std::rotr(dirty_only ? lists_in_use_[level] & kDirty : lists_in_use_[level], oldest);
+    if (by_age == 0)
+      return kNone;
+    return link(slots_ + 2 + level * kEpochs * 2 + uint32_t(std::countr_zero(by_age) + oldest) % (kEpochs * 2)).next;
+  }
+  for (const bool dirty : kBoth) {
+    const uint32_t s = sentinel(level, epoch_, dirty);
+    if ((dirty || !dirty_only) && link(s).next != s)
+      return link(s).next;
   }
   return kNone;
 }
@@ -208,6 +231,11 @@ bool Replacement::list_is_valid(uint32_t head, uint8_t state, uint32_t *count) c
   }
 }
 
+bool Replacement::mark_is_valid(unsigned level, unsigned epoch, bool dirty) const {
+  const uint32_t head = sentinel(level, epoch, dirty);
+  return level >= kPriorities || (lists_in_use_[level] >> (epoch * 2 + dirty) & 1) == (link(head).next != head);
+}
+
 bool Replacement::is_valid(uint32_t slots) const {
   uint32_t listed = 0, in_use = 0, clean = 0;
   if (!list_is_valid(slots_, kActive, &listed) || listed != active_)
@@ -221,7 +249,7 @@ bool Replacement::is_valid(uint32_t slots) const {
     uint32_t n = 0;
     for (unsigned e = 0; e < (level < kPriorities ? kEpochs : 1); ++e)
       for (const bool dirty : kBoth)
-        if (!list_is_valid(sentinel(level, e, dirty), uint8_t(kReleased + level), &n))
+        if (!list_is_valid(sentinel(level, e, dirty), uint8_t(kReleased + level), &n) || !mark_is_valid(level, e, dirty))
           return false;
     const unsigned due = level - kPriorities;
     if (n != released_[level] || (level >= kPriorities && (due_in_use_[due / 64] >> due % 64 & 1) != (n != 0)))

@@ -93,6 +93,7 @@ private:
   uint32_t sentinel(unsigned level, unsigned epoch, bool dirty) const {
     return slots_ + 2 + (level < kPriorities ? (level * kEpochs + epoch) * 2 : kEpochLists + (level - kPriorities) * 2) + dirty;
   }
+  void mark_list(uint32_t sentinel, bool in_use);
   void put(uint32_t slot, unsigned level, bool dirty);
   uint64_t last_due(uint64_t below) const;
   uint32_t first_of(unsigned level, bool dirty_only) const;
@@ -104,11 +105,14 @@ private:
   void splice_front(uint32_t from, uint32_t to);
   uint32_t released_victim(bool dirty_only = false, uint64_t soon = 0) const;
   bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
+  bool mark_is_valid(unsigned level, unsigned epoch, bool dirty) const;
 
   Link *links_ = nullptr;
   uint32_t slots_ = 0;
   uint32_t active_ = 0, aging_ = 0, released_clean_ = 0;
   uint32_t released_[kLevels] = {};
+  static_assert(kEpochs * 2 == 32);
+  uint32_t lists_in_use_[kPriorities] = {}; ///< bit 2 * epoch + dirty: there are slots in the list
   uint64_t due_in_use_[kDues / 64] = {}; ///< bit d: there are slots that are due at d modulo kDues
   uint32_t all_released_ = 0;
   uint64_t now_ = 0;
