@@ -20,6 +20,9 @@ public:
   int start(unsigned depth);
   /// Requests for `file` (below kFiles) go to this descriptor; -1: to none. Costs a system call when it changes.
   void use(unsigned file, int fd);
+  /// Most requests will be for this memory, which exists as long as the ring: the kernel looks its pages up once, not at
+  /// each request. Where it will not (it counts as locked memory), all goes as without.
+  void use_memory(void *memory, uint64_t bytes);
   void stop();
 
   /// False when the queue is full.
@@ -42,6 +45,8 @@ private:
   Ring *ring_ = nullptr;
   int fd_[kFiles];
   bool fixed_ = false; ///< the files are registered with the ring
+  const char *memory_ = nullptr;
+  uint64_t memory_bytes_ = 0; ///< 0: none is registered
 };
 
 } // namespace pagecast

@@ -18,6 +18,7 @@ int Disk::start(unsigned depth) {
   ring_ = static_cast<Ring *>(os::map_memory(sizeof(Ring), true));
   if (!ring_) return -ENOMEM;
   for (int &fd : fd_) fd = -1;
+  memory_bytes_ = 0;
   io_uring_params params{};
   // One thread submits and completions are run only when it asks: no interrupts of its other work.
   params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CLAMP;
@@ -42,6 +43,7 @@ int Disk::start(unsigned depth) {
 
 void Disk::stop() {
   if (!ring_) return;
+  memory_bytes_ = 0;
   disown_descriptor(ring_->ring.ring_fd); // the library closes it
   io_uring_queue_exit(&ring_->ring);
   os::unmap(ring_, sizeof(Ring));
@@ -66,10 +68,20 @@ static void aim(io_uring_sqe *sqe, bool fixed, unsigned file, uint64_t tag) {
   io_uring_sqe_set_data64(sqe, tag);
 }
 
+void Disk::use_memory(void *memory, uint64_t bytes) {
+  const iovec all{memory, bytes};
+  memory_ = static_cast<const char *>(memory);
+  memory_bytes_ = io_uring_register_buffers(&ring_->ring, &all, 1) == 0 ? bytes : 0;
+}
+
 bool Disk::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
-  io_uring_prep_read(sqe, fd_[file], to, static_cast<unsigned>(bytes), offset);
+  const auto at = static_cast<uint64_t>(static_cast<const char *>(to) - memory_);
+  if (at < memory_bytes_ && bytes <= memory_bytes_ - at)
+    io_uring_prep_read_fixed(sqe, fd_[file], to, static_cast<unsigned>(bytes), offset, 0);
+  else
+    io_uring_prep_read(sqe, fd_[file], to, static_cast<unsigned>(bytes), offset);
   aim(sqe, fixed_, file, tag);
   return true;
 }

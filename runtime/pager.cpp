@@ -84,6 +84,7 @@ void Pager::use_tables(uint32_t slot, uint32_t pages) {
 int Pager::open_on_thread() {
   if (files_only_) return 0;
   if (const int error = disk_.start(Requests::kMost)) return error;
+  disk_.use_memory(staging_.base(), staging_.bytes());
   disk_.watch(faults_, kFaultsReadable);
   disk_.watch(event_, kEventReadable);
   if (allowance_.event() >= 0) disk_.watch(allowance_.event(), kMemoryTells);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 using namespace pagecast;
 
@@ -221,6 +222,37 @@ TEST(PagerFaults, ADiskThatDoesNotAnswerIsWaitedForAndSaid) {
   });
   testing::internal::GetCapturedStderr();
   EXPECT_GE(pager.statistics.trouble.longest_io_ns, Trouble::kStall);
+}
+
+TEST(PagerFaults, HintsLeaveTheRestOfTheDisksQueueToFaults) {
+  test_options.history = false;
+  test_budget = 128u << 20;
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 2 * test_budget;
+  char *region = map(bytes);
+  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  for (uint64_t i = 0; i < bytes; i += page) region[i] = mark(i);
+  for (uint64_t i = 0; i < 16u << 20; i += page) ASSERT_EQ(region[i], mark(i)) << i;
+  // Clean pages that may go, so that the hints find memory while nothing can be written.
+  ASSERT_TRUE(pager.hint({address(region), (16u << 20) / 4096, Hint::kRelease, 0, 0, 0, 0}));
+  std::vector<uint64_t> hinted;
+  for (uint64_t i = 32u << 20; hinted.size() < 600; i += 2 * page)
+    if (!pager.map().test(address(region) + i)) hinted.push_back(i);
+  expect_valid();
+
+  failing::stalled = true;
+  const unsigned before = failing::reads;
+  for (const uint64_t i : hinted) ASSERT_TRUE(pager.hint({address(region) + i, 1, Hint::kFetch, 0, 0, 0, 0}));
+  wait_until([&] { return failing::reads >= before + 100; });
+  usleep(100000); // there are no more, but for that nothing can be waited
+  EXPECT_LE(failing::reads, before + 200);
+  const unsigned asked = failing::reads;
+  std::thread reader([=] { EXPECT_EQ(region[hinted.back()], mark(hinted.back())); });
+  wait_until([=] { return failing::reads > asked; });
+  failing::stalled = false;
+  reader.join();
+  for (const uint64_t i : hinted) ASSERT_EQ(region[i], mark(i)) << i;
+  expect_valid();
 }
 
 TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {

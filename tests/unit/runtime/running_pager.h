@@ -12,6 +12,7 @@ namespace pagecast {
 
 inline constexpr uint64_t kBudget = 24u << 20;
 inline Options test_options;
+inline uint64_t test_budget = kBudget;
 inline Pager pager;
 inline bool pager_started = false;
 
@@ -24,7 +25,7 @@ inline bool pager_started = false;
     const os::Support support = os::probe();                                  \
     if (support.missing) GTEST_SKIP() << support.missing;                     \
     char why[400];                                                            \
-    ASSERT_EQ(pager.prepare(test_options, kBudget, kBudget * 4, why, sizeof why), 0) << why; \
+    ASSERT_EQ(pager.prepare(test_options, test_budget, test_budget * 4, why, sizeof why), 0) << why; \
     ASSERT_EQ(os::start_thread("pager", [] { pager.run(); }), 0);             \
     ASSERT_EQ(pager.wait_started(), 0);                                       \
   } while (0)
