@@ -213,6 +213,7 @@ private:
   uint32_t zeros_from(const Region &, uint32_t slot, uint32_t most) const;
   uint32_t zeros_begin(uint32_t slot, uint32_t lowest) const;
   void look_ahead(Region &);
+  void release_behind(Region &, uint32_t slot);
 
   // pager_forecast.cpp
   void foresee(NestSlot &);
@@ -241,6 +242,7 @@ private:
   void pass_over(uint32_t slot, uint32_t pages);
   bool have_room(unsigned file, uint32_t slot, uint32_t pages);
   bool writes_are_held() const;
+  uint32_t most_writing() const;
   int write_copies(Region &, uint32_t slot, uint32_t pages);
   void written(Request &, int result);
   void keep_reserve(bool busy);

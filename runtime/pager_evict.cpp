@@ -73,6 +73,8 @@ uint32_t Pager::evict(uint32_t pages) {
   while (done < pages && passed < kMostPassedOver) {
     uint32_t victims[kVictims];
     while (order_.released() < kLeastVictims && release_oldest_gathered()) {}
+    // The next one is dirty, and as much as may be is being written: its turn comes.
+    if (order_.released() && pages_[order_.victim()].state == PageState::kDirty && pages_writing_ >= most_writing() && !writes_are_held()) break;
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
     uint32_t n = order_.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims), order_.released() > 0);
     if (n == 0) break;
@@ -177,11 +179,14 @@ bool Pager::writes_are_held() const {
   return trouble_.writes_refused() || trouble_.stalled() || (file_room_.busy() && os::now_ns() - file_room_.started_ns() > kLateRoomNs);
 }
 
+uint32_t Pager::most_writing() const {
+  return reading_ && used_ <= allowance_.pages() ? kMostWritingBesideReads : kMostWriting;
+}
+
 /// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.
 bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
-  const uint32_t most = reading_ && used_ <= allowance_.pages() ? kMostWritingBesideReads : kMostWriting;
   // One request for each io_pages_, and some left for faults.
-  if (r.draining || requests_.free() < 8 + pages / io_pages_ || pages_writing_ + pages > most)
+  if (r.draining || requests_.free() < 8 + pages / io_pages_ || pages_writing_ + pages > most_writing())
     return false;
   if (trouble_.writes_refused() && !trouble_.may_write(os::now_ns())) return false;
   const int home = lineage_.home();
@@ -311,7 +316,8 @@ void Pager::keep_reserve(bool busy) {
 void Pager::clean_ahead() {
   const uint32_t stock = std::clamp(allowance_.pages() / kStockShare, kLeastStock, kMostStock);
   const uint32_t most = reading_ ? kMostWritingBesideReads : kMostCleaning;
-  if (free_pages() > stock || pages_writing_ >= most || order_.released_clean() > stock || trouble_.writes_refused()) return;
+  // In lots: room for a page at a time, as writes end, would be used for writes of a page.
+  if (free_pages() > stock || pages_writing_ + kLeastVictims > most || order_.released_clean() > stock || trouble_.writes_refused()) return;
   uint32_t dirty[kVictims];
   // What is wanted before memory has been filled once more is likely to stay.
   const uint64_t soon = (forecast_.now() + budget()) / due_unit_;

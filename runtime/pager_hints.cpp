@@ -74,11 +74,13 @@ bool Pager::fetch_page(uint64_t address, const Asked &asked) {
     ++statistics.useless_hints;
   } else if (r && !r->draining) {
     const Run run = zero_run(*r, slot);
+    const bool goes_on = pages_[slot].state == PageState::kZero && r->growth.grows();
     const uint64_t hinted = r->zero_hints;
     uint32_t done = fetch_run(*r, run.slot, run.pages, asked);
     if (run.slot + done <= slot) done = fetch_run(*r, slot, 1, asked); // little room: the page itself
     if (done == 0) return false;
     if (r->growth.grows()) r->zero_hints = hinted; // it only follows what faults have told
+    if (goes_on) release_behind(*r, run.slot);
   }
   ++statistics.slice_hints;
   return true;

@@ -43,6 +43,20 @@ void Pager::look_ahead(Region &r) {
   __atomic_store_n(&r.look_ahead, r.growth.ahead(allowance_.pages()) << shift_, __ATOMIC_RELAXED);
 }
 
+/// A slice had pages filled at `slot`, where those in use end: the program is ahead() of it, and has finished what lies
+/// behind. That is released, in whole blocks: what goes next is written at once, and is not what is being stored to.
+void Pager::release_behind(Region &r, uint32_t slot) {
+  const uint32_t ahead = r.growth.ahead(allowance_.pages());
+  if (ahead == 0 || options_->release != ReleasePolicy::kBuffered || slot - r.first_slot <= ahead) return;
+  const uint32_t end = slot - ahead, lowest = end - std::min(end - r.first_slot, 2 * core::Growth::kMostRun);
+  uint32_t begin = end;
+  while (begin > lowest && pages_[begin - 1].state == PageState::kDirty && !(pages_[begin - 1].flags & kDone) && !order_.is_released(begin - 1))
+    --begin;
+  if (begin == end) return;
+  gather(begin, end, {0, 0});
+  map_.clear({pages_.address(begin), pages_.address(begin) + (static_cast<uint64_t>(end - begin) << shift_)});
+}
+
 /// The run of untouched pages to fill for a hint at `slot`. In a region that grows, it goes on where pages in use end.
 /// Else the run within the block of eight, where the block is in use already: it fills up sooner or later, and one
 /// call for several pages costs little more than for one. Else the page.
