@@ -64,6 +64,8 @@ bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &p
 /// and go under the blocks' lock, which whoever forks holds.
 int Advise::recover() {
   lock_.release();
+  unmapping_.release();
+  passed_count_ = 0;
   close_own(event_);
   event_ = os::event_open();
   queue_.start();
@@ -89,6 +91,7 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
   region.chunk = mapping.chunk;
   region.may_give_up = mapping.may_give_up;
   region.opaque = mapping.opaque;
+  region.shared = mapping.shared;
   if (!insert(region)) return false;
   Statistics::Files &files = statistics_->files;
   ++files.regions;
@@ -112,6 +115,7 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
 }
 
 void Advise::remove(uint64_t begin, uint64_t end) {
+  Guard until(unmapping_);
   Guard guard(lock_);
   uint64_t gone = 0;
   for (Region *r = regions_.at_or_after(begin); r && r->base < end; ++r) {
@@ -155,7 +159,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
     Region *r = regions_.find(e.begin);
     if (!r) return true;
     e.end = std::min(e.end, r->end());
-    if (asked.bounded) e = along(*r, e);
+    if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
     if (!asked.bounded && left_to_kernel(*r, e)) return ++statistics_->files.streamed, true;
     for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
       const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
@@ -172,16 +176,51 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
   return true;
 }
 
-/// The page that follows on some that were asked for belongs to one stream of many, like those of a sort into buckets. A slice
-/// cannot see ahead of them, since each store moves the place of the next: so more of the stream is read at once.
-core::Extent Advise::along(const Region &r, core::Extent e) const {
+/// All the `pages` right before the address are there, or asked for.
+bool Advise::follows(const Region &r, uint64_t address, unsigned pages) const {
   const uint64_t page = os::page_size();
-  if (e.size() != page || e.begin - r.base < kRow * page) return e;
-  for (uint64_t i = 1; i <= kRow; ++i)
-    if (!map_->test(e.begin - i * page)) return e;
-  const uint64_t most = std::min(r.end(), e.begin + kAlong * page);
+  if (address - r.base < pages * page) return false;
+  for (unsigned i = 1; i <= pages; ++i)
+    if (!map_->test(address - i * page)) return false;
+  return true;
+}
+
+/// The page that follows on some that were asked for belongs to one stream of many. A slice cannot see ahead of them,
+/// where each access moves the place of the next: so more of the stream is read at once.
+core::Extent Advise::along(const Region &r, core::Extent e) const {
+  if (!follows(r, e.begin, kRow)) return e;
+  const uint64_t page = os::page_size(), most = std::min(r.end(), e.begin + kAlong * page);
   while (e.end < most && !map_->test(e.end)) e.end += page;
   return e;
+}
+
+/// The same for pages that will be stored to: core/growth.h. There the page is some pages ahead of the program, and what is
+/// read goes on where that which is there ends.
+core::Extent Advise::grow(Region &r, core::Extent e) {
+  const uint64_t page = os::page_size();
+  const auto memory = static_cast<uint32_t>(log_.kept());
+  const bool grew = r.growth.grows();
+  const uint64_t run = r.growth.run(memory) * page;
+  uint64_t begin = e.begin;
+  while (grew && begin > r.base && e.end - begin < run && !map_->test(begin - page)) begin -= page;
+  const bool goes_on = follows(r, begin, 1);
+  r.growth.fault(goes_on);
+  if (!goes_on) r.growth.began();
+  __atomic_store_n(&r.look_ahead, r.growth.ahead(memory) << shift_, __ATOMIC_RELAXED);
+  if (!grew) return along(r, e);
+  if (!goes_on) return e;
+  pass_behind(r, begin, run);
+  const uint64_t most = std::min(r.end(), begin + run);
+  while (e.end < most && !map_->test(e.end)) e.end += page;
+  return {begin, e.end};
+}
+
+/// What lies behind a place has been stored to.
+void Advise::pass_behind(const Region &r, uint64_t begin, uint64_t run) {
+  const uint64_t end = begin - std::min(begin - r.base, r.look_ahead + kRow * os::page_size()), length = std::min(end - r.base, run);
+  if (length == 0 || !r.shared) return;
+  map_->clear({end - length, end});
+  offer({end - length, end}, Hint::kPassed, 0);
 }
 
 /// Finds out how far the program has come: by its steps, and within a step by its page table, where a page that is
@@ -210,9 +249,13 @@ void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
   map_->clear(e);
   statistics_->site[site].released += e.size() >> shift_;
   statistics_->files.released += e.size() >> shift_;
-  if (priority == 0 && options_->release == ReleasePolicy::kBuffered) return;
-  if (!r->may_give_up || queue_.size() + 64 > kQueue) return; // reclaim finds them all the same
-  queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), Hint::kRelease, 0, site, 0, 0});
+  const bool kept = priority == 0 && options_->release == ReleasePolicy::kBuffered; // until reclaim comes
+  if (kept ? r->shared : r->may_give_up) offer(e, kept ? Hint::kPassed : Hint::kRelease, site);
+}
+
+/// Dropped where there is much to do: reclaim finds the pages all the same.
+void Advise::offer(core::Extent e, Hint::Kind kind, uint16_t site) {
+  if (queue_.size() + 64 <= kQueue) queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), kind, 0, site, 0, 0});
 }
 
 void Advise::wake() {
@@ -226,8 +269,10 @@ void Advise::run() {
   for (;;) {
     while (queue_.front()) work_off();
     const bool busy = any() && open_nests.load(std::memory_order_relaxed) != 0;
+    if (!busy) unmap_passed();
     if (const uint64_t now = os::now_ns(); busy && now >= next_round) {
       next_round = now + kRoundNs;
+      unmap_passed();
       for (unsigned i = 0; i < kLooks && refresh() && !queue_.front(); ++i) {}
     }
     sleeping_.store(1, std::memory_order_seq_cst);
@@ -237,16 +282,23 @@ void Advise::run() {
   }
 }
 
-/// The hints at the head of the queue that are of one kind, in one call.
+/// The hints at the head of the queue that are of one kind, in one call. What was passed waits for more of it.
 void Advise::work_off() {
   iovec range[kBatch];
   unsigned n = 0;
   uint64_t pages = 0;
-  const Hint first = *queue_.front();
+  Hint::Kind kind = Hint::kFetch;
   while (const Hint *h = queue_.front()) {
-    if (h->kind != first.kind) break;
+    if (h->kind == Hint::kPassed) {
+      passed_[passed_count_++] = h->extent(shift_);
+      queue_.pop();
+      if (passed_count_ == kBatch) unmap_passed();
+      continue;
+    }
+    if (n == 0) kind = h->kind;
+    if (h->kind != kind) break;
     const Region r = look_up(h->address);
-    const uint64_t chunk = h->kind == Hint::kRelease || !r.chunk ? ~0ull >> 1 : r.chunk;
+    const uint64_t chunk = h->kind != Hint::kFetch || !r.chunk ? ~0ull >> 1 : r.chunk;
     const uint64_t bytes = static_cast<uint64_t>(h->pages) << shift_;
     const uint64_t parts = (bytes + chunk - 1) / chunk;
     if (n && n + parts > kBatch) break;
@@ -262,12 +314,29 @@ void Advise::work_off() {
   }
   if (n == 0) return;
   ++statistics_->files.calls;
-  if (first.kind == Hint::kFetch) {
+  if (kind == Hint::kFetch) {
     os::will_need(range, n);
   } else {
     os::give_up(range, n);
     statistics_->files.given_up += pages;
   }
+}
+
+/// Takes pages that the program has passed out of the page table. Reclaim, which happens in whoever asks for memory, then
+/// need not: a page at a time, with an interrupt of every processor that the program runs on. Nor does writing them interrupt
+/// any. What was stored is in the page cache. Whoever unmaps a region waits, since other data may be there at once.
+void Advise::unmap_passed() {
+  iovec range[kBatch];
+  unsigned n = 0;
+  Guard until(unmapping_);
+  for (; passed_count_; --passed_count_) {
+    const core::Extent e = passed_[passed_count_ - 1];
+    const Region r = look_up(e.begin);
+    if (!r.shared || e.end > r.end()) continue;
+    range[n++] = {reinterpret_cast<void *>(e.begin), e.size()};
+    statistics_->files.passed += e.size() >> shift_;
+  }
+  if (n) os::take_out(range, n);
 }
 
 /// A page that is asked for again while it is in memory is one of those that are used often. With MADV_RANDOM the
@@ -283,12 +352,13 @@ bool Advise::renew(const Region &r, uint64_t address) {
 
 /// Small requests are scattered ones: a miss among them should read its page alone.
 void Advise::expect(const Hint &hint) {
-  const bool small = (static_cast<uint64_t>(hint.pages) << shift_) < kScatteredBytes;
+  bool small = (static_cast<uint64_t>(hint.pages) << shift_) < kScatteredBytes;
   uint64_t base = 0, bytes = 0;
   {
     Guard guard(lock_);
     Region *r = regions_.find(hint.address);
     if (!r) return;
+    small |= r->growth.grows();
     r->streak = small == r->scattered ? 0 : r->streak + 1;
     if (r->streak < (small ? kShortStreak : kLongStreak)) return;
     r->scattered = small;

@@ -8,6 +8,11 @@
 //   release  MADV_PAGEOUT, once memory is about to be needed, of pages that only this process maps and that have a turn
 //            again: the part of a sweep that reclaim has not reached stays. What is never used again is what reclaim
 //            takes first anyway
+//   passed   pages of shared mappings that are not wanted again are taken out of the page table: reclaim, which happens in
+//            whoever asks for memory, then drops clean ones at once, and dirty ones are written 50 at a time. Measured: a
+//            sort into 1,024 buckets in four times its memory 4.2 s, with them 3.4 s
+//   growth   stores in order at many places (core/growth.h): the kernel reads a page before it is stored over. Slices look
+//            some pages ahead of the stores, runs of pages are read, and what lies behind is passed
 //   stream   one forward stream through a region is left to the kernel, whose read-ahead uses larger folios than
 //            MADV_WILLNEED does: 2 GiB in 1.4-1.9 s, with hints in 2.3-2.7 s. Several streams are hinted
 //   miss     where hints are scattered, MADV_RANDOM keeps a miss from reading 8 MiB around it: measured on Linux
@@ -75,6 +80,7 @@ public:
     uint8_t nest = 0;
     uint32_t due = 0;
     bool bounded = false; ///< a slice's: not to run too far ahead of the program
+    bool write = false;   ///< they will be stored to
   };
   /// Asks for [begin, end), which begins in a region. False: not now.
   bool fetch(core::Extent, const Asked &);
@@ -88,9 +94,14 @@ private:
   bool insert(const Region &);
   void keep_stack(uint64_t stack);
   core::Extent along(const Region &, core::Extent) const;
+  bool follows(const Region &, uint64_t address, unsigned pages) const;
+  core::Extent grow(Region &, core::Extent);
+  void pass_behind(const Region &, uint64_t begin, uint64_t run);
+  void offer(core::Extent, Hint::Kind, uint16_t site);
   void wake();
   void catch_up();
   void work_off();
+  void unmap_passed();
   void expect(const Hint &);
   bool renew(const Region &, uint64_t address);
   bool refresh();
@@ -101,6 +112,7 @@ private:
   Statistics *statistics_ = nullptr;
   unsigned shift_ = 12;
 
+  Lock unmapping_; ///< held while pages are taken out of the page table: no region ends meanwhile. Taken before lock_
   Lock lock_; ///< of regions_, and of the map's bits against the end of a region
   RegionTable regions_;
   MemoryFile memory_;
@@ -118,7 +130,10 @@ private:
   int event_ = -1;
 
   // Adviser's thread.
+  static constexpr unsigned kBatch = 64; ///< ranges in one call
   uint64_t refresh_at_ = 0; ///< address
+  core::Extent passed_[kBatch];
+  unsigned passed_count_ = 0;
 };
 
 } // namespace pagecast

@@ -51,7 +51,7 @@ void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd) {
   if (facts.advisable) {
     tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request%s", bytes >> 20, facts.system, facts.chunk >> 10,
          facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
-    block_add_file(address, page_end(bytes), {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque});
+    block_add_file(address, page_end(bytes), {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque, shared});
   } else {
     tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
     runtime_left_alone();

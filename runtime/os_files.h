@@ -24,6 +24,8 @@ int will_need(const iovec *ranges, unsigned count);
 /// Frees clean pages that only this process maps (MADV_PAGEOUT). No effect on others' pages, and none on data; nor any
 /// where this process may neither own nor write the file.
 int give_up(const iovec *ranges, unsigned count);
+/// Takes pages out of the page table; they stay in memory. For shared mappings only: it destroys private pages. Cost: 0.1 us a page.
+int take_out(const iovec *ranges, unsigned count);
 /// `scattered`: a miss reads its page alone, not the device's read-ahead around it.
 int expect_scattered(uint64_t addr, uint64_t bytes, bool scattered);
 

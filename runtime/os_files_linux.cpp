@@ -99,6 +99,8 @@ FileFacts file_facts(int fd) {
 int will_need(const iovec *ranges, unsigned count) { return advise(ranges, count, MADV_WILLNEED); }
 int give_up(const iovec *ranges, unsigned count) { return advise(ranges, count, MADV_PAGEOUT); }
 
+int take_out(const iovec *ranges, unsigned count) { return advise(ranges, count, MADV_DONTNEED); }
+
 int expect_scattered(uint64_t addr, uint64_t bytes, bool scattered) {
   return syscall(SYS_madvise, addr, bytes, scattered ? MADV_RANDOM : MADV_NORMAL) ? -errno : 0;
 }

@@ -22,7 +22,7 @@ bool Pager::slice_hint(const Hint &hint) { return slice_ring_.push(hint); }
 /// A hint for a file's region. False: not now.
 bool Pager::advise(const Hint &h, core::Extent e, bool from_slice) {
   if (h.kind == Hint::kRelease) return files_.release(e, h.priority, h.site), true;
-  if (!files_.fetch(e, {h.site, h.nest, h.due, from_slice})) return false;
+  if (!files_.fetch(e, {h.site, h.nest, h.due, from_slice, h.kind == Hint::kFetchWrite})) return false;
   if (from_slice) statistics.slice_hints += h.pages;
   return true;
 }

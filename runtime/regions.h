@@ -15,6 +15,7 @@ struct FileMapping {
   uint32_t chunk = 0;      ///< bytes per request (os::FileFacts); 0 = not a file's
   bool may_give_up = false; ///< shared, or never written: its pages are the file's
   bool opaque = false;     ///< which of its pages are in memory cannot be seen (os::FileFacts)
+  bool shared = false;     ///< what is stored to it is the file's at once
 };
 
 struct Region {
@@ -34,6 +35,7 @@ struct Region {
   uint32_t chunk = 0;       ///< bytes per request; 0 = the pager's region
   bool may_give_up = false; ///< its pages are the file's, never the process's own
   bool opaque = false;      ///< which of its pages are in memory cannot be seen
+  bool shared = false;      ///< taking its pages out of this process's page table loses nothing
   bool own = false;         ///< memory in a file of ours (memory_file.h), there from first_slot on
   bool scattered = false;   ///< the kernel was told not to read around misses
   uint64_t stream_end = 0;  ///< where the last request ended

@@ -84,7 +84,8 @@ public:
   /// to, or the one where the next place began, which the two have in common.
   bool page_ahead(unsigned group, uint64_t page) override {
     const Region r = pager_.look_up(page);
-    if (slot_.dropped >> group & 1 || r.bytes == 0 || r.chunk || page == r.base) return true;
+    if (slot_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
+    if (r.chunk) return pager_.map().test(page) || tell(group, {page, page + os::page_size()});
     const PageState state = pager_.state_of(r, page), before = pager_.state_of(r, page - os::page_size());
     if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
     return tell(group, {page, page + os::page_size()});

@@ -163,9 +163,9 @@ void put_files(Writer &w, const Statistics &s) {
     w.text(file_systems[i].name.load());
     w.put(": %llu", ull(file_systems[i].mappings.load()));
   }
-  w.put("}, \"streamed\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
+  w.put("}, \"streamed\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"passed_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
         "\"kept_pages\": %llu, \"major_faults\": %llu},\n",
-        ull(f.streamed), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(os::major_faults()));
+        ull(f.streamed), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.passed), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(os::major_faults()));
 }
 
 } // namespace

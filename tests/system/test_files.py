@@ -16,7 +16,7 @@ from fuse import CachedFile, Unavailable, mounted
 BYTES = 48 << 20
 PAGES = BYTES // 4096
 MEMORY = str(16 << 20)
-WAYS = ["sequential", "gather", "index", "private", "shared", "twice", "remap", "cut"]
+WAYS = ["sequential", "gather", "index", "private", "shared", "buckets", "twice", "remap", "cut"]
 SOURCE = Path(__file__).parent / "files" / "mapped.c"
 
 
@@ -128,7 +128,7 @@ def test_a_file_in_memory_is_left_alone(built, programs, contents, tmp_path):
     assert figures["left_alone"] == 1 and figures["systems"] == {"tmpfs": 1}
 
 
-@pytest.mark.parametrize("way", ["gather", "sequential", "shared"])
+@pytest.mark.parametrize("way", ["gather", "sequential", "shared", "buckets"])
 def test_under_a_real_limit(built, programs, contents, disk_dir, tmp_path, memory_group, way):
     plain, hinted = programs
     expected = built.run(plain, write(disk_dir / "plain", contents), way)
@@ -143,6 +143,9 @@ def test_under_a_real_limit(built, programs, contents, disk_dir, tmp_path, memor
     assert figures["hinted_pages"] > 0
     if way == "gather":  # most pages were there in time
         assert figures["major_faults"] < figures["hinted_pages"] / 2
+    if way == "buckets":  # read ahead of the stores, and taken out of the page table behind them
+        assert figures["major_faults"] < PAGES / 2 / 8
+        assert figures["passed_pages"] > PAGES / 2 / 2
 
 
 # Other file systems.

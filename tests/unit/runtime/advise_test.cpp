@@ -141,6 +141,55 @@ TEST_F(AdviseTest, OneStreamOfManyIsReadAheadOfItsSlice) {
   EXPECT_EQ(map.count(extent(300, 100)), 3u + 7u + 1u) << "up to what is there";
 }
 
+TEST_F(AdviseTest, WhereAFileIsStoredToAtManyPlacesTheyAreReadAheadAndPassed) {
+  ASSERT_EQ(mprotect(at_, kPages * kPage, PROT_READ | PROT_WRITE), 0);
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, false, true}));
+  nest_slots[3].state.store(NestSlot::kFree); // its hints are always passed
+  const Advise::Asked asked{0, 3, 0, true, true};
+  constexpr uint64_t kPlaces = 64, kApart = kPages / kPlaces;
+  const auto ask = [&](uint64_t page) { ASSERT_TRUE(advise.fetch(extent(page, 1), asked)); };
+  EXPECT_EQ(advise.look_up(address(0)).look_ahead, 0u);
+  for (uint64_t p = 0; p < 2; ++p)
+    for (uint64_t place = 0; place < kPlaces; ++place) ask(place * kApart + p);
+  // Of 4096 pages half are believed to stay; 64 places have a quarter of these: runs of 8, the next one 2 pages ahead.
+  EXPECT_EQ(advise.look_up(address(0)).look_ahead, 2 * kPage);
+  EXPECT_EQ(map.count(extent(0, kApart)), 2u);
+  ask(3); // where the slice sees the store to page 1 it looks there
+  EXPECT_EQ(map.count(extent(2, 8)), 8u) << "from where that which is there ends";
+  EXPECT_FALSE(map.test(address(10)));
+  EXPECT_EQ(statistics.files.passed, 0u);
+
+  for (uint64_t p = 0; p < 10; ++p) at_[p * kPage] = 'y';
+  ask(10);
+  EXPECT_EQ(map.count(extent(10, 8)), 8u);
+  EXPECT_EQ(map.count(extent(0, 5)), 0u) << "but two pages ahead, and three that say that it goes on";
+  EXPECT_TRUE(map.test(address(5)));
+  ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
+  for (unsigned i = 0; i < 5000 && os::touched(address(4)); ++i) usleep(1000);
+  for (uint64_t p = 0; p < 10; ++p) {
+    EXPECT_EQ(os::touched(address(p)), p >= 5) << p;
+    EXPECT_TRUE(in_core(p)) << p;
+  }
+  for (uint64_t p = 0; p < 10; ++p) EXPECT_EQ(at_[p * kPage], 'y');
+}
+
+TEST_F(AdviseTest, PrivatePagesAreNotTakenOut) {
+  void *at = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd_, 0);
+  ASSERT_NE(at, MAP_FAILED);
+  munmap(at_, kPages * kPage);
+  at_ = static_cast<char *>(at);
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, false, false}));
+  for (uint64_t p = 0; p < kPages; ++p) at_[p * kPage] = 'y';
+  const uint64_t passed = statistics.files.passed;
+  nest_slots[3].state.store(NestSlot::kFree);
+  for (uint64_t p = 0; p < 128; ++p)
+    for (uint64_t place = 0; place < 8; ++place) ASSERT_TRUE(advise.fetch(extent(place * 256 + p, 1), {0, 3, 0, true, true}));
+  ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
+  usleep(100000);
+  EXPECT_EQ(statistics.files.passed, passed);
+  for (uint64_t p = 0; p < kPages; ++p) ASSERT_EQ(at_[p * kPage], 'y');
+}
+
 TEST_F(AdviseTest, OneForwardStreamIsLeftToTheKernel) {
   ASSERT_TRUE(add());
   for (uint64_t p = 0; p < 200; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
