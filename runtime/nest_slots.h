@@ -60,6 +60,7 @@ struct NestSlot {
 
   // Slicer's thread, once open.
   bool sliced;
+  bool advised;                             ///< what its slice only reads is, in part, in files (advise.h)
   bool covers;                              ///< its slice goes through loops inside, whose own nests need no hints
   core::Cursor slice_cursor[PAGECAST_MAX_DEPTH]; ///< of each stage
   core::Cursor index_cursor;                     ///< up to where the index arrays are kept in memory for the first

@@ -10,6 +10,7 @@
 #include "runtime/slice_machine.h"
 #include "runtime/slice_survey.h"
 
+#include <algorithm>
 #include <pthread.h>
 
 namespace pagecast {
@@ -175,7 +176,7 @@ bool leave_to_slice(NestSlot &around, const pagecast_nest &d, core::Shape &shape
 
 /// What the slice needs. `shape` gets the sizes of its ranges. Returns true if the slice is worth running.
 bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
-  slot.sliced = slot.covers = false;
+  slot.sliced = slot.covers = slot.advised = false;
   slot.pinned_count = 0;
   slot.dropped = 0;
   for (core::Extent &h : slot.hull) h = {};
@@ -191,7 +192,7 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
     if (base && r.bytes == 0) slot.dropped |= 1u << g;
     else if (base && slot.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
       fetch_whole(pager, slot, g, r, d.group[g].flags & PAGECAST_WRITES);
-    else slot.sliced = true;
+    else slot.sliced = true, slot.advised |= r.chunk && !(d.group[g].flags & PAGECAST_WRITES);
     shape.group[g].scattered = slot.touch_stage[g] && !(slot.dropped >> g & 1);
   }
   slot.covers = slot.sliced && ranges;
@@ -202,6 +203,16 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
   shape.sliced_total = survey.total_bytes;
   for (unsigned g = 0; g < d.groups; ++g) slot.hull[g] = survey.hull[g];
   return true;
+}
+
+/// A slice that only reads, from files, runs further ahead: a hint passes through three threads before its read begins, and
+/// nobody tells how long it took. 200,000 gathers from a file: 800 to 1,300 major faults instead of 2,000 to 2,900.
+/// Ahead of stores it is places, not steps, that are looked at (core/growth.h).
+core::Conditions conditions_for(const Pager &pager, bool advised) {
+  constexpr uint64_t kFurther = 4, kShare = 16; // of the budget
+  core::Conditions c = pager.conditions();
+  if (advised) c.queue_bytes = std::max(c.queue_bytes, std::min(kFurther * c.queue_bytes, c.budget / kShare));
+  return c;
 }
 
 /// Everything that the nest touches is in memory: it needs no hints. Only worth asking for small nests.
@@ -241,7 +252,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->sites = pager.statistics.sites_of(&d);
   const bool slice = prepare_slice(pager, *slot, d, args, shape);
   if (shape.sliced_bytes > pager.budget() / kSlicedShare) return give_back(pager.statistics.nests_declined);
-  slot->nest.start(shape, pager.conditions(), os::now_ns());
+  slot->nest.start(shape, conditions_for(pager, slice && slot->advised), os::now_ns());
   if (!slice && all_resident(pager, shape, slot->nest)) return give_back(pager.statistics.nests_filtered);
   slot->overwrite.start(shape, slot->nest.strip(), os::page_size());
   if (slice) {
