@@ -50,18 +50,19 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
   now_ns_ = most(now_ns, 1);
   uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
-  uint64_t room = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
+  uint64_t share = ~uint64_t{0}, room = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t kept = strained_reserve(pool[i], strain_[i], passed);
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
-    budget = least(budget, could - could / (kShares + 1));
+    share = least(share, could - could / (kShares + 1));
     room = least(room, minus(pool[i].free, kept));
     free = least(free, pool[i].free);
     if (!pool[i].tells)
       unwatched = least(unwatched, pool[i].free);
     size = least(size, pool[i].size);
   }
-  budget = most(budget, lowest_);
+  share_ = share;
+  budget = most(least(budget, share), lowest_);
   const uint64_t before = budget_;
   if (first) {
     budget_ = budget;
@@ -83,6 +84,10 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   interval_ns_ = now_ns < restless_until_ns_ ? kShortNs : most(kShortNs, least(longest_ns_, taken));
   rising_ = ceiling_ < budget_ && ceiling_ >= base + kWorthwhile;
   worth_waiting_ = rising_ && ceiling_ >= base + kWorthWaiting;
+}
+
+uint64_t Limit::exposed(uint64_t used, uint64_t burst) const {
+  return least(minus(used, lowest_), minus(burst, minus(share_, used)));
 }
 
 } // namespace pagecast::core

@@ -46,6 +46,8 @@ public:
   void update(uint64_t now_ns, uint64_t used, const Pool *, unsigned pools, uint64_t spare = 0);
 
   uint64_t budget() const { return budget_; }
+  /// What a program that holds `used` bytes would have to give back if others took `burst` bytes at once.
+  uint64_t exposed(uint64_t used, uint64_t burst) const;
   /// What may be used until the next look, bytes; at most the budget.
   uint64_t ceiling() const { return ceiling_; }
   /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
@@ -73,6 +75,7 @@ private:
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0;
+  uint64_t share_ = ~uint64_t{0}; ///< the budget if there were no cap
   bool rising_ = false, worth_waiting_ = false;
   uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;
   Strain strain_[kMostPools];

@@ -16,6 +16,7 @@ void Replacement::attach(Link *links, uint32_t slots) {
   active_ = aging_ = released_clean_ = all_released_ = 0;
   epoch_ = 0;
   now_ = 0;
+  walk_ = slots;
   for (uint32_t &n : released_)
     n = 0;
   for (uint32_t &lists : lists_in_use_)
@@ -40,6 +41,8 @@ void Replacement::unlink(uint32_t slot) {
   Link &l = links_[slot];
   if (l.state == kFree)
     return;
+  if (walk_ == slot)
+    walk_ = l.next;
   link(l.prev).next = l.next;
   link(l.next).prev = l.prev;
   if (l.prev == l.next && l.prev >= slots_) // it was the only one
@@ -84,6 +87,16 @@ uint32_t Replacement::age(uint32_t *out, uint32_t max) {
     out[n] = slot;
   }
   return n;
+}
+
+uint32_t Replacement::walk() {
+  if (walk_ == aging_list())
+    walk_ = link(slots_).next;
+  if (walk_ >= slots_)
+    return kNone;
+  const uint32_t slot = walk_;
+  walk_ = links_[slot].next;
+  return slot;
 }
 
 void Replacement::put(uint32_t slot, unsigned level, bool dirty) {

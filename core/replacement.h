@@ -61,6 +61,10 @@ public:
   uint32_t clean(uint32_t *out, uint32_t max, uint64_t soon = 0);
   /// It is dirty all the same: back to where clean() took it from.
   void not_cleaned(uint32_t slot);
+  /// walk() goes through the slots that are given up after all released ones, in that order: start_walk() goes back to the
+  /// first, walk() returns the next or kNone. What becomes active meanwhile comes at the end.
+  void start_walk() { walk_ = link(aging_list()).next; }
+  uint32_t walk();
   /// The slot becomes free.
   void remove(uint32_t slot);
   void new_epoch();
@@ -116,6 +120,7 @@ private:
   uint64_t due_in_use_[kDues / 64] = {}; ///< bit d: there are slots that are due at d modulo kDues
   uint32_t all_released_ = 0;
   uint64_t now_ = 0;
+  uint32_t walk_ = 0;           ///< the next one, or the sentinel at whose list's end the walk is
   unsigned epoch_ = 0;          ///< the present one, modulo kEpochs; the next in the ring is the oldest
   Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, then priority by priority
 };

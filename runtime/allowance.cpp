@@ -77,6 +77,11 @@ bool Allowance::divide(uint64_t own_bytes, uint64_t file_bytes) {
   return pages_ > before;
 }
 
+uint32_t Allowance::exposed(uint32_t used, uint64_t burst) const {
+  const unsigned shift = os::page_shift();
+  return static_cast<uint32_t>(limit_.exposed(uint64_t{used} << shift, burst) >> shift);
+}
+
 bool Allowance::exceeded(uint32_t used, uint64_t now) {
   if (used <= pages_) {
     if (over_since_ns_) statistics_->slowest_give_back_ns = std::max(statistics_->slowest_give_back_ns, now - over_since_ns_);

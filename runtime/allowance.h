@@ -53,6 +53,8 @@ public:
   /// Divides the budget between the runtime, mapped files of `file_bytes`, and pages. True: more pages may be used than
   /// before.
   bool divide(uint64_t own_bytes, uint64_t file_bytes);
+  /// Pages that a program which uses `used` would have to give back if others took `burst` bytes at once.
+  uint32_t exposed(uint32_t used, uint64_t burst) const;
   /// How many pages may be used until the next look.
   uint32_t pages() const { return pages_; }
   uint32_t free(uint32_t used) const { return used < pages_ ? pages_ - used : 0; }

@@ -26,6 +26,7 @@ unsigned page_shift();
 uint64_t now_ns();
 /// CPU time of the calling thread.
 uint64_t thread_cpu_ns();
+uint64_t process_cpu_ns();
 
 /// Zeroed address space without memory behind it until touched. NULL on failure.
 void *reserve(size_t bytes);

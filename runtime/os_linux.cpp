@@ -105,6 +105,7 @@ unsigned page_shift() { return static_cast<unsigned>(__builtin_ctzll(page_size()
 
 uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 uint64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 // The runtime's own mappings go to the kernel directly: mmap itself is interposed (interpose_mmap.cpp).
 static void *raw_mmap(size_t bytes, int flags) {

@@ -31,7 +31,9 @@ bool Pager::start_tables(const Options &options, uint64_t budget, char *why, uns
   hand_ring_.start();
   slice_ring_.start();
   requests_.start();
-  if (bits && pages_.start() && regions_.start() && files_.start(options, map_, pages_, statistics, budget)) return true;
+  auto *blocks = static_cast<core::Cleaning::Block *>(os::reserve(PageTable::kSlots / core::Cleaning::kBlockPages * sizeof(core::Cleaning::Block)));
+  cleaning_.start(blocks);
+  if (bits && blocks && pages_.start() && regions_.start() && files_.start(options, map_, pages_, statistics, budget)) return true;
   snprintf(why, room, "not enough address space for the pager's tables (ulimit -v?)");
   return false;
 }
@@ -134,13 +136,14 @@ void Pager::run() {
         if (done[i].tag == (Disk::kWatch | kMemoryTells)) allowance_.pressed(in_motion());
         continue;
       }
-      busy = true;
       if (done[i].tag & FileRoom::kTag) {
+        busy = true;
         file_room_.done(done[i].result);
         ++room_;
         continue;
       }
       Request &q = requests_[done[i].tag];
+      busy |= !q.idle;
       if (q.write) written(q, done[i].result);
       else if (done[i].result == static_cast<int>(q.pages << shift_)) install(q);
       else read_failed(q, done[i].result);
@@ -153,6 +156,7 @@ void Pager::run() {
     busy |= run_streams();
     busy |= take_hints();
     const uint64_t now = os::now_ns();
+    clean_while_idle(now, busy);
     follow_limit(now);
     busy |= give_back(now);
     keep_reserve(busy);

@@ -20,6 +20,7 @@
 // What can stand alone has a header of its own (see the parts at the end of the class); what works on all of them is
 // the class, in a file for each concept.
 #pragma once
+#include "core/cleaning.h"
 #include "core/forecast.h"
 #include "core/overwrite.h"
 #include "core/replacement.h"
@@ -237,7 +238,10 @@ private:
   void discard_run(uint32_t slot, uint32_t pages);
   void flush_discards();
   void settle(uint32_t slot);
-  bool write_out(Region &, uint32_t slot, uint32_t pages, bool going);
+  /// Why pages are written: they are to go then; they are the next to go; the program rests.
+  enum class Write : uint8_t { kGoing, kNext, kIdle };
+  bool write_out(Region &, uint32_t slot, uint32_t pages, Write);
+  bool write_ahead(uint32_t *slots, uint32_t count, Write);
   void put_back(uint32_t slot, uint32_t pages);
   void pass_over(uint32_t slot, uint32_t pages);
   bool have_room(unsigned file, uint32_t slot, uint32_t pages);
@@ -248,6 +252,11 @@ private:
   void keep_reserve(bool busy);
   void keep_aging();
   void clean_ahead();
+
+  // pager_clean.cpp
+  bool may_clean() const;
+  void clean_while_idle(uint64_t now, bool busy);
+  uint32_t next_to_clean(uint32_t *slots, uint32_t want, uint64_t now, bool *more);
 
   // pager_fault.cpp
   bool take_faults();
@@ -301,6 +310,8 @@ private:
   core::Forecast forecast_;
   uint64_t due_unit_ = 1; ///< bytes: steps in which dues are told apart
   GatheredBlocks gathered_;
+  core::Cleaning cleaning_;
+  uint32_t walked_clean_ = 0; ///< pages that are not released, but clean and the next to go, as far as the walk has come
   static constexpr unsigned kDiscards = 256;
   Run discard_[kDiscards]; ///< clean pages that go with the next flush_discards()
   unsigned discards_ = 0;
@@ -315,6 +326,7 @@ private:
   uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
   Requests requests_;
   uint32_t pages_writing_ = 0;
+  uint32_t pages_cleaning_ = 0; ///< of these, while the program rests
   uint32_t reading_ = 0; ///< read requests under way
   uint64_t latency_ns_ = 0;
 

@@ -90,7 +90,7 @@ uint32_t Pager::evict(uint32_t pages) {
         done += run;
       } else if (state == PageState::kDirty) {
         Region *r = region_of(slot);
-        if (r && write_out(*r, slot, run, true)) done += run;
+        if (r && write_out(*r, slot, run, Write::kGoing)) done += run;
         else if (writes_are_held()) {
           pass_over(slot, run);
           passed += run;
@@ -183,8 +183,9 @@ uint32_t Pager::most_writing() const {
   return reading_ && used_ <= allowance_.pages() ? kMostWritingBesideReads : kMostWriting;
 }
 
-/// Starts writing a run of dirty pages; `going`: they are to go then. False: not now (queue full, disk full); nothing changed.
-bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
+/// Starts writing a run of dirty pages. False: not now (queue full, disk full); nothing changed.
+bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, Write why) {
+  const bool going = why == Write::kGoing, idle = why == Write::kIdle;
   // One request for each io_pages_, and some left for faults.
   if (r.draining || requests_.free() < 8 + pages / io_pages_ || pages_writing_ + pages > most_writing())
     return false;
@@ -200,7 +201,7 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
   for (uint32_t at = 0; at < pages;) {
     const uint32_t n = std::min(pages - at, io_pages_);
     Request &q = requests_.take();
-    q = {os::now_ns(), slot + at, n, 0, 0, 0, true, true};
+    q = {os::now_ns(), slot + at, n, 0, 0, 0, true, true, false, idle};
     const uint64_t address = pages_.address(slot + at);
     if (!disk_.write(file, reinterpret_cast<const void *>(address), static_cast<uint64_t>(n) << shift_,
                      static_cast<uint64_t>(slot + at) << shift_, requests_.tag(q))) {
@@ -209,6 +210,7 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
                   static_cast<uint64_t>(slot + at) << shift_, requests_.tag(q));
     }
     for (uint32_t s = slot + at; s < slot + at + n; ++s) {
+      if (idle) cleaning_.cleaned(s, q.started_ns);
       pages_[s].state = PageState::kWriting;
       pages_[s].flags = static_cast<uint8_t>((pages_[s].flags & kPrefetched) | (going ? kEvict : 0));
     }
@@ -217,6 +219,7 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, bool going) {
     at += n;
   }
   pages_writing_ += pages;
+  if (idle) pages_cleaning_ += pages;
   statistics.written_bytes += static_cast<uint64_t>(pages) << shift_;
   return true;
 }
@@ -249,6 +252,7 @@ void Pager::written(Request &q, int result) {
   Region *r = region_of(q.slot);
   if (r) --r->in_flight;
   pages_writing_ -= q.pages;
+  if (q.idle) pages_cleaning_ -= q.pages;
   if (q.copied) staging_.give(q.staging, q.pages);
   const bool good = result == static_cast<int>(q.pages << shift_);
   const bool unreadable = !good && !q.copied && (result == -EFAULT || result > 0);
@@ -278,8 +282,12 @@ void Pager::written(Request &q, int result) {
       continue;
     }
     p.state = PageState::kClean;
-    if (going) ++run;
-    else flush(s);
+    if (going) {
+      ++run;
+      continue;
+    }
+    flush(s);
+    statistics.cleaned += q.idle;
   }
   flush(q.slot + q.pages);
   ++room_;
@@ -305,7 +313,7 @@ void Pager::keep_aging() {
 void Pager::keep_reserve(bool busy) {
   keep_aging();
   const uint32_t low = allowance_.least_free();
-  const uint32_t coming = pages_writing_;
+  const uint32_t coming = pages_writing_ - pages_cleaning_;
   if (free_pages() + coming < low && busy) raise_ceiling(); // an idle program needs none soon
   if (free_pages() + coming < low && !allowance_.worth_waiting()) evict(2 * low - free_pages() - coming);
   else if (free_pages() == 0 && waiting_.count()) evict(64);
@@ -322,14 +330,22 @@ void Pager::clean_ahead() {
   // What is wanted before memory has been filled once more is likely to stay.
   const uint64_t soon = (forecast_.now() + budget()) / due_unit_;
   const uint32_t n = order_.clean(dirty, std::min(kVictims, most - pages_writing_), soon);
-  std::sort(dirty, dirty + n);
-  for (uint32_t i = 0; i < n;) {
-    const uint32_t slot = dirty[i], run = run_length(dirty + i, n - i);
+  write_ahead(dirty, n, Write::kNext);
+}
+
+/// Writes pages that stay, of which the released ones count as clean already. False: none of them, now.
+bool Pager::write_ahead(uint32_t *slots, uint32_t count, Write why) {
+  bool any = false;
+  std::sort(slots, slots + count);
+  for (uint32_t i = 0; i < count;) {
+    const uint32_t slot = slots[i], run = run_length(slots + i, count - i);
     Region *r = region_of(slot);
-    if (r && pages_[slot].state == PageState::kDirty && !write_out(*r, slot, run, false))
-      for (uint32_t s = slot; s < slot + run; ++s) order_.not_cleaned(s);
+    const bool dirty = r && pages_[slot].state == PageState::kDirty, writes = dirty && write_out(*r, slot, run, why);
+    for (uint32_t s = slot; dirty && !writes && s < slot + run; ++s) order_.not_cleaned(s);
+    any |= writes;
     i += run;
   }
+  return any;
 }
 
 } // namespace pagecast

@@ -76,6 +76,7 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
 void Pager::stored_to_protected(Region &r, uint32_t slot) {
   Page &p = pages_[slot];
   if (p.state == PageState::kWriting) {
+    if (cleaning_.is_cleaned(slot)) cleaning_.stored(slot, os::now_ns());
     p.flags = static_cast<uint8_t>((p.flags | kRedirtied) & ~kEvict);
     if (!map_.test(pages_.address(slot))) order_.touch(slot), map_.set(extent(slot, 1));
     os::fault_protect(faults_, pages_.address(slot), page_, false);

@@ -169,6 +169,7 @@ void Pager::make_writable(Region &, uint32_t slot, uint32_t pages) {
     Page &p = pages_[i];
     p.state = PageState::kDirty;
     p.flags &= static_cast<uint8_t>(~kNoBacking);
+    if (cleaning_.is_cleaned(i)) cleaning_.stored(i, os::now_ns());
   }
   os::fault_protect(faults_, pages_.address(slot), static_cast<uint64_t>(pages) << shift_, false);
 }

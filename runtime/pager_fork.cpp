@@ -157,6 +157,7 @@ int Pager::recover() {
   for (unsigned i = 0; i < regions_.count() && !error; ++i) error = watch_inherited(regions_[i]);
   if (error) return error;
   allowance_.forked();
+  cleaning_.stop(); // what it does not use costs nothing
   account();
   return 0;
 }

@@ -70,12 +70,13 @@ const char *Pager::broken_page(uint32_t slot, unsigned kernel) {
 
 /// Requests, the staging memory under them, and the pages that they move.
 const char *Pager::broken_request() {
-  uint32_t reading = 0, staged = 0, moving = 0;
+  uint32_t reading = 0, staged = 0, moving = 0, idle = 0;
   for (const Request &q : requests_) {
     if (!q.busy) continue;
     reading += !q.write;
     staged += !q.write || q.copied ? q.pages : 0;
     moving += q.write ? q.pages : 0;
+    idle += q.idle ? q.pages : 0;
     const PageState state = q.write ? PageState::kWriting : PageState::kReading;
     for (uint32_t s = q.slot; s < q.slot + q.pages; ++s)
       if (pages_[s].state != state) return "a request moves a page that is in another state";
@@ -83,6 +84,7 @@ const char *Pager::broken_request() {
   if (!requests_.is_valid()) return "a request is neither free nor under way, or both";
   if (reading != reading_) return "the reads under way are miscounted";
   if (moving != pages_writing_) return "pages are being written without a request";
+  if (idle != pages_cleaning_) return "the pages being cleaned are miscounted";
   if (staged + staging_.free_pages() != staging_.pages()) return "staging memory is lost";
   return nullptr;
 }

@@ -46,6 +46,7 @@ struct Statistics {
   // Movement.
   uint64_t read_bytes = 0, reads = 0, written_bytes = 0, writes = 0;
   uint64_t evicted_clean = 0, evicted_dirty = 0;
+  uint64_t cleaned = 0; ///< written while the program rested
   // Hints.
   std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, hints_by_hand{0}, hints_dropped{0};
   uint64_t slice_hints = 0;

@@ -4,6 +4,7 @@ output must be the plain build's."""
 
 import contextlib
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 MIB = 1 << 20
+PAGE = os.sysconf("SC_PAGE_SIZE")
 PROGRAM = Path(__file__).parent / "programs" / "sweeps.c"
 # Takes so many MiB, one every so many ms, says so, and holds them until its input ends.
 NEIGHBOUR = """
@@ -25,14 +27,27 @@ for _ in range(int(sys.argv[1])):
 print("taken", flush=True)
 sys.stdin.read()
 """
+# Stores to less than it has, and rests.
+PART = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  const long n = 240l << 17, part = 100l << 17;
+  long *data = malloc(n * sizeof *data);
+  for (long i = 0; i < part; i++) data[i] = i;
+  sleep(1);
+  return data[part - 1] != part - 1;
+}
+"""
 
 
 class Paged:
     """sweeps.c, paged in a group, with its budget found out by itself."""
 
-    def __init__(self, program, group, disk_dir, stats, mib):
+    def __init__(self, program, group, disk_dir, stats, mib, memory="auto"):
         self.stats, self.lines = stats, []
-        environment = {"PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats), "PATH": "/usr/bin:/bin"}
+        environment = {"PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats),
+                       "PAGECAST_MEMORY": memory, "PATH": "/usr/bin:/bin"}
         self.process = subprocess.Popen([program, str(mib)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=environment, preexec_fn=group.join)
 
@@ -72,8 +87,8 @@ def paged(built, tmp_path, disk_dir):
     if not figures["active"]:
         pytest.skip(figures["why_not"])
     with contextlib.ExitStack() as stack:
-        def start(group, mib: int, name: str = "stats") -> Paged:
-            started = Paged(program, group, disk_dir, tmp_path / f"{name}.json", mib)
+        def start(group, mib: int, name: str = "stats", **options) -> Paged:
+            started = Paged(program, group, disk_dir, tmp_path / f"{name}.json", mib, **options)
             stack.callback(lambda: started.process.poll() is None and started.process.kill())
             started.answer()
             return started
@@ -116,19 +131,56 @@ def test_an_idle_program_gives_memory_back_and_takes_it_again(built, tmp_path, m
     assert limit["lowered"] >= 1 and limit["raised"] >= 1
 
 
-def test_a_neighbour_that_takes_a_quarter_of_a_gigabyte_a_second(built, tmp_path, memory_group, paged):
+def test_a_neighbour_that_takes_half_a_gigabyte_a_second(built, tmp_path, memory_group, paged):
     group = memory_group(160 * MIB)
     if not (group.path / "cgroup.event_control").exists():
         pytest.skip("groups of version 2 do not tell when little is left")
     program = paged(group, 240)
     program.sweep("w", "r")
-    time.sleep(2)  # nothing happens for long, so that the program seldom looks
-    with neighbour(group, 64, 4) as other:  # what was stored to must be written first, which takes disks their time
+    time.sleep(2)  # nothing happens for long, so that the program seldom looks, and has cleaned what it stored to
+    with neighbour(group, 64, 2) as other:
         assert other.stdout.readline() == "taken\n"
     program.sweep("r")
     assert program.finish() == expected(built, tmp_path, 240, "wrr")
     assert not group.was_killed()
-    assert program.figures()["limit"]["given_back_bytes"] >= 48 * MIB
+    figures = program.figures()
+    assert figures["limit"]["given_back_bytes"] >= 48 * MIB
+    assert figures["releases"]["cleaned"] * PAGE >= 48 * MIB
+
+
+def test_what_an_idle_program_stored_to_is_cleaned_once(memory_group, paged):
+    group = memory_group(160 * MIB)
+    program = paged(group, 240)
+    program.sweep("w")
+    time.sleep(3)  # some 20 ms to be seen resting, and 150 MiB at an eighth of a disk's rate
+    program.finish()
+    cleaned = program.figures()["releases"]["cleaned"] * PAGE
+    assert 64 * MIB <= cleaned <= 240 * MIB
+
+
+def test_nothing_is_cleaned_that_others_do_not_need(memory_group, paged):
+    program = paged(memory_group(1024 * MIB), 240, memory="64M")  # what others take is not its
+    program.sweep("w")
+    time.sleep(1)
+    program.finish()
+    figures = program.figures()
+    assert figures["releases"]["evicted_dirty"] > 0
+    assert figures["releases"]["cleaned"] == 0
+
+
+def test_an_idle_program_whose_data_fit_writes_nothing(built, tmp_path, disk_dir, memory_group):
+    source, program, stats = tmp_path / "part.c", tmp_path / "part", tmp_path / "stats.json"
+    source.write_text(PART)
+    done = built.run(built.cc, "-O3", source, "-o", program)
+    assert done.returncode == 0, done.stderr
+    group = memory_group(160 * MIB)
+    environment = {"PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats), "PATH": "/usr/bin:/bin"}
+    subprocess.run([program], env=environment, preexec_fn=group.join, check=True, timeout=60)
+    figures = json.loads(stats.read_text())
+    if not figures["active"]:
+        pytest.skip(figures["why_not"])
+    assert figures["faults"]["zero_fill_hit"] + figures["faults"]["zero_fill_fault"] >= 100 * MIB // PAGE
+    assert figures["io"]["written_bytes"] == 0
 
 
 def test_an_idle_program_seldom_looks(memory_group, paged):

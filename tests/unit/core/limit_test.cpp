@@ -304,6 +304,24 @@ TEST(Limit, NothingKnownLeavesTheBudget) {
   EXPECT_EQ(limit.budget(), before);
 }
 
+TEST(Limit, ExposedIsWhatABurstOfOthersWouldTake) {
+  Limit limit;
+  limit.start(kNoCap, kLowest);
+  const Pool pool{false, 256 * kMiB, 56 * kMiB, 0};
+  limit.update(1, 200 * kMiB, &pool, 1);
+  const uint64_t room = limit.budget() - 200 * kMiB; // some 46 MiB
+  EXPECT_EQ(limit.exposed(200 * kMiB, 40 * kMiB), 0u);
+  EXPECT_EQ(limit.exposed(200 * kMiB, 100 * kMiB), 100 * kMiB - room);
+  EXPECT_EQ(limit.exposed(20 * kMiB, 1024 * kMiB), 4 * kMiB) << "never below the least";
+  limit.cap(64 * kMiB); // the user's cap is lower: what others take was not the program's
+  limit.update(kMs, 64 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.exposed(64 * kMiB, 32 * kMiB), 0u);
+  EXPECT_GT(limit.exposed(64 * kMiB, 128 * kMiB), 0u);
+  Limit unknown;
+  unknown.start(kNoCap, kLowest);
+  EXPECT_EQ(unknown.exposed(200 * kMiB, 100 * kMiB), 0u);
+}
+
 TEST(Limit, ALowerCapCountsAtOnce) {
   World w(1024 * kMiB, false);
   w.add(0, kNoCap, 512 * kMiB);

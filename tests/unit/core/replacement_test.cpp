@@ -236,6 +236,26 @@ TEST(Replacement, AgreesWithANaiveModel) {
   }
 }
 
+TEST(Replacement, AWalkGoesThroughAgingThenActiveSlotsWhateverLeaves) {
+  Slots s(8);
+  for (uint32_t i = 0; i < 8; ++i)
+    s.order.insert_active(i);
+  s.order.release(7, 0);
+  uint32_t aged[2];
+  ASSERT_EQ(s.order.age(aged, 2), 2u); // 0 and 1
+  s.order.start_walk();
+  EXPECT_EQ(s.order.walk(), 0u);
+  s.order.remove(1); // the next one
+  EXPECT_EQ(s.order.walk(), 2u);
+  s.order.release(3, 1);
+  s.order.touch(2); // comes again, at the end
+  for (const uint32_t expected : {4u, 5u, 6u, 2u})
+    EXPECT_EQ(s.order.walk(), expected);
+  EXPECT_EQ(s.order.walk(), Replacement::kNone);
+  s.order.start_walk();
+  EXPECT_EQ(s.order.walk(), 0u);
+}
+
 TEST(Replacement, DamageIsSeen) {
   Slots s(8);
   for (uint32_t i = 0; i < 8; ++i)
