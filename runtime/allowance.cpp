@@ -90,7 +90,7 @@ bool Allowance::exceeded(uint32_t used, uint64_t now) {
     return false;
   }
   if (over_since_ns_ == 0) over_since_ns_ = now;
-  // What faults did not take of their half goes to who needs the memory.
+  // What faults did not take of their part goes to who needs the memory.
   over_from_ = used > over_most_ ? used : over_from_ - (over_from_ > used ? (over_from_ - used) / 2 : 0);
   over_most_ = std::max(over_most_, used);
   return true;

@@ -60,9 +60,9 @@ public:
   uint32_t free(uint32_t used) const { return used < pages_ ? pages_ - used : 0; }
   /// Pages that are kept free ahead of need; up to twice as many are.
   uint32_t least_free() const { return std::max(128u, pages_ / 128); }
-  /// The same for faults: while memory is given back, they may have half of what has been.
+  /// The same for faults: while memory is given back, they may have a quarter of what has been.
   uint32_t free_for_faults(uint32_t used) const {
-    return used <= pages_ ? pages_ - used : used < over_from_ ? (over_from_ - used) / 2 : 0;
+    return used <= pages_ ? pages_ - used : used < over_from_ ? (over_from_ - used) / 4 : 0;
   }
   /// Whether more pages are used than may be; notes how long that lasts. Once in each turn of the loop.
   bool exceeded(uint32_t used, uint64_t now);

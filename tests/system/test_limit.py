@@ -145,17 +145,25 @@ def test_a_neighbour_that_takes_half_a_gigabyte_a_second(built, tmp_path, memory
     assert not group.was_killed()
     figures = program.figures()
     assert figures["limit"]["given_back_bytes"] >= 48 * MIB
-    assert figures["releases"]["cleaned"] * PAGE >= 48 * MIB
+    assert figures["releases"]["cleaned"] * PAGE >= 16 * MIB
 
 
 def test_what_an_idle_program_stored_to_is_cleaned_once(memory_group, paged):
-    group = memory_group(160 * MIB)
-    program = paged(group, 240)
+    program = paged(memory_group(160 * MIB), 240)
     program.sweep("w")
-    time.sleep(3)  # some 20 ms to be seen resting, and 150 MiB at an eighth of a disk's rate
+    time.sleep(3)  # 30 ms to be seen resting, and 150 MiB at an eighth of a disk's rate
     program.finish()
-    cleaned = program.figures()["releases"]["cleaned"] * PAGE
-    assert 64 * MIB <= cleaned <= 240 * MIB
+    assert 16 * MIB <= program.figures()["releases"]["cleaned"] * PAGE <= 240 * MIB
+
+
+def test_what_is_stored_to_while_it_is_cleaned_is_not_lost(built, tmp_path, memory_group, paged):
+    program = paged(memory_group(160 * MIB), 240)
+    sweeps = "wwwrwwww"
+    for sweep in sweeps:
+        program.sweep(sweep)
+        time.sleep(0.06)  # in the middle of it
+    assert program.finish() == expected(built, tmp_path, 240, sweeps)
+    assert program.figures()["releases"]["cleaned"] > 0
 
 
 def test_nothing_is_cleaned_that_others_do_not_need(memory_group, paged):
