@@ -16,6 +16,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -38,11 +39,20 @@ ThreadStart starts[4];
 unsigned threads_started = 0;
 std::atomic<unsigned> threads_running{0};
 
+/// When the thread wakes, it does not interrupt who runs, but takes a processor that is idle, or its turn: beside a pager
+/// that moves a gigabyte a second, tasks of others that run for milliseconds would be interrupted several times each. Not
+/// where a filter may object to the call.
+void stand_back() {
+  const sched_param normal{0};
+  if (!filtered() && sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &normal);
+}
+
 void *thread_main(void *argument) {
   const ThreadStart start = *static_cast<ThreadStart *>(argument);
   static_cast<volatile ThreadStart *>(argument)->body = nullptr;
   ours = true;
   prctl(PR_SET_NAME, start.name, 0, 0, 0);
+  stand_back();
   start.body();
   threads_running.fetch_sub(1);
   return nullptr;
