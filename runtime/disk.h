@@ -4,6 +4,8 @@
 #pragma once
 #include <cstdint>
 
+struct io_uring_sqe;
+
 namespace pagecast {
 
 class Disk {
@@ -43,7 +45,9 @@ public:
 private:
   struct Ring;
   Ring *ring_ = nullptr;
+  void aim(io_uring_sqe *, unsigned file, uint64_t tag);
   int fd_[kFiles];
+  bool by_thread_[kFiles] = {}; ///< a thread of the kernel's starts the I/O, since that may sleep
   bool fixed_ = false; ///< the files are registered with the ring
   const char *memory_ = nullptr;
   uint64_t memory_bytes_ = 0; ///< 0: none is registered

@@ -3,6 +3,7 @@
 
 #include "runtime/descriptors.h"
 #include "runtime/os.h"
+#include "runtime/os_files.h"
 
 #include <cerrno>
 #include <liburing.h>
@@ -53,6 +54,7 @@ void Disk::stop() {
 void Disk::use(unsigned file, int fd) {
   if (fd_[file] == fd) return;
   fd_[file] = fd;
+  by_thread_[file] = fd >= 0 && os::is_served_by_program(fd);
   if (fixed_ && io_uring_register_files_update(&ring_->ring, file, &fd, 1) != 1) {
     io_uring_unregister_files(&ring_->ring); // then by their descriptors
     fixed_ = false;
@@ -60,11 +62,12 @@ void Disk::use(unsigned file, int fd) {
 }
 
 /// Aims a prepared request at a file.
-static void aim(io_uring_sqe *sqe, bool fixed, unsigned file, uint64_t tag) {
-  if (fixed) {
+void Disk::aim(io_uring_sqe *sqe, unsigned file, uint64_t tag) {
+  if (fixed_) {
     sqe->fd = static_cast<int>(file);
     sqe->flags |= IOSQE_FIXED_FILE;
   }
+  if (by_thread_[file]) sqe->flags |= IOSQE_ASYNC;
   io_uring_sqe_set_data64(sqe, tag);
 }
 
@@ -82,7 +85,7 @@ bool Disk::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64
     io_uring_prep_read_fixed(sqe, fd_[file], to, static_cast<unsigned>(bytes), offset, 0);
   else
     io_uring_prep_read(sqe, fd_[file], to, static_cast<unsigned>(bytes), offset);
-  aim(sqe, fixed_, file, tag);
+  aim(sqe, file, tag);
   return true;
 }
 
@@ -90,7 +93,7 @@ bool Disk::write(unsigned file, const void *from, uint64_t bytes, uint64_t offse
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
   io_uring_prep_write(sqe, fd_[file], from, static_cast<unsigned>(bytes), offset);
-  aim(sqe, fixed_, file, tag);
+  aim(sqe, file, tag);
   return true;
 }
 
@@ -98,7 +101,7 @@ bool Disk::allocate(unsigned file, int mode, uint64_t offset, uint64_t bytes, ui
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
   io_uring_prep_fallocate(sqe, fd_[file], mode, offset, bytes);
-  aim(sqe, fixed_, file, tag);
+  aim(sqe, file, tag);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <initializer_list>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -94,6 +95,11 @@ FileFacts file_facts(int fd) {
   facts.opaque = is_opaque(fd, file);
   facts.advisable = true;
   return facts;
+}
+
+bool is_served_by_program(int fd) {
+  struct statfs system;
+  return fstatfs(fd, &system) == 0 && static_cast<uint32_t>(system.f_type) == FUSE_SUPER_MAGIC;
 }
 
 int will_need(const iovec *ranges, unsigned count) { return advise(ranges, count, MADV_WILLNEED); }
