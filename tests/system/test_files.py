@@ -143,8 +143,7 @@ def test_under_a_real_limit(built, programs, contents, disk_dir, tmp_path, memor
     assert figures["hinted_pages"] > 0
     if way == "gather":  # most pages were there in time
         assert figures["major_faults"] < figures["hinted_pages"] / 2
-    if way == "buckets":  # read ahead of the stores, and taken out of the page table behind them
-        assert figures["major_faults"] < PAGES / 2 / 8
+    if way == "buckets":  # taken out of the page table behind the stores
         assert figures["passed_pages"] > PAGES / 2 / 2
 
 
