@@ -124,9 +124,12 @@ bool Fetcher::flush(Call &call, unsigned group) {
   if (!p.empty() && another_asks(call, group))
     p = {};
   while (!p.empty()) {
-    const Extent absent = call.map.next_absent(p, max_io_);
-    if (absent.empty())
-      break;
+    const Extent part = p.size() > max_io_ ? call.sink.first_served(p) : p;
+    const Extent absent = call.map.next_absent(part, max_io_);
+    if (absent.empty()) {
+      p.begin = part.empty() ? p.end : part.end;
+      continue;
+    }
     if (!call.sink.fetch(absent, group, call.shape.group[group].writes)) {
       p.begin = absent.begin;
       return false;

@@ -81,6 +81,9 @@ public:
   /// Wants the pages of `e`, which the residency map says are absent. `write`: they will be stored to.
   /// False = no memory or no room in the queue now; the cursor stays and asks again later.
   virtual bool fetch(Extent e, unsigned group, bool write) = 0;
+  /// The first part of `e` whose pages can be fetched at all; empty if none can. Asked of large extents, since what a nest
+  /// that never runs would touch may be as large as the address space.
+  virtual Extent first_served(Extent e) { return e; }
   /// The program has finished with `e`; priority 0 = never again (OSDI 2000, equation 2).
   virtual void release(Extent e, unsigned group, unsigned priority) = 0;
 

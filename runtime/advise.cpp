@@ -128,6 +128,12 @@ void Advise::remove(uint64_t begin, uint64_t end) {
   bytes_ -= gone;
 }
 
+Region Advise::at_or_after(uint64_t address) {
+  Guard guard(lock_);
+  const Region *r = regions_.at_or_after(address);
+  return r ? *r : Region{};
+}
+
 Region Advise::look_up(uint64_t address) {
   if (!any()) return {};
   Guard guard(lock_);

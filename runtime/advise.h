@@ -56,6 +56,8 @@ public:
   void remove(uint64_t begin, uint64_t end);
   /// bytes = 0 if the address is in none.
   Region look_up(uint64_t address);
+  /// The first one that ends above the address; bytes = 0 if none does. Any thread.
+  Region at_or_after(uint64_t address);
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
   // --- memory in a file; under the blocks' lock (advise_memory.cpp) ---

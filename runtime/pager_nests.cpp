@@ -24,6 +24,14 @@ public:
     }
     return pager_.fetch(e.begin, e.end, asked); // what was asked for is marked: a repetition goes on there
   }
+  core::Extent first_served(core::Extent e) override {
+    const Region *own = pager_.regions_.at_or_after(e.begin);
+    const Region file = pager_.files_.at_or_after(e.begin);
+    const bool of_file = file.bytes && (!own || file.base < own->base);
+    if (!of_file && !own) return {};
+    const uint64_t base = of_file ? file.base : own->base, end = of_file ? file.end() : own->end();
+    return {std::min(std::max(e.begin, base), e.end), std::min(e.end, end)};
+  }
   void release(core::Extent e, unsigned group, unsigned priority) override {
     if (pager_.files_.look_up(e.begin).bytes) return pager_.files_.release(e, priority, site_of(group));
     pager_.release(e.begin, e.end, pager_.wanted(slot_, group, e, priority), site_of(group));

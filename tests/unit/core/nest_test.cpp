@@ -75,6 +75,16 @@ TEST(Nest, TheFirstOfEachRowDoesNotCutUpTheRows) {
   }
 }
 
+// As of a loop that does not run, whose count wraps round.
+TEST(Nest, OfAnExtentAsLargeAsTheAddressSpaceOnlyWhatIsServedIsAskedFor) {
+  Shape s = nest_of({100, uint64_t{1} << 44}, {array(kBase, {8, 8})});
+  s.ticked = 0;
+  Play p(s, machine(uint64_t{1} << 30));
+  p.sink.served = {kBase + 1000 * kPage, kBase + 1016 * kPage};
+  p.at(0);
+  EXPECT_EQ(p.sink.fetched_pages().size(), 16u);
+}
+
 TEST(Nest, EverythingResidentFetchesNothing) {
   Play p(sweep(1000), machine(uint64_t{1} << 30));
   p.memory.map.set({kBase, kBase + 1000 * kPage});

@@ -76,6 +76,7 @@ struct Recorder : Sink {
     fetches.push_back({e, group, write});
     return true;
   }
+  Extent first_served(Extent e) override { return common(e, served); }
   void release(Extent e, unsigned group, unsigned priority) override {
     releases.push_back({e, group, priority});
     if (on_release)
@@ -90,6 +91,7 @@ struct Recorder : Sink {
   }
 
   ResidencyMap &map;
+  Extent served{0, ~Addr{0}}; ///< where there is memory to fetch
   std::function<bool()> refuse;
   std::function<void(Extent, unsigned)> on_release;
   bool twice = false;
