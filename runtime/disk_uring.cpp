@@ -74,7 +74,7 @@ void Disk::aim(io_uring_sqe *sqe, unsigned file, uint64_t tag) {
 void Disk::use_memory(void *memory, uint64_t bytes) {
   const iovec all{memory, bytes};
   memory_ = static_cast<const char *>(memory);
-  memory_bytes_ = io_uring_register_buffers(&ring_->ring, &all, 1) == 0 ? bytes : 0;
+  memory_bytes_ = os::may_lock(bytes) && io_uring_register_buffers(&ring_->ring, &all, 1) == 0 ? bytes : 0;
 }
 
 bool Disk::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {

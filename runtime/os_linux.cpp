@@ -11,9 +11,12 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // read, mmap and others are interposed: the runtime's own calls go to the kernel directly.
@@ -340,6 +343,12 @@ int read_file(int fd, void *to, uint64_t bytes, uint64_t offset) {
 int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset) {
   const ssize_t n = pwrite(fd, from, bytes, static_cast<off_t>(offset));
   return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
+}
+
+bool may_lock(uint64_t bytes) {
+  if (geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1) return true;
+  rlimit limit;
+  return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / 8);
 }
 
 void forked() {
