@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <string_view>
+#include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -31,6 +33,25 @@ bool is_lost(const volatile char *p) {
   sigaction(SIGBUS, &before, nullptr);
   return lost;
 }
+
+/// Standard error into a file while it lives, which can be read meanwhile without losing what is just being said.
+class Listener {
+public:
+  Listener() : file_(memfd_create("stderr", 0)), before_(dup(2)) { dup2(file_, 2); }
+  ~Listener() {
+    dup2(before_, 2);
+    close(before_);
+    close(file_);
+  }
+  bool heard(std::string_view words) const {
+    char text[4096];
+    const ssize_t n = pread(file_, text, sizeof text, 0);
+    return n > 0 && std::string_view(text, static_cast<size_t>(n)).find(words) != std::string_view::npos;
+  }
+
+private:
+  const int file_, before_;
+};
 
 char mark(uint64_t i) { return static_cast<char>((i >> 12) * 7 + 1); }
 
@@ -208,19 +229,13 @@ TEST(PagerFaults, ADiskThatDoesNotAnswerIsWaitedForAndSaid) {
   char *region = marked_region();
   const uint64_t at = absent(region, 1u << 20, 1);
   failing::stalled = true;
-  std::string said;
-  testing::internal::CaptureStderr();
+  const Listener listener;
   std::thread reader([=] { EXPECT_EQ(region[at], mark(at)); });
   wait_until([] { return pager.statistics.trouble.stalls == 1; });
   expect_valid();
   failing::stalled = false;
   reader.join();
-  wait_until([&] {
-    said += testing::internal::GetCapturedStderr();
-    testing::internal::CaptureStderr();
-    return said.find("answers again") != std::string::npos;
-  });
-  testing::internal::GetCapturedStderr();
+  wait_until([&] { return listener.heard("answers again"); });
   EXPECT_GE(pager.statistics.trouble.longest_io_ns, Trouble::kStall);
 }
 
