@@ -26,9 +26,11 @@ public:
   bool full() const { return pages_ >= most_; }
   uint64_t pages() const { return pages_; }
 
-  /// Step `step` asked for so many; steps come in order, but after back_to().
+  /// Step `step` asked for so many. Steps come in order, but after back_to(); and the last page of a probe may be asked
+  /// for after that.
   void add(uint64_t step, uint64_t pages) {
     if (pages == 0) return;
+    back_to(step); // or pass() would wait at a further step's part, and hold up all behind it
     pages_ += pages;
     if (count_ > 0) {
       Part &last = part_[(first_ + count_ - 1) % kParts];

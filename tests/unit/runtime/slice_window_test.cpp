@@ -52,6 +52,18 @@ TEST(SliceWindow, StepsThatAreRunLaterButComeBeforeLetGoOfAll) {
   EXPECT_EQ(w.pages(), 0u) << "the program need not come to step 40 for that";
 }
 
+TEST(SliceWindow, ThePageThatAProbeAsksForLateHoldsUpNoOthers) {
+  SliceWindow w;
+  w.start(640); // in parts of 10
+  w.add(40, 9); // a probe beyond a gap
+  w.back_to(5);
+  w.add(40, 1); // what it had left to wait for neighbours
+  for (uint64_t step = 5; step < 9; ++step) w.add(step, 160);
+  EXPECT_TRUE(w.full());
+  w.pass(9);
+  EXPECT_EQ(w.pages(), 0u) << "the program need not come to step 40 for what steps 5 to 8 asked for";
+}
+
 /// Against an exact account: never less, and more by two parts at most.
 TEST(SliceWindow, CountsManySmallSteps) {
   for (const uint64_t most : {1u, 7u, 1000u, 100000u}) {
