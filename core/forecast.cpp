@@ -21,6 +21,8 @@ unsigned add_use(Forecast::Use *uses, unsigned count, Forecast::Use add) {
       continue;
     }
     add.range = {least(add.range.begin, uses[i].range.begin), most(add.range.end, uses[i].range.end)};
+    add.loads |= uses[i].loads;
+    add.stores |= uses[i].stores;
     uses[i] = uses[--count];
     i = 0;
   }
@@ -31,11 +33,16 @@ unsigned add_use(Forecast::Use *uses, unsigned count, Forecast::Use add) {
 
 } // namespace
 
-uint64_t Forecast::Next::due(Extent e) const {
+uint64_t Forecast::Pass::at(Extent e) const {
   const Extent &r = use.range;
   const uint64_t at = least(most(e.begin + e.size() / 2, r.begin), r.end) - r.begin;
   const double part = r.empty() ? 0.0 : double(use.backward ? r.size() - at : at) / double(r.size());
   return start + uint64_t(part * double(bytes));
+}
+
+uint64_t Forecast::Next::rank(Extent e) const {
+  const uint64_t due = later.at(e), now = least(present.at(e), due);
+  return later.use.loads && later.use.stores ? due : due + (due - now) / 2;
 }
 
 void Forecast::begin(uint64_t key, const Use *uses, unsigned count) {
@@ -79,15 +86,25 @@ void Forecast::find_like() {
   has_like_ = best > 0;
 }
 
+/// How the present visit goes through the range.
+Forecast::Use Forecast::present_use(Extent range) const {
+  const Visit &v = visit(visits_ - 1);
+  for (unsigned u = 0; u < v.uses; ++u)
+    if (!common(v.use[u].range, range).empty())
+      return v.use[u];
+  return {range};
+}
+
 Forecast::Next Forecast::next_use(Extent range, bool stored) const {
   Next next;
   if (range.empty() || visits_ == 0 || (!has_like_ && !stored))
     return next;
-  next.start = now_ + visit(visits_ - 1).bytes;
+  next.present = {now_, visit(visits_ - 1).bytes, present_use(range)};
+  next.later.start = now_ + next.present.bytes;
   if (!has_like_) {
     next.kind = Next::kLater;
-    next.bytes = visit(visits_ - 1).bytes;
-    next.use = {range, false};
+    next.later.bytes = next.present.bytes;
+    next.later.use = {range};
     return next;
   }
   // What followed the like, up to and with the present nest itself, which is what comes after that.
@@ -98,11 +115,11 @@ Forecast::Next Forecast::next_use(Extent range, bool stored) const {
       if (both * 2 <= range.size() && both * 2 <= v.use[u].range.size())
         continue;
       next.kind = Next::kLater;
-      next.bytes = v.bytes;
-      next.use = v.use[u];
+      next.later.bytes = v.bytes;
+      next.later.use = v.use[u];
       return next;
     }
-    next.start += v.bytes;
+    next.later.start += v.bytes;
   }
   next.kind = Next::kNever;
   return next;

@@ -13,6 +13,13 @@
 // with the present ones. A visit without a like is taken for the first of its kind; what it stores is then expected to
 // be wanted next, since that is what it was stored for. Only an order of eviction follows: an error costs time, never
 // data.
+//
+//   rank    says what is given up first: the due, but half as far from now again where the use does not both load and store
+//
+// A page that is kept saves the read; one that is loaded and stored to then saves a write as well, since given up before it is
+// written twice. One that is only loaded would have come back clean, and could go after that without a write; one that is
+// overwritten is not read. Of the sweeps of the programs in apps/ this saves up to a twelfth of the traffic; with more than half
+// as much again, reads cost what writes save.
 #pragma once
 #include "core/types.h"
 
@@ -24,19 +31,31 @@ public:
   struct Use {
     Extent range;
     bool backward = false;
+    bool loads = true;   ///< what it holds; if not, it is overwritten
+    bool stores = false;
+  };
+  /// A visit that begins at `start` and lasts for `bytes` goes through `use`.
+  struct Pass {
+    uint64_t start = 0, bytes = 0;
+    Use use;
+    /// When it comes to `e`, a part of the range.
+    uint64_t at(Extent e) const;
   };
   /// The next use of a range after the present visit.
   struct Next {
     enum Kind : uint8_t {
       kUnknown, ///< the visit has no like
       kNever,   ///< nothing that is expected touches it
-      kLater,   ///< a visit that begins at `start` and lasts for `bytes` goes through `use`
+      kLater,   ///< `later`
     };
     Kind kind = kUnknown;
-    uint64_t start = 0, bytes = 0;
-    Use use;
-    /// When `e`, a part of the range, is due. Only for kLater.
-    uint64_t due(Extent e) const;
+    Pass present, later;
+    /// When `e`, a part of the range, is due. Only for kLater, as the others.
+    uint64_t due(Extent e) const { return later.at(e); }
+    /// Of two parts the one of the greater rank is given up first.
+    uint64_t rank(Extent e) const;
+    /// Nobody loads what it holds now: it can go at once unless that costs a write.
+    bool dead() const { return !later.use.loads; }
   };
 
   static constexpr unsigned kUses = 12;    ///< of a visit; further ones are not remembered
@@ -58,6 +77,7 @@ private:
   static bool alike(const Visit &, const Visit &);
   const Visit &visit(uint64_t number) const { return visit_[number % kVisits]; }
   void find_like();
+  Use present_use(Extent range) const;
 
   Visit visit_[kVisits];
   uint32_t agree_[kVisits] = {}; ///< how many visits up to this one are like as many up to the present one

@@ -24,7 +24,7 @@ constexpr uint64_t kLateRoomNs = 100'000'000;
 } // namespace
 
 void Pager::put_off(uint32_t slot, Wanted wanted, bool dirty) {
-  if (wanted.priority == 0 && wanted.due) order_.release_until(slot, wanted.due, dirty);
+  if (wanted.priority == 0 && wanted.due && (dirty || !wanted.dead)) order_.release_until(slot, wanted.due, dirty);
   else order_.release(slot, wanted.priority, dirty);
 }
 

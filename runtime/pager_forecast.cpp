@@ -27,8 +27,11 @@ void Pager::foresee(NestSlot &slot) {
   for (core::Forecast::Next &n : slot.next) n = {};
   if (!slot.foreseen) return;
   core::Forecast::Use uses[core::kMaxGroups];
-  for (unsigned g = 0; g < shape.groups; ++g)
-    uses[g] = {range_of(slot, g), !shape.group[g].indirect && shape.group[g].stride[0] < 0};
+  for (unsigned g = 0; g < shape.groups; ++g) {
+    const core::Group &group = shape.group[g];
+    // What a slice only stores to, nests inside overwrite as a rule; the others have proved it, or read before.
+    uses[g] = {range_of(slot, g), !group.indirect && group.stride[0] < 0, group.reads || !(group.overwrites || group.indirect), group.writes};
+  }
   forecast_.begin(reinterpret_cast<uint64_t>(slot.description), uses, shape.groups);
   order_.set_now(forecast_.now() / due_unit_);
   for (NestSlot &other : OpenNests()) {
@@ -40,8 +43,9 @@ void Pager::foresee(NestSlot &slot) {
 
 /// `group` of the slot's nest has finished with `e`.
 Wanted Pager::wanted(const NestSlot &slot, unsigned group, core::Extent e, unsigned priority) const {
-  if (group >= core::kMaxGroups || slot.next[group].kind != core::Forecast::Next::kLater) return {priority, 0};
-  return {priority, std::max<uint64_t>(slot.next[group].due(e) / due_unit_, 1)};
+  if (group >= core::kMaxGroups || slot.next[group].kind != core::Forecast::Next::kLater) return {priority, false, 0};
+  const core::Forecast::Next &next = slot.next[group];
+  return {priority, next.dead(), std::max<uint64_t>(next.rank(e) / due_unit_, 1)};
 }
 
 void Pager::release_parts(const NestSlot &slot, unsigned group, core::Extent e) {

@@ -31,7 +31,7 @@ bool Pager::advise(const Hint &h, core::Extent e, bool from_slice) {
 bool Pager::take_by_hand(const Hint &h) {
   const core::Extent e = h.extent(shift_);
   if (files_.look_up(e.begin).bytes) return advise(h, e, false);
-  if (h.kind == Hint::kRelease) return release(e.begin, e.end, {h.priority, 0}, h.site), true;
+  if (h.kind == Hint::kRelease) return release(e.begin, e.end, {h.priority, false, 0}, h.site), true;
   uint64_t at = e.begin;
   if (fetch(at, e.end, {h.site, h.nest, 0, h.kind == Hint::kFetchWrite, false})) return true;
   hand_ring_.shorten(static_cast<uint32_t>((at - e.begin) >> shift_), shift_);

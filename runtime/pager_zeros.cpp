@@ -53,7 +53,7 @@ void Pager::release_behind(Region &r, uint32_t slot) {
   while (begin > lowest && pages_[begin - 1].state == PageState::kDirty && !(pages_[begin - 1].flags & kDone) && !order_.is_released(begin - 1))
     --begin;
   if (begin == end) return;
-  gather(begin, end, {0, 0});
+  gather(begin, end, {0, false, 0});
   map_.clear({pages_.address(begin), pages_.address(begin) + (static_cast<uint64_t>(end - begin) << shift_)});
 }
 

@@ -53,7 +53,8 @@ struct Run {
 /// What is known of a page's next use when it is released.
 struct Wanted {
   unsigned priority; ///< in its own nest
-  uint64_t due;      ///< by a later nest, in the pager's units; 0 = not known
+  bool dead;         ///< overwritten then
+  uint64_t due;      ///< by a later nest, in the pager's units (core::Forecast::Next::rank); 0 = not known
 };
 
 class PageTable {

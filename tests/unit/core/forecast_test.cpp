@@ -46,23 +46,23 @@ TEST(Forecast, WhatFollowedFollows) {
   EXPECT_EQ(now, 50 * kMiB);
   const Next v = p.forecast->next_use(array(1)), u = p.forecast->next_use(array(0));
   ASSERT_EQ(v.kind, Next::kLater);
-  EXPECT_EQ(v.start, now + 20 * kMiB) << "the next nest";
+  EXPECT_EQ(v.later.start, now + 20 * kMiB) << "the next nest";
   ASSERT_EQ(u.kind, Next::kLater);
-  EXPECT_EQ(u.start, now + 50 * kMiB) << "the next time step";
+  EXPECT_EQ(u.later.start, now + 50 * kMiB) << "the next time step";
   EXPECT_EQ(p.forecast->next_use(array(7)).kind, Next::kNever);
 }
 
 TEST(Forecast, PartsOfARangeAreDueOneAfterTheOther) {
   Next next;
   next.kind = Next::kLater;
-  next.start = 1000;
-  next.bytes = 100 * kMiB;
-  next.use.range = array(0, 100 * kMiB);
-  const Addr base = next.use.range.begin;
+  next.later.start = 1000;
+  next.later.bytes = 100 * kMiB;
+  next.later.use.range = array(0, 100 * kMiB);
+  const Addr base = next.later.use.range.begin;
   EXPECT_EQ(next.due({base, base}), 1000u);
   EXPECT_EQ(next.due({base + 24 * kMiB, base + 26 * kMiB}), 1000 + 25 * kMiB);
   EXPECT_EQ(next.due({base + 100 * kMiB, base + 300 * kMiB}), 1000 + 100 * kMiB);
-  next.use.backward = true;
+  next.later.use.backward = true;
   EXPECT_EQ(next.due({base + 24 * kMiB, base + 26 * kMiB}), 1000 + 75 * kMiB);
 }
 
@@ -80,8 +80,8 @@ TEST(Forecast, TheLongestCommonPastDecides) {
   p.nest(1, {5});
   p.nest(9, {0});
   const uint64_t end = p.forecast->now() + 10 * kMiB;
-  EXPECT_EQ(p.forecast->next_use(array(3)).start, end);
-  EXPECT_GT(p.forecast->next_use(array(4)).start, end);
+  EXPECT_EQ(p.forecast->next_use(array(3)).later.start, end);
+  EXPECT_GT(p.forecast->next_use(array(4)).later.start, end);
 }
 
 TEST(Forecast, TheLastOfManyRepetitionsIsKnown) {
@@ -95,8 +95,8 @@ TEST(Forecast, TheLastOfManyRepetitionsIsKnown) {
   phase();
   p.nest(3, {0});
   phase();
-  EXPECT_EQ(p.forecast->next_use(array(1)).start, p.forecast->now() + (20 + 10 + 10) * kMiB) << "not in an eleventh";
-  EXPECT_EQ(p.forecast->next_use(array(0)).start, p.forecast->now() + 20 * kMiB);
+  EXPECT_EQ(p.forecast->next_use(array(1)).later.start, p.forecast->now() + (20 + 10 + 10) * kMiB) << "not in an eleventh";
+  EXPECT_EQ(p.forecast->next_use(array(0)).later.start, p.forecast->now() + 20 * kMiB);
 }
 
 TEST(Forecast, OtherRangesAreAnotherVisit) {
@@ -127,11 +127,11 @@ TEST(Forecast, WhatIsStoredForTheFirstTimeIsExpectedNext) {
   const Next stored = p.forecast->next_use(array(1), true);
   EXPECT_EQ(p.forecast->next_use(array(0)).kind, Next::kUnknown);
   ASSERT_EQ(stored.kind, Next::kLater);
-  EXPECT_EQ(stored.start, p.forecast->now() + 20 * kMiB);
+  EXPECT_EQ(stored.later.start, p.forecast->now() + 20 * kMiB);
   EXPECT_LT(stored.due({array(1).begin, array(1).begin}), stored.due({array(1).end, array(1).end}));
   p.nest(2, {2});
   p.nest(1, {0, 1});
-  EXPECT_EQ(p.forecast->next_use(array(1), true).start, p.forecast->now() + 30 * kMiB) << "what followed is known now";
+  EXPECT_EQ(p.forecast->next_use(array(1), true).later.start, p.forecast->now() + 30 * kMiB) << "what followed is known now";
 }
 
 TEST(Forecast, UsesThatOverlapAreCountedOnce) {
@@ -145,6 +145,58 @@ TEST(Forecast, UsesThatOverlapAreCountedOnce) {
   EXPECT_EQ(p.forecast->now(), 5 * kMiB);
 }
 
+/// Of what nest 1 makes, nest 2 loads the first array, loads and stores to the second, and overwrites the third.
+struct Uses : testing::Test {
+  Program p;
+  void SetUp() override {
+    for (int i = 0; i < 2; ++i) {
+      p.nest(1, {0, 1, 2});
+      const Forecast::Use uses[] = {{array(0), false, true, false}, {array(1), false, true, true}, {array(2), false, false, true}};
+      p.forecast->begin(2, uses, 3);
+    }
+    p.nest(1, {0, 1, 2});
+  }
+  Next next(unsigned number) const { return p.forecast->next_use(array(number)); }
+};
+
+TEST_F(Uses, WhatIsLoadedAndStoredToStays) {
+  const Extent middle = {array(1).begin + 5 * kMiB, array(1).begin + 5 * kMiB};
+  EXPECT_EQ(next(1).rank(middle), next(1).due(middle));
+  const Extent other = {array(0).begin + 5 * kMiB, array(0).begin + 5 * kMiB};
+  EXPECT_EQ(next(0).due(other), next(1).due(middle));
+  EXPECT_EQ(next(0).rank(other), next(0).due(other) + 15 * kMiB) << "half of the 30 MiB until then";
+  const Extent overwritten = {array(2).begin + 5 * kMiB, array(2).begin + 5 * kMiB};
+  EXPECT_EQ(next(2).rank(overwritten), next(2).due(overwritten) + 15 * kMiB);
+}
+
+TEST_F(Uses, TheTimeUntilThenCountsFromWhereTheVisitIs) {
+  // Nest 2 is nest 1's next: a part at the end is due as long after its present use as one at the beginning.
+  const Extent first = {array(0).begin, array(0).begin}, last = {array(0).end, array(0).end};
+  EXPECT_EQ(next(0).rank(first) - next(0).due(first), next(0).rank(last) - next(0).due(last));
+}
+
+TEST_F(Uses, WhatIsOverwrittenIsDead) {
+  EXPECT_FALSE(next(0).dead());
+  EXPECT_FALSE(next(1).dead());
+  EXPECT_TRUE(next(2).dead());
+}
+
+TEST(Forecast, UsesThatOverlapDoWhatOneOfThemDoes) {
+  const Forecast::Use loads{array(0), false, true, false}, overwrites{array(0), false, false, true};
+  for (const bool first : {false, true}) {
+    Program p;
+    const Forecast::Use uses[] = {first ? loads : overwrites, first ? overwrites : loads};
+    for (int i = 0; i < 2; ++i) {
+      p.nest(1, {0});
+      p.forecast->begin(2, uses, 2);
+    }
+    p.nest(1, {0});
+    const Next next = p.forecast->next_use(array(0));
+    EXPECT_FALSE(next.dead());
+    EXPECT_EQ(next.rank(array(0)), next.due(array(0))) << "loaded and stored to";
+  }
+}
+
 TEST(Forecast, AnyHistoryIsBornePeacefully) {
   std::mt19937_64 r(1);
   Program p;
@@ -152,12 +204,13 @@ TEST(Forecast, AnyHistoryIsBornePeacefully) {
     Forecast::Use uses[20];
     const unsigned n = unsigned(r() % 20);
     for (unsigned k = 0; k < n; ++k)
-      uses[k] = {{r() % 64 * kMiB, r() % 64 * kMiB}, bool(r() % 2)};
+      uses[k] = {{r() % 64 * kMiB, r() % 64 * kMiB}, bool(r() % 2), bool(r() % 2), bool(r() % 2)};
     p.forecast->begin(r() % 5, uses, n);
     const Next next = p.forecast->next_use({r() % 64 * kMiB, r() % 64 * kMiB});
     if (next.kind == Next::kLater) {
-      EXPECT_GE(next.due(next.use.range), next.start);
-      EXPECT_LE(next.due(next.use.range), next.start + next.bytes);
+      EXPECT_GE(next.due(next.later.use.range), next.later.start);
+      EXPECT_LE(next.due(next.later.use.range), next.later.start + next.later.bytes);
+      EXPECT_GE(next.rank(next.later.use.range), next.due(next.later.use.range));
     }
   }
 }
