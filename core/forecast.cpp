@@ -58,6 +58,19 @@ void Forecast::begin(uint64_t key, const Use *uses, unsigned count) {
   for (unsigned i = 0; i < v.uses; ++i)
     v.bytes += v.use[i].range.size();
   find_like();
+  v.makes = !has_like_ && !touched_before(v);
+  const Visit *before = visits_ > 1 ? &visit(visits_ - 2) : nullptr;
+  v.made = v.makes && before && before->makes ? before->made + before->bytes : 0;
+}
+
+bool Forecast::touched_before(const Visit &v) const {
+  const uint64_t present = visits_ - 1, oldest = visits_ > kVisits ? visits_ - kVisits : 0;
+  for (uint64_t i = present; i-- > oldest;)
+    for (unsigned a = 0; a < visit(i).uses; ++a)
+      for (unsigned b = 0; b < v.uses; ++b)
+        if (!common(visit(i).use[a].range, v.use[b].range).empty())
+          return true;
+  return false;
 }
 
 bool Forecast::alike(const Visit &a, const Visit &b) {
@@ -102,8 +115,10 @@ Forecast::Next Forecast::next_use(Extent range, bool stored) const {
   next.present = {now_, visit(visits_ - 1).bytes, present_use(range)};
   next.later.start = now_ + next.present.bytes;
   if (!has_like_) {
+    const Visit &v = visit(visits_ - 1);
     next.kind = Next::kLater;
-    next.later.bytes = next.present.bytes;
+    next.later.start += v.made;
+    next.later.bytes = v.bytes;
     next.later.use = {range};
     return next;
   }

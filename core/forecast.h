@@ -11,8 +11,9 @@
 //
 // The present visit's like is the earlier one with the same key and ranges, about, whose predecessors agree longest
 // with the present ones. A visit without a like is taken for the first of its kind; what it stores is then expected to
-// be wanted next, since that is what it was stored for. Only an order of eviction follows: an error costs time, never
-// data.
+// be wanted next, since that is what it was stored for. Where several visits do nothing but make new data, one after the
+// other, what was made first is expected to be wanted first. Only an order of eviction follows: an error costs time,
+// never data.
 //
 //   rank    says what is given up first: the due, but half as far from now again where the use does not both load and store
 //
@@ -71,13 +72,16 @@ public:
 private:
   struct Visit {
     uint64_t key = 0, bytes = 0;
+    uint64_t made = 0; ///< bytes of the visits right before it that made new data, if it does so too
     unsigned uses = 0;
+    bool makes = false; ///< no visit before it touched what it touches
     Use use[kUses];
   };
   static bool alike(const Visit &, const Visit &);
   const Visit &visit(uint64_t number) const { return visit_[number % kVisits]; }
   void find_like();
   Use present_use(Extent range) const;
+  bool touched_before(const Visit &) const;
 
   Visit visit_[kVisits];
   uint32_t agree_[kVisits] = {}; ///< how many visits up to this one are like as many up to the present one

@@ -36,6 +36,11 @@ void Nest::share(uint64_t budget, uint32_t left_to_others, uint64_t program_step
   releaser_.skip_to(program_step);
 }
 
+void Nest::release_along(uint32_t kept, uint64_t program_step) {
+  conditions_.crowded = true;
+  share(conditions_.budget, kept, program_step);
+}
+
 void Nest::late(unsigned group) {
   if (group < shape_.groups)
     distance_.late();

@@ -23,6 +23,9 @@ public:
   /// The nest is not alone in memory: plans again for `budget` bytes at `program_step`. `left_to_others`: bit g =
   /// group g's pages are given up by another nest, which uses them after this one. Cost: as start().
   void share(uint64_t budget, uint32_t left_to_others, uint64_t program_step);
+  /// The nest fits, but only where pages are that others may want sooner than what it has finished with: it releases
+  /// as it goes, but for the groups whose bit is set in `kept`. Cost: as start().
+  void release_along(uint32_t kept, uint64_t program_step);
 
   /// Iterations of the ticked loop per step (a multiple of 64 when the loop is strip-mined).
   uint64_t strip() const { return plan_.strip; }

@@ -113,7 +113,7 @@ void choose_release(const Shape &s, const Conditions &c, const Plan &plan, unsig
     if (unit < p->release_unit)
       p->release_unit = int8_t(unit);
   }
-  p->releases = c.release && !plan.fits && !s.group[g].indirect &&
+  p->releases = c.release && (!plan.fits || c.crowded) && !s.group[g].indirect &&
                 footprint(s, s.group[g], 0, c.page) > kSmallPages * c.page;
 }
 

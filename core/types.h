@@ -73,6 +73,7 @@ struct Conditions {
   uint64_t fixed_distance = 0; ///< steps; 0 = measured
   Schedule schedule = Schedule::kContinuous;
   bool release = true;
+  bool crowded = false; ///< there is no memory for the nest but what others' pages are in
 };
 
 /// Where decisions go. Extents are page-aligned.

@@ -219,6 +219,7 @@ private:
   // pager_forecast.cpp
   void foresee(NestSlot &);
   Wanted wanted(const NestSlot &, unsigned group, core::Extent, unsigned priority) const;
+  void release_along(NestSlot &);
   void release_rest(const NestSlot &);
   void release_parts(const NestSlot &, unsigned group, core::Extent);
 

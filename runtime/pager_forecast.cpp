@@ -41,6 +41,17 @@ void Pager::foresee(NestSlot &slot) {
   }
 }
 
+/// A nest that fits begins where others' pages fill the memory. What it has finished with must go before what is wanted
+/// sooner, and so cannot stay active until its end. Of what nobody knows when it is wanted, that is not so.
+void Pager::release_along(NestSlot &slot) {
+  const core::Plan &plan = slot.nest.plan();
+  if (!slot.foreseen || !plan.fits || plan.total_bytes <= static_cast<uint64_t>(free_pages()) << shift_) return;
+  uint32_t kept = slot.left_to_others;
+  for (unsigned g = 0; g < slot.nest.shape().groups; ++g)
+    if (slot.next[g].kind == core::Forecast::Next::kUnknown) kept |= 1u << g;
+  slot.nest.release_along(kept, slot.step());
+}
+
 /// `group` of the slot's nest has finished with `e`.
 Wanted Pager::wanted(const NestSlot &slot, unsigned group, core::Extent e, unsigned priority) const {
   if (group >= core::kMaxGroups || slot.next[group].kind != core::Forecast::Next::kLater) return {priority, false, 0};

@@ -134,6 +134,20 @@ TEST(Forecast, WhatIsStoredForTheFirstTimeIsExpectedNext) {
   EXPECT_EQ(p.forecast->next_use(array(1), true).later.start, p.forecast->now() + 30 * kMiB) << "what followed is known now";
 }
 
+TEST(Forecast, WhatIsMadeFirstIsExpectedFirst) {
+  Program p;
+  p.nest(1, {0});
+  EXPECT_EQ(p.forecast->next_use(array(0), true).later.start, 10 * kMiB);
+  p.nest(2, {1, 2});
+  EXPECT_EQ(p.forecast->next_use(array(1), true).later.start, 30 * kMiB + 10 * kMiB) << "u is wanted before v and w";
+  p.nest(3, {3});
+  EXPECT_EQ(p.forecast->next_use(array(3), true).later.start, 40 * kMiB + 30 * kMiB);
+  p.nest(4, {3, 4});
+  EXPECT_EQ(p.forecast->next_use(array(4), true).later.start, 60 * kMiB) << "made of other data: wanted next";
+  p.nest(5, {5});
+  EXPECT_EQ(p.forecast->next_use(array(5), true).later.start, 70 * kMiB) << "nothing was made right before it";
+}
+
 TEST(Forecast, UsesThatOverlapAreCountedOnce) {
   Program p;
   Forecast::Use uses[3];

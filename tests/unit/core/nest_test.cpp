@@ -238,6 +238,25 @@ TEST(Nest, InCompanyItReleasesWhatItWouldHaveKept) {
   EXPECT_FALSE(p.sink.twice);
 }
 
+TEST(Nest, InMemoryThatIsFullItReleasesAlthoughItFits) {
+  Play p(sweep(200), machine(4 << 20));
+  p.nest->release_along(0, 0);
+  EXPECT_TRUE(p.nest->fits());
+  p.run(0, p.nest->steps());
+  p.nest->finish(p.nest->steps(), p.sink);
+  uint64_t released = 0;
+  for (const auto &r : p.sink.releases)
+    released += r.e.size();
+  EXPECT_EQ(released, 200 * kPage);
+  EXPECT_FALSE(p.sink.twice);
+
+  Play kept(sweep(200), machine(4 << 20));
+  kept.nest->release_along(1, 0);
+  kept.run(0, kept.nest->steps());
+  kept.nest->finish(kept.nest->steps(), kept.sink);
+  EXPECT_TRUE(kept.sink.releases.empty());
+}
+
 TEST(Nest, WhatAnotherNestUsesLaterIsLeftToIt) {
   Play p(sweep(200), machine(400 << 10));
   p.nest->share(400 << 10, 1, 0);
