@@ -129,6 +129,7 @@ void Advise::remove(uint64_t begin, uint64_t end) {
 }
 
 Region Advise::at_or_after(uint64_t address) {
+  if (!any()) return {};
   Guard guard(lock_);
   const Region *r = regions_.at_or_after(address);
   return r ? *r : Region{};
@@ -191,13 +192,17 @@ bool Advise::follows(const Region &r, uint64_t address, unsigned pages) const {
   return true;
 }
 
+/// `e`, and what follows it and is absent: `bytes` in all at most.
+core::Extent Advise::with_absent(const Region &r, core::Extent e, uint64_t bytes) const {
+  const uint64_t page = os::page_size(), most = std::min(r.end(), e.begin + bytes);
+  while (e.end < most && !map_->test(e.end)) e.end += page;
+  return e;
+}
+
 /// The page that follows on some that were asked for belongs to one stream of many. A slice cannot see ahead of them,
 /// where each access moves the place of the next: so more of the stream is read at once.
 core::Extent Advise::along(const Region &r, core::Extent e) const {
-  if (!follows(r, e.begin, kRow)) return e;
-  const uint64_t page = os::page_size(), most = std::min(r.end(), e.begin + kAlong * page);
-  while (e.end < most && !map_->test(e.end)) e.end += page;
-  return e;
+  return follows(r, e.begin, kRow) ? with_absent(r, e, kAlong * os::page_size()) : e;
 }
 
 /// The same for pages that will be stored to: core/growth.h. There the page is some pages ahead of the program, and what is
@@ -216,9 +221,7 @@ core::Extent Advise::grow(Region &r, core::Extent e) {
   if (!grew) return along(r, e);
   if (!goes_on) return e;
   pass_behind(r, begin, run);
-  const uint64_t most = std::min(r.end(), begin + run);
-  while (e.end < most && !map_->test(e.end)) e.end += page;
-  return {begin, e.end};
+  return with_absent(r, {begin, e.end}, run);
 }
 
 /// What lies behind a place has been stored to.

@@ -95,6 +95,7 @@ public:
 private:
   bool insert(const Region &);
   void keep_stack(uint64_t stack);
+  core::Extent with_absent(const Region &, core::Extent, uint64_t bytes) const;
   core::Extent along(const Region &, core::Extent) const;
   bool follows(const Region &, uint64_t address, unsigned pages) const;
   core::Extent grow(Region &, core::Extent);

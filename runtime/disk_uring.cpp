@@ -44,7 +44,6 @@ int Disk::start(unsigned depth) {
 
 void Disk::stop() {
   if (!ring_) return;
-  memory_bytes_ = 0;
   disown_descriptor(ring_->ring.ring_fd); // the library closes it
   io_uring_queue_exit(&ring_->ring);
   os::unmap(ring_, sizeof(Ring));

@@ -22,14 +22,14 @@ struct Support {
 Support probe();
 
 uint64_t page_size();
-/// Whether the kernel may lock so much memory for us without taking it from what the program, and others of its user, may
-/// have locked themselves (RLIMIT_MEMLOCK): an eighth at most, but for those who have no limit.
-bool may_lock(uint64_t bytes);
 unsigned page_shift();
 uint64_t now_ns();
 /// CPU time of the calling thread.
 uint64_t thread_cpu_ns();
 uint64_t process_cpu_ns();
+/// Whether the kernel may lock so much memory for us without taking it from what the program, and others of its user, may
+/// have locked themselves (RLIMIT_MEMLOCK): an eighth at most, but for those who have no limit.
+bool may_lock(uint64_t bytes);
 
 /// Zeroed address space without memory behind it until touched. NULL on failure.
 void *reserve(size_t bytes);

@@ -289,6 +289,8 @@ private:
   }
   bool resident(PageState s) const { return s >= PageState::kClean; }
   uint32_t free_pages() const { return allowance_.free(used_); }
+  /// Pages being written that will be free then, or are the next to be.
+  uint32_t pages_coming_free() const { return pages_writing_ - pages_cleaning_; }
   void free_request(Request &);
 
   const Options *options_ = nullptr;

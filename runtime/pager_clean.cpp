@@ -31,7 +31,7 @@ void Pager::clean_while_idle(uint64_t now, bool busy) {
   if (cleaning_.begins()) {
     walked_clean_ = 0;
     order_.start_walk();
-    while (!in_nest && release_oldest_gathered()) {} // what they waited for does not come
+    if (!in_nest) release_gathered(); // what they waited for does not come
   }
   uint32_t slots[kBatch];
   bool more = true;
@@ -44,8 +44,9 @@ void Pager::clean_while_idle(uint64_t now, bool busy) {
 uint32_t Pager::next_to_clean(uint32_t *slots, uint32_t want, uint64_t now, bool *more) {
   uint32_t n = order_.released_clean() < want ? order_.clean(slots, std::min(kBatch, want - order_.released_clean())) : 0, kept = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    if (pages_[slots[i]].state == PageState::kDirty && cleaning_.may_clean(slots[i], now)) slots[kept++] = slots[i];
-    else if (pages_[slots[i]].state == PageState::kDirty) order_.not_cleaned(slots[i]);
+    if (pages_[slots[i]].state != PageState::kDirty) continue;
+    if (cleaning_.may_clean(slots[i], now)) slots[kept++] = slots[i];
+    else order_.not_cleaned(slots[i]);
   }
   n = kept;
   for (uint32_t passed = 0; n < kBatch && passed < kPassedOver; ++passed) {

@@ -313,7 +313,7 @@ void Pager::keep_aging() {
 void Pager::keep_reserve(bool busy) {
   keep_aging();
   const uint32_t low = allowance_.least_free();
-  const uint32_t coming = pages_writing_ - pages_cleaning_;
+  const uint32_t coming = pages_coming_free();
   if (free_pages() + coming < low && busy) raise_ceiling(); // an idle program needs none soon
   if (free_pages() + coming < low && !allowance_.worth_waiting()) evict(2 * low - free_pages() - coming);
   else if (free_pages() == 0 && waiting_.count()) evict(64);

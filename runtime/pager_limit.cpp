@@ -46,7 +46,7 @@ void Pager::follow_limit(uint64_t now) {
 
 /// Pages come and go: the program itself passes the marks of its groups all the time, and looks at such moments show
 /// less room than there is. Then the pager looks at fixed times instead.
-bool Pager::in_motion() const { return reading_ || pages_writing_ > pages_cleaning_ || open_nests.load(std::memory_order_relaxed); }
+bool Pager::in_motion() const { return reading_ || pages_coming_free() || open_nests.load(std::memory_order_relaxed); }
 
 /// More memory is needed than may be used until the next look: makes that look, if there is more to be had and if it
 /// is not too soon; then it comes in a moment.
@@ -59,7 +59,7 @@ void Pager::raise_ceiling() {
 /// Gives up what the program holds beyond the budget, a part in each turn of the loop. True: there is more to do now.
 bool Pager::give_back(uint64_t now) {
   if (!allowance_.exceeded(used_, now)) return false;
-  const uint32_t before = used_, over = used_ - allowance_.pages(), coming = pages_writing_ - pages_cleaning_;
+  const uint32_t before = used_, over = used_ - allowance_.pages(), coming = pages_coming_free();
   if (over > coming) evict(std::min(over - coming, kGivenBack));
   cleaning_.gave_back(now);
   return used_ < before && used_ > allowance_.pages();
