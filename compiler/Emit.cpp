@@ -60,12 +60,16 @@ FunctionCallee runtimeFunction(Module &M, StringRef Name, FunctionType *T) {
   return Callee;
 }
 
+/// What is done for an open nest is taken to be done once in so many times. It is never, in a process in which nothing is
+/// paged; but what is taken for rarer gets all the register moves that come up anywhere near it, and is more code.
+constexpr uint32_t UsualRuns = 64;
+
 class Emitter {
 public:
   Emitter(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
       : F(F), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE),
         Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), Void(Type::getVoidTy(C)), I64(Type::getInt64Ty(C)),
-        Ptr(PointerType::get(C, 0)), Unlikely(MDBuilder(C).createBranchWeights(1, 4000)) {}
+        Ptr(PointerType::get(C, 0)), Unlikely(MDBuilder(C).createBranchWeights(1, UsualRuns)) {}
 
   void emit(const Nest &N) {
     Where = N.root()->getStartLoc();
@@ -81,7 +85,7 @@ public:
       tick(Ticked->getLoopLatch()->getTerminator()->getIterator());
     else
       strip(N, Head, Count);
-    if (N.Loops.size() > 1 || !N.Strips)
+    if (!N.Closes)
       exitNest(N.root(), nullptr);
     SE.forgetAllLoops();
   }
@@ -201,7 +205,7 @@ private:
     else
       Passed.push_back(PoisonValue::get(Ptr));
     Passed.resize(1 + PAGECAST_REGISTER_WORDS, PoisonValue::get(I64));
-    auto *T = FunctionType::get(StructType::get(Ptr, I64), {Ptr, Ptr, I64, I64, I64, I64, I64}, false);
+    auto *T = FunctionType::get(StructType::get(I64, Ptr), {Ptr, Ptr, I64, I64, I64, I64, I64}, false);
     FunctionCallee Callee = runtimeFunction(M, "__pagecast_enter", T);
     if (auto *Entry = dyn_cast<Function>(Callee.getCallee())) {
       Entry->addParamAttr(1, Attribute::ReadOnly);
@@ -217,7 +221,7 @@ private:
       if (auto *Entry = dyn_cast<Function>(Callee.getCallee()))
         Entry->addParamAttr(0, Attribute::Nest);
     }
-    return {B.CreateExtractValue(Both, 0, "granted"), B.CreateExtractValue(Both, 1, "count")};
+    return {B.CreateExtractValue(Both, 1, "granted"), B.CreateExtractValue(Both, 0, "count")};
   }
 
   /// In the block after the gate: `Otherwise`, or `Entered` when the runtime was asked.

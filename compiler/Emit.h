@@ -2,11 +2,11 @@
 //
 // Emission: the code of pagecast/abi.h around and inside a nest.
 //
-//     ticket, count = trips >= gate[bytes of an iteration] ? __pagecast_enter(nest, words) : null, trips
+//     count, ticket = trips >= gate[bytes of an iteration] ? __pagecast_enter(nest, words) : trips, null
 //     outer loops ... {
 //         strip of `count` iterations; if (ticket) more strips, as __pagecast_next says
 //     }
-//     if (ticket) __pagecast_exit(ticket)
+//     if (ticket) __pagecast_exit(ticket)            unless the runtime can count when the last strip has ended
 //
 // There is one copy of the loop, and what only an open nest needs is off its path: so where nothing is
 // paged, a nest costs a product of trip counts, two predicted branches, and one more on each entry to

@@ -79,8 +79,8 @@ void addConstructor(Module &M, Constant *Table) {
   IRBuilder<> B(Entry);
   B.CreateCondBr(B.CreateIsNotNull(Register.getCallee()), Call, Done);
   B.SetInsertPoint(Call);
-  B.CreateCall(Register, {Table});
-  B.CreateBr(Done);
+  B.CreateCall(Register, {Table})->setTailCall();
+  B.CreateRetVoid();
   B.SetInsertPoint(Done);
   B.CreateRetVoid();
   appendToGlobalCtors(M, Init, ConstructorPriority);

@@ -418,12 +418,14 @@ private:
     sliceGroups(N);
     if (N.Groups.empty())
       return;
-    N.Exact = true;
-    for (unsigned K = 0; K < N.Loops.size(); ++K)
-      N.Exact &= Counts.isExact(N.Loops[K], N.Backedges[K]);
-    const StepContext X{SE, Checks, Counts.isExact(N.Loops.back(), N.Backedges.back()), /*InPlanes=*/!Claims, onlyRows(N.Loops.back())};
+    const bool Innermost = Counts.isExact(N.Loops.back(), N.Backedges.back());
+    N.Exact = Innermost;
+    for (unsigned K = 0; N.Exact && K + 1 < N.Loops.size(); ++K)
+      N.Exact = Counts.isExact(N.Loops[K], N.Backedges[K]);
+    const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back())};
     if (!chooseTicked(N, X))
       return refuse(Refusal::NotStripMinable, N.root());
+    N.Closes = endsInStrips(N, DT);
     N.Bytes = bytesPerIteration(N, X);
     for (const Classified &C : References)
       if (Claims)

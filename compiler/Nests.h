@@ -42,6 +42,7 @@ struct Nest {
   llvm::SmallVector<Group, 8> Groups;
   unsigned Ticked = 0; ///< the loop whose steps are ticked
   bool Strips = false; ///< that loop is to be strip-mined
+  bool Closes = false; ///< the runtime closes it by itself (endsInStrips): there are no calls for that but on early exits
   bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
   bool Exact = false;  ///< each loop, once entered, runs as often as its count says, unless an iteration ends it early
   unsigned Beside = 0; ///< loops at the end of the chain that are not inside the one before, but next to it (Siblings.h)

@@ -146,6 +146,18 @@ bool chooseTicked(Nest &N, const StepContext &X) {
   return true;
 }
 
+bool endsInStrips(const Nest &N, const DominatorTree &DT) {
+  if (!N.Strips || N.Loops.size() == 1)
+    return N.Strips;
+  auto OnlyEnds = [](const Loop *L) { return L->getExitingBlock() == L->getLoopLatch(); };
+  if (!N.Exact || !all_of(N.Loops, OnlyEnds))
+    return false;
+  for (unsigned K = 1; K < N.Loops.size(); ++K)
+    if (!DT.dominates(N.Loops[K]->getLoopPreheader(), N.Loops[K - 1]->getLoopLatch()))
+      return false;
+  return true;
+}
+
 uint64_t bytesPerIteration(const Nest &N, const StepContext &X) {
   uint64_t Bytes = 1;
   for (const Group &G : N.Groups) {

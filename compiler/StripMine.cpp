@@ -7,6 +7,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 
 #include <optional>
@@ -15,6 +16,10 @@ using namespace llvm;
 
 namespace pagecast {
 namespace {
+
+/// Of a strip: a page of elements. The vectorizer, which is told so, then keeps what strips shorter than a vector need, and
+/// what is left over behind the vectors, out of the way of the rest.
+constexpr uint32_t UsualIterations = 1000;
 
 /// The strip loop must stay a loop around whole strips: no unrolling, no attempt at vectorizing.
 MDNode *stripLoopID(LLVMContext &Context) {
@@ -172,6 +177,10 @@ private:
     Branch->setCondition(ExitIndex == 0 ? B.CreateICmpEQ(Test.Moving, LimitPhi) : B.CreateICmpNE(Test.Moving, LimitPhi));
     Dead.push_back(Old);
     Branch->setSuccessor(ExitIndex, StripEnd);
+    if (!Branch->getMetadata(LLVMContext::MD_prof)) {
+      const uint32_t First = ExitIndex == 0 ? 1 : UsualIterations, Second = ExitIndex == 0 ? UsualIterations : 1;
+      Branch->setMetadata(LLVMContext::MD_prof, MDBuilder(Branch->getContext()).createBranchWeights(First, Second));
+    }
   }
 
   void buildEnd(Value *Ticket, FunctionCallee NextStrip, MDNode *Unlikely) {

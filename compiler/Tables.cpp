@@ -171,7 +171,8 @@ GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
                         stringConstant(M, FunctionName),
                         W.w32(Where ? Where.getLine() : 0),
                         W.w32(Prologue.size()),
-                        Cache};
+                        Cache,
+                        W.w32(N.Closes)};
   return privateConstant(M, ConstantStruct::getAnon(C, Fields), ".pagecast.nest");
 }
 

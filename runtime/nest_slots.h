@@ -37,6 +37,7 @@ struct NestSlot {
   const pagecast_nest *description;
   uint32_t sites; ///< of group 0
   const void *frame;
+  uint64_t ends;   ///< how often the last loop will still end before the nest is closed by that; 0: it is not
   uint64_t serial; ///< counts nests in the order of their opening
   core::Shape draft; ///< of the nest that is being opened
 

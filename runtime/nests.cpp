@@ -65,6 +65,21 @@ void close_stale(const pagecast_nest *d, const void *frame) {
       while (open_count > i) close_slot(open_stack[--open_count].slot);
 }
 
+/// Closes a nest that has come to its end. Others of its frame, which were opened after it, may go on.
+void close_finished(unsigned i) {
+  while (open_stack[open_count - 1].frame < open_stack[i].frame) close_slot(open_stack[--open_count].slot);
+  close_slot(open_stack[i].slot);
+  std::copy(open_stack + i + 1, open_stack + open_count, open_stack + i);
+  --open_count;
+}
+
+/// How often the last loop of a nest is entered, if the nest is closed at the end of the last of these times, else 0.
+uint64_t ends_of(const pagecast_nest &d, const uint64_t *trips) {
+  uint64_t times = d.closes ? 1 : 0;
+  for (unsigned k = 0; k + 1 < d.loops; ++k) times = core::saturating_mul(times, trips[k]);
+  return times;
+}
+
 /// Threads that end inside nests (pthread_exit, cancellation) take them along.
 pthread_key_t end_of_thread;
 bool end_is_watched = false;
@@ -271,6 +286,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->room_seen = 0;
   slot->started = false;
   slot->frame = frame;
+  slot->ends = ends_of(d, shape.trips);
   open_stack[open_count++] = {slot, frame};
   close_at_end_of_thread();
   slot->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
@@ -348,11 +364,11 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
   const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
   uint64_t args[kMostArguments];
   // Modules of another version have been refused: their gates are shut.
-  if (!expand_args(*nest, dynamic, args)) return {nullptr, 0};
+  if (!expand_args(*nest, dynamic, args)) return {0, nullptr};
   Pager *pager = pager_in_charge.load(std::memory_order_acquire);
   pagecast_ticket *ticket = pager ? open_nest(*pager, *nest, args, frame) : nullptr;
   const uint64_t all = args[nest->ticked];
-  return {ticket, ticket && ticket->strip < all ? ticket->strip : all};
+  return {ticket && ticket->strip < all ? ticket->strip : all, ticket};
 }
 
 void pagecast_do_tick(pagecast_ticket *ticket) {
@@ -378,7 +394,7 @@ uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) 
   if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
   for (unsigned i = open_count; i-- > 0;) {
     if (&open_stack[i].slot->ticket != ticket) continue;
-    if (open_stack[i].slot->description->loops == 1) pagecast_do_exit(ticket);
+    if (open_stack[i].slot->ends && --open_stack[i].slot->ends == 0) close_finished(i);
     break;
   }
   return at;

@@ -7,9 +7,9 @@
 // One nest, as emitted (see compiler/Emit.h for nests of several loops):
 //
 //     iterations = trips[0] * ... * trips[loops-1]
-//     ticket     = NULL, count = trips of the ticked loop
+//     count      = trips of the ticked loop, ticket = NULL
 //     if (iterations >= __pagecast_gate[size])                    predicted not taken when nothing is paged
-//         { ticket, count } = __pagecast_enter(&nest, words...)
+//         { count, ticket } = __pagecast_enter(&nest, words...)
 //     do
 //         strip of `count` iterations of the ticked loop, with no call in it
 //     while (ticket && (count = __pagecast_next(ticket, 0, iterations left)))
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define PAGECAST_ABI_VERSION 4u
+#define PAGECAST_ABI_VERSION 5u
 #define PAGECAST_MAX_LOOPS 8u
 #define PAGECAST_MAX_GROUPS 32u
 #define PAGECAST_MAX_LIVE 96u
@@ -154,6 +154,7 @@ typedef struct pagecast_nest {
   uint32_t line;
   uint32_t prologue_ops;
   uint64_t *cache; ///< one zero-initialised word that belongs to the runtime
+  uint32_t closes; ///< 1: the end of its last strip closes it, which is that of the last iteration of the loops around
 } pagecast_nest;
 
 // The arguments of a nest, which the runtime computes on entry. The registers of the prologue are the dynamic
@@ -171,9 +172,10 @@ typedef struct pagecast_ticket {
   uint64_t strip; ///< iterations of the ticked loop per step
 } pagecast_ticket;
 
+/// In registers, on x86-64 %rax, where __pagecast_next has the end of a strip, and %rdx.
 typedef struct pagecast_opened {
-  pagecast_ticket *ticket; ///< NULL when the runtime wants no hints of the nest
   uint64_t count;          ///< iterations of the ticked loop until __pagecast_next: all of them without a ticket
+  pagecast_ticket *ticket; ///< NULL when the runtime wants no hints of the nest
 } pagecast_opened;
 
 // On x86-64 these preserve all general registers but %r11 and those of their result, and %xmm0 to %xmm15, or %ymm0
@@ -186,7 +188,7 @@ typedef struct pagecast_opened {
 /// them if there are more than PAGECAST_REGISTER_WORDS.
 pagecast_opened __pagecast_enter(const pagecast_nest *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 /// A strip has been finished, with `bound` - `at` iterations of the ticked loop to go. Returns where the next one
-/// ends: `at` if none are left, else at + 1 .. bound. A nest of one loop is closed by that. Never blocks.
+/// ends: `at` if none are left, else at + 1 .. bound. Some nests are closed by that (`closes`). Never blocks.
 uint64_t __pagecast_next(pagecast_ticket *, uint64_t at, uint64_t bound);
 /// An iteration of the ticked loop has been finished (strips == 0). Never blocks.
 void __pagecast_tick(pagecast_ticket *);

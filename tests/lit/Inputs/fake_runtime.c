@@ -9,7 +9,8 @@
 //   FAKE_PRINT=1         print nests, arguments, steps, addresses and globals to stderr
 //   FAKE_LEAVES_EARLY=1  nests may be left by unwinding
 //
-// It aborts on its own accord when a ticket is closed that is not the innermost open one, when a slice is
+// It aborts on its own accord when a ticket is closed by the program that is not the innermost open one, when a nest goes
+// on after its end, when a slice is
 // not what abi.h says, or when nests are left open at the end.
 #include "pagecast/abi.h"
 
@@ -29,7 +30,7 @@ typedef struct open_nest {
   pagecast_ticket ticket; // first: a ticket is its nest
   const pagecast_nest *nest;
   const char *frame;
-  uint64_t ticks;
+  uint64_t ends; // of its last loop, until it is closed; 0: the program closes it
 } open_nest;
 
 static open_nest nests[MAX_OPEN];
@@ -386,34 +387,46 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
     open_count--;
   uint64_t all = args[nest->ticked];
   if (granting_nothing || open_count == MAX_OPEN)
-    return (pagecast_opened){0, all};
-  nests[open_count] = (open_nest){{0, 1, strip}, nest, frame, 0};
-  return (pagecast_opened){&nests[open_count++].ticket, strip < all ? strip : all};
+    return (pagecast_opened){all, 0};
+  uint64_t ends = nest->closes;
+  for (uint32_t k = 0; k + 1 < nest->loops; k++)
+    ends *= args[k];
+  nests[open_count] = (open_nest){{0, 1, strip}, nest, frame, ends};
+  return (pagecast_opened){strip < all ? strip : all, &nests[open_count++].ticket};
 }
 
 void pagecast_do_tick(pagecast_ticket *ticket) {
   spoil_vectors();
   open_nest *open = (open_nest *)ticket;
-  if (open < nests || open >= nests + open_count)
+  if (open < nests || open >= nests + open_count || !open->nest)
     abort();
   ticket->step++;
+}
+
+// Nests of the same frame that were opened after it may go on: its place stays, without a nest.
+static void end(open_nest *open) {
+  if (printing)
+    fprintf(stderr, "exit %s steps=%" PRIu64 "\n", open->nest->function, open->ticket.step);
+  open->nest = 0;
+  while (open_count && !nests[open_count - 1].nest)
+    open_count--;
 }
 
 uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) {
   if (!((open_nest *)ticket)->nest->strips)
     abort();
   pagecast_do_tick(ticket);
-  if (at == bound && ((open_nest *)ticket)->nest->loops == 1)
-    pagecast_do_exit(ticket);
+  open_nest *open = (open_nest *)ticket;
+  if (at == bound && open->ends && --open->ends == 0)
+    end(open);
   return bound - at < strip ? bound : at + strip;
 }
 
 void pagecast_do_exit(pagecast_ticket *ticket) {
   spoil_vectors();
-  if (open_count == 0 || (ticket != &nests[open_count - 1].ticket && !leaves_early))
-    abort();
   open_nest *open = (open_nest *)ticket;
-  if (printing)
-    fprintf(stderr, "exit %s steps=%" PRIu64 "\n", open->nest->function, ticket->step);
-  open_count = (unsigned)(open - nests);
+  if (open_count == 0 || !open->nest || (open != &nests[open_count - 1] && !leaves_early))
+    abort();
+  open_count = (unsigned)(open - nests) + 1;
+  end(open);
 }

@@ -11,8 +11,8 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; CHECK: @.pagecast.groups = private unnamed_addr constant [1 x { i32, i32, i64, i64, i32, i32, ptr }] [{ i32, i32, i64, i64, i32, i32, ptr } { i32 3, i32 4, i64 0, i64 8, i32 0, i32 0, ptr @.pagecast.str }]
 ; The arguments: trip count = n, base = a + 12, stride = 20.
 ; CHECK: @.pagecast.words = private unnamed_addr constant [3 x { i64, i32, i32 }] [{ i64, i32, i32 } { i64 0, i32 1, i32 0 }, { i64, i32, i32 } { i64 12, i32 1, i32 1 }, { i64, i32, i32 } { i64 20, i32 0, i32 0 }]
-; abi, loops, ticked, strips, groups, live, dynamic, constants, groups, words, slice, constants, prologue, file, function, line, operations of the prologue, cache
-; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 4, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr null, ptr null, ptr null, ptr @{{.*}}, ptr @{{.*}}, i32 0, i32 0, ptr @.pagecast.cache }
+; abi, loops, ticked, strips, groups, live, dynamic, constants, groups, words, slice, constants, prologue, file, function, line, operations of the prologue, cache, closes
+; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 5, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr null, ptr null, ptr null, ptr @{{.*}}, ptr @{{.*}}, i32 0, i32 0, ptr @.pagecast.cache, i32 1 }
 ; CHECK-NOT: @.pagecast.nest
 
 ; CHECK-LABEL: define void @loop(
@@ -26,7 +26,7 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; CHECK: [[ENTER]]:
 ; CHECK-NEXT: [[A:%.*]] = ptrtoint ptr %a to i64
 ; CHECK-NEXT: [[N:%.*]] = inttoptr i64 %n to ptr
-; CHECK-NEXT: call { ptr, i64 } @__pagecast_enter(ptr @.pagecast.nest, ptr [[N]], i64 [[A]], i64 poison, i64 poison, i64 poison, i64 poison)
+; CHECK-NEXT: call { i64, ptr } @__pagecast_enter(ptr @.pagecast.nest, ptr [[N]], i64 [[A]], i64 poison, i64 poison, i64 poison, i64 poison)
 ; CHECK: br label %[[BEFORE]]
 
 ; CHECK: [[BEFORE]]:
@@ -43,7 +43,7 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; CHECK-NOT: phi
 ; CHECK-NOT: call
 ; CHECK: icmp eq i64 %next, %strip.limit
-; CHECK-NEXT: br i1 {{.*}}, label %body.strip.end, label %body, !llvm.loop [[INNER:![0-9]+]]
+; CHECK-NEXT: br i1 {{.*}}, label %body.strip.end, label %body, !prof [[LONG:![0-9]+]], !llvm.loop [[INNER:![0-9]+]]
 
 ; CHECK: body.strip.end:
 ; CHECK: %opened = icmp ne ptr %ticket, null
@@ -109,10 +109,12 @@ exit:
   ret void
 }
 
-; CHECK: declare extern_weak { ptr, i64 } @__pagecast_enter(ptr nocapture, ptr nocapture readonly, i64, i64, i64, i64, i64)
+; CHECK: declare extern_weak { i64, ptr } @__pagecast_enter(ptr nocapture, ptr nocapture readonly, i64, i64, i64, i64, i64)
 ; CHECK: declare extern_weak i64 @__pagecast_next(ptr nocapture, i64, i64)
 ; CHECK-NOT: declare{{.*}}@__pagecast_
 
+; CHECK: [[UNLIKELY]] = !{!"branch_weights", i32 1, i32 64}
+; CHECK: [[LONG]] = !{!"branch_weights", i32 1, i32 1000}
 ; Each loop has an ID of its own; the strip's keeps what the source asked for.
 ; CHECK: [[INNER]] = distinct !{[[INNER]], [[PROGRESS:![0-9]+]], [[WIDTH:![0-9]+]]}
 ; CHECK: [[PROGRESS]] = !{!"llvm.loop.mustprogress"}

@@ -15,7 +15,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK: [[GUARD:%.*]] = freeze i1 %some
 ; CHECK: [[BOTH:%.*]] = and i1 %large, [[GUARD]]
 ; CHECK: br i1 [[BOTH]]
-; CHECK: call preserve_allcc { ptr, i64 } @__pagecast_enter({{.*}}){{$}}
+; CHECK: call preserve_allcc { i64, ptr } @__pagecast_enter({{.*}}){{$}}
 define void @planes(ptr %a, i64 %n, i64 %m) {
 entry:
   %any = icmp sgt i64 %n, 0
@@ -46,7 +46,7 @@ done:
 ; CHECK-LABEL: define void @update(
 ; CHECK: %large = icmp uge i64
 ; CHECK: br i1 %large
-; CHECK: call preserve_allcc { ptr, i64 } @__pagecast_enter({{.*}}) [[QUIET:#[0-9]+]]
+; CHECK: call preserve_allcc { i64, ptr } @__pagecast_enter({{.*}}) [[QUIET:#[0-9]+]]
 define void @update(ptr %a, i64 %n) {
 entry:
   br label %loop

@@ -22,7 +22,7 @@ void spoil();
 
 pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *, const void *) {
   spoil();
-  return {nullptr, 1};
+  return {1, nullptr};
 }
 void pagecast_do_tick(pagecast_ticket *) { spoil(); }
 void pagecast_do_exit(pagecast_ticket *) { spoil(); }
