@@ -58,7 +58,6 @@ private:
 
   void replace(LoadInst *Old, LoadInst *New) {
     patchReplacementInstruction(Old, New);
-    SE.forgetValue(Old);
     Old->replaceAllUsesWith(New);
     Old->eraseFromParent();
     Found.push_back(New);
@@ -152,10 +151,8 @@ private:
       SmallPtrSet<PHINode *, 8> Web;
       if (!Phi || !isOnly(V, Phi, Web))
         continue;
-      for (PHINode *One : Web) {
-        SE.forgetValue(One);
+      for (PHINode *One : Web)
         One->replaceAllUsesWith(V);
-      }
       for (PHINode *One : Web)
         One->eraseFromParent();
     }
