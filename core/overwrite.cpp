@@ -60,6 +60,18 @@ Overwrite::Run Overwrite::run_of(const Shape &s, const Group &g, uint64_t page) 
     --run.from;
     run.span = saturating_add(run.span, saturating_mul(uint64_t(g.stride[run.from]), s.trips[run.from] - 1));
   }
+  for (unsigned k = run.from; k-- > 0;) { // the rows' stride, and whether planes keep to it
+    if (!moves(s, g, k))
+      continue;
+    if (run.stride == 0)
+      run.stride = uint64_t(g.stride[k]);
+    else if (uint64_t(g.stride[k]) % run.stride != 0) {
+      run.stride = 0;
+      break;
+    }
+  }
+  if (run.stride && !Rows{0, run.stride, run.span}.narrow(page))
+    run.stride = 0;
   uint64_t extent = run.span; // of all runs that the loops inside go through
   for (unsigned k = run.from; k-- > 0;) {
     if (!moves(s, g, k))
@@ -68,7 +80,7 @@ Overwrite::Run Overwrite::run_of(const Shape &s, const Group &g, uint64_t page) 
       return {};
     extent = saturating_add(extent, saturating_mul(uint64_t(g.stride[k]), s.trips[k] - 1));
   }
-  return run.span >= page && extent < kUnbounded ? run : Run{};
+  return (run.span >= page || run.stride) && extent < kUnbounded ? run : Run{};
 }
 
 void check_overwrites(Shape *s, uint64_t page) {
@@ -115,45 +127,83 @@ Overwrite::Unread Overwrite::unread(const Shape &s, unsigned group, uint64_t ste
   return u;
 }
 
-Extent Overwrite::first_unread(const Shape &s, unsigned group, Extent e) const {
+/// The run that begins last of those up to `from`, or the first one: its place in the loops around it, and where it begins.
+Addr Overwrite::seek_run(const Shape &s, unsigned group, Addr from, uint64_t *index) const {
   const Group &g = s.group[group];
-  const Run &run = run_[group];
-  const Extent wanted = common(e, hull(s, g));
-  if (wanted.empty())
-    return {};
   Addr begin = g.base + uint64_t(g.lo);
-  uint64_t index[kMaxLoops] = {};
-  for (unsigned k = 0; k < run.from; ++k) {
+  from = most(from, begin);
+  for (unsigned k = 0; k < run_[group].from; ++k) {
     if (!moves(s, g, k))
       continue;
-    index[k] = least((wanted.begin - begin) / uint64_t(g.stride[k]), s.trips[k] - 1);
+    index[k] = least((from - begin) / uint64_t(g.stride[k]), s.trips[k] - 1);
     begin += index[k] * uint64_t(g.stride[k]);
   }
+  return begin;
+}
+
+Extent Overwrite::first_unread(const Shape &s, unsigned group, Extent e) const {
+  const Run &run = run_[group];
+  const Extent wanted = common(e, hull(s, s.group[group]));
+  if (wanted.empty() || run.span < page_)
+    return {};
+  uint64_t index[kMaxLoops] = {};
+  Addr begin = seek_run(s, group, wanted.begin, index);
   do {
-    const Extent pages = outside(common(e, to_come(s, group, index, begin)), {round_down(at_.begin, page_), round_up(at_.end, page_)});
+    const Extent stored = to_come(s, group, index, begin);
+    const Extent pages = outside(common(e, {round_up(stored.begin, page_), round_down(stored.end, page_)}),
+                                 {round_down(at_.begin, page_), round_up(at_.end, page_)});
     if (!pages.empty())
       return pages;
-  } while (next_run(s, g, run.from, index, &begin) && begin < e.end);
+  } while (next_run(s, s.group[group], run.from, index, &begin) && begin < e.end);
   return {};
 }
 
-/// Of the run at `begin`, which is that of `index` in the loops around it.
+/// Whether the page holds something that an iteration of this step stores.
+bool Overwrite::in_progress(Addr page) const {
+  return round_down(at_.begin, page_) < page + page_ && page < round_up(at_.end, page_);
+}
+
+/// Each byte is to come, or in a margin.
+bool Overwrite::unread_but_margins(const Shape &s, unsigned group, Addr page) const {
+  const Run &run = run_[group];
+  const Extent all{page, page + page_};
+  if (run.stride == 0 || in_progress(page) || common(all, hull(s, s.group[group])).empty())
+    return false;
+  uint64_t index[kMaxLoops] = {};
+  Addr begin = seek_run(s, group, page, index), done = page; // the bytes before `done` are seen to
+  do {
+    const Extent here = common(all, {begin, begin + run.span}), stored = to_come(s, group, index, begin);
+    if (here.empty())
+      continue;
+    if (here.begin - done > run.stride - run.span || stored.empty() || stored.begin > here.begin || stored.end < here.end)
+      return false;
+    done = here.end;
+  } while (next_run(s, s.group[group], run.from, index, &begin) && begin < all.end);
+  return done > page && all.end - done <= run.stride - run.span;
+}
+
+Rows Overwrite::rows(const Shape &s, unsigned group) const {
+  const Run &run = run_[group];
+  return run.stride ? Rows{s.group[group].base + uint64_t(s.group[group].lo), run.stride, run.span} : Rows{};
+}
+
+/// What is still to be stored of the run at `begin`, which is that of `index` in the loops around it.
 Extent Overwrite::to_come(const Shape &s, unsigned group, const uint64_t *index, Addr begin) const {
   const Group &g = s.group[group];
   const Run &run = run_[group];
-  const Extent pages{round_up(begin, page_), round_down(begin + run.span, page_)};
+  const Extent all{begin, begin + run.span};
   for (unsigned k = 0; k <= s.ticked; ++k) {
     const uint64_t now = k == s.ticked ? place_.first() : place_.index(k);
     const uint64_t after = k == s.ticked ? now + place_.count() : now + 1;
     if (!moves(s, g, k)) {
       if (after < s.trips[k])
-        return pages; // it will be stored once more, from end to end
+        return all; // it will be stored once more, from end to end
       continue;
     }
     if (k >= run.from)
-      return {least(most(pages.begin, at_.end), pages.end), pages.end};
+      return {least(most(all.begin, at_.end), all.end), all.end};
     if (index[k] >= after)
-      return pages;
+      return all;
     if (index[k] < now)
       return {};
   }
@@ -196,8 +246,18 @@ uint64_t Overwrite::stored_by(const Shape &s, unsigned group, Addr byte) const {
 }
 
 void Overwrite::leave(const Unread &unread, Extent asked) {
+  if (!unread.by_)
+    return;
+  const Shape &s = *unread.shape_;
+  const unsigned group = unread.group_;
+  if (run_[group].stride) { // rows in a page that the program has passed come round again after the others
+    for (Addr page = asked.begin; page < asked.end; page += page_)
+      if (unread.but_margins(page))
+        stored_ = most(stored_, most(stored_by(s, group, most(page, s.group[group].base + uint64_t(s.group[group].lo))),
+                                     stored_by(s, group, page + page_ - 1)));
+  }
   for (Extent part = unread.first(asked); !part.empty(); part = unread.first(asked)) {
-    stored_ = most(stored_, stored_by(*unread.shape_, unread.group_, part.end - 1));
+    stored_ = most(stored_, stored_by(s, group, part.end - 1));
     asked.begin = part.end;
   }
 }

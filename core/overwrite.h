@@ -12,15 +12,17 @@
 //
 // A page that lies in a run to come, or in the last part of this one, need not be read; nor any page of a run, if all
 // of it will be stored once more. Pages in progress are never among them, because an iteration may read what it has
-// just stored; nor are pages that hold other bytes as well.
+// just stored; nor are pages that hold other bytes as well. Where these are only the narrow margins of rows (core/rows.h), who
+// has kept the margins need not read the rest: see Unread::but_margins().
 #pragma once
 #include "core/cursor.h"
+#include "core/rows.h"
 #include "core/types.h"
 
 namespace pagecast::core {
 
-/// Takes `overwrites` off the groups that turn out not to: moving downwards, in runs of less than a page or runs that
-/// are interleaved, or where the extent of a group that reads meets theirs. The bases and strides of reading groups
+/// Takes `overwrites` off the groups that turn out not to: moving downwards, in runs of less than a page whose margins are
+/// not narrow, in runs that are interleaved, or where the extent of a group that reads meets theirs. The bases and strides of reading groups
 /// count even if they are `indirect`. Pure.
 void check_overwrites(Shape *, uint64_t page);
 
@@ -37,6 +39,10 @@ public:
     /// The first pages of the page-aligned `e` that need not be read; empty if there are none. Cost: O(loops), for each
     /// run that meets `e`.
     Extent first(Extent e) const { return by_ ? by_->first_unread(*shape_, group_, e) : Extent{}; }
+    /// Whether the page at `page` need not be read but for the margins of rows() in it. Cost: O(loops), for each run in it.
+    bool but_margins(Addr page) const { return by_ && by_->unread_but_margins(*shape_, group_, page); }
+    /// The rows that the group is known by; none if it has no margins that are narrow.
+    Rows rows() const { return by_ ? by_->rows(*shape_, group_) : Rows{}; }
 
   private:
     friend class Overwrite;
@@ -45,8 +51,11 @@ public:
     unsigned group_ = 0;
   };
   Unread unread(const Shape &shape, unsigned group, uint64_t step);
+  /// Of a group that overwrites. Pure.
+  Rows rows(const Shape &, unsigned group) const;
 
-  /// Of the pages of `asked`, those of `unread`, which unread() has just said, are left so from now on.
+  /// Of the pages of `asked`, those of `unread`, which unread() has just said, are left so from now on; those too that are
+  /// but for margins.
   void leave(const Unread &unread, Extent asked);
   /// Whether the program, now in step `step`, has stored all that was left unread. Cost: O(1).
   bool all_stored(uint64_t step) const { return step >= stored_; }
@@ -56,8 +65,12 @@ private:
   struct Run {
     unsigned from = 0;
     uint64_t span = 0; ///< 0: the group does not overwrite
+    uint64_t stride = 0; ///< of rows whose margins are narrow; else 0
   };
   Extent first_unread(const Shape &, unsigned group, Extent) const;
+  bool unread_but_margins(const Shape &, unsigned group, Addr page) const;
+  bool in_progress(Addr page) const;
+  Addr seek_run(const Shape &, unsigned group, Addr from, uint64_t *index) const;
   Extent to_come(const Shape &, unsigned group, const uint64_t *index, Addr begin) const;
   uint64_t stored_by(const Shape &, unsigned group, Addr last) const;
   friend void check_overwrites(Shape *, uint64_t);

@@ -79,6 +79,10 @@ void forked();
 
 /// Copies this process's own memory; false where some of it is not there. Never faults.
 bool copy_memory(void *to, uint64_t from, size_t bytes);
+/// As copy_memory(), of up to kCopied parts at a time: part i to as many bytes at to[i]. The pager may not ask for absent
+/// pages of regions. Cost: 0.5 us, and 0.2 us for each page.
+bool copy_parts(const iovec *to, const iovec *from, unsigned parts);
+inline constexpr unsigned kCopied = 256;
 /// Copies this process's own memory whatever its protection. Absent pages of regions must not be asked for by the
 /// pager: it would wait for itself. 0 or -errno.
 int copy_protected_memory(void *to, uint64_t from, size_t bytes);

@@ -290,6 +290,12 @@ bool copy_memory(void *to, uint64_t from, size_t bytes) {
   return process_vm_readv(getpid(), &into, 1, &source, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
+bool copy_parts(const iovec *to, const iovec *from, unsigned parts) {
+  size_t bytes = 0;
+  for (unsigned i = 0; i < parts; ++i) bytes += from[i].iov_len;
+  return process_vm_readv(getpid(), to, parts, from, parts, 0) == static_cast<ssize_t>(bytes);
+}
+
 size_t store_memory(uint64_t to, const void *from, size_t bytes) {
   // Not process_vm_writev, which takes hold of the pages first and stores to them later, as a device would: the pager may
   // have discarded them by then. This stores through the page tables.

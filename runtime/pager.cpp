@@ -349,6 +349,7 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
     const iovec range{reinterpret_cast<void *>(from), to - from};
     os::discard(&range, 1);
     if (!keep_region) {
+      margins_.forget({from, to});
       os::fault_unwatch(faults_, from, to - from);
       pages_.free(first, pages, to == r.end());
       statistics.region_bytes -= to - from;

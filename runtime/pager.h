@@ -37,6 +37,7 @@
 #include "runtime/held_pages.h"
 #include "runtime/hint_ring.h"
 #include "runtime/lineage.h"
+#include "runtime/margins.h"
 #include "runtime/options.h"
 #include "runtime/os.h"
 #include "runtime/pages.h"
@@ -191,6 +192,7 @@ private:
   uint32_t fetch_run(Region &, uint32_t slot, uint32_t pages, const Asked &);
   bool goes_unread(const Asked &, uint32_t slot, uint32_t *pages) const;
   uint32_t zero_fill(Region &, uint32_t slot, uint32_t pages, const Asked &);
+  uint32_t filled(Region &, uint32_t slot, uint32_t pages, const Asked &);
   uint32_t read_in(Region &, uint32_t slot, uint32_t pages, const Asked &);
   void want_again(Region &, uint32_t slot, uint32_t pages, const Asked &);
   uint32_t place(uint32_t slot, const char *from, uint32_t pages, bool writable);
@@ -198,6 +200,12 @@ private:
   void read_failed(Request &, int result);
   void make_writable(Region &, uint32_t slot, uint32_t pages);
   uint32_t admit(uint32_t pages, bool demand);
+
+  // pager_margins.cpp
+  void expect_margins(const NestSlot &);
+  void save_margins(uint32_t slot, uint32_t pages);
+  bool has_margins(const Asked &, uint32_t slot, uint32_t *pages) const;
+  uint32_t fill_rows(Region &, uint32_t slot, uint32_t pages, const Asked &);
 
   // pager_hints.cpp
   bool take_hints();
@@ -319,6 +327,7 @@ private:
   Run discard_[kDiscards]; ///< clean pages that go with the next flush_discards()
   unsigned discards_ = 0;
   uint64_t crowded_ = 0; ///< pages evicted that nobody had released
+  Margins margins_; ///< of pages that are absent
 
   // The backing store, and what is on its way there and back.
   Staging staging_;

@@ -144,6 +144,7 @@ void Pager::settle(uint32_t slot) {
 /// Queues the discarding of clean pages, which are out of the replacement order already.
 void Pager::discard_run(uint32_t slot, uint32_t pages) {
   map_.clear(extent(slot, pages));
+  save_margins(slot, pages);
   for (uint32_t s = slot; s < slot + pages; ++s) {
     settle(s);
     pages_[s].state = (pages_[s].flags & kNoBacking) ? PageState::kZero : PageState::kAbsent;

@@ -61,7 +61,9 @@ uint32_t Pager::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked 
   while (n < pages && kind(pages_[slot + n].state) == state) ++n;
   switch (state) {
   case PageState::kZero: return zero_fill(r, slot, n, asked);
-  case PageState::kAbsent: return goes_unread(asked, slot, &n) ? zero_fill(r, slot, n, asked) : read_in(r, slot, n, asked);
+  case PageState::kAbsent:
+    if (goes_unread(asked, slot, &n)) return zero_fill(r, slot, n, asked);
+    return has_margins(asked, slot, &n) ? fill_rows(r, slot, n, asked) : read_in(r, slot, n, asked);
   case PageState::kReading: map_.set(extent(slot, n)); return n;
   case PageState::kHeld: show(slot, asked.write); return 1;
   case PageState::kLost: return n;
@@ -83,10 +85,14 @@ uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked 
   if (pages > kZeroPages) pages = kZeroPages;
   pages = admit(pages, asked.demand);
   if (pages == 0) return 0;
-  const bool unread = pages_[slot].state == PageState::kAbsent;
   // Protected unless a store is coming: a zero page that stays zero never needs writing.
   pages = place(slot, zeros_, pages, asked.write);
-  if (pages == 0) return 1; // nothing more can be done for the first one
+  return pages ? filled(r, slot, pages, asked) : 1; // nothing more can be done for the first one
+}
+
+/// Pages have been put into place that were not read.
+uint32_t Pager::filled(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+  const bool unread = pages_[slot].state == PageState::kAbsent;
   use_tables(slot, pages);
   if (!used_before(r, slot, 1)) r.growth.began();
   used_ += pages;

@@ -145,6 +145,7 @@ void Pager::start_nests() {
     order_.new_epoch();
     foresee(slot);
     release_along(slot);
+    expect_margins(slot);
     keep_for(slot);
     pin_targets(slot, 1);
     for (unsigned g = 0; g < slot.description->groups && slot.sites; ++g) ++statistics.site[slot.sites + g].entries;

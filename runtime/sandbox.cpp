@@ -18,6 +18,9 @@ void try_calls() {
   os::event_open();
   Disk disk;
   if (disk.start(8) == 0) disk.stop();
+  const uint64_t word = 0;
+  uint64_t copy;
+  os::copy_memory(&copy, reinterpret_cast<uint64_t>(&word), sizeof word);
 }
 
 } // namespace

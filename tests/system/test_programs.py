@@ -61,6 +61,23 @@ def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
     assert read["1"] < 0.8 * read["0"]
 
 
+def test_margins_of_rows_are_kept_so_that_pages_need_not_be_read(built, disk_dir, tmp_path):
+    plain = compile_with(built, "clang-19", PROGRAMS / "margins.c", tmp_path / "plain")
+    hinted = compile_with(built, built.cc, PROGRAMS / "margins.c", tmp_path / "hinted")
+    expected = built.run(plain).stdout
+    read = {}
+    for overwrite in ("0", "1"):
+        stats = tmp_path / f"{overwrite}.json"
+        done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", hinted,
+                         env={"PAGECAST_OVERWRITE": overwrite})
+        assert done.stdout == expected
+        figures = json.loads(stats.read_text())
+        paged(figures)
+        read[overwrite] = figures["io"]["read_bytes"]
+    assert figures["hints"]["overwritten_pages"] > 4000  # no row is as long as a page
+    assert read["1"] < 0.8 * read["0"]
+
+
 def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "sweeps.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"

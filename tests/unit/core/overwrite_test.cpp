@@ -35,7 +35,10 @@ TEST(Overwrite, RunsWithGaps) {
   EXPECT_TRUE(overwrites(nest_of({10, 1000}, {output(kBase, {8008, 8})})));
   EXPECT_TRUE(overwrites(nest_of({4, 10, 1000}, {output(kBase, {90000, 8400, 8})})));
   EXPECT_TRUE(overwrites(nest_of({4, 3, 10, 1000}, {output(kBase, {90000, 0, 8400, 8})})));
-  EXPECT_FALSE(overwrites(nest_of({10, 500}, {output(kBase, {4008, 8})})));             // less than a page
+  EXPECT_TRUE(overwrites(nest_of({10, 500}, {output(kBase, {4008, 8})})));              // less than a page, narrow margins
+  EXPECT_FALSE(overwrites(nest_of({10, 400}, {output(kBase, {4008, 8})})));             // wide ones
+  EXPECT_TRUE(overwrites(nest_of({4, 10, 100}, {output(kBase, {816 * 12, 816, 8})})));  // planes that keep to the rows
+  EXPECT_FALSE(overwrites(nest_of({4, 10, 100}, {output(kBase, {816 * 12 + 8, 816, 8})})));
   EXPECT_FALSE(overwrites(nest_of({4, 10, 1000}, {output(kBase, {9000, 20000, 8})}))); // interleaved
   EXPECT_FALSE(overwrites(nest_of({10, 1000}, {output(kBase + 80080, {-8008, 8})})));
 }
@@ -139,6 +142,77 @@ TEST(Overwrite, RunsAheadOfTheProgram) {
     Shape planes = nest_of({4, 3, 1500}, {output(kBase + 16, {40008, 12800, 8})}, false);
     planes.ticked = ticked;
     expect_exact(planes, 1);
+  }
+}
+
+/// For each step: of a page that need not be read but for margins each byte is stored by steps behind this one or is in a
+/// margin; and of the pages not yet begun, all of which that is so are found.
+void expect_exact_but_margins(Shape s, uint64_t strip) {
+  check_overwrites(&s, kPage);
+  ASSERT_TRUE(s.group[0].overwrites);
+  Overwrite o;
+  o.start(s, strip, kPage);
+  const Rows rows = o.rows(s, 0);
+  ASSERT_TRUE(rows.any());
+  const Stores all = stores_of(s, strip);
+  std::map<uint64_t, uint64_t> final_from; // pages of which all is stored but margins: the step that makes the first byte final
+  for (auto [page, step] : all.first) {
+    uint64_t least_last = ~0ull;
+    for (Addr a = page * kPage; a < (page + 1) * kPage; ++a) {
+      const auto last = all.last.find(a);
+      if (last != all.last.end()) least_last = std::min(least_last, last->second);
+      else if (rows.offset(a) < rows.span) least_last = 0;
+    }
+    final_from[page] = least_last;
+  }
+  unsigned found = 0;
+  for (uint64_t now = 0; now <= all.steps + 1; ++now) {
+    const Overwrite::Unread u = o.unread(s, 0, now);
+    for (auto [page, first] : all.first) {
+      const bool covered = final_from.at(page) > now;
+      const bool unread = u.but_margins(page * kPage), ahead = covered && first > now;
+      EXPECT_TRUE(covered || !unread) << now << " " << page;
+      EXPECT_TRUE(unread || !ahead) << now << " " << page;
+      found += ahead;
+    }
+    EXPECT_FALSE(u.but_margins((all.first.begin()->first - 1) * kPage));
+    EXPECT_FALSE(u.but_margins((all.first.rbegin()->first + 1) * kPage));
+  }
+  EXPECT_GT(found, 0u);
+}
+
+TEST(Overwrite, MarginsAreAllThatIsKept) {
+  expect_exact_but_margins(nest_of({60, 100}, {output(kBase + 8, {816, 8})}), 7);
+  expect_exact_but_margins(nest_of({60, 100}, {output(kBase + 8, {816, 8})}), 100);
+  expect_exact_but_margins(nest_of({12, 1500}, {output(kBase + 400, {12400, 8})}), 128);
+  expect_exact_but_margins(nest_of({4, 3, 30, 100}, {output(kBase + 8, {816 * 32, 0, 816, 8})}), 50); // each plane three times
+  expect_exact_but_margins(nest_of({4, 30, 3, 100}, {output(kBase + 8, {816 * 32, 816, 0, 8})}), 50); // each row
+  for (unsigned ticked : {0u, 1u, 2u}) {
+    Shape planes = nest_of({4, 30, 100}, {output(kBase + 816 + 8, {816 * 32, 816, 8})}, false);
+    planes.ticked = ticked;
+    expect_exact_but_margins(planes, 1);
+  }
+}
+
+TEST(Overwrite, WhatIsLeftUnreadButMarginsIsStoredInTime) {
+  Shape s = nest_of({3, 40, 100}, {output(kBase + 8, {0, 816, 8})}, false); // a step for each row
+  s.ticked = 1;
+  check_overwrites(&s, kPage);
+  for (uint64_t now = 0; now < 120; ++now) {
+    Overwrite o;
+    o.start(s, 1, kPage);
+    const Overwrite::Unread u = o.unread(s, 0, now);
+    uint64_t done = now;
+    for (Addr page = kBase; page < kBase + 8 * kPage; page += kPage) {
+      if (!u.but_margins(page)) continue;
+      o.leave(u, {page, page + kPage});
+      for (uint64_t row = 0; row < 40; ++row) { // each row of the page has been stored once more
+        const Addr begin = kBase + 8 + row * 816;
+        if (begin < page + kPage && begin + 800 > page) done = std::max(done, (now - now % 40) + row + (row <= now % 40 ? 41 : 1));
+      }
+    }
+    EXPECT_FALSE(done > now && o.all_stored(done - 1)) << now;
+    EXPECT_TRUE(o.all_stored(done + 1)) << now;
   }
 }
 

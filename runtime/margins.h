@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Margins: the few bytes between rows (core/rows.h), kept when their pages leave memory. A nest that stores over the rows
+// finds its pages made of zeros and of these, and none of them is read:
+//
+//     save    a page goes: what its margins hold is copied from it
+//     fill    a nest is certain to store over all else of the page: the margins are put back
+//
+// What was saved of a page holds for as long as the page is absent: it cannot change there, and each time that it goes it
+// is saved once more. What cannot be saved is not there.
+//
+// Pager's thread only.
+#pragma once
+#include "core/rows.h"
+#include "core/types.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class Margins {
+public:
+  /// A nest stores over `rows` in `range`, in a region that is all of `region`: what leaves memory there is saved from now
+  /// on, as long as that takes no more than `most` bytes in all. Rows that do not come round, while others that were first
+  /// heard of later do so twice, take no memory until they do. O(rows known).
+  void expect(const core::Rows &rows, core::Extent range, core::Extent region, uint64_t most);
+  /// Pages that are in memory, that nobody can store to, and that are about to leave. Cost: next to nothing where no nest
+  /// is expected, else some 0.3 us a page.
+  void save(core::Extent pages);
+  /// Whether the margins of `rows` in the page are there.
+  bool has(const core::Rows &rows, uint64_t page) const;
+  /// Puts them into `to`, which stands for `pages`, all of which has() said yes of.
+  void fill(const core::Rows &rows, core::Extent pages, char *to) const;
+  /// There is no region any more.
+  void forget(core::Extent);
+  /// Memory that is taken by what is saved, or will be.
+  uint64_t bytes() const { return bytes_; }
+
+private:
+  struct Kept {
+    core::Rows rows;     ///< that begin with the last one that does not begin behind the region's beginning
+    core::Extent region;
+    core::Extent range;  ///< pages that nests have stored over
+    uint64_t born, heard; ///< when they were first and last expected
+    uint64_t rounds;      ///< how often they were, within `range`
+    uint64_t reserved;   ///< bytes of addresses at `saved`
+    uint64_t *saved;     ///< bit for each page of the region, and behind them the margins, row by row; null: not saved yet
+    char *margins;
+  };
+  static constexpr unsigned kMost = 32;
+
+  Kept *find(const core::Rows &, core::Extent range);
+  const Kept *find(const core::Rows &rows, core::Extent range) const { return const_cast<Margins *>(this)->find(rows, range); }
+  void widen(Kept &, core::Extent range, uint64_t most);
+  void reserve(Kept &, uint64_t most);
+  void let_go(Kept &);
+  void drop(Kept &);
+  static uint64_t cost(const core::Rows &, core::Extent);
+  static void save(Kept &, core::Extent pages);
+
+  Kept kept_[kMost];
+  unsigned count_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t now_ = 0; ///< counts what was expected
+};
+
+} // namespace pagecast
