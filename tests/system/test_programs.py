@@ -87,8 +87,10 @@ def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
     assert done.returncode == 0, done.stderr
     figures = json.loads(stats.read_text())
     paged(figures)
-    # Read again and again, most of what was stored once stays where it is.
-    assert figures["io"]["written_bytes"] < 0.8 * (megabytes << 20)
+    # Read again and again, most of what was stored once stays where it is: what goes first, goes each time. It is written
+    # in blocks, with neighbours that may stay; how many depends on how far ahead of the program the pager is.
+    assert figures["io"]["written_bytes"] < megabytes << 20
+    assert figures["io"]["read_bytes"] < 1.6 * (megabytes << 20), "of the 4 times that are read"
 
 
 def test_what_is_not_wanted_again_makes_room(built, disk_dir, tmp_path):
