@@ -243,7 +243,7 @@ private:
   void release(uint64_t begin, uint64_t end, Wanted, uint16_t site);
   void put_off(uint32_t slot, Wanted, bool dirty);
   uint32_t evict(uint32_t pages);
-  uint32_t run_length(const uint32_t *slots, uint32_t count) const;
+  uint32_t run_length(const uint32_t *slots, uint32_t count);
   void discard_run(uint32_t slot, uint32_t pages);
   void flush_discards();
   void settle(uint32_t slot);

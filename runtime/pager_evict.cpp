@@ -57,12 +57,13 @@ void Pager::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t site) 
   if (options_->release == ReleasePolicy::kAggressive) evict(count);
 }
 
-/// How many of the ascending slots follow each other, with neighbouring addresses and in the same state.
-uint32_t Pager::run_length(const uint32_t *slots, uint32_t count) const {
+/// How many of the ascending slots follow each other, in one region and in the same state. Neighbouring addresses may be another
+/// region's, which counts its own requests.
+uint32_t Pager::run_length(const uint32_t *slots, uint32_t count) {
+  const Region *r = region_of(slots[0]);
+  const uint32_t end = r ? slot_of(*r, r->end()) : slots[0];
   uint32_t run = 1;
-  while (run < count && slots[run] == slots[0] + run && pages_[slots[run]].state == pages_[slots[0]].state &&
-         pages_.address(slots[run]) == pages_.address(slots[0]) + (static_cast<uint64_t>(run) << shift_))
-    ++run;
+  while (run < count && slots[run] == slots[0] + run && slots[run] < end && pages_[slots[run]].state == pages_[slots[0]].state) ++run;
   return run;
 }
 

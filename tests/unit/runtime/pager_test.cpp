@@ -206,6 +206,23 @@ TEST(Pager, DirtyPagesOfAColumnWalkAreWrittenInBlocks) {
   EXPECT_GE(pager.statistics.written_bytes / pager.statistics.writes, 32u << 10);
 }
 
+// What is written at once may go over the border of two regions in memory and in the file, but not in what they count.
+TEST(Pager, NeighbouringRegionsCountTheirOwnRequests) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  constexpr uint64_t kRegion = 1 << 20, kRegions = 64;
+  char *memory = map(kRegions * kRegion);
+  for (uint64_t r = 0; r < kRegions; ++r) ASSERT_EQ(pager.add(address(memory) + r * kRegion, kRegion), 0);
+  for (unsigned sweep = 0; sweep < 3; ++sweep) {
+    for (uint64_t i = 0; i < kRegions * kRegion; i += 4096) memory[i] = static_cast<char>(memory[i] + i / 4096 + sweep);
+    pager.hint({address(memory), kRegions * kRegion / 4096, Hint::kRelease, 0, 0, 0, 0});
+  }
+  const char *why = "";
+  EXPECT_TRUE(pager.is_valid(&why)) << why;
+  for (uint64_t i = 0; i < kRegions * kRegion; i += 4096) ASSERT_EQ(memory[i], static_cast<char>(3 * (i / 4096) + 3)) << i;
+  ASSERT_TRUE(pager.is_valid(&why)) << why;
+  for (uint64_t r = 0; r < kRegions; ++r) ASSERT_EQ(pager.remove(address(memory) + r * kRegion, kRegion), 0);
+}
+
 // mprotect splits the kernel's mappings; requests of many pages must not end at their borders.
 TEST(Pager, ProtectionMaySplitARegion) {
   START_PAGER(ReleasePolicy::kBuffered);
