@@ -41,8 +41,8 @@ uint64_t Forecast::Pass::at(Extent e) const {
 }
 
 uint64_t Forecast::Next::rank(Extent e) const {
-  const uint64_t due = later.at(e), now = least(present.at(e), due);
-  return later.use.loads && later.use.stores ? due : due + (due - now) / 2;
+  const uint64_t wanted = due(e), now = least(present.at(e), wanted);
+  return later.use.loads && later.use.stores ? wanted : wanted + (wanted - now) / 2;
 }
 
 void Forecast::begin(uint64_t key, const Use *uses, unsigned count) {

@@ -8,6 +8,8 @@
 //   visit   one execution of a nest: a key, the ranges it touches, and its bytes
 //   time    counted in bytes that nests touch; a visit lasts for its bytes
 //   due     the time at which a range is expected to be touched again
+//   rank    says what is given up first: the due, but half as far from now again where the use does not both load and
+//           store
 //
 // The present visit's like is the earlier one with the same key and ranges, about, whose predecessors agree longest
 // with the present ones. A visit without a like is taken for the first of its kind; what it stores is then expected to
@@ -15,12 +17,10 @@
 // other, what was made first is expected to be wanted first. Only an order of eviction follows: an error costs time,
 // never data.
 //
-//   rank    says what is given up first: the due, but half as far from now again where the use does not both load and store
-//
-// A page that is kept saves the read; one that is loaded and stored to then saves a write as well, since given up before it is
-// written twice. One that is only loaded would have come back clean, and could go after that without a write; one that is
-// overwritten is not read. Of the sweeps of the programs in apps/ this saves up to a twelfth of the traffic; with more than half
-// as much again, reads cost what writes save.
+// Of the rank: a page that is kept saves the read; one that is loaded and stored to then saves a write as well, since
+// given up before it is written twice. One that is only loaded would have come back clean, and could go after that
+// without a write; one that is overwritten is not read. Of the sweeps of the programs in apps/ this saves up to a
+// twelfth of the traffic; with more than half as much again, reads cost what writes save.
 #pragma once
 #include "core/types.h"
 

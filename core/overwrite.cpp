@@ -151,35 +151,34 @@ Extent Overwrite::first_unread(const Shape &s, unsigned group, Extent e) const {
   do {
     const Extent stored = to_come(s, group, index, begin);
     const Extent pages = outside(common(e, {round_up(stored.begin, page_), round_down(stored.end, page_)}),
-                                 {round_down(at_.begin, page_), round_up(at_.end, page_)});
+                                 in_progress());
     if (!pages.empty())
       return pages;
   } while (next_run(s, s.group[group], run.from, index, &begin) && begin < e.end);
   return {};
 }
 
-/// Whether the page holds something that an iteration of this step stores.
-bool Overwrite::in_progress(Addr page) const {
-  return round_down(at_.begin, page_) < page + page_ && page < round_up(at_.end, page_);
-}
+/// The pages that hold something that an iteration of this step stores.
+Extent Overwrite::in_progress() const { return {round_down(at_.begin, page_), round_up(at_.end, page_)}; }
 
 /// Each byte is to come, or in a margin.
 bool Overwrite::unread_but_margins(const Shape &s, unsigned group, Addr page) const {
   const Run &run = run_[group];
   const Extent all{page, page + page_};
-  if (run.stride == 0 || in_progress(page) || common(all, hull(s, s.group[group])).empty())
+  if (run.stride == 0 || !common(all, in_progress()).empty() || common(all, hull(s, s.group[group])).empty())
     return false;
+  const uint64_t margin = rows(s, group).margin();
   uint64_t index[kMaxLoops] = {};
   Addr begin = seek_run(s, group, page, index), done = page; // the bytes before `done` are seen to
   do {
     const Extent here = common(all, {begin, begin + run.span}), stored = to_come(s, group, index, begin);
     if (here.empty())
       continue;
-    if (here.begin - done > run.stride - run.span || stored.empty() || stored.begin > here.begin || stored.end < here.end)
+    if (here.begin - done > margin || stored.empty() || stored.begin > here.begin)
       return false;
     done = here.end;
   } while (next_run(s, s.group[group], run.from, index, &begin) && begin < all.end);
-  return done > page && all.end - done <= run.stride - run.span;
+  return done > page && all.end - done <= margin;
 }
 
 Rows Overwrite::rows(const Shape &s, unsigned group) const {

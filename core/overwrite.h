@@ -12,8 +12,8 @@
 //
 // A page that lies in a run to come, or in the last part of this one, need not be read; nor any page of a run, if all
 // of it will be stored once more. Pages in progress are never among them, because an iteration may read what it has
-// just stored; nor are pages that hold other bytes as well. Where these are only the narrow margins of rows (core/rows.h), who
-// has kept the margins need not read the rest: see Unread::but_margins().
+// just stored; nor are pages that hold other bytes as well. Where these are only the narrow margins of rows
+// (core/rows.h), who has kept the margins need not read the rest: see Unread::but_margins().
 #pragma once
 #include "core/cursor.h"
 #include "core/rows.h"
@@ -22,8 +22,8 @@
 namespace pagecast::core {
 
 /// Takes `overwrites` off the groups that turn out not to: moving downwards, in runs of less than a page whose margins are
-/// not narrow, in runs that are interleaved, or where the extent of a group that reads meets theirs. The bases and strides of reading groups
-/// count even if they are `indirect`. Pure.
+/// not narrow, in runs that are interleaved, or where the extent of a group that reads meets theirs. The bases and
+/// strides of reading groups count even if they are `indirect`. Pure.
 void check_overwrites(Shape *, uint64_t page);
 
 class Overwrite {
@@ -69,7 +69,7 @@ private:
   };
   Extent first_unread(const Shape &, unsigned group, Extent) const;
   bool unread_but_margins(const Shape &, unsigned group, Addr page) const;
-  bool in_progress(Addr page) const;
+  Extent in_progress() const;
   Addr seek_run(const Shape &, unsigned group, Addr from, uint64_t *index) const;
   Extent to_come(const Shape &, unsigned group, const uint64_t *index, Addr begin) const;
   uint64_t stored_by(const Shape &, unsigned group, Addr last) const;

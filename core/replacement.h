@@ -5,7 +5,8 @@
 //   1. released pages:
 //      a. those of priority 0, which no nest wants again as far as is known,
 //      b. those that a later nest is expected to want (core/forecast.h), the one wanted last first, in
-//         steps of a `due`, or rather of the rank that follows from it; what was wanted earlier than now, but did not come, is first of all of these,
+//         steps of a `due`, or rather of the rank that follows from it; what was wanted earlier than now, but
+//         did not come, is first of all of these,
 //      c. those of priority 1 and more, which their own nest wants again, the lowest priority first;
 //      within a priority the oldest epoch first (an epoch = one execution of a nest);
 //      within an epoch or a due clean pages before dirty ones, which cost a write;

@@ -132,4 +132,8 @@ void Margins::forget(core::Extent e) {
     if (!core::common(e, kept_[i].region).empty()) drop(kept_[i]);
 }
 
+void Margins::forget_all() {
+  forget({0, core::kUnbounded});
+}
+
 } // namespace pagecast

@@ -33,6 +33,7 @@ public:
   void fill(const core::Rows &rows, core::Extent pages, char *to) const;
   /// There is no region any more.
   void forget(core::Extent);
+  void forget_all();
   /// Memory that is taken by what is saved, or will be.
   uint64_t bytes() const { return bytes_; }
 

@@ -56,21 +56,36 @@ void close_slot(NestSlot *slot) {
   while (slot->slicing.load(std::memory_order_seq_cst)) os::futex_wait(reinterpret_cast<uint32_t *>(&slot->slicing), 1);
 }
 
+/// Closes the nests of this thread that were opened last, until `left` are open.
+void close_until(unsigned left) {
+  while (open_count > left) close_slot(open_stack[--open_count].slot);
+}
+
 /// Closes nests whose frames have gone without passing an exit: longjmp, exceptions. The stack grows down.
-/// One frame may have several nests open, one inside the other, but each only once.
+void close_below(const void *frame) {
+  while (open_count && open_stack[open_count - 1].frame < frame) close_until(open_count - 1);
+}
+
+/// Also the same nest of the same frame: one frame may have several open, one inside the other, but each only once.
 void close_stale(const pagecast_nest *d, const void *frame) {
-  while (open_count && open_stack[open_count - 1].frame < frame) close_slot(open_stack[--open_count].slot);
+  close_below(frame);
   for (unsigned i = open_count; i-- > 0 && open_stack[i].frame == frame;)
-    if (open_stack[i].slot->description == d)
-      while (open_count > i) close_slot(open_stack[--open_count].slot);
+    if (open_stack[i].slot->description == d) close_until(i);
 }
 
 /// Closes a nest that has come to its end. Others of its frame, which were opened after it, may go on.
 void close_finished(unsigned i) {
-  while (open_stack[open_count - 1].frame < open_stack[i].frame) close_slot(open_stack[--open_count].slot);
+  close_below(open_stack[i].frame);
   close_slot(open_stack[i].slot);
   std::copy(open_stack + i + 1, open_stack + open_count, open_stack + i);
   --open_count;
+}
+
+/// Where the nest of the ticket is on the stack of this thread; open_count if it is not there.
+unsigned place_of(const pagecast_ticket *ticket) {
+  for (unsigned i = open_count; i-- > 0;)
+    if (&open_stack[i].slot->ticket == ticket) return i;
+  return open_count;
 }
 
 /// How often the last loop of a nest is entered, if the nest is closed at the end of the last of these times, else 0.
@@ -92,7 +107,7 @@ void close_at_end_of_thread() {
 
 void thread_ends(void *) {
   will_close = false; // what comes after us may enter nests
-  while (open_count) close_slot(open_stack[--open_count].slot);
+  close_until(0);
 }
 
 /// A look at its ends: the first and last pages of globals are in no region.
@@ -381,22 +396,16 @@ void pagecast_do_tick(pagecast_ticket *ticket) {
 
 void pagecast_do_exit(pagecast_ticket *ticket) {
   // A nest inside this one may have been left open by a jump: it goes with it.
-  for (unsigned i = open_count; i-- > 0;) {
-    if (&open_stack[i].slot->ticket != ticket) continue;
-    while (open_count > i) close_slot(open_stack[--open_count].slot);
-    return;
-  }
+  const unsigned i = place_of(ticket);
+  if (i < open_count) close_until(i);
 }
 
 // Whatever the ticket says, never more iterations than the program has left, and never none of some.
 uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) {
   pagecast_do_tick(ticket);
   if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
-  for (unsigned i = open_count; i-- > 0;) {
-    if (&open_stack[i].slot->ticket != ticket) continue;
-    if (open_stack[i].slot->ends && --open_stack[i].slot->ends == 0) close_finished(i);
-    break;
-  }
+  const unsigned i = place_of(ticket);
+  if (i < open_count && open_stack[i].slot->ends && --open_stack[i].slot->ends == 0) close_finished(i);
   return at;
 }
 }

@@ -192,7 +192,7 @@ private:
   uint32_t fetch_run(Region &, uint32_t slot, uint32_t pages, const Asked &);
   bool goes_unread(const Asked &, uint32_t slot, uint32_t *pages) const;
   uint32_t zero_fill(Region &, uint32_t slot, uint32_t pages, const Asked &);
-  uint32_t filled(Region &, uint32_t slot, uint32_t pages, const Asked &);
+  uint32_t fill(Region &, uint32_t slot, uint32_t pages, const char *from, const Asked &);
   uint32_t read_in(Region &, uint32_t slot, uint32_t pages, const Asked &);
   void want_again(Region &, uint32_t slot, uint32_t pages, const Asked &);
   uint32_t place(uint32_t slot, const char *from, uint32_t pages, bool writable);

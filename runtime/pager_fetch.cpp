@@ -86,12 +86,13 @@ uint32_t Pager::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked 
   pages = admit(pages, asked.demand);
   if (pages == 0) return 0;
   // Protected unless a store is coming: a zero page that stays zero never needs writing.
-  pages = place(slot, zeros_, pages, asked.write);
-  return pages ? filled(r, slot, pages, asked) : 1; // nothing more can be done for the first one
+  return fill(r, slot, pages, zeros_, asked);
 }
 
-/// Pages have been put into place that were not read.
-uint32_t Pager::filled(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+/// Puts pages into place that were not read; admit() has said yes.
+uint32_t Pager::fill(Region &r, uint32_t slot, uint32_t pages, const char *from, const Asked &asked) {
+  pages = place(slot, from, pages, asked.write);
+  if (pages == 0) return 1; // nothing more can be done for the first one
   const bool unread = pages_[slot].state == PageState::kAbsent;
   use_tables(slot, pages);
   if (!used_before(r, slot, 1)) r.growth.began();

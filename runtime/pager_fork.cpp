@@ -147,7 +147,7 @@ int Pager::recover() {
   commands_.forked();
   waiting_.clear();
   stalls_.clear();
-  margins_.forget({0, ~0ull}); // saved at some moment around the fork
+  margins_.forget_all(); // saved at some moment around the fork
   forking_.store(0);
   finishing_ = false;
   sleeping_.store(0);

@@ -19,7 +19,7 @@ void Pager::expect_margins(const NestSlot &slot) {
   if (!slot.overwrite.any() || finishing_ || !may_overwrite() || sandboxed()) return;
   const core::Shape &shape = slot.nest.shape();
   const uint64_t before = margins_.bytes();
-  if (before > 2 * budget() / kMarginsShare) margins_.forget({0, ~0ull}); // the budget has fallen
+  if (before > 2 * budget() / kMarginsShare) margins_.forget_all(); // the budget has fallen
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Rows rows = slot.overwrite.rows(shape, g);
     if (!rows.any()) continue;
@@ -31,7 +31,7 @@ void Pager::expect_margins(const NestSlot &slot) {
 
 /// Pages are about to leave memory: nobody stores to them any more. A sandbox need not allow the call that copies.
 void Pager::save_margins(uint32_t slot, uint32_t pages) {
-  if (sandboxed()) margins_.forget({0, ~0ull});
+  if (sandboxed()) margins_.forget_all();
   else margins_.save(extent(slot, pages));
 }
 
@@ -58,9 +58,9 @@ uint32_t Pager::fill_rows(Region &r, uint32_t slot, uint32_t pages, const Asked 
   char *made = staging_.address(first);
   memset(made, 0, static_cast<size_t>(pages) << shift_);
   margins_.fill(asked.unread.rows(), extent(slot, pages), made);
-  const uint32_t placed = place(slot, made, pages, asked.write);
+  const uint32_t done = fill(r, slot, pages, made, asked);
   staging_.give(first, pages);
-  return placed ? filled(r, slot, placed, asked) : 1; // nothing more can be done for the first one
+  return done;
 }
 
 } // namespace pagecast
