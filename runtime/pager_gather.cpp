@@ -12,7 +12,7 @@
 namespace pagecast {
 namespace {
 constexpr uint32_t kBlockPages = 16; ///< 64 KiB: there random writes reach a disk's bandwidth
-static_assert(kChunkPages % kBlockPages == 0);
+static_assert(kGrainPages % kBlockPages == 0);
 } // namespace
 
 /// The pages of the block that belong to the region.

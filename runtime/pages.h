@@ -43,7 +43,11 @@ struct Page {
 };
 static_assert(sizeof(Page) == 8);
 
+/// Slots are handed out in grains, so that a region of 1 MiB and a little takes little more than that.
+inline constexpr uint32_t kGrainPages = 64;
+/// Whether slots have been in use is noted by chunks: the tables of one take a page of memory or two.
 inline constexpr uint32_t kChunkPages = 256;
+static_assert(kChunkPages % kGrainPages == 0);
 inline constexpr uint32_t kNoSlot = ~0u;
 
 struct Run {
@@ -64,7 +68,7 @@ public:
 
   /// `pages` consecutive slots for addresses from `address` on, all zero. kNoSlot when there are none.
   uint32_t allocate(uint64_t address, uint64_t pages);
-  /// Gives back slots that allocate returned (whole chunks of the range). `last`: none of the same allocation follow that are
+  /// Gives back slots that allocate returned (whole grains of the range). `last`: none of the same allocation follow that are
   /// still in use.
   void free(uint32_t first, uint64_t pages, bool last);
 
@@ -80,7 +84,7 @@ public:
   Page &operator[](uint32_t slot) { return pages_[slot]; }
   const Page &operator[](uint32_t slot) const { return pages_[slot]; }
   uint64_t address(uint32_t slot) const {
-    return chunk_address_[slot / kChunkPages] + (static_cast<uint64_t>(slot % kChunkPages) << shift_);
+    return grain_address_[slot / kGrainPages] + (static_cast<uint64_t>(slot % kGrainPages) << shift_);
   }
   core::Replacement::Link *links() { return links_; }
   uint32_t capacity() const { return kSlots; }
@@ -92,13 +96,13 @@ public:
 
 private:
   struct Free {
-    uint32_t first, chunks;
+    uint32_t first, grains;
   };
   static constexpr unsigned kFree = 1024;
 
   Page *pages_ = nullptr;
   core::Replacement::Link *links_ = nullptr;
-  uint64_t *chunk_address_ = nullptr;
+  uint64_t *grain_address_ = nullptr;
   uint64_t *used_ = nullptr; ///< one bit per chunk
   uint32_t chunks_used_ = 0;
   uint32_t next_ = 0;

@@ -128,6 +128,14 @@ def test_a_hundred_gigabytes_of_address_space(pair):
     assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
 
 
+def test_more_than_a_thousand_regions(pair):
+    program = pair("regions.c")
+    program.same_output()
+    figures = program.figures()
+    assert figures["budget"]["regions"] > 1000 and figures["io"]["written_bytes"] > BUDGET
+    assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
+
+
 def test_signals_in_the_middle_of_faults(pair):
     program = pair("signals.c")
     program.same_output()

@@ -32,10 +32,27 @@ TEST(PageTable, TheBeginningOfARangeIsNotReusedWithWhatFollowsIt) {
   static PageTable pages;
   ASSERT_TRUE(pages.start());
   const uint32_t first = pages.allocate(0x10000000, 1000);
-  pages.free(first, 100, false); // the rest of its chunk is still in use
+  pages.free(first, 40, false); // the rest of its grain is still in use
   EXPECT_GE(pages.allocate(0x90000000, 10), first + 1000);
-  pages.free(first + 100, 900, true);
-  EXPECT_EQ(pages.allocate(0xa0000000, 700), first + kChunkPages);
+  pages.free(first + 40, 960, true);
+  EXPECT_EQ(pages.allocate(0xa0000000, 700), first + kGrainPages);
+}
+
+TEST(PageTable, RegionsThatShareAChunkAreZeroWhenTheyAreNew) {
+  static PageTable pages;
+  ASSERT_TRUE(pages.start());
+  const uint32_t one = pages.allocate(0x10000000, 10), other = pages.allocate(0x20000000, kGrainPages + 1);
+  EXPECT_EQ(other, one + kGrainPages);
+  EXPECT_EQ(pages.address(other + kGrainPages), 0x20000000 + kGrainPages * os::page_size());
+  pages.use(one, 1);
+  pages[one].state = PageState::kDirty;
+  pages.use(other, 2);
+  pages[other + 1].state = PageState::kAbsent;
+  EXPECT_EQ(pages.slots_used(), kChunkPages);
+  pages.free(other, kGrainPages + 1, true);
+  EXPECT_EQ(pages.allocate(0x30000000, 2 * kGrainPages), other);
+  EXPECT_EQ(pages[other + 1].state, PageState::kZero);
+  EXPECT_EQ(pages[one].state, PageState::kDirty);
 }
 
 TEST(PageTable, RefusesMoreThanThereIs) {
