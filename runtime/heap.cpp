@@ -109,6 +109,11 @@ void *resize(const Block &b, size_t size) {
     if (!moved) errno = ENOMEM;
     return moved;
   }
+  if (is_large(size) && bytes < b.bytes) { // what is paged stays where it is, its pages too
+    block_remove(b.base + bytes, b.end());
+    os::unmap(static_cast<char *>(old) + bytes, b.bytes - bytes);
+    return old;
+  }
   void *fresh = is_large(size) ? allocate(size, page, false) : __libc_malloc(size);
   if (!fresh) return nullptr;
   memcpy(fresh, old, std::min<size_t>(b.bytes, size));

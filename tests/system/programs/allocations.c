@@ -41,6 +41,9 @@ int main(void) {
   check(a != NULL, "realloc");
   memset(a + 24 * MB, 9, 16 * MB);
   absorb(a, 40 * MB);
+  a = realloc(a, 30 * MB + 1); // shorter
+  check(a != NULL, "shorter realloc");
+  absorb(a, 30 * MB + 1);
   b = realloc(b, 1000); // small again
   absorb(b, 1000);
   unsigned char *m = mmap(NULL, 32 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -75,7 +78,7 @@ int main(void) {
     absorb(w + MB, 4096);
     free(w);
   }
-  absorb(a, 40 * MB);
+  absorb(a, 30 * MB);
   free(a), free(b), free(c);
   munmap(moved, 20 * MB), munmap(m, 8 * MB);
   printf("%016llx\n", (unsigned long long)hash);
