@@ -60,6 +60,11 @@ public:
   /// Makes up to `max` of the next dirty victims clean ones of the present epoch, writes them to `out` and
   /// returns how many: the caller is about to write them. Those wanted before `soon` are left alone.
   uint32_t clean(uint32_t *out, uint32_t max, uint64_t soon = 0);
+  /// A dirty victim that cannot go now: released, dirty, and the next to go of those in the present epoch.
+  void put_back(uint32_t slot) {
+    touch(slot);
+    release(slot, 0, true);
+  }
   /// It is dirty all the same: back to where clean() took it from.
   void not_cleaned(uint32_t slot);
   /// walk() goes through the slots that are given up after all released ones, in that order: start_walk() goes back to the

@@ -57,6 +57,24 @@ TEST(Replacement, ReleasedPagesGoFirstLowestPriorityAndMostRecentFirst) {
   EXPECT_EQ(s.pop(8), (Order{3, 2, 1, 0, 4, 5, 6, 7}));
 }
 
+TEST(Replacement, WhatIsPutBackIsDirtyAndGoesNext) {
+  Slots s(8);
+  for (uint32_t i = 0; i < 4; ++i)
+    s.order.insert_active(i);
+  for (uint32_t i = 0; i < 3; ++i)
+    s.order.release(i, 1, true);
+  EXPECT_EQ(s.pop(1), (Order{2}));
+  s.order.put_back(2);
+  EXPECT_EQ(s.order.released_clean(), 0u) << "giving it up costs a write";
+  EXPECT_EQ(s.order.victim(), 2u);
+  s.order.release(3, 0);
+  EXPECT_EQ(s.order.victim(), 3u) << "what is clean goes first";
+  uint32_t dirty[8];
+  ASSERT_EQ(s.order.clean(dirty, 8), 3u);
+  EXPECT_EQ((Order{dirty[0], dirty[1], dirty[2]}), (Order{2, 1, 0})) << "it can be written ahead";
+  EXPECT_TRUE(s.order.is_valid());
+}
+
 TEST(Replacement, CleanPagesOfAnEpochGoBeforeDirtyOnes) {
   Slots s(8);
   for (uint32_t i = 0; i < 6; ++i)
