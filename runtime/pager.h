@@ -256,6 +256,7 @@ private:
   bool have_room(unsigned file, uint32_t slot, uint32_t pages);
   bool writes_are_held() const;
   uint32_t most_writing() const;
+  bool may_request(unsigned writes) const;
   int write_copies(Region &, uint32_t slot, uint32_t pages);
   void written(Request &, int result);
   void keep_reserve(bool busy);

@@ -8,7 +8,7 @@
 
 namespace pagecast {
 namespace {
-constexpr uint32_t kBatch = 256;        ///< pages written at once
+constexpr uint32_t kBatch = Requests::kMostUnderWay; ///< pages written at once
 constexpr uint32_t kPassedOver = 4096;  ///< clean ones looked at in one turn of the loop: some 50 us
 } // namespace
 

@@ -75,7 +75,8 @@ uint32_t Pager::evict(uint32_t pages) {
     uint32_t victims[kVictims];
     while (order_.released() < kLeastVictims && release_oldest_gathered()) {}
     // The next one is dirty, and as much as may be is being written: its turn comes.
-    if (order_.released() && pages_[order_.victim()].state == PageState::kDirty && pages_writing_ >= most_writing() && !writes_are_held()) break;
+    const bool writing = pages_writing_ >= most_writing() || !may_request(1);
+    if (order_.released() && pages_[order_.victim()].state == PageState::kDirty && writing && !writes_are_held()) break;
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
     uint32_t n = order_.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims), order_.released() > 0);
     if (n == 0) break;
@@ -118,12 +119,9 @@ uint32_t Pager::evict(uint32_t pages) {
   return done;
 }
 
-/// Victims that cannot go now are the next to go.
+/// Dirty victims that cannot go now are the next to go.
 void Pager::put_back(uint32_t slot, uint32_t pages) {
-  for (uint32_t s = slot; s < slot + pages; ++s) {
-    order_.insert_active(s);
-    order_.release(s, 0);
-  }
+  for (uint32_t s = slot; s < slot + pages; ++s) order_.put_back(s);
   map_.clear(extent(slot, pages));
 }
 
@@ -185,12 +183,15 @@ uint32_t Pager::most_writing() const {
   return reading_ && used_ <= allowance_.pages() ? kMostWritingBesideReads : kMostWriting;
 }
 
+/// Whether so many writes may be asked for beside what is under way. Some can always be, in their turn.
+bool Pager::may_request(unsigned writes) const {
+  return pages_writing_ == 0 ? requests_.free() >= 8 + writes : requests_.under_way() + writes <= Requests::kMostUnderWay;
+}
+
 /// Starts writing a run of dirty pages. False: not now (queue full, disk full); nothing changed.
 bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, Write why) {
   const bool going = why == Write::kGoing, idle = why == Write::kIdle;
-  // One request for each io_pages_, and some left for faults.
-  if (r.draining || requests_.free() < 8 + pages / io_pages_ || pages_writing_ + pages > most_writing())
-    return false;
+  if (r.draining || !may_request((pages + io_pages_ - 1) / io_pages_) || pages_writing_ + pages > most_writing()) return false;
   if (trouble_.writes_refused() && !trouble_.may_write(os::now_ns())) return false;
   const int home = lineage_.home();
   if (home < 0) trouble_.no_room(home, os::now_ns());
@@ -327,7 +328,8 @@ void Pager::clean_ahead() {
   const uint32_t stock = std::clamp(allowance_.pages() / kStockShare, kLeastStock, kMostStock);
   const uint32_t most = reading_ ? kMostWritingBesideReads : kMostCleaning;
   // In lots: room for a page at a time, as writes end, would be used for writes of a page.
-  if (free_pages() > stock || pages_writing_ + kLeastVictims > most || order_.released_clean() > stock || trouble_.writes_refused()) return;
+  if (free_pages() > stock || pages_writing_ + kLeastVictims > most || order_.released_clean() > stock || !may_request(1) || trouble_.writes_refused())
+    return;
   uint32_t dirty[kVictims];
   // What is wanted before memory has been filled once more is likely to stay.
   const uint64_t soon = (forecast_.now() + budget()) / due_unit_;

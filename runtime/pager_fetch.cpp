@@ -12,8 +12,7 @@ namespace {
 /// Hints for more wait until there is room for so many at a time: a request of 64 KiB costs the disk and the pager's thread
 /// little more than one of a page.
 constexpr uint32_t kLeastLot = 16;
-/// Reads under way for hints. A disk is at its speed with fewer, and the kernel has 256 requests for each of most disks:
-/// who asks for more sleeps until one is done, and the pager's thread has other things to do.
+/// Reads under way for hints: a disk is at its speed with fewer. What is left of Requests::kMostUnderWay is for writes.
 constexpr uint32_t kMostReading = 192;
 } // namespace
 
@@ -114,7 +113,7 @@ uint32_t Pager::fill(Region &r, uint32_t slot, uint32_t pages, const char *from,
 
 uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   // Faults may take the last of the staging memory and of the requests, hints may not.
-  if (!asked.demand && (reading_ >= kMostReading || requests_.free() < 32 || staging_.free_pages() < 64)) return 0;
+  if (!asked.demand && (reading_ >= kMostReading || requests_.under_way() >= Requests::kMostUnderWay || staging_.free_pages() < 64)) return 0;
   if (requests_.free() == 0) return 0;
   if (pages > io_pages_) pages = io_pages_;
   pages = admit(lineage_.run(slot, pages), asked.demand);

@@ -21,12 +21,16 @@ struct Request {
 class Requests {
 public:
   static constexpr unsigned kMost = 512;
+  /// So many at once, but for those that faults need. The kernel has 256 requests for each of most disks: who asks for
+  /// more sleeps until one is done, which on a disk that stalls takes long, and the pager's thread has other things to do.
+  static constexpr unsigned kMostUnderWay = 224;
 
   void start() {
     for (free_ = 0; free_ < kMost; ++free_) free_list_[free_] = static_cast<uint16_t>(kMost - 1 - free_);
   }
   unsigned free() const { return free_; }
-  bool any() const { return free_ < kMost; }
+  unsigned under_way() const { return kMost - free_; }
+  bool any() const { return under_way() != 0; }
   /// To be filled in, `busy` with it. There must be a free one.
   Request &take() { return request_[free_list_[--free_]]; }
   void give(Request &q) {

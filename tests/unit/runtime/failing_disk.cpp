@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <random>
+#include <unistd.h>
 #include <vector>
 
 using pagecast::Disk;
@@ -16,8 +17,8 @@ namespace failing {
 
 std::atomic<int> reserving{0}, writing{0}, reading{0};
 std::atomic<uint64_t> bad_begin{0}, bad_end{0};
-std::atomic<bool> stalled{false}, room_stalled{false};
-std::atomic<unsigned> reads{0};
+std::atomic<bool> stalled{false}, room_stalled{false}, waiting_stalled{false};
+std::atomic<unsigned> reads{0}, writes{0};
 
 namespace {
 
@@ -54,6 +55,7 @@ bool __real__ZN8pagecast4Disk4readEjPvmmm(Disk *, unsigned, void *, uint64_t, ui
 bool __real__ZN8pagecast4Disk5writeEjPKvmmm(Disk *, unsigned, const void *, uint64_t, uint64_t, uint64_t);
 unsigned __real__ZN8pagecast4Disk11completionsEPNS0_10CompletionEj(Disk *, Disk::Completion *, unsigned);
 void __real__ZN8pagecast4Disk4waitEm(Disk *, uint64_t);
+int __real__ZN8pagecast2os9read_fileEiPvmm(int, void *, uint64_t, uint64_t);
 
 bool __wrap__ZN8pagecast4Disk8allocateEjimmm(Disk *self, unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag) {
   if (!reserving && !one_in(chances.reserve)) return __real__ZN8pagecast4Disk8allocateEjimmm(self, file, mode, offset, bytes, tag);
@@ -71,6 +73,7 @@ bool __wrap__ZN8pagecast4Disk4readEjPvmmm(Disk *self, unsigned file, void *to, u
 }
 
 bool __wrap__ZN8pagecast4Disk5writeEjPKvmmm(Disk *self, unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) {
+  ++writes;
   if (!writing && !one_in(chances.write)) return __real__ZN8pagecast4Disk5writeEjPKvmmm(self, file, from, bytes, offset, tag);
   answer(tag, writing ? writing.load() : -EIO);
   return true;
@@ -101,5 +104,10 @@ unsigned __wrap__ZN8pagecast4Disk11completionsEPNS0_10CompletionEj(Disk *self, D
 void __wrap__ZN8pagecast4Disk4waitEm(Disk *self, uint64_t timeout_ns) {
   const uint64_t most = 500000; // what is held becomes due
   __real__ZN8pagecast4Disk4waitEm(self, held.empty() || (timeout_ns && timeout_ns < most) ? timeout_ns : most);
+}
+
+int __wrap__ZN8pagecast2os9read_fileEiPvmm(int fd, void *to, uint64_t bytes, uint64_t offset) {
+  while (waiting_stalled) usleep(1000);
+  return __real__ZN8pagecast2os9read_fileEiPvmm(fd, to, bytes, offset);
 }
 }
