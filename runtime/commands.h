@@ -19,15 +19,26 @@ struct Command {
 
 class Commands {
 public:
-  /// Any thread: posts it, calls `wake()` and waits until it is done. The result.
-  template <typename Wake> int call(Command::Kind kind, uint64_t address, uint64_t bytes, Wake wake) {
+  /// Any thread: posts it, calls `wake()` and waits until it is done. The result. Calls `late()` once if that takes longer than
+  /// `patience_ns` (0: never).
+  template <typename Wake, typename Late>
+  int call(Command::Kind kind, uint64_t address, uint64_t bytes, Wake wake, uint64_t patience_ns, Late late) {
     Guard guard(lock_);
     command_ = {kind, address, bytes, 0};
     done_.store(0, std::memory_order_relaxed);
     posted_.store(1, std::memory_order_seq_cst);
     wake();
-    while (done_.load(std::memory_order_acquire) == 0) os::futex_wait(reinterpret_cast<const uint32_t *>(&done_), 0);
+    const uint64_t end = patience_ns ? os::now_ns() + patience_ns : 0;
+    while (done_.load(std::memory_order_acquire) == 0) {
+      os::futex_wait(reinterpret_cast<const uint32_t *>(&done_), 0, patience_ns);
+      if (!patience_ns || done_.load(std::memory_order_acquire) || os::now_ns() < end) continue;
+      patience_ns = 0;
+      late();
+    }
     return command_.result;
+  }
+  template <typename Wake> int call(Command::Kind kind, uint64_t address, uint64_t bytes, Wake wake) {
+    return call(kind, address, bytes, wake, 0, [] {});
   }
 
   // --- the pager's thread ---

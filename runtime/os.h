@@ -149,7 +149,8 @@ void event_post(int fd);
 void event_clear(int fd);
 /// Waits while *word == expected; woken by futex_wake. Spurious returns are possible. In a sandbox (sandbox.h) the
 /// program's threads make no call for it: they return soon, and wake nobody; ours look for themselves.
-void futex_wait(const uint32_t *word, uint32_t expected);
+/// `most_ns`: not for longer; 0: no limit.
+void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns = 0);
 void futex_wake(const uint32_t *word);
 /// Starts a detached thread that takes no signals.
 int start_thread(const char *name, void (*body)());

@@ -88,14 +88,15 @@ bool hung_up(int end) {
   return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL));
 }
 
-void futex_wait(const uint32_t *word, uint32_t expected) {
+void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns) {
   const bool alone = sandboxed(); // nobody may be able to wake us
   if (alone && !ours) {
     for (unsigned i = 0; i < 1000 && __atomic_load_n(word, __ATOMIC_ACQUIRE) == expected; ++i) continue;
     return;
   }
-  const timespec most{alone ? 0 : 1, alone ? 1000000 : 0};
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, ours ? &most : nullptr, nullptr, 0);
+  if (ours) most_ns = alone ? 1000000 : 1000000000;
+  const timespec most{static_cast<time_t>(most_ns / 1000000000), static_cast<long>(most_ns % 1000000000)};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, most_ns ? &most : nullptr, nullptr, 0);
 }
 
 void futex_wake(const uint32_t *word) {

@@ -250,7 +250,8 @@ bool Pager::try_command(Command &c) {
   if (c.kind == Command::kFork) {
     // The child sees what was in memory, or what the nests of other threads have stored. A handler may fork in a nest, too.
     finishing_ = options_->overwrite == 1;
-    if ((finishing_ && !all_stored()) || !quiet(0, ~0ull) || file_room_.busy()) return false;
+    forks_behind_nests_.store(finishing_ && !all_stored(), std::memory_order_relaxed);
+    if (forks_behind_nests_.load(std::memory_order_relaxed) || !quiet(0, ~0ull) || file_room_.busy()) return false;
     prepare_fork(c.address);
     return true;
   }

@@ -166,6 +166,7 @@ private:
   uint64_t until_next_look() const;
 
   // pager_fork.cpp
+  void say_fork_waits();
   void prepare_fork(uint64_t stack);
   void hold_still();
   void keep_stack(uint64_t stack);
@@ -358,6 +359,8 @@ private:
   std::atomic<uint32_t> sleeping_{0};
   std::atomic<uint32_t> started_{0};
   std::atomic<uint32_t> forking_{0}; ///< a fork is going on
+  std::atomic<bool> forks_behind_nests_{false}; ///< what a fork waits for: other threads' nests, else the disk
+  bool fork_wait_said_ = false;                 ///< of the thread that forks, under fork's locks
   bool inherited_ = false;
   bool finishing_ = false; ///< nothing is left unread for nests, so that somebody may look
   int start_error_ = 0;

@@ -13,9 +13,22 @@
 #include <cstring>
 
 namespace pagecast {
+namespace {
+constexpr uint64_t kPatienceNs = 2'000'000'000; ///< a fork that takes longer is said
+}
+
+/// On the thread that forks, which waits. Once in a process and its children: programs may fork often.
+void Pager::say_fork_waits() {
+  if (fork_wait_said_) return;
+  fork_wait_said_ = true;
+  if (forks_behind_nests_.load(std::memory_order_relaxed))
+    say("fork() waits for loops of other threads, which have yet to store what they overwrite: the child starts after that");
+  else
+    say("fork() waits for the disk of %s, which is slow to answer: the child starts after that, and nothing is lost", lineage_.directory());
+}
 
 bool Pager::stop_for_fork(uint64_t stack, bool share) {
-  command(Command::kFork, stack, 0);
+  commands_.call(Command::kFork, stack, 0, [this] { poke(); }, kPatienceNs, [this] { say_fork_waits(); });
   if (files_only_) { // what the child needs, it can open; what is not to be shared is copied
     const int error = files_.copy_memory(stack);
     if (error) tell("a child cannot have paged data: %s", strerror(-error));

@@ -43,11 +43,16 @@ public:
     close(before_);
     close(file_);
   }
-  bool heard(std::string_view words) const {
+  /// How often it has been said.
+  unsigned times(std::string_view words) const {
     char text[4096];
     const ssize_t n = pread(file_, text, sizeof text, 0);
-    return n > 0 && std::string_view(text, static_cast<size_t>(n)).find(words) != std::string_view::npos;
+    const std::string_view said(text, n > 0 ? static_cast<size_t>(n) : 0);
+    unsigned times = 0;
+    for (size_t at = said.find(words); at != said.npos; at = said.find(words, at + 1)) ++times;
+    return times;
   }
+  bool heard(std::string_view words) const { return times(words) != 0; }
 
 private:
   const int file_, before_;
@@ -237,6 +242,49 @@ TEST(PagerFaults, ADiskThatDoesNotAnswerIsWaitedForAndSaid) {
   reader.join();
   wait_until([&] { return listener.heard("answers again"); });
   EXPECT_GE(pager.statistics.trouble.longest_io_ns, Trouble::kStall);
+}
+
+/// Forks as fork.cpp does, with the forking thread's stack there, on a disk that goes on only after `wait`.
+void fork_during(const char *stack, std::atomic<bool> &stall, const std::function<void()> &wait) {
+  std::atomic<bool> stopped{false};
+  std::thread forking([&] {
+    EXPECT_FALSE(pager.stop_for_fork(address(stack), false));
+    stopped = true;
+    pager.go_on(false);
+  });
+  wait();
+  EXPECT_FALSE(stopped);
+  stall = false;
+  forking.join();
+}
+
+constexpr const char kForkWaits[] = "fork() waits for the disk of ";
+
+TEST(PagerFaults, AForkThatWaitsForRequestsUnderWaySaysSo) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  char *region = marked_region();
+  const uint64_t at = absent(region, 1u << 20, 1);
+  failing::stalled = true;
+  const Listener listener;
+  std::thread reader([=] { EXPECT_EQ(region[at], mark(at)); });
+  wait_until([] { return failing::reads > 0; });
+  fork_during(region, failing::stalled, [&] { wait_until([&] { return listener.heard(kForkWaits); }); });
+  reader.join();
+  expect_valid();
+}
+
+TEST(PagerFaults, AForkThatWaitsForItsStackSaysSoOnce) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  char *region = marked_region();
+  const uint64_t at = absent(region, 1u << 20, 8), far = absent(region, at + (1u << 20), 8);
+  const Listener listener;
+  failing::waiting_stalled = true;
+  fork_during(region + at, failing::waiting_stalled, [&] { wait_until([&] { return listener.heard(kForkWaits); }); });
+  failing::waiting_stalled = true;
+  fork_during(region + far, failing::waiting_stalled, [] { usleep(2500000); }); // nothing is said, but for that nothing can be waited
+  EXPECT_EQ(listener.times("fork() waits"), 1u);
+  for (uint64_t i : {at, far}) EXPECT_EQ(region[i], mark(i));
+  expect_valid();
 }
 
 TEST(PagerFaults, HintsLeaveTheRestOfTheDisksQueueToFaults) {
