@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nests that are closed by the end of their last strip, as programs go through them: one after the other, in recursions, and
+// left by jumps. The frames are addresses only: deeper ones are lower.
+#include "running_pager.h"
+
+#include "runtime/nest_slots.h"
+
+#include <algorithm>
+#include <unistd.h>
+#include <vector>
+
+extern "C" {
+pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *, const void *frame);
+uint64_t pagecast_do_next(pagecast_ticket *, uint64_t at, uint64_t bound);
+void pagecast_do_exit(pagecast_ticket *);
+}
+
+using namespace pagecast;
+
+namespace {
+
+constexpr uint64_t kRows = 3, kRowBytes = 16u << 20, kColumns = kRowBytes / 8;
+constexpr unsigned kDepth = 8; ///< nests that a thread may have open
+
+const void *frame(uint64_t depth) { return reinterpret_cast<const void *>((uint64_t{1} << 40) - 64 * depth); }
+
+/// for (row...) for (column...) sum += region[row][column]
+struct Nest {
+  explicit Nest(const char *region, bool closes = true) {
+    const uint64_t values[] = {kRows, kColumns, address(region), kRowBytes, 8};
+    for (unsigned i = 0; i < 5; ++i) words[i] = {values[i], 0, 0};
+    description.abi = PAGECAST_ABI_VERSION;
+    description.loops = 2;
+    description.ticked = 1;
+    description.strips = description.groups = 1;
+    description.group = &group;
+    description.word = words;
+    description.cache = &cache;
+    description.closes = closes;
+  }
+  Nest(const Nest &) = delete;
+  pagecast_ticket *enter(uint64_t depth) {
+    // What is closing is the pager's until it has seen that.
+    while (std::none_of(std::begin(nest_slots), std::end(nest_slots), [](const NestSlot &s) { return s.state == NestSlot::kFree; }))
+      usleep(100);
+    return pagecast_do_enter(&description, nullptr, frame(depth)).ticket;
+  }
+
+  pagecast_group group{.flags = PAGECAST_READS, .element = 8, .lo = 0, .hi = 8, .line = 0, .column = 0, .name = "region"};
+  pagecast_word words[5];
+  uint64_t cache = 0;
+  pagecast_nest description{};
+};
+
+void go_through_row(pagecast_ticket *ticket) {
+  for (uint64_t at = std::min(ticket->strip, kColumns), end; (end = pagecast_do_next(ticket, at, kColumns)) != at;) at = end;
+}
+
+void begin_row(pagecast_ticket *ticket) { ASSERT_GT(pagecast_do_next(ticket, ticket->strip, kColumns), ticket->strip); }
+
+const NestSlot &slot_of(const pagecast_ticket *ticket) {
+  for (const NestSlot &slot : nest_slots)
+    if (&slot.ticket == ticket) return slot;
+  ADD_FAILURE() << "no nest has this ticket";
+  return nest_slots[0];
+}
+
+bool is_open(const pagecast_ticket *ticket) { return slot_of(ticket).state == NestSlot::kOpen; }
+
+char *large_region() {
+  char *region = map(kRows * kRowBytes);
+  EXPECT_EQ(pager.add(address(region), kRows * kRowBytes), 0);
+  nests_start(&pager);
+  return region;
+}
+
+/// As many nests can be opened, one inside the other, as a thread may have: none was left behind.
+void expect_all_closed(Nest &nest) {
+  std::vector<pagecast_ticket *> open;
+  for (unsigned i = 0; i < kDepth; ++i) {
+    open.push_back(nest.enter(1000 + i));
+    ASSERT_NE(open.back(), nullptr) << i;
+  }
+  EXPECT_EQ(nest.enter(1000 + kDepth), nullptr);
+  for (const pagecast_ticket *ticket : open) EXPECT_TRUE(is_open(ticket));
+  pagecast_do_exit(open.front()); // with all inside
+  for (const pagecast_ticket *ticket : open) EXPECT_FALSE(is_open(ticket));
+}
+
+} // namespace
+
+TEST(NestClosing, TheLastStripOfTheLastRowCloses) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const char *region = large_region();
+  Nest nest(region), other(region, false);
+  for (unsigned again = 0; again < 100; ++again) {
+    pagecast_ticket *ticket = nest.enter(1);
+    ASSERT_NE(ticket, nullptr);
+    for (unsigned row = 0; row < kRows; ++row) {
+      ASSERT_TRUE(is_open(ticket)) << row;
+      go_through_row(ticket);
+    }
+    EXPECT_FALSE(is_open(ticket));
+  }
+  pagecast_ticket *ticket = other.enter(1);
+  ASSERT_NE(ticket, nullptr);
+  for (unsigned row = 0; row < kRows + 2; ++row) go_through_row(ticket);
+  EXPECT_TRUE(is_open(ticket)) << "its end is told";
+  pagecast_do_exit(ticket);
+  EXPECT_FALSE(is_open(ticket));
+  expect_all_closed(nest);
+}
+
+TEST(NestClosing, ARecursionClosesItsOwn) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  Nest nest(large_region());
+  pagecast_ticket *outer = nest.enter(1);
+  ASSERT_NE(outer, nullptr);
+  go_through_row(outer);
+  begin_row(outer);
+  pagecast_ticket *inner = nest.enter(2);
+  ASSERT_NE(inner, nullptr);
+  ASSERT_NE(inner, outer);
+  for (unsigned row = 0; row < kRows; ++row) go_through_row(inner);
+  EXPECT_FALSE(is_open(inner));
+  EXPECT_TRUE(is_open(outer));
+  go_through_row(outer);
+  EXPECT_TRUE(is_open(outer));
+  go_through_row(outer);
+  EXPECT_FALSE(is_open(outer));
+  expect_all_closed(nest);
+}
+
+TEST(NestClosing, AJumpOutOfAnInnerNestTakesItAlongAtTheOuterOnesEnd) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const char *region = large_region();
+  Nest nest(region), called(region), deeper(region, false);
+  pagecast_ticket *outer = nest.enter(1), *inner = called.enter(2), *innermost = deeper.enter(3);
+  ASSERT_TRUE(outer && inner && innermost);
+  begin_row(inner);
+  begin_row(innermost); // longjmp(): back in the first frame
+  for (unsigned row = 0; row < kRows; ++row) go_through_row(outer);
+  EXPECT_FALSE(is_open(outer));
+  EXPECT_FALSE(is_open(inner));
+  EXPECT_FALSE(is_open(innermost));
+  expect_all_closed(nest);
+}
+
+TEST(NestClosing, AfterAJumpTheSameNestBeginsAnew) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  Nest nest(large_region());
+  for (unsigned i = 0; i < 3 * kDepth; ++i) {
+    pagecast_ticket *left = nest.enter(1 + i % 2);
+    ASSERT_NE(left, nullptr) << i;
+    go_through_row(left); // and jumps
+  }
+  pagecast_ticket *ticket = nest.enter(1);
+  ASSERT_NE(ticket, nullptr);
+  for (unsigned row = 0; row < kRows; ++row) {
+    ASSERT_TRUE(is_open(ticket)) << row;
+    go_through_row(ticket);
+  }
+  EXPECT_FALSE(is_open(ticket));
+  expect_all_closed(nest);
+}
+
+TEST(NestClosing, ANestOfTheSameFrameGoesOn) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const char *region = large_region();
+  Nest first(region), second(region), third(region);
+  pagecast_ticket *a = first.enter(1), *b = second.enter(1), *c = third.enter(1);
+  ASSERT_TRUE(a && b && c);
+  for (unsigned row = 0; row < kRows; ++row) go_through_row(a);
+  EXPECT_FALSE(is_open(a));
+  EXPECT_TRUE(is_open(b) && is_open(c));
+  for (unsigned row = 0; row < kRows; ++row) go_through_row(c);
+  EXPECT_FALSE(is_open(c));
+  EXPECT_TRUE(is_open(b));
+  for (unsigned row = 0; row < kRows; ++row) go_through_row(b);
+  EXPECT_FALSE(is_open(b));
+  expect_all_closed(first);
+}
