@@ -5,6 +5,7 @@
 // they go through a buffer of ours. Direct writes need nothing: who reads a page that was discarded reads what it held.
 // Reads into what is no region yet are noted (reads.h), so that it does not become one under them.
 #include "runtime/blocks.h"
+#include "runtime/lock.h"
 #include "runtime/os.h"
 #include "runtime/reads.h"
 #include "runtime/runtime.h"
@@ -33,12 +34,14 @@ constexpr size_t kBuffer = 1u << 20; ///< one piece
 constexpr off_t kPosition = -1;      ///< of the open file
 
 /// Whether the read, which is `noted` (or is none of those that can be), is a direct one into a region. The lock behind
-/// block_paged, which a signal handler must not meet, is only taken for direct files.
+/// block_paged, which a signal handler must neither meet nor leave by a jump, is only taken for direct files.
 bool must_detour(int fd, const void *to, size_t bytes, bool noted) {
   const auto begin = reinterpret_cast<uint64_t>(to);
   if (bytes == 0 || !block_near(begin, begin + bytes) || (noted && !runtime_running_pager())) return false;
   const int flags = fcntl(fd, F_GETFL);
-  return flags >= 0 && (flags & O_DIRECT) && (!noted || block_paged(begin, begin + bytes));
+  if (flags < 0 || !(flags & O_DIRECT)) return false;
+  const NoSignals whole;
+  return !noted || block_paged(begin, begin + bytes);
 }
 
 /// The C library's function of that name: it is a point of cancellation.
@@ -61,11 +64,11 @@ size_t store(void *to, const char *from, size_t bytes) {
 }
 
 /// As read or pread; pieces as long as they are full ones.
-ssize_t through_buffer(int fd, void *to, size_t bytes, off_t at, int flags = 0) {
+ssize_t through_buffer(ReadUnderWay &under_way, int fd, void *to, size_t bytes, off_t at, int flags = 0) {
   const size_t room = std::min(bytes, kBuffer);
   // As far from a page's beginning as the program's own: what the file system demands stays as it is.
   const size_t skew = reinterpret_cast<uint64_t>(to) & (os::page_size() - 1);
-  auto *buffer = static_cast<char *>(os::map_memory(room + os::page_size(), false));
+  char *buffer = under_way.take_buffer(room + os::page_size());
   if (!buffer) return errno = ENOMEM, -1;
   size_t done = 0;
   int error = 0;
@@ -79,16 +82,16 @@ ssize_t through_buffer(int fd, void *to, size_t bytes, off_t at, int flags = 0) 
     done += stored;
     if (stored < want) break;
   }
-  os::unmap(buffer, room + os::page_size());
+  under_way.drop_buffer();
   if (done == 0 && error) return errno = error, -1;
   return static_cast<ssize_t>(done);
 }
 
 /// One vector after the other.
-ssize_t scattered(int fd, const iovec *to, int count, off_t at, int flags = 0) {
+ssize_t scattered(ReadUnderWay &under_way, int fd, const iovec *to, int count, off_t at, int flags = 0) {
   ssize_t done = 0;
   for (int i = 0; i < count; ++i) {
-    const ssize_t got = through_buffer(fd, to[i].iov_base, to[i].iov_len, at == kPosition ? at : at + done, flags);
+    const ssize_t got = through_buffer(under_way, fd, to[i].iov_base, to[i].iov_len, at == kPosition ? at : at + done, flags);
     if (got < 0) return done ? done : -1;
     done += got;
     if (static_cast<size_t>(got) < to[i].iov_len) break;
@@ -108,8 +111,8 @@ ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
   if (bytes == 0 || !block_near(begin, begin + bytes)) return plain(fd, to, bytes, at);
   ReadUnderWay under_way(begin, begin + bytes, fd);
   if (!must_detour(fd, to, bytes, under_way.noted())) return plain(fd, to, bytes, at);
-  under_way.finish();
-  return through_buffer(fd, to, bytes, at);
+  under_way.detour();
+  return through_buffer(under_way, fd, to, bytes, at);
 }
 
 /// `real()` does it the plain way. The vectors are not looked at before the pager runs: the read may go to any block.
@@ -117,8 +120,8 @@ template <typename Real> ssize_t read_many(int fd, const iovec *to, int count, o
   if (!block_near(0, ~0ull)) return real();
   ReadUnderWay under_way(0, ~0ull, fd);
   if (!must_scatter(fd, to, count, under_way.noted())) return real();
-  under_way.finish();
-  return scattered(fd, to, count, at, flags);
+  under_way.detour();
+  return scattered(under_way, fd, to, count, at, flags);
 }
 
 } // namespace

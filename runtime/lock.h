@@ -3,8 +3,10 @@
 // A futex lock: no allocation, no dependence on the threading library's state. For short critical sections.
 #pragma once
 #include "runtime/os.h"
+#include "runtime/sandbox.h"
 
 #include <atomic>
+#include <csignal>
 #include <pthread.h>
 
 namespace pagecast {
@@ -35,6 +37,26 @@ public:
 
 private:
   int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+/// The calling thread handles no signals while this lives: a handler could meet its locks, or leave by a jump and take them
+/// along. For functions that programs may call in handlers. Cost: two system calls, none in a sandbox.
+class NoSignals {
+public:
+  NoSignals() : off_(!sandboxed()) {
+    sigset_t all;
+    sigfillset(&all);
+    if (off_) pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() {
+    if (off_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoSignals(const NoSignals &) = delete;
+  NoSignals &operator=(const NoSignals &) = delete;
+
+private:
+  const bool off_;
+  sigset_t before_;
 };
 
 class Guard {

@@ -6,6 +6,9 @@
 //
 // Who reads notes it, then looks whether the block is paged; who is about to page a block has made the pager known and
 // holds the blocks' lock, then looks for reads. One of the two sees the other.
+//
+// A signal handler may leave a read by a jump. What is noted of it goes when the thread reads next, or ends: the note lies
+// on the stack then where there is nothing any more.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -24,9 +27,16 @@ public:
   bool noted() const { return entry_ != nullptr; }
   /// It is over.
   void finish();
+  /// It goes on, into buffers instead.
+  void detour();
+  /// Memory of the read's own, one piece at a time, until drop_buffer(): it does not stay if the read is left. NULL on failure.
+  char *take_buffer(uint64_t bytes);
+  void drop_buffer();
 
 private:
   struct ReadEntry *entry_;
+  void *buffer_ = nullptr;
+  uint64_t buffer_bytes_ = 0;
 };
 
 // --- under the blocks' lock ---
@@ -35,7 +45,7 @@ private:
 bool direct_reads_under_way(uint64_t begin, uint64_t end);
 /// The kernel has moved the pages, and with them what is being read. Before their new place is noted as a block.
 void reads_moved(uint64_t begin, uint64_t end, uint64_t to);
-/// In the child of a fork: the readers are not there.
+/// In the child of a fork, which a handler may have made in the middle of a read: other readers are not there.
 void reads_forked();
 
 } // namespace pagecast

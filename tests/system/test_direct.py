@@ -84,3 +84,14 @@ def test_a_block_is_not_paged_under_a_read(program, slow, disk_dir, tmp_path, wa
 def test_a_read_into_memory_that_has_moved_fails(program, slow, disk_dir, tmp_path):
     last, _ = run(program, slow, disk_dir, tmp_path, "moved")
     assert last == "Bad address"
+
+
+def test_reads_that_handlers_leave_by_jumps(built, disk_dir, tmp_path):
+    target = tmp_path / "jumping"
+    assert built.run(built.cc, "-O2", SOURCE.parent / "jumping.c", "-o", target).returncode == 0
+    stats = tmp_path / "stats.json"
+    settings = {"PAGECAST_MEMORY": "24M", "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)}
+    done = built.run(target, disk_dir / "data", env=settings)
+    if not json.loads(stats.read_text())["active"]:
+        pytest.skip("nothing is paged here")
+    assert (done.returncode, done.stdout) == (0, "all there\n"), done.stderr
