@@ -313,8 +313,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   A.insert();
   NestList List = findNests(F, LI, DT, SE, A, [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; });
   Accesses.clear();
-  for (Nest &N : List.Nests)
-    markOverwrites(N, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
+  markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
   joinSiblings(List.Nests, SE);
   linkOverwrites(List.Nests);

@@ -4,11 +4,11 @@
 
 #include "Overwrite.h"
 #include "Stores.h"
+#include "Touches.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/MemoryLocation.h"
-#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -24,41 +24,107 @@ namespace {
 
 /// Nests that read in more places are left alone: each place is compared with each group.
 constexpr unsigned MostReads = 256;
-/// Of the stores of one instruction in one iteration of the chain: it may be in loops inside.
-constexpr unsigned MostPlaces = 1024;
 /// Blocks between an inner loop and the branch that decides on it.
 constexpr unsigned MostGuardBlocks = 8;
 
+/// A group of another nest of the same root.
+struct Neighbour {
+  const Nest *In;
+  const Group *Read;
+  bool operator==(const Neighbour &Other) const { return Read == Other.Read; }
+};
+
+/// What is read beside the chain of a nest, in terms of the nest: of its loops, and more behind them.
+class Comparison {
+public:
+  void add(const Nest &N, const Neighbour &Other, ScalarEvolution &SE) {
+    if (is_contained(Known, Other.Read))
+      return;
+    Known.push_back(Other.Read);
+    Group G = *Other.Read;
+    G.Flags = PAGECAST_READS | PAGECAST_COMPARED;
+    G.Form.Stride.assign(PAGECAST_MAX_LOOPS, SE.getZero(Type::getInt64Ty(SE.getContext())));
+    for (unsigned K = 0; K < Other.In->Loops.size(); ++K)
+      if (unsigned Place = placeOf(N, Other.In->Loops[K], Other.In->Backedges[K]); Place < PAGECAST_MAX_LOOPS)
+        G.Form.Stride[Place] = Other.Read->Form.Stride[K];
+    Groups.push_back(std::move(G));
+  }
+
+  /// The loop of strips is the last of its nest.
+  bool fits(const Nest &N) const {
+    return !(N.Strips && !Loops.empty()) && N.Loops.size() + Loops.size() <= PAGECAST_MAX_LOOPS &&
+           N.Groups.size() + Groups.size() <= PAGECAST_MAX_GROUPS;
+  }
+
+  void moveTo(Nest &N, ScalarEvolution &SE) {
+    append_range(N.Loops, Loops);
+    append_range(N.Backedges, Backedges);
+    N.Beside += Loops.size();
+    for (Group &G : N.Groups)
+      G.Form.Stride.resize(N.Loops.size(), SE.getZero(Type::getInt64Ty(SE.getContext())));
+    for (Group &G : Groups) {
+      G.Form.Stride.truncate(N.Loops.size());
+      N.Groups.push_back(std::move(G));
+    }
+  }
+
+private:
+  Chain Loops;
+  SmallVector<const SCEV *, 8> Backedges;
+  SmallVector<Group, 4> Groups;
+  SmallVector<const Group *, 4> Known; ///< whose copies they are
+
+  unsigned placeOf(const Nest &N, Loop *L, const SCEV *Backedge) {
+    if (const auto *Own = find(N.Loops, L); Own != N.Loops.end())
+      return Own - N.Loops.begin();
+    const auto *More = find(Loops, L);
+    const unsigned Place = N.Loops.size() + (More - Loops.begin());
+    if (More == Loops.end()) {
+      Loops.push_back(L);
+      Backedges.push_back(Backedge);
+    }
+    return Place;
+  }
+};
+
 class Proof {
 public:
-  Proof(Nest &N, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE, AAResults &AA,
+  Proof(Nest &N, ArrayRef<const Nest *> Others, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE, AAResults &AA,
         const TargetLibraryInfo &TLI)
-      : N(N), LI(LI), DT(DT), SE(SE), AA(AA), TLI(TLI), Own(N.Loops.back(), LI, DT, SE) {}
+      : N(N), Others(Others), LI(LI), DT(DT), SE(SE), AA(AA), TLI(TLI), Here(N, LI, DT, SE),
+        Own(N.Loops.back(), LI, DT, SE) {}
 
-  void run() {
+  /// Marks groups, and returns what they are to be compared with besides.
+  Comparison run() {
     SmallVector<Group *, 4> Candidates;
     for (Group &G : N.Groups)
       if (!(G.Flags & (PAGECAST_READS | PAGECAST_INDIRECT | PAGECAST_CONDITIONAL)))
         Candidates.push_back(&G);
     if (Candidates.empty() || N.Sliced || !loopsAreExact() || !nothingInterferes())
-      return;
-    for (Group *G : Candidates)
-      if (Instruction *Store = covering(*G); Store && readsElsewhere(firstByte(Store)))
+      return {};
+    for (Group *G : Candidates) {
+      SmallVector<Neighbour, 4> Seen;
+      if (Instruction *Store = covering(*G); Store && readsElsewhere(*G, firstByte(Store), Seen) && compare(Seen))
         G->Flags |= PAGECAST_OVERWRITES;
+    }
     if (any_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; }))
       N.Guards = std::move(Guards);
+    return std::move(Compared);
   }
 
 private:
   Nest &N;
+  ArrayRef<const Nest *> Others; ///< of the same root, exact
   const LoopInfo &LI;
   const DominatorTree &DT;
   ScalarEvolution &SE;
   AAResults &AA;
   const TargetLibraryInfo &TLI;
+  Touches Here;
   Stores Own;
   SmallVector<Condition, 2> Guards;
   SmallVector<std::pair<Instruction *, Value *>, 16> Reads; ///< and where
+  Comparison Compared;
 
   // --- the nest
 
@@ -81,6 +147,10 @@ private:
       if (DT.dominates(Block, Parent->getLoopLatch()))
         return true;
       BasicBlock *Before = Block->getSinglePredecessor();
+      if (Loop *Other = loopThatEndsAt(Block, Parent)) {
+        Block = Other->getLoopPreheader();
+        continue;
+      }
       const auto *Branch = Before ? dyn_cast<BranchInst>(Before->getTerminator()) : nullptr;
       if (!Branch || LI.getLoopFor(Before) != Parent)
         return false;
@@ -93,6 +163,13 @@ private:
       Block = Before;
     }
     return false;
+  }
+
+  /// The loop in `Parent` behind which `Block` always comes, and nothing else.
+  Loop *loopThatEndsAt(BasicBlock *Block, Loop *Parent) {
+    BasicBlock *Before = Block->getSinglePredecessor();
+    Loop *Other = Before ? LI.getLoopFor(Before) : nullptr;
+    return Other && Other->getParentLoop() == Parent && Other->getUniqueExitBlock() == Block ? Other : nullptr;
   }
 
   /// Nothing that may not come back, nothing that others could take as a sign to look, and reads whose places are known.
@@ -136,74 +213,16 @@ private:
 
   // --- a group
 
-  /// The addresses of the group's first reference as scalar evolution would write them.
-  const SCEV *addressOf(const Group &G) {
-    const SCEV *S = G.Form.Base;
-    for (unsigned K = 0; K < N.Loops.size(); ++K)
-      S = SE.getAddRecExpr(S, SE.getTruncateOrSignExtend(G.Form.Stride[K], SE.getEffectiveSCEVType(S->getType())),
-                           N.Loops[K], SCEV::FlagAnyWrap);
-    return S;
-  }
-
-  /// The offsets of a pointer from the group's first reference in an iteration of the chain, if they are the same in all.
-  bool placesIn(const Group &G, Value *Pointer, const Instruction *At, SmallVectorImpl<int64_t> &Out) {
-    const SCEV *Offset = SE.getMinusSCEV(SE.getSCEV(Pointer), addressOf(G));
-    return !isa<SCEVCouldNotCompute>(Offset) && places(Offset, At, Out);
-  }
-
-  /// Whether it runs in each iteration of a loop of the chain: in all iterations of the loops inside that it is in, whose
-  /// trip counts are constant.
-  bool runsAlways(const BasicBlock *Block) {
-    Loop *In = LI.getLoopFor(Block);
-    for (; isInside(In); In = In->getParentLoop()) {
-      if (!In->getLoopPreheader() || !trips(In) || !DT.dominates(Block, In->getLoopLatch()))
-        return false;
-      Block = In->getLoopPreheader();
-    }
-    return is_contained(N.Loops, In) && DT.dominates(Block, In->getLoopLatch());
-  }
-
-  bool isInside(const Loop *L) { return L != N.Loops.back() && N.Loops.back()->contains(L); }
-
-  /// The exact trip count of a loop that is left by its latch only, if it is a small constant, else 0.
-  uint64_t trips(Loop *L) {
-    BasicBlock *Latch = L->getLoopLatch();
-    if (!Latch || L->getExitingBlock() != Latch)
-      return 0;
-    std::optional<int64_t> Last = constantOf(SE.getExitCount(L, Latch));
-    return Last && *Last >= 0 && *Last < int64_t(MostPlaces) ? uint64_t(*Last) + 1 : 0;
-  }
-
-  /// All values that `Offset` has at `At` in an iteration of the chain. False if they are not known.
-  bool places(const SCEV *Offset, const Instruction *At, SmallVectorImpl<int64_t> &Out) {
-    if (std::optional<int64_t> Fixed = constantOf(Offset)) {
-      Out.push_back(*Fixed);
-      return true;
-    }
-    const auto *Walk = dyn_cast<SCEVAddRecExpr>(Offset);
-    std::optional<int64_t> Step = Walk && Walk->isAffine() ? constantOf(Walk->getOperand(1)) : std::nullopt;
-    if (!Step || std::abs(*Step) > INT32_MAX || !isInside(Walk->getLoop()) || !Walk->getLoop()->contains(At) ||
-        !places(Walk->getStart(), At, Out))
-      return false;
-    uint64_t Times = trips(const_cast<Loop *>(Walk->getLoop())), First = Out.size();
-    if (Times == 0 || Times * First > MostPlaces)
-      return false;
-    for (uint64_t Time = 1; Time < Times; ++Time)
-      for (uint64_t I = 0; I < First; ++I)
-        Out.push_back(Out[I] + *Step * int64_t(Time));
-    return true;
-  }
-
   /// One of the stores of the group that are certain in each place of the nest, if together they are all of [Lo, Hi).
   Instruction *covering(const Group &G) {
     Instruction *Certain = nullptr;
     SmallVector<std::pair<int64_t, int64_t>, 8> Parts;
     for (Instruction *I : G.Members) {
       uint64_t Bytes = certainBytes(I);
-      if (Bytes == 0 || isa<LoadInst>(I) || !runsAlways(I->getParent()))
+      if (Bytes == 0 || isa<LoadInst>(I) || !Here.runsAlways(I->getParent()))
         continue;
       SmallVector<int64_t, 8> Begins;
-      if (!placesIn(G, firstByte(I), I, Begins))
+      if (!Here.places(G, firstByte(I), I, Begins))
         continue;
       Certain = I;
       for (int64_t Begin : Begins)
@@ -227,31 +246,55 @@ private:
     return false;
   }
 
-  bool readsElsewhere(Value *To) {
+  /// Whether what is read is not what the group stores, as far as `Beside` will tell the runtime.
+  bool readsElsewhere(const Group &G, Value *To, SmallVectorImpl<Neighbour> &Beside) {
     return all_of(Reads, [&](const std::pair<Instruction *, Value *> &Read) {
-      return isComparable(Read.first, Read.second) ||
-             AA.isNoAlias(MemoryLocation::getBeforeOrAfter(To), MemoryLocation::getBeforeOrAfter(Read.second));
+      return Here.seenIn(Read.first, Read.second) ||
+             AA.isNoAlias(MemoryLocation::getBeforeOrAfter(To), MemoryLocation::getBeforeOrAfter(Read.second)) ||
+             isSeenBeside(G, Read.first, Read.second, Beside);
     });
   }
 
-  /// Whether the runtime will see all that is read there, in the extent of a direct group.
-  bool isComparable(Instruction *At, Value *Pointer) {
-    return any_of(N.Groups, [&](const Group &G) {
-      if (!(G.Flags & PAGECAST_READS) || G.indirect() || !is_contained(G.Members, At))
-        return false;
-      uint64_t Bytes = certainBytes(At);
-      SmallVector<int64_t, 8> Begins;
-      return Bytes && placesIn(G, Pointer, At, Begins) &&
-             all_of(Begins, [&](int64_t Begin) { return Begin >= G.Lo && Begin + int64_t(Bytes) <= G.Hi; });
-    });
+  /// Whether a nest of the same root tells of it. What is certain to be the same data is not worth the trouble.
+  bool isSeenBeside(const Group &G, Instruction *At, Value *Pointer, SmallVectorImpl<Neighbour> &Beside) {
+    for (const Nest *Other : Others) {
+      const Group *Read = Touches(*Other, LI, DT, SE).seenIn(At, Pointer);
+      if (!Read)
+        continue;
+      if (!is_contained(Beside, Neighbour{Other, Read}))
+        Beside.push_back({Other, Read});
+      std::optional<int64_t> Apart = constantDifference(G.Form.Base, Read->Form.Base, SE);
+      return !Apart || std::abs(*Apart) > GroupReach;
+    }
+    return false;
+  }
+
+  /// Has the nest tell of what others read, for the runtime to compare. False, with nothing done, if there is no room.
+  bool compare(ArrayRef<Neighbour> Seen) {
+    Comparison More = Compared;
+    for (const Neighbour &Other : Seen)
+      More.add(N, Other, SE);
+    if (!More.fits(N))
+      return false;
+    Compared = std::move(More);
+    return true;
   }
 };
 
 } // namespace
 
-void markOverwrites(Nest &N, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE, AAResults &AA,
+void markOverwrites(std::vector<Nest> &Nests, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE, AAResults &AA,
                     const TargetLibraryInfo &TLI) {
-  Proof(N, LI, DT, SE, AA, TLI).run();
+  std::vector<Comparison> Compared;
+  for (Nest &N : Nests) {
+    SmallVector<const Nest *, 8> Others;
+    for (const Nest &Other : Nests)
+      if (&Other != &N && Other.root() == N.root() && Other.Exact)
+        Others.push_back(&Other);
+    Compared.push_back(Proof(N, Others, LI, DT, SE, AA, TLI).run());
+  }
+  for (unsigned I = 0; I < Nests.size(); ++I)
+    Compared[I].moveTo(Nests[I], SE);
 }
 
 void linkOverwrites(std::vector<Nest> &Nests) {

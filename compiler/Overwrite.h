@@ -13,7 +13,8 @@
 //   - it is only stored to, plain stores of every iteration cover [Lo, Hi) without a gap, and for these base and
 //     strides are those of the addresses exactly, modulo 2^64;
 //   - whatever the nest reads was stored by the same iteration (Stores.h), or belongs to a direct group with such a
-//     form, which the runtime compares with this one on entry, or does not alias it.
+//     form, which the runtime compares with this one on entry, or does not alias it. The group may be that of another
+//     nest with the same root: this one then has a copy of it, which is only compared.
 //
 // Whether the strides of the loops join without gaps is for the runtime to see (core/overwrite.h).
 #ifndef PAGECAST_COMPILER_OVERWRITE_H
@@ -28,9 +29,10 @@ class TargetLibraryInfo;
 
 namespace pagecast {
 
-/// Sets PAGECAST_OVERWRITES on the groups of `N` that qualify, and with one of them the nest's guards.
-void markOverwrites(Nest &N, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
-                    llvm::AAResults &AA, const llvm::TargetLibraryInfo &TLI);
+/// Sets PAGECAST_OVERWRITES on the groups that qualify, and with one of them its nest's guards, and adds to their nests
+/// what they are to be compared with (PAGECAST_COMPARED).
+void markOverwrites(std::vector<Nest> &Nests, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT,
+                    llvm::ScalarEvolution &SE, llvm::AAResults &AA, const llvm::TargetLibraryInfo &TLI);
 
 /// Has each group that a nest inside a sliced one overwrites say which of the slice's groups it is. For after the numbers
 /// of groups are final.

@@ -25,7 +25,8 @@ void printFlags(unsigned Flags, raw_ostream &OS) {
                                                                 {PAGECAST_INDIRECT, " indirect"},
                                                                 {PAGECAST_INDEX, " index"},
                                                                 {PAGECAST_CONDITIONAL, " conditional"},
-                                                                {PAGECAST_OVERWRITES, " overwrites"}};
+                                                                {PAGECAST_OVERWRITES, " overwrites"},
+                                                                {PAGECAST_COMPARED, " compared"}};
   for (auto [Bit, Name] : Names)
     if (Flags & Bit)
       OS << Name;
@@ -85,8 +86,7 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   Assumed A(LI, DT, SE);
   A.insert();
   NestList List = findNests(F, LI, DT, SE, A, [](Loop &) { return false; });
-  for (Nest &N : List.Nests)
-    markOverwrites(N, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
+  markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   for (unsigned I = 0; I < List.Nests.size(); ++I)
     printNest(List.Nests[I], I, OS);
   for (const Refused &R : List.Refusals) {

@@ -49,8 +49,9 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
     R << " through " << NV("Indices", unsigned(G.Index.size())) << " index load(s): a slice runs ahead";
     return R;
   }
-  R << ": strides {" << NV("Strides", joined(G.Form.Stride, textOf)) << "} bytes, reuse {"
-    << NV("Reuse", joined(G.Form.Stride, [](const SCEV *S) { return reuseName(S).str(); })) << "}";
+  ArrayRef<const SCEV *> Strides = ArrayRef(G.Form.Stride).drop_back(N.Beside);
+  R << ": strides {" << NV("Strides", joined(Strides, textOf)) << "} bytes, reuse {"
+    << NV("Reuse", joined(Strides, [](const SCEV *S) { return reuseName(S).str(); })) << "}";
   if (G.Members.size() > 1)
     R << ", group of " << NV("References", unsigned(G.Members.size())) << " references over bytes ["
       << NV("Low", G.Lo) << ", " << NV("High", G.Hi) << ")";
@@ -64,7 +65,8 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
 void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
   for (const Nest &N : List.Nests) {
     for (const Group &G : N.Groups)
-      ORE.emit([&] { return hinted(N, G); });
+      if (!(G.Flags & PAGECAST_COMPARED))
+        ORE.emit([&] { return hinted(N, G); });
     if (N.Strips)
       ORE.emit([&] {
         Loop *L = N.Loops[N.Ticked];

@@ -19,9 +19,13 @@ namespace {
 /// Loops of so many iterations more or less are taken for as long as each other: stencils leave out the ends.
 constexpr int64_t SimilarTrips = 16;
 
-/// Whether the nest is one of ticks and strides only. What slices run through is their own, and a nest with guards is
-/// entered on its own conditions.
-bool isPlain(const Nest &N) { return !N.Strips && !N.Sliced && N.Code.empty() && N.Guards.empty(); }
+bool compares(const Nest &N) {
+  return any_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_COMPARED; });
+}
+
+/// Whether the nest is one of ticks and strides only. What slices run through is their own, a nest with guards is
+/// entered on its own conditions, and what is compared lies along loops that are not to be mistaken for the nest's.
+bool isPlain(const Nest &N) { return !N.Strips && !N.Sliced && N.Code.empty() && N.Guards.empty() && !compares(N); }
 
 bool areSiblings(const Nest &A, const Nest &B) {
   return isPlain(A) && isPlain(B) && A.Ticked == B.Ticked &&

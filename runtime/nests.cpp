@@ -136,7 +136,7 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
     to = {};
     to.reads = from.flags & PAGECAST_READS;
     to.writes = from.flags & PAGECAST_WRITES;
-    to.indirect = from.flags & PAGECAST_INDIRECT;
+    to.indirect = from.flags & (PAGECAST_INDIRECT | PAGECAST_COMPARED);
     to.index = from.flags & PAGECAST_INDEX;
     to.overwrites = (from.flags & PAGECAST_OVERWRITES) && pager.may_overwrite();
     to.element = from.element;

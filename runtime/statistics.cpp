@@ -132,6 +132,7 @@ void put_sites(Writer &w, const Statistics &s) {
     const SiteStatistics &site = s.site[i];
     if (!site.nest && !site.prefetched && !site.zero_filled && !site.overwritten && !site.released) continue;
     const pagecast_group *group = site.nest ? &site.nest->group[site.group] : nullptr;
+    if (group && (group->flags & PAGECAST_COMPARED)) continue; // never hinted
     w.put("%s\n    {\"file\": ", separator);
     w.text(site.nest ? site.nest->file : "");
     w.put(", \"function\": ");

@@ -78,6 +78,20 @@ def test_margins_of_rows_are_kept_so_that_pages_need_not_be_read(built, disk_dir
     assert read["1"] < 0.8 * read["0"]
 
 
+def test_what_is_read_beside_a_nest_is_compared_with_what_it_overwrites(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "beside.c", tmp_path / "hinted")
+    overwritten = {}
+    for where in ("apart", "overlapping"):
+        stats = tmp_path / f"{where}.json"
+        assert built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", hinted,
+                         where).returncode == 0
+        figures = json.loads(stats.read_text())
+        paged(figures)
+        overwritten[where] = sum(s["overwritten"] for s in figures["sites"] if s["function"] == "smooth")
+    assert overwritten["apart"] > 10000  # of 23000 or so in four sweeps
+    assert overwritten["overlapping"] == 0
+
+
 def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "sweeps.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"

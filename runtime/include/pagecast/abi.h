@@ -43,6 +43,7 @@ enum {
   PAGECAST_INDEX = 8u,        ///< the slice reads it: fetched further ahead than the rest
   PAGECAST_CONDITIONAL = 16u, ///< not executed in every iteration
   PAGECAST_OVERWRITES = 32u,  ///< each byte of its extents is stored to, and not read before, unless a reading group meets it
+  PAGECAST_COMPARED = 64u,    ///< read beside the nest, by one that has the same root: only compared with what is overwritten
   PAGECAST_SLICED_SHIFT = 16, ///< flags >> this: 1 + the number that the group has in the slice of the nest around, or 0
 };
 

@@ -250,7 +250,7 @@ void call_both(double *a, long n, int which) {
 // CHECK: writes overwrites element=8 [0, 48) {{.*}}strides={48}
 // CHECK-LABEL: nests of 'up_to_six'
 // CHECK-NOT: overwrites
-// CHECK-LABEL: nests of 'end'
+// CHECK-LABEL: nests of 'beside'
 void sixes(double *a, long n) {
   for (long i = 0; i < n; i++)
     for (long l = 0; l < 6; l++)
@@ -260,5 +260,48 @@ void up_to_six(double *a, long n) {
   for (long i = 0; i < n; i++)
     for (long l = 0; l < i % 6; l++)
       a[6 * i + l] = 1.5 * (i + l);
+}
+// Read by the nest beside, along a loop of its own: for the runtime to compare. What is certain to be read there, is not.
+// CHECK: nest 0: loops=3
+// CHECK: reads element=8 {{.*}}name=u
+// CHECK: writes element=8 {{.*}}name=line
+// CHECK: nest 1: loops=4
+// CHECK: reads element=8 {{.*}}name=line
+// CHECK: writes overwrites element=8 [0, 8) {{.*}}strides={(8 * %m * %l), (8 * %l), 8, 0} {{.*}}name=r
+// CHECK: reads compared element=8 [0, 8) {{.*}}strides={(8 * %m * %l), (8 * %l), 0, 8} {{.*}}name=u
+void beside(long n, long m, long l, double *u, double *r, double *line) {
+  for (long k = 0; k < n; k++)
+    for (long j = 0; j < m; j++) {
+      for (long i = 0; i < l; i++)
+        line[i] = 3 * u[(k * m + j) * l + i];
+      for (long i = 2; i < l; i++)
+        r[(k * m + j) * l + i] = line[i] - line[i - 2];
+    }
+}
+
+// Negative twins: by an index, and in a loop whose end nobody knows.
+// CHECK-LABEL: nests of 'gather_beside'
+// CHECK-NOT: overwrites
+// CHECK-LABEL: nests of 'search_beside'
+// CHECK-NOT: overwrites
+// CHECK-LABEL: nests of 'end'
+void gather_beside(long n, long m, long l, double *u, double *r, double *line, const int *at) {
+  for (long k = 0; k < n; k++)
+    for (long j = 0; j < m; j++) {
+      for (long i = 0; i < l; i++)
+        line[i] = 3 * u[at[i]];
+      for (long i = 2; i < l; i++)
+        r[(k * m + j) * l + i] = line[i] - line[i - 2];
+    }
+}
+void search_beside(long n, long m, long l, double *u, double *r, double *line) {
+  for (long k = 0; k < n; k++)
+    for (long j = 0; j < m; j++) {
+      double sum = 0;
+      for (long i = 0; u[(k * m + j) * l + i] > sum; i++)
+        sum += u[(k * m + j) * l + i];
+      for (long i = 2; i < l; i++)
+        r[(k * m + j) * l + i] = line[i] - sum;
+    }
 }
 void end(void) {}
