@@ -10,21 +10,22 @@
 
 namespace pagecast {
 namespace {
-/// Margins may take this share of the budget. They save reads of pages, of which they are an eighth at most.
-constexpr uint64_t kMarginsShare = 16;
+/// Margins may take this share of what is left for pages. A page less in memory is read and written once more in each
+/// round; a page of margins saves eight reads, at least.
+constexpr uint64_t kMarginsShare = 8;
 } // namespace
 
 /// A nest begins: the margins of what it stores over are wanted when it comes round again.
 void Pager::expect_margins(const NestSlot &slot) {
   if (!slot.overwrite.any() || finishing_ || !may_overwrite() || sandboxed()) return;
   const core::Shape &shape = slot.nest.shape();
-  const uint64_t before = margins_.bytes();
-  if (before > 2 * budget() / kMarginsShare) margins_.forget_all(); // the budget has fallen
+  const uint64_t before = margins_.bytes(), most = (allowance_.for_pages() + before) / kMarginsShare;
+  if (before > 2 * most) margins_.forget_all(); // the budget has fallen
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Rows rows = slot.overwrite.rows(shape, g);
     if (!rows.any()) continue;
     const core::Extent range = core::reach_of(shape, shape.group[g]);
-    if (const Region *r = regions_.find(range.begin)) margins_.expect(rows, range, {r->base, r->end()}, budget() / kMarginsShare);
+    if (const Region *r = regions_.find(range.begin)) margins_.expect(rows, range, {r->base, r->end()}, most);
   }
   if (margins_.bytes() != before) account();
 }

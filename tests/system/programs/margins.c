@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A grid whose inside is stored over again and again, in rows shorter than a page; its boundary is stored by others, at
-// other times, and must stay: between the rows, the planes, and at both ends.
+// other times, and must stay: between the rows, the planes, and at both ends. The argument: elements of a row, 500 or a
+// number that divides it.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,8 +49,8 @@ static void show(const char *what, const uint64_t *x) {
   printf("%s %016llx\n", what, (unsigned long long)sum);
 }
 
-int main(void) {
-  const size_t n = planes, m = rows, l = length;
+int main(int argc, char **argv) {
+  const size_t l = argc > 1 ? (size_t)atoi(argv[1]) : length, m = rows * length / l, n = planes;
   uint64_t(*x)[m][l] = calloc(n, sizeof *x), (*y)[m][l] = calloc(n, sizeof *y);
   if (!x || !y) return 1;
   for (uint64_t round = 1; round <= 5; round++) {
