@@ -5,6 +5,8 @@
 namespace pagecast::core {
 namespace {
 
+/// Of memory, what stays from one visit to the next; the rest is what passes through.
+constexpr double kStays = 0.75;
 constexpr uint64_t kSameShare = 1024; ///< ranges whose ends differ by less than this share of them are the same
 
 /// The same but for a few elements at the ends: other unknowns of the same points, other rows left out.
@@ -31,6 +33,12 @@ unsigned add_use(Forecast::Use *uses, unsigned count, Forecast::Use add) {
   return count;
 }
 
+/// The place of the part's lot in [0, 1): multiples of the golden ratio, which lie evenly however many there are.
+double place_of(Extent e) {
+  constexpr uint32_t kGolden = 2654435769u; // of 2^32
+  return double(uint32_t((e.begin + e.size() / 2) >> Forecast::kLotShift) * kGolden) / 4294967296.0;
+}
+
 } // namespace
 
 uint64_t Forecast::Pass::at(Extent e) const {
@@ -40,8 +48,17 @@ uint64_t Forecast::Pass::at(Extent e) const {
   return start + uint64_t(part * double(bytes));
 }
 
-uint64_t Forecast::Next::rank(Extent e) const {
-  const uint64_t wanted = due(e), now = least(present.at(e), wanted);
+/// When the part would be wanted if the visit came to all lots that stay before it came to the others.
+uint64_t Forecast::Next::spread(Extent e, uint64_t memory) const {
+  const uint64_t wanted = due(e);
+  if (later.bytes <= memory)
+    return wanted;
+  const double stays = double(memory) * kStays, part = stays / double(later.bytes), at = double(wanted - later.start);
+  return later.start + uint64_t(place_of(e) < part ? at * part : stays + at * (1 - part));
+}
+
+uint64_t Forecast::Next::rank(Extent e, uint64_t memory) const {
+  const uint64_t wanted = spread(e, memory), now = least(present.at(e), wanted);
   return later.use.loads && later.use.stores ? wanted : wanted + (wanted - now) / 2;
 }
 

@@ -9,7 +9,7 @@
 //   time    counted in bytes that nests touch; a visit lasts for its bytes
 //   due     the time at which a range is expected to be touched again
 //   rank    says what is given up first: the due, but half as far from now again where the use does not both load and
-//           store
+//           store; of a visit that memory does not hold, what stays is spread over it
 //
 // The present visit's like is the earlier one with the same key and ranges, about, whose predecessors agree longest
 // with the present ones. A visit without a like is taken for the first of its kind; what it stores is then expected to
@@ -21,6 +21,11 @@
 // given up before it is written twice. One that is only loaded would have come back clean, and could go after that
 // without a write; one that is overwritten is not read. Of the sweeps of the programs in apps/ this saves up to a
 // twelfth of the traffic; with more than half as much again, reads cost what writes save.
+//
+// If what is wanted first stayed, the disk would stand still while a sweep goes through it, and the program would wait for
+// the disk after that. So the range is divided into lots of 1 MiB, of which as many stay as there would be in one piece.
+// Which ones follows from the address: lots have places that fill the unit interval evenly, and those below the part that
+// stays do. When memory becomes more or less, few lots change sides.
 #pragma once
 #include "core/types.h"
 
@@ -53,14 +58,18 @@ public:
     Pass present, later;
     /// When `e`, a part of the range, is due. Only for kLater, as the others.
     uint64_t due(Extent e) const { return later.at(e); }
-    /// Of two parts the one of the greater rank is given up first.
-    uint64_t rank(Extent e) const;
+    /// Of two parts the one of the greater rank is given up first. `memory`: bytes for what visits touch.
+    uint64_t rank(Extent e, uint64_t memory = ~uint64_t{0}) const;
     /// Nobody loads what it holds now: it can go at once unless that costs a write.
     bool dead() const { return !later.use.loads; }
+
+  private:
+    uint64_t spread(Extent e, uint64_t memory) const;
   };
 
   static constexpr unsigned kUses = 12;    ///< of a visit; further ones are not remembered
   static constexpr unsigned kVisits = 512; ///< remembered
+  static constexpr unsigned kLotShift = 20; ///< so little that reads ahead reach over it
 
   /// A visit begins; the one before is over, or goes on beside it. Uses that overlap become one. O(kVisits).
   void begin(uint64_t key, const Use *uses, unsigned count);

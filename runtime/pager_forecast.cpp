@@ -56,7 +56,7 @@ void Pager::release_along(NestSlot &slot) {
 Wanted Pager::wanted(const NestSlot &slot, unsigned group, core::Extent e, unsigned priority) const {
   if (group >= core::kMaxGroups || slot.next[group].kind != core::Forecast::Next::kLater) return {priority, false, 0};
   const core::Forecast::Next &next = slot.next[group];
-  return {priority, next.dead(), std::max<uint64_t>(next.rank(e) / due_unit_, 1)};
+  return {priority, next.dead(), std::max<uint64_t>(next.rank(e, budget()) / due_unit_, 1)};
 }
 
 void Pager::release_parts(const NestSlot &slot, unsigned group, core::Extent e) {

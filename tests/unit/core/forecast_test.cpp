@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/forecast.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
+#include <vector>
 
 namespace pagecast::core::test {
 namespace {
@@ -211,6 +213,44 @@ TEST(Forecast, UsesThatOverlapDoWhatOneOfThemDoes) {
   }
 }
 
+class Sweep : public ::testing::Test {
+protected:
+  static constexpr uint64_t kSize = 256 * kMiB;
+  std::unique_ptr<Forecast> forecast = std::make_unique<Forecast>();
+  void SetUp() override {
+    const Forecast::Use use{array(0, kSize), false, true, true};
+    for (int i = 0; i < 3; ++i)
+      forecast->begin(1, &use, 1);
+  }
+  /// Of lots of 1 MiB, those that are given up after all others of the sweep.
+  std::vector<bool> staying(uint64_t memory) const {
+    const Next next = forecast->next_use(array(0, kSize));
+    std::vector<bool> stays;
+    for (uint64_t at = array(0).begin; at < array(0).begin + kSize; at += kMiB)
+      stays.push_back(next.rank({at, at + kMiB}, memory) < next.later.start + memory / 4 * 3);
+    return stays;
+  }
+};
+
+TEST_F(Sweep, WhatStaysIsSpreadOverIt) {
+  const std::vector<bool> stays = staying(128 * kMiB);
+  EXPECT_NEAR(std::count(stays.begin(), stays.end(), true), 96, 3) << "as much as would stay in one piece";
+  for (size_t i = 0; i + 16 <= stays.size(); i += 16)
+    EXPECT_NEAR(std::count(stays.begin() + long(i), stays.begin() + long(i) + 16, true), 6, 2) << "lots from " << i;
+}
+
+TEST_F(Sweep, WhatStaysInLittleMemoryStaysInMore) {
+  const std::vector<bool> little = staying(100 * kMiB), more = staying(110 * kMiB);
+  for (size_t i = 0; i < little.size(); ++i)
+    EXPECT_LE(little[i], more[i]) << "lot " << i;
+}
+
+TEST_F(Sweep, WhatFitsIsWantedInItsOrder) {
+  const Next next = forecast->next_use(array(0, kSize));
+  for (uint64_t at = array(0).begin; at < array(0).begin + kSize; at += kMiB)
+    EXPECT_EQ(next.rank({at, at + kMiB}, kSize), next.due({at, at + kMiB}));
+}
+
 TEST(Forecast, AnyHistoryIsBornePeacefully) {
   std::mt19937_64 r(1);
   Program p;
@@ -225,6 +265,8 @@ TEST(Forecast, AnyHistoryIsBornePeacefully) {
       EXPECT_GE(next.due(next.later.use.range), next.later.start);
       EXPECT_LE(next.due(next.later.use.range), next.later.start + next.later.bytes);
       EXPECT_GE(next.rank(next.later.use.range), next.due(next.later.use.range));
+      const uint64_t rank = next.rank(next.later.use.range, r() % 64 * kMiB);
+      EXPECT_GE(rank, next.later.start);
     }
   }
 }
