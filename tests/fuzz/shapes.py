@@ -286,4 +286,34 @@ def grow(m: Maker):
     m.call(m.number(more))
 
 
-SHAPES = [vla, row_pointers, time_steps, tiny, memory_functions, recursion, long_jump, pointer_walk, elimination, churn, grow]
+def beside(m: Maker):
+    """Rows are summed up in one inner loop and stored in the next, in the same array, before, behind, or far away."""
+    rng, a = m.rng, m.array(lambda a: len(a.element.leaves) == 1, 200000)
+    c, w = a.element.ctype, rng.choice((40, 513, 1030))
+    rows = min(a.length // w, 1000000 // w)
+    ends = rng.choice((0, 0, 1))
+    reading = rng.choice(("p[(k * m + j) * w + i]", "p[(k * m + j) * w + i] / 2 + p[((k + 1) * m + j) * w + i] / 2", "p[i * m * n + k * m + j]"))
+    m.function(
+        f"u64 {m.prefix}(i64 n, i64 m, i64 w, i64 v, {c} *p, {c} *q)",
+        f"{c} near[{w}] = {{0}};",
+        "for (i64 k = 0; k < n; k++)",
+        "  for (i64 j = 0; j < m; j++) {",
+        "    for (i64 i = 0; i < v; i++)",
+        f"      near[i] = ({c})(near[i] / 2 + ({reading}) / 4);",
+        f"    for (i64 i = {ends}; i < w - {ends}; i++)",
+        f"      q[(k * m + j) * w + i] = ({c})({'near[i]' if not ends else 'near[i - 1] / 2 + near[i + 1] / 2'} + 1);",
+        "  }",
+        f"return (u64)(i64)q[w / 2] + (u64)(i64)near[{w // 2}];",
+    )
+    planes = rng.choice((1, 2, 3, 5))
+    m_rows = max(1, rows // (planes + 1))
+    written = planes * m_rows * w
+    read = written + m_rows * w
+    for apart in rng.sample((0, w, 2 * w + 3, written, a.length), rng.randint(1, 3)):
+        low, high = 0, min(apart, a.length - read)
+        p, q = (low, high) if rng.random() < 0.5 else (high, low)
+        v = rng.choice((w, w - 1, w // 2))
+        m.call(f"{planes}, {m.number(m_rows)}, {m.number(w)}, {m.number(v)}, {a.name} + {p}, {a.name} + {q}")
+
+
+SHAPES = [beside, vla, row_pointers, time_steps, tiny, memory_functions, recursion, long_jump, pointer_walk, elimination, churn, grow]
