@@ -185,10 +185,11 @@ TEST(Pager, RepeatedSweepWithReleasesKeepsAPrefix) {
   EXPECT_LT(least, bytes * 8 / 10);
 }
 
-// A walk along columns: each step stores to one page of each of 100 rows, and releases the ones of the step before.
+// A walk along columns: each step stores to one page of each of 100 rows, and releases the ones of the step before. Over four
+// times the budget: a pager that gets behind gives up some hundred pages one by one, whatever the length of the walk.
 TEST(Pager, DirtyPagesOfAColumnWalkAreWrittenInBlocks) {
   START_PAGER(ReleasePolicy::kBuffered);
-  constexpr uint64_t kRows = 100, kRow = 256 << 10, kPages = kRow / 4096;
+  constexpr uint64_t kRows = 100, kRow = 1 << 20, kPages = kRow / 4096;
   char *region = map(kRows * kRow);
   ASSERT_EQ(pager.add(address(region), kRows * kRow), 0);
   const auto ask = [&](uint64_t row, uint64_t page, Hint::Kind kind) {
@@ -203,8 +204,8 @@ TEST(Pager, DirtyPagesOfAColumnWalkAreWrittenInBlocks) {
     for (uint64_t page = 0; page < kPages; ++page)
       ASSERT_EQ(region[row * kRow + page * 4096], static_cast<char>(row + page));
   EXPECT_GT(pager.statistics.evicted_dirty, 0u);
-  // 10 to 11 KiB where columns are not gathered; 19 to 32 in one run of twenty, when the pager gets behind.
-  EXPECT_GE(pager.statistics.written_bytes / pager.statistics.writes, 12u << 10);
+  // 41 to 59 KiB, also beside others who want both processors; 6 to 7 where columns are not gathered.
+  EXPECT_GE(pager.statistics.written_bytes / pager.statistics.writes, 24u << 10);
 }
 
 // What is written at once may go over the border of two regions in memory and in the file, but not in what they count.
