@@ -107,7 +107,7 @@ def paged(built, tmp_path, disk_dir):
 
 
 @contextlib.contextmanager
-def neighbour(group, mib: int, ms: float = 8):
+def neighbour(group, mib: int, ms: float = 16):  # dirty pages can make room no faster than the disk writes
     process = subprocess.Popen([sys.executable, "-c", NEIGHBOUR, str(mib), str(ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True, preexec_fn=group.join)
     try:

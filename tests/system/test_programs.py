@@ -111,8 +111,9 @@ def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
 
     def check(io):
         # Read again and again, most of what was stored once stays where it is: what goes first, goes each time. It is written
-        # in blocks, with neighbours that may stay; how many depends on how far ahead of the program the pager is.
-        assert io["written_bytes"] < 0.8 * (megabytes << 20)
+        # in blocks, with neighbours that may stay; how many depends on how far ahead of the program the pager is: 0.61 to 0.75
+        # of the array, and 0.84 to 0.86 on a disk of 100 MB/s.
+        assert io["written_bytes"] < 0.9 * (megabytes << 20)
         assert io["read_bytes"] < 1.6 * (megabytes << 20), "of the 4 times that are read"
     once_in_three(run, check)
 
