@@ -72,7 +72,8 @@ def test_a_small_run(built, disk_dir, memory_group):
     assert {site["name"] for site in matvec["samples"]["buffered"][0]["stats"]["sites"]} >= {"a", "b"}, "the vector has its site"
     assert matvec["vector"]["bytes"] == 192 * MIB // 4_000_000 * 3 * 4_000_000
     one, two = (data["second_sweep"]["samples"][k][0]["stats"]["io"]["read_bytes"] for k in ("one", "two"))
-    assert 0 < two - one < 0.6 * data["second_sweep"]["data_bytes"], "a prefix stays in memory from sweep to sweep"
+    # All of it, if nothing stayed; about 0.59 under so low a limit.
+    assert 0 < two - one < 0.7 * data["second_sweep"]["data_bytes"], "a prefix stays in memory from sweep to sweep"
     assert "MATVEC's vector, buffered:" in done.stdout and "A second sweep over 2 × the limit" in done.stdout
     again = built.run(sys.executable, HARNESS, "--table", out)
     assert again.returncode == 0 and again.stdout == done.stdout
