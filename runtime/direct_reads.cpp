@@ -108,7 +108,7 @@ bool must_scatter(int fd, const iovec *to, int count, bool noted) {
 
 ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
   const auto begin = reinterpret_cast<uint64_t>(to);
-  if (bytes == 0 || !block_near(begin, begin + bytes)) return plain(fd, to, bytes, at);
+  if (bytes == 0 || !block_near(begin, begin + bytes) || sandboxed_strictly()) return plain(fd, to, bytes, at);
   ReadUnderWay under_way(begin, begin + bytes, fd);
   if (!must_detour(fd, to, bytes, under_way.noted())) return plain(fd, to, bytes, at);
   under_way.detour();

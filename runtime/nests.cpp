@@ -7,6 +7,7 @@
 #include "runtime/nest_args.h"
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
+#include "runtime/sandbox.h"
 #include "runtime/slice_machine.h"
 #include "runtime/slice_survey.h"
 
@@ -381,7 +382,8 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
   // Modules of another version have been refused: their gates are shut.
   if (!expand_args(*nest, dynamic, args)) return {0, nullptr};
   Pager *pager = pager_in_charge.load(std::memory_order_acquire);
-  pagecast_ticket *ticket = pager ? open_nest(*pager, *nest, args, frame) : nullptr;
+  // In strict mode a thread may not even ask for the time.
+  pagecast_ticket *ticket = pager && !sandboxed_strictly() ? open_nest(*pager, *nest, args, frame) : nullptr;
   const uint64_t all = args[nest->ticked];
   return {ticket && ticket->strip < all ? ticket->strip : all, ticket};
 }

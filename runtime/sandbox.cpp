@@ -11,6 +11,7 @@ namespace pagecast {
 namespace {
 
 std::atomic<uint32_t> filters{0};
+thread_local bool strictly __attribute__((tls_model("initial-exec"))) = false;
 
 /// What starts the pager, in a process of its own.
 void try_calls() {
@@ -25,13 +26,19 @@ void try_calls() {
 
 } // namespace
 
-void sandbox_begin() {
+void sandbox_begin(bool strict) {
   if (filters.fetch_add(1, std::memory_order_seq_cst) == 0) runtime_open_statistics();
+  strictly = strict;
 }
 
-void sandbox_failed() { filters.fetch_sub(1, std::memory_order_seq_cst); }
+void sandbox_failed() {
+  filters.fetch_sub(1, std::memory_order_seq_cst);
+  strictly = false;
+}
 
 bool sandboxed() { return filters.load(std::memory_order_relaxed) != 0; }
+
+bool sandboxed_strictly() { return strictly; }
 
 bool inherited_sandbox_allows_paging() { return !os::filtered() || os::child_survives(try_calls); }
 

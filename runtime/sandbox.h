@@ -13,12 +13,15 @@
 
 namespace pagecast {
 
-/// The program is about to put on a filter. Any thread.
-void sandbox_begin();
+/// The program is about to put on a filter. Any thread. `strict`: the mode in which the calling thread may do nothing but
+/// read, write and end.
+void sandbox_begin(bool strict);
 /// It could not.
 void sandbox_failed();
 /// Whether the program has put on a filter. Cost: one load.
 bool sandboxed();
+/// Whether the calling thread is in strict mode. Cost: one load.
+bool sandboxed_strictly();
 /// Whether a filter that this process began with lets a pager live. Cost: 10 us where there is none, else a fork.
 bool inherited_sandbox_allows_paging();
 

@@ -58,6 +58,10 @@ bool puts_on_filter(const Call &c) {
          (a[1] == SECCOMP_MODE_STRICT || (a[1] == SECCOMP_MODE_FILTER && a[2]));
 }
 
+bool is_strict(const Call &c) {
+  return c.number == SYS_seccomp ? c.argument[0] == SECCOMP_SET_MODE_STRICT : c.argument[1] == SECCOMP_MODE_STRICT;
+}
+
 bool installs_handler(const Call &c) {
   if (c.number != SYS_rt_sigaction || !c.argument[1]) return false;
   const long handler = *reinterpret_cast<const long *>(c.argument[1]); // the kernel's sigaction begins with it
@@ -72,7 +76,7 @@ long pass_on(const Call &c) {
     return result;
   }
   if (__builtin_expect(!puts_on_filter(c), 1)) return enter_kernel(c);
-  sandbox_begin();
+  sandbox_begin(is_strict(c));
   const long result = enter_kernel(c);
   if (result) sandbox_failed(); // positive: a thread that could not be made to have it
   return result;

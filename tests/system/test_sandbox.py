@@ -42,6 +42,20 @@ def test_a_filter_before_there_are_large_data(sandbox, action, how):
     assert not figures["active"] and "seccomp" in figures["why_not"]
 
 
+def test_strict_mode_after_paging_has_begun(built, tmp_path, disk_dir):
+    program = Pair(built, PROGRAMS / "strict.c", tmp_path, disk_dir)
+    expected = built.run(program.plain)
+    if expected.returncode:
+        pytest.skip("this kernel has no strict mode")
+    done = built.run(program.hinted)
+    assert (done.returncode, done.stdout) == (0, expected.stdout)
+    # The end of its thread is not that of ours: docs/MANUAL.md.
+    with subprocess.Popen(program.command(), stdout=subprocess.PIPE, text=True) as running:
+        said = [running.stdout.readline() for _ in expected.stdout.splitlines()]
+        running.kill()
+    assert "".join(said) == expected.stdout
+
+
 @pytest.mark.parametrize("action, why", [("kill", "seccomp"), ("trap", "seccomp"), ("eperm", "not permitted"),
                                          ("enosys", "not implemented")])
 def test_an_inherited_filter_against_the_pager(sandbox, action, why):
