@@ -51,7 +51,7 @@ uint64_t Forecast::Pass::at(Extent e) const {
 /// When the part would be wanted if the visit came to all lots that stay before it came to the others.
 uint64_t Forecast::Next::spread(Extent e, uint64_t memory) const {
   const uint64_t wanted = due(e);
-  if (later.bytes <= memory)
+  if (later.bytes <= memory || later.use.range.size() < later.bytes / 2) // beside others, it costs writes
     return wanted;
   const double stays = double(memory) * kStays, part = stays / double(later.bytes), at = double(wanted - later.start);
   return later.start + uint64_t(place_of(e) < part ? at * part : stays + at * (1 - part));

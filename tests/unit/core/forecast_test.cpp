@@ -251,6 +251,18 @@ TEST_F(Sweep, WhatFitsIsWantedInItsOrder) {
     EXPECT_EQ(next.rank({at, at + kMiB}, kSize), next.due({at, at + kMiB}));
 }
 
+TEST_F(Sweep, AsOneOfManyItIsWantedInItsOrder) {
+  const Forecast::Use uses[] = {{array(0, kSize)}, {array(1, kSize)}, {array(2, kSize)}};
+  for (int i = 0; i < 3; ++i)
+    forecast->begin(2, uses, 3);
+  const Next next = forecast->next_use(array(0, kSize));
+  ASSERT_EQ(next.kind, Next::kLater);
+  for (uint64_t at = array(0).begin; at < array(0).begin + kSize; at += kMiB) {
+    const uint64_t due = next.due({at, at + kMiB}), now = next.present.at({at, at + kMiB});
+    EXPECT_EQ(next.rank({at, at + kMiB}, kSize), due + (due - now) / 2);
+  }
+}
+
 TEST(Forecast, AnyHistoryIsBornePeacefully) {
   std::mt19937_64 r(1);
   Program p;
