@@ -150,8 +150,7 @@ Extent Overwrite::first_unread(const Shape &s, unsigned group, Extent e) const {
   Addr begin = seek_run(s, group, wanted.begin, index);
   do {
     const Extent stored = to_come(s, group, index, begin);
-    const Extent pages = outside(common(e, {round_up(stored.begin, page_), round_down(stored.end, page_)}),
-                                 in_progress());
+    const Extent pages = outside(common(e, {round_up(stored.begin, page_), round_down(stored.end, page_)}), in_progress());
     if (!pages.empty())
       return pages;
   } while (next_run(s, s.group[group], run.from, index, &begin) && begin < e.end);

@@ -27,6 +27,16 @@ def paged(active: dict):
         pytest.skip(active["why_not"])
 
 
+def run_paged(tools, disk_dir, stats, *command, memory=BUDGET, options=(), **how):
+    """What became of a run with so much memory, and its statistics; `how` is Tools.run's."""
+    done = tools.run(tools.pagecast, "run", "--memory", str(memory), "--backing", disk_dir, "--stats", stats, *options, "--", *command,
+                     **how)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(stats.read_text())
+    paged(figures)
+    return done, figures
+
+
 @pytest.mark.parametrize("release", ["none", "aggressive", "buffered"])
 @pytest.mark.parametrize("source", sorted(PROGRAMS.glob("*.c*")), ids=lambda p: p.name)
 def test_same_output(built, disk_dir, tmp_path, source, release):
@@ -35,13 +45,8 @@ def test_same_output(built, disk_dir, tmp_path, source, release):
     hinted = compile_with(built, built.cxx if cxx else built.cc, source, tmp_path / "hinted")
     expected = built.run(plain)
     assert expected.returncode == 0, expected.stderr
-    stats = tmp_path / "stats.json"
-    done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--release", release,
-                     "--stats", stats, "--", hinted)
-    assert done.returncode == 0, done.stderr
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, options=("--release", release))
     assert done.stdout == expected.stdout
-    figures = json.loads(stats.read_text())
-    paged(figures)
     assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
     assert figures["io"]["written_bytes"] > 0
     assert list(disk_dir.iterdir()) == []
@@ -51,11 +56,7 @@ def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "overwrite.c", tmp_path / "hinted")
     read = {}
     for overwrite in ("0", "1"):
-        stats = tmp_path / f"{overwrite}.json"
-        assert built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", hinted,
-                         env={"PAGECAST_OVERWRITE": overwrite}).returncode == 0
-        figures = json.loads(stats.read_text())
-        paged(figures)
+        _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M", env={"PAGECAST_OVERWRITE": overwrite})
         assert (figures["hints"]["overwritten_pages"] > 0) == (overwrite == "1")
         assert sum(s["overwritten"] for s in figures["sites"]) == figures["hints"]["overwritten_pages"]
         read[overwrite] = figures["io"]["read_bytes"]
@@ -69,12 +70,9 @@ def test_margins_of_rows_are_kept_so_that_pages_need_not_be_read(built, disk_dir
     expected = built.run(plain, length).stdout
     read = {}
     for overwrite in ("0", "1"):
-        stats = tmp_path / f"{overwrite}.json"
-        done = built.run(built.pagecast, "run", "--memory", memory, "--backing", disk_dir, "--stats", stats, "--", hinted, length,
-                         env={"PAGECAST_OVERWRITE": overwrite})
+        done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, length, memory=memory,
+                                  env={"PAGECAST_OVERWRITE": overwrite})
         assert done.stdout == expected
-        figures = json.loads(stats.read_text())
-        paged(figures)
         read[overwrite] = figures["io"]["read_bytes"]
     assert figures["hints"]["overwritten_pages"] > 4000  # no row is as long as a page
     # Wide margins take some of the memory that pages would have: that must not cost more than they save.
@@ -85,11 +83,7 @@ def test_what_is_read_beside_a_nest_is_compared_with_what_it_overwrites(built, d
     hinted = compile_with(built, built.cc, PROGRAMS / "beside.c", tmp_path / "hinted")
     overwritten = {}
     for where in ("apart", "overlapping"):
-        stats = tmp_path / f"{where}.json"
-        assert built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", hinted,
-                         where).returncode == 0
-        figures = json.loads(stats.read_text())
-        paged(figures)
+        _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, where, memory="16M")
         overwritten[where] = sum(s["overwritten"] for s in figures["sites"] if s["function"] == "smooth")
     assert overwritten["apart"] > 10000  # of 23000 or so in four sweeps
     assert overwritten["overlapping"] == 0
@@ -97,15 +91,10 @@ def test_what_is_read_beside_a_nest_is_compared_with_what_it_overwrites(built, d
 
 def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "sweeps.c", tmp_path / "hinted")
-    stats = tmp_path / "stats.json"
     megabytes = 28
 
     def run():
-        done = subprocess.run([built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted,
-                               str(megabytes)], input="r\n" * 3, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        figures = json.loads(stats.read_text())
-        paged(figures)
+        _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, megabytes, input="r\n" * 3)
         assert figures["io"]["written_bytes"] <= megabytes << 20, "nothing twice"
         return figures["io"]
 
@@ -120,14 +109,9 @@ def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
 
 def test_what_is_not_wanted_again_makes_room(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "stale.c", tmp_path / "hinted")
-    stats = tmp_path / "stats.json"
 
     def run():
-        assert built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--",
-                         hinted).returncode == 0
-        figures = json.loads(stats.read_text())
-        paged(figures)
-        return figures["io"]
+        return run_paged(built, disk_dir, tmp_path / "stats.json", hinted)[1]["io"]
 
     def check(io):
         # `given`, 24 MiB, must be read again each time but for what stays of it; `made`, 10 MiB, may stay: 71 to 84 MiB, and 123
@@ -138,13 +122,9 @@ def test_what_is_not_wanted_again_makes_room(built, disk_dir, tmp_path):
 
 def test_slices_rest_while_all_is_resident_and_notice_a_change(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "changing.c", tmp_path / "hinted")
-    stats = tmp_path / "stats.json"
 
     def run():
-        done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted)
-        assert done.returncode == 0, done.stderr
-        figures = json.loads(stats.read_text())
-        paged(figures)
+        done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
         [site] = [s for s in figures["sites"] if s["indirect"]]
         return int(done.stdout.split()[0]), site, figures["faults"]["not_prefetched"]
 
@@ -159,13 +139,9 @@ def test_slices_rest_while_all_is_resident_and_notice_a_change(built, disk_dir, 
 
 def test_buckets_are_filled_before_the_program_comes_to_them(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "buckets.c", tmp_path / "hinted")
-    stats = tmp_path / "stats.json"
 
     def run_with(slices):
-        assert built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--", hinted,
-                         env={"PAGECAST_SLICES": slices}).returncode == 0
-        figures = json.loads(stats.read_text())
-        paged(figures)
+        _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, env={"PAGECAST_SLICES": slices})
         faults = figures["faults"]
         assert faults["zero_fill_fault"] + faults["zero_fill_hit"] > 24 << 8, "48 MiB of keys, and as much of buckets"
         return faults["zero_fill_fault"], figures["io"]
@@ -184,11 +160,7 @@ def test_buckets_are_filled_before_the_program_comes_to_them(built, disk_dir, tm
 
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
-    stats = tmp_path / "stats.json"
-    assert built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--",
-                     hinted).returncode == 0
-    figures = json.loads(stats.read_text())
-    paged(figures)
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")
     # cube has 16 MiB and spread 12; table is initialised, comes from the file, and stays as it is.
     assert figures["budget"]["region_bytes"] >= 27 << 20
 
@@ -205,12 +177,8 @@ def test_unreadable_data_are_paged_without_a_word(built, disk_dir, tmp_path):
     """Writing out what the program cannot read goes another way; slices run, and die of no guard."""
     plain = compile_with(built, "clang-19", PROGRAMS / "guards.c", tmp_path / "plain")
     hinted = compile_with(built, built.cc, PROGRAMS / "guards.c", tmp_path / "hinted")
-    stats = tmp_path / "stats.json"
-    done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", hinted)
-    assert done.returncode == 0, done.stderr
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")
     assert done.stdout == built.run(plain).stdout
-    figures = json.loads(stats.read_text())
-    paged(figures)
     assert "failed" not in done.stderr
     assert figures["hints"]["slice_hints"] > 0
     assert figures["budget"]["peak_bytes"] <= 1.02 * (16 << 20)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that were not compiled with pagecast: pagecast run pages them, and fetches by the history of their faults."""
 
-import json
 import sys
 
 import pytest
 from chance import once_in_three
-from test_programs import BUDGET, PROGRAMS, compile_with, paged
+from test_programs import BUDGET, PROGRAMS, compile_with, run_paged
 
 NUMPY = """
 import numpy as np
@@ -24,18 +23,13 @@ def streams(built, tmp_path):
     return compile_with(built, "clang-19", PROGRAMS / "streams.c", tmp_path / "plain")
 
 
-def run_paged(built, disk_dir, tmp_path, *command, options=()):
-    """The output and the statistics of a run under the budget, after comparing with a run without it."""
+def run_unmodified(built, disk_dir, tmp_path, *command, options=()):
+    """The statistics of a run under the budget, after comparing its output with that of a run without it."""
     expected = built.run(*command)
     assert expected.returncode == 0, expected.stderr
-    stats = tmp_path / "stats.json"
-    done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, *options,
-                     "--", *command, timeout=300)
-    assert done.returncode == 0, done.stderr
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", *command, options=options, timeout=300)
     assert done.stdout == expected.stdout
     assert len(done.stderr.splitlines()) == 1 and "not compiled with pagecast" in done.stderr
-    figures = json.loads(stats.read_text())
-    paged(figures)
     assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
     return figures
 
@@ -51,7 +45,7 @@ def hit_share(figures) -> float:
 
 def test_streams_are_prefetched(built, disk_dir, tmp_path, streams):
     def run():
-        figures = run_paged(built, disk_dir, tmp_path, streams)
+        figures = run_unmodified(built, disk_dir, tmp_path, streams)
         assert history(figures)["hit"] == figures["faults"]["prefetched_hit"]
         return figures["faults"] | {"hit_share": hit_share(figures)}
 
@@ -64,18 +58,18 @@ def test_streams_are_prefetched(built, disk_dir, tmp_path, streams):
 
 
 def test_history_can_be_switched_off(built, disk_dir, tmp_path, streams):
-    figures = run_paged(built, disk_dir, tmp_path, streams, options=("--option", "history=0"))
+    figures = run_unmodified(built, disk_dir, tmp_path, streams, options=("--option", "history=0"))
     assert figures["hints"]["prefetched_pages"] == 0 and figures["faults"]["not_prefetched"] > 0
 
 
 def test_random_faults_are_left_alone(built, disk_dir, tmp_path, streams):
-    figures = run_paged(built, disk_dir, tmp_path, streams, "random")
+    figures = run_unmodified(built, disk_dir, tmp_path, streams, "random")
     assert figures["faults"]["not_prefetched"] > 10000
     assert history(figures)["prefetched"] < figures["faults"]["not_prefetched"] / 20
 
 
 def test_children_that_page_nothing_leave_the_statistics_alone(built, disk_dir, tmp_path, streams):
-    figures = run_paged(built, disk_dir, tmp_path, "/bin/sh", "-c", f"{streams} && /bin/true")
+    figures = run_unmodified(built, disk_dir, tmp_path, "/bin/sh", "-c", f"{streams} && /bin/true")
     assert history(figures)["hit"] > 0
 
 
@@ -84,4 +78,4 @@ def test_numpy(built, disk_dir, tmp_path):
 
     def check(figures):
         assert hit_share(figures) > 0.9
-    once_in_three(lambda: run_paged(built, disk_dir, tmp_path, sys.executable, "-c", NUMPY), check)
+    once_in_three(lambda: run_unmodified(built, disk_dir, tmp_path, sys.executable, "-c", NUMPY), check)

@@ -75,6 +75,15 @@ char *large_region() {
   return region;
 }
 
+/// The nest is open until its last row has ended, and not longer.
+void go_through_all_rows(pagecast_ticket *ticket) {
+  for (unsigned row = 0; row < kRows; ++row) {
+    ASSERT_TRUE(is_open(ticket)) << row;
+    go_through_row(ticket);
+  }
+  EXPECT_FALSE(is_open(ticket));
+}
+
 /// As many nests can be opened, one inside the other, as a thread may have: none was left behind.
 void expect_all_closed(Nest &nest) {
   std::vector<pagecast_ticket *> open;
@@ -97,11 +106,7 @@ TEST(NestClosing, TheLastStripOfTheLastRowCloses) {
   for (unsigned again = 0; again < 100; ++again) {
     pagecast_ticket *ticket = nest.enter(1);
     ASSERT_NE(ticket, nullptr);
-    for (unsigned row = 0; row < kRows; ++row) {
-      ASSERT_TRUE(is_open(ticket)) << row;
-      go_through_row(ticket);
-    }
-    EXPECT_FALSE(is_open(ticket));
+    go_through_all_rows(ticket);
   }
   pagecast_ticket *ticket = other.enter(1);
   ASSERT_NE(ticket, nullptr);
@@ -122,8 +127,7 @@ TEST(NestClosing, ARecursionClosesItsOwn) {
   pagecast_ticket *inner = nest.enter(2);
   ASSERT_NE(inner, nullptr);
   ASSERT_NE(inner, outer);
-  for (unsigned row = 0; row < kRows; ++row) go_through_row(inner);
-  EXPECT_FALSE(is_open(inner));
+  go_through_all_rows(inner);
   EXPECT_TRUE(is_open(outer));
   go_through_row(outer);
   EXPECT_TRUE(is_open(outer));
@@ -157,11 +161,7 @@ TEST(NestClosing, AfterAJumpTheSameNestBeginsAnew) {
   }
   pagecast_ticket *ticket = nest.enter(1);
   ASSERT_NE(ticket, nullptr);
-  for (unsigned row = 0; row < kRows; ++row) {
-    ASSERT_TRUE(is_open(ticket)) << row;
-    go_through_row(ticket);
-  }
-  EXPECT_FALSE(is_open(ticket));
+  go_through_all_rows(ticket);
   expect_all_closed(nest);
 }
 
@@ -171,13 +171,10 @@ TEST(NestClosing, ANestOfTheSameFrameGoesOn) {
   Nest first(region), second(region), third(region);
   pagecast_ticket *a = first.enter(1), *b = second.enter(1), *c = third.enter(1);
   ASSERT_TRUE(a && b && c);
-  for (unsigned row = 0; row < kRows; ++row) go_through_row(a);
-  EXPECT_FALSE(is_open(a));
+  go_through_all_rows(a);
   EXPECT_TRUE(is_open(b) && is_open(c));
-  for (unsigned row = 0; row < kRows; ++row) go_through_row(c);
-  EXPECT_FALSE(is_open(c));
+  go_through_all_rows(c);
   EXPECT_TRUE(is_open(b));
-  for (unsigned row = 0; row < kRows; ++row) go_through_row(b);
-  EXPECT_FALSE(is_open(b));
+  go_through_all_rows(b);
   expect_all_closed(first);
 }
