@@ -118,12 +118,13 @@ bool Pager::close_nests() {
     if (slot.state.load(std::memory_order_acquire) != NestSlot::kClosing) continue;
     NestSink sink(*this, slot);
     slot.nest.finish(slot.step(), sink);
-    if (slot.started) release_rest(slot);
-    if (slot.started) pin_targets(slot, -1);
+    const bool ran = slot.started, foreseen = ran && slot.foreseen; // read while it is the pager's
+    if (ran) release_rest(slot);
+    if (ran) pin_targets(slot, -1);
     open_nests.fetch_and(~(1u << number_of(&slot)), std::memory_order_seq_cst);
     slot.state.store(NestSlot::kFree, std::memory_order_release);
     busy = true;
-    if (slot.started && slot.foreseen) release_gathered();
+    if (foreseen) release_gathered();
   }
   return busy;
 }
