@@ -38,8 +38,8 @@ struct GroupPlan {
 
 struct Plan {
   bool fits = false; ///< all that the nest touches fits: nothing is released
-  /// False: not even two steps fit, the one that the program is in and the one ahead of it; every prefetch
-  /// would push out a page that is wanted sooner.
+  /// False: not even two steps fit, the one that the program is in and the one ahead of it, or the loops inside a step touch
+  /// more than there is; every prefetch would push out a page that is wanted sooner.
   bool prefetches = true;
   unsigned localized = 0;                   ///< the loops [localized, loops) are localized
   uint64_t iteration_bytes[kMaxLoops] = {}; ///< touched by one iteration of loop k

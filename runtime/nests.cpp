@@ -361,7 +361,7 @@ bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned sit
 
 bool nest_covers(uint64_t address) {
   for (NestSlot &slot : OpenNests()) {
-    if (!slot.runs()) continue;
+    if (!slot.runs() || !slot.nest.plan().prefetches) continue;
     const core::Shape &shape = slot.nest.shape();
     for (unsigned g = 0; g < shape.groups; ++g)
       if (!shape.group[g].indirect && address - reach_of(shape, shape.group[g]).begin < reach_of(shape, shape.group[g]).size()) return true;

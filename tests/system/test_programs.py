@@ -89,6 +89,18 @@ def test_what_is_read_beside_a_nest_is_compared_with_what_it_overwrites(built, d
     assert overwritten["overlapping"] == 0
 
 
+def test_loops_that_cannot_be_split_are_left_to_what_faults_foretell(built, disk_dir, tmp_path):
+    """A step of the loop around them is all that they touch, several times the memory."""
+    flags = ("-Oz",)  # leaves tests at the heads of loops
+    done = built.run(built.cc, *flags, PROGRAMS / "unsplit.c", "-o", tmp_path / "hinted")
+    assert done.returncode == 0, done.stderr
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", tmp_path / "hinted")
+    faults = figures["faults"]
+    assert figures["hints"]["nests_opened"] >= 1
+    assert faults["prefetched_hit"] >= 20000
+    assert faults["not_prefetched"] <= faults["prefetched_hit"] / 20
+
+
 def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "sweeps.c", tmp_path / "hinted")
     megabytes = 28

@@ -79,7 +79,7 @@ TEST(Nest, TheFirstOfEachRowDoesNotCutUpTheRows) {
 TEST(Nest, OfAnExtentAsLargeAsTheAddressSpaceOnlyWhatIsServedIsAskedFor) {
   Shape s = nest_of({100, uint64_t{1} << 44}, {array(kBase, {8, 8})});
   s.ticked = 0;
-  Play p(s, machine(uint64_t{1} << 30));
+  Play p(s, machine(uint64_t{1} << 50));
   p.sink.served = {kBase + 1000 * kPage, kBase + 1016 * kPage};
   p.at(0);
   EXPECT_EQ(p.sink.fetched_pages().size(), 16u);

@@ -116,6 +116,15 @@ TEST(Plan, AStepIsASmallShareOfTheBudget) {
   EXPECT_LE(p.step_bytes, c.budget / 32);
 }
 
+TEST(Plan, AStepWhoseLoopsInsideDoNotFitIsNotFetched) {
+  Shape s = nest_of({10, 1 << 20}, {array(kBase, {0, 8})}); // each step of the outer loop goes through all of 8 MiB
+  s.ticked = 0;
+  EXPECT_FALSE(make_plan(s, machine(4 << 20)).prefetches);
+  EXPECT_TRUE(make_plan(s, machine(9 << 20)).prefetches);
+  s.ticked = 1;
+  EXPECT_TRUE(make_plan(s, machine(4 << 20)).prefetches);
+}
+
 TEST(Plan, ColumnWalksFetchWideBlocks) {
   // 1000 rows of 1 MiB, walked column by column: the next 511 columns are on the same pages.
   const Shape s = nest_of({100000, 1000}, {array(kBase, {8, 1 << 20})});
