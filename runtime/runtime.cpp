@@ -18,11 +18,21 @@
 #include <cstring>
 #include <new>
 
+extern char **environ;
+
 namespace pagecast {
 namespace {
 
 Options options;
 std::atomic<uint32_t> options_read{0};
+/// What holds until the C library has been started, which is when there is an environment to read: parts of the program may
+/// run before (.preinit_array; the undefined-behaviour sanitizer's does). No block is large then.
+constexpr Options too_early = [] {
+  Options o;
+  o.large = UINT64_MAX;
+  o.enable = false;
+  return o;
+}();
 
 uint64_t budget = 0;
 uint64_t looked_ns = 0; ///< when that was
@@ -161,6 +171,7 @@ __attribute__((destructor)) void destruct() {
 
 const Options &runtime_options() {
   if (options_read.load(std::memory_order_acquire)) return options;
+  if (!environ) return too_early;
   Guard guard(locks::options);
   if (!options_read.load(std::memory_order_relaxed)) {
     read_options(options);
