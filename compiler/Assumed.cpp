@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -64,6 +65,21 @@ bool isFirst(const LoadInst *I, const Loop *L) {
   return false;
 }
 
+/// Whether the program itself goes to `Pointer` on every way to `L`, not far before it, as the test does that rotation
+/// leaves in front of a loop: nothing in between can have freed what is there.
+bool wasTouchedBefore(const LoadInst *I, const Loop *L) {
+  unsigned Left = 64;
+  for (const BasicBlock *Block = L->getLoopPreheader(); Block; Block = Block->getSinglePredecessor())
+    for (const Instruction &Before : reverse(*Block)) {
+      if (Left-- == 0 || (isa<CallBase>(Before) && !isa<IntrinsicInst>(Before)) || Before.isAtomic())
+        return false;
+      if (const auto *Load = dyn_cast<LoadInst>(&Before);
+          Load && Load->getPointerOperand() == I->getPointerOperand() && Load->getType() == I->getType())
+        return true;
+    }
+  return false;
+}
+
 } // namespace
 
 bool isHeld(const LoadInst *I) {
@@ -74,7 +90,7 @@ bool isHeld(const LoadInst *I) {
 bool canLoadBefore(LoadInst *I, Loop *L, const DominatorTree &DT) {
   return isSafeToLoadUnconditionally(I->getPointerOperand(), I->getType(), I->getAlign(), I->getModule()->getDataLayout(),
                                      L->getLoopPreheader()->getTerminator(), nullptr, &DT) ||
-         isFirst(I, L);
+         isFirst(I, L) || wasTouchedBefore(I, L);
 }
 
 /// The outermost loop around `Innermost`, or that itself, whose preheader can have the copy.

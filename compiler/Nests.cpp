@@ -397,7 +397,15 @@ private:
     return false;
   }
 
+  /// Assumed trip counts are for climbing: where the nest ends up, the program may have the count itself.
+  void preferExact(Nest &N) {
+    for (unsigned K = 0; K < N.Loops.size(); ++K)
+      if (const SCEV *Count = Counts.exact(N.Loops[K]); Count && available(Count, N.root()))
+        N.Backedges[K] = Count;
+  }
+
   void finish(Nest &N, SmallVectorImpl<Classified> &References, bool Claims = true) {
+    preferExact(N);
     if (isSpecialCase(N, References))
       return;
     const Stores Own(N.Loops.back(), LI, DT, SE);

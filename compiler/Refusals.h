@@ -17,7 +17,7 @@ enum class Refusal {
   UnknownTripCount, ///< the trip count is not known on entry
   TooManyGroups,    ///< the nest has more groups than a site table holds
   SliceTooLarge,    ///< the slices of the nest need more operations or registers than there are
-  NotStripMinable,  ///< the loop cannot be split into strips and has no loop around it
+  NotStripMinable,  ///< the loop can be counted, but not split into strips, and has no loop around it
   HiddenByCall,     ///< a function that is called here touches memory that is not seen from here
 };
 

@@ -140,8 +140,8 @@ bool chooseTicked(Nest &N, const StepContext &X) {
   N.Strips = X.Exact && canStripMine(N.Loops[Innermost], X.SE) && !rowsAreSteps(N, X);
   if (N.Strips || N.Sliced)
     return true;
-  if (Innermost == 0)
-    return false;
+  if (Innermost == 0) // each iteration, as no one but the program can count them: that keeps nothing from being vectorized
+    return !X.Exact;
   --N.Ticked;
   return true;
 }

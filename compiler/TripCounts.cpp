@@ -145,10 +145,12 @@ const SCEV *TripCounts::backedges(Loop *L) {
 
 const SCEV *TripCounts::defined(const SCEV *S) { return SafeDivisions(SE, Quotients).visit(S); }
 
-bool TripCounts::isExact(Loop *L, const SCEV *Backedges) {
+const SCEV *TripCounts::exact(Loop *L) {
   const SCEV *Count = SE.getExitCount(L, L->getLoopLatch());
-  return !isa<SCEVCouldNotCompute>(Count) && Backedges == definedCount(Count, L);
+  return isa<SCEVCouldNotCompute>(Count) ? nullptr : definedCount(Count, L);
 }
+
+bool TripCounts::isExact(Loop *L, const SCEV *Backedges) { return Backedges == exact(L); }
 
 /// Where it takes a division, from the bound in the exit test if the program has that anyway.
 const SCEV *TripCounts::definedCount(const SCEV *Count, Loop *L) {

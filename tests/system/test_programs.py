@@ -52,6 +52,14 @@ def test_same_output(built, disk_dir, tmp_path, source, release):
     assert list(disk_dir.iterdir()) == []
 
 
+def test_loops_that_load_their_bound_again_are_hinted(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "reloaded.c", tmp_path / "hinted")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    assert figures["hints"]["nests_opened"] == 9  # two loops in each of four steps, and one behind them
+    of_weights = (3 << 20) * 8 // os.sysconf("SC_PAGE_SIZE")
+    assert figures["releases"]["pages"] >= 4 * of_weights  # those of the first loop alone
+
+
 def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "overwrite.c", tmp_path / "hinted")
     read = {}
