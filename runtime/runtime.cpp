@@ -160,7 +160,7 @@ __attribute__((destructor)) void destruct() {
   const char *why = refused           ? refused_why
                     : !options.enable ? "switched off by PAGECAST_ENABLE"
                     : sandboxed()     ? "the program put on a seccomp filter while nothing was paged"
-                                      : "large data fit in the budget";
+                                      : "large data fit in the budget (blocks below PAGECAST_LARGE do not count)";
   if (!sandboxed()) runtime_open_statistics();
   if (statistics_file == kNotOpen || statistics_file == -EEXIST) return;
   if (const int error = statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why, wall))
