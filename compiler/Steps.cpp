@@ -104,6 +104,14 @@ bool rowsAreSteps(const Nest &N, const StepContext &X) {
          (Innermost > 1 && N.Loops[Innermost]->isInnermost() && X.Checks(*N.Loops[Innermost]));
 }
 
+/// Whether the program may be done with `L` after a few iterations, again and again, as where it looks for the next element
+/// of a kind: each time the nest would be opened for all that is left. Exceptions are not what loops are left by.
+bool leavesEarly(const Loop *L) {
+  SmallVector<BasicBlock *, 4> Exiting;
+  L->getExitingBlocks(Exiting);
+  return count_if(Exiting, [](const BasicBlock *Block) { return !isa<InvokeInst>(Block->getTerminator()); }) > 1;
+}
+
 } // namespace
 
 bool isSmall(const Nest &N) {
@@ -141,7 +149,7 @@ bool chooseTicked(Nest &N, const StepContext &X) {
   if (N.Strips || N.Sliced)
     return true;
   if (Innermost == 0) // each iteration, as no one but the program can count them: that keeps nothing from being vectorized
-    return !X.Exact;
+    return !X.Exact && !leavesEarly(N.root());
   --N.Ticked;
   return true;
 }

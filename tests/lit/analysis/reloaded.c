@@ -31,6 +31,18 @@ void local(void) {
     array[i] += i;
 }
 
+// Another twin may end at once, and be entered again for what is left.
+// CHECK-LABEL: nests of 'next_above'
+// CHECK-NOT: nest 0
+int next_above(int i, int *to) {
+  for (; i < length; i++) {
+    *to = i;
+    if (array[i] > 3)
+      break;
+  }
+  return i;
+}
+
 // The bound is first loaded in front of the loop and then only at its end, behind a condition.
 // CHECK-LABEL: nests of 'conditional'
 // CHECK: nest 0: loops=1 ticked=0 strips=0
