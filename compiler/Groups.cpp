@@ -92,6 +92,18 @@ bool movesDown(const AffineForm &Form) {
   return false;
 }
 
+/// The innermost loop that moves the group goes by a page or more: what lies between two members is touched by no
+/// iteration of it.
+bool walksColumns(const AffineForm &Form) {
+  for (const SCEV *Stride : reverse(Form.Stride)) {
+    if (Stride->isZero())
+      continue;
+    std::optional<int64_t> Value = constantOf(Stride);
+    return Value && std::abs(*Value) >= PageBytes;
+  }
+  return false;
+}
+
 /// A group of one.
 Group groupOf(const Classified &C) {
   Group G;
@@ -120,6 +132,9 @@ public:
         continue;
       std::optional<int64_t> Offset = constantDifference(G.Form.Base, C.Form.Base, SE);
       if (!Offset || std::max(G.Hi, *Offset) - std::min(G.Lo, *Offset) > GroupReach)
+        continue;
+      const int64_t Hole = std::max(*Offset - G.Hi, G.Lo - *Offset - int64_t(C.Bytes));
+      if (Hole >= PageBytes && walksColumns(G.Form))
         continue;
       join(G, C, *Offset);
       return true;

@@ -11,7 +11,8 @@
 //     neither          a larger constant stride
 //     unknown          a symbol
 //
-// and group reuse with the members at other offsets. (Wolf and Lam, PLDI 1991.)
+// and group reuse with the members at other offsets. Down a column (for (j) for (i) a[i+1][j] - a[i][j]) the members are
+// groups of their own: as one they would seem to touch all of the row between them. (Wolf and Lam, PLDI 1991.)
 #ifndef PAGECAST_COMPILER_GROUPS_H
 #define PAGECAST_COMPILER_GROUPS_H
 
@@ -23,6 +24,10 @@ namespace pagecast {
 constexpr int64_t BlockBytes = 64 * 1024;
 /// What one group touches at a time is at most this from end to end.
 constexpr int64_t GroupReach = 4 * BlockBytes;
+
+/// Members of a group of a column walk are less than this apart: with whole pages between them they are groups of
+/// their own, and the core sees which of them comes last. The least page of any machine; a greater one costs groups.
+constexpr int64_t PageBytes = 4096;
 
 /// One static access in a nest.
 struct Reference {

@@ -78,6 +78,41 @@ void add_footprints(const Shape &s, const Conditions &c, Plan *plan) {
   }
 }
 
+/// Of what `g` touches while the loops inside `k` run, the share that `h` does not: 1 unless `g` is some iterations of
+/// one of these loops away from `h`, as a[i+1][j] is from a[i-1][j] down a column. Between 0 and 1.
+double beyond_share(const Shape &s, const Group &g, const Group &h, unsigned k, uint64_t page) {
+  for (unsigned m = 0; m < s.loops; ++m)
+    if (g.stride[m] != h.stride[m] && s.trips[m] > 1)
+      return 1;
+  const uint64_t apart = magnitude(int64_t(g.base + uint64_t(g.lo) - h.base - uint64_t(h.lo)));
+  const uint64_t longer = magnitude((g.hi - g.lo) - (h.hi - h.lo));
+  double least_share = 1;
+  for (unsigned m = k + 1; m < s.loops; ++m) {
+    const uint64_t stride = magnitude(g.stride[m]);
+    if (stride == 0 || s.trips[m] <= 1)
+      continue;
+    const uint64_t n = (apart + stride / 2) / stride, exact = n * stride;
+    const uint64_t off = (exact > apart ? exact - apart : apart - exact) + longer;
+    const double share = double(n) / double(s.trips[m]) + double(off) / double(page);
+    least_share = share < least_share ? share : least_share;
+  }
+  return least_share;
+}
+
+/// Bytes that reuse in loop k must keep for the group, but for those that a group before it, which `keeps` as well, has
+/// kept already.
+uint64_t kept_for(const Shape &s, unsigned g, unsigned k, uint64_t page, uint32_t keeps) {
+  const uint64_t all = footprint(s, s.group[g], k + 1, page);
+  double share = 1;
+  for (unsigned h = 0; h < g; ++h) {
+    if (!(keeps >> h & 1))
+      continue;
+    const double beyond = beyond_share(s, s.group[g], s.group[h], k, page);
+    share = beyond < share ? beyond : share;
+  }
+  return share < 1 ? uint64_t(double(all) * share) : all;
+}
+
 /// Sets plan->localized.
 void localize(const Shape &s, const Conditions &c, Plan *plan) {
   const uint64_t share = c.budget - c.budget / 4;
@@ -85,11 +120,14 @@ void localize(const Shape &s, const Conditions &c, Plan *plan) {
   plan->localized = s.loops;
   for (unsigned k = s.loops; k-- > 0;) {
     uint64_t need = 0;
+    uint32_t keeps = 0;
     for (unsigned g = 0; g < s.groups; ++g) {
       const GroupPlan &p = plan->group[g];
       const bool reuse = (p.temporal | p.spatial) >> k & 1;
-      if (!s.group[g].indirect && (reuse || !c.release))
-        kept[g] = footprint(s, s.group[g], k + 1, c.page);
+      if (!s.group[g].indirect && (reuse || !c.release)) {
+        kept[g] = kept_for(s, g, k, c.page, keeps);
+        keeps |= 1u << g;
+      }
       need = saturating_add(need, kept[g]);
     }
     if (need > share)

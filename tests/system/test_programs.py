@@ -178,6 +178,16 @@ def test_buckets_are_filled_before_the_program_comes_to_them(built, disk_dir, tm
     once_in_three(run, check)
 
 
+def test_columns_that_look_at_their_neighbours_are_read_once(built, disk_dir, tmp_path):
+    flags = ("-DROWS=1500", "-DCOLUMNS=2400")
+    plain = compile_with(built, "clang-19", PROGRAMS / "columns.c", tmp_path / "plain", *flags)
+    hinted = compile_with(built, built.cc, PROGRAMS / "columns.c", tmp_path / "hinted", *flags)
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    assert done.stdout == built.run(plain).stdout
+    data = 2 * 1500 * 2400 * 8
+    assert figures["io"]["read_bytes"] < 3 * data, "three walks over one array each; if rows did not stay, a thousand times that"
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")

@@ -43,6 +43,40 @@ void long_rows(long n) {
       wide[i][j] += 1;
 }
 
+// Down a column, rows are groups of their own: what lies between them is not touched.
+// CHECK-LABEL: nests of 'columns'
+// CHECK-NEXT: nest 0: loops=2
+// CHECK: group 0: reads element=8 [0, 8) base=@wide strides={8, 8192} {{.*}} members=1
+// CHECK: group 1: reads element=8 [0, 8) base=(16384 + @wide){{.*}} strides={8, 8192} {{.*}} members=1
+// CHECK: group 2: writes {{.*}}name=result
+// CHECK-NOT: group
+double result[5000][1024];
+void columns(long n) {
+  for (long j = 0; j < 1024; j++)
+    for (long i = 1; i < n; i++)
+      result[i][j] = wide[i - 1][j] * wide[i + 1][j];
+}
+
+// Negative twins: along the rows, all that lies between is touched; columns side by side share their pages.
+// CHECK-LABEL: nests of 'along'
+// CHECK: group 0: reads element=8 [0, 16392) {{.*}} strides={8192, 8} {{.*}} members=2
+// CHECK: group 1: writes {{.*}}name=result
+// CHECK-NOT: group
+void along(long n) {
+  for (long i = 1; i < n; i++)
+    for (long j = 0; j < 1024; j++)
+      result[i][j] = wide[i - 1][j] * wide[i + 1][j];
+}
+// CHECK-LABEL: nests of 'beside'
+// CHECK: group 0: reads element=8 [0, 24) {{.*}} strides={8192} {{.*}} members=2
+// CHECK: group 1: writes {{.*}}name=result
+// CHECK-NOT: group
+void beside(long n) {
+  for (long j = 1; j < 1023; j++)
+    for (long i = 0; i < n; i++)
+      result[i][j] = wide[i][j - 1] * wide[i][j + 1];
+}
+
 // CHECK-LABEL: nests of 'down'
 // CHECK: group 0: writes element=4 [0, 4) base=(-4 + (8 * %n) + %p) strides={-8} reuse={spatial}
 void down(int *p, long n) {
