@@ -57,7 +57,7 @@ private:
   DenseSet<const CallBase *> Hidden;         ///< calls that there is a remark about
   NestList Result;
   /// References of nests so far: what several chains share belongs to the first.
-  DenseSet<std::pair<const Instruction *, const Value *>> Claimed;
+  DenseMap<std::pair<const Instruction *, const Value *>, const Loop *> Claimed;
 
   void refuse(Refusal Why, const Instruction *At, std::string Detail = "") {
     Result.Refusals.push_back({Why, At->getDebugLoc(), const_cast<BasicBlock *>(At->getParent()), std::move(Detail)});
@@ -311,6 +311,18 @@ private:
     return all_of(*Outer, [&](Loop *Row) { return Small.count(Row) || all_of(*Row, [&](Loop *L) { return Small.count(L); }); });
   }
 
+  /// Whether the slice of a nest around this one hints the reference.
+  bool slicedAround(const Classified &C, const Nest &N) const {
+    const Loop *By = Claimed.lookup({C.Ref.At, C.Ref.Pointer});
+    return By && By != N.root() && By->contains(N.root());
+  }
+
+  /// Whether another nest hints the reference. A slice around a nest that claims nothing does not count: there are nests
+  /// of several of its loops, and it claims for itself after the first of them.
+  bool claimed(const Classified &C, const Nest &N, bool Claims) const {
+    return Claimed.count({C.Ref.At, C.Ref.Pointer}) && (Claims || !slicedAround(C, N));
+  }
+
   void visit(Loop *L) {
     if (any_of(Done, [&](const Loop *Outer) { return Outer->contains(L); }))
       return;
@@ -332,7 +344,7 @@ private:
     if (!Outer) {
       if (N.Backedges.empty())
         return refuse(Refusal::UnknownTripCount, L);
-      return finish(N, References);
+      return finish(N, References, none_of(References, [&](const Classified &C) { return slicedAround(C, N); }));
     }
     // Where rows have several loops there are nests of those as well, for when an iteration of the outer loop is too
     // much at a time.
@@ -410,7 +422,7 @@ private:
       return;
     const Stores Own(N.Loops.back(), LI, DT, SE);
     erase_if(References, [&](const Classified &C) {
-      return Claimed.count({C.Ref.At, C.Ref.Pointer}) ||
+      return claimed(C, N, Claims) ||
              (hinted(C) && Own.precede(C.Ref.At, C.Ref.Pointer, C.Ref.Size));
     });
     SmallVector<Instruction *, 4> Overflow;
@@ -437,7 +449,7 @@ private:
     N.Bytes = bytesPerIteration(N, X);
     for (const Classified &C : References)
       if (Claims)
-        Claimed.insert({C.Ref.At, C.Ref.Pointer});
+        Claimed.insert({{C.Ref.At, C.Ref.Pointer}, N.Sliced ? N.Loops.back() : nullptr});
     Result.Nests.push_back(std::move(N));
   }
 };

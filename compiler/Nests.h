@@ -11,7 +11,8 @@
 // Small inner loops of constant length (the five unknowns of a grid point) count as part of the loop around
 // them. Where an inner loop's bounds or bases differ from one iteration of its parent to the next (rows of a
 // sparse matrix, triangles, pointers to rows), the chain begins with the parent, and a slice (Slice.h) goes
-// through its inner loops.
+// through its inner loops. Where some of these have loops inside there are nests of all of them as well, for when an
+// iteration of the parent is too much at a time.
 //
 // The chain with the groups of its references is a nest. Chains may share outer loops: in
 //

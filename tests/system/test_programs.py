@@ -188,6 +188,15 @@ def test_columns_that_look_at_their_neighbours_are_read_once(built, disk_dir, tm
     assert figures["io"]["read_bytes"] < 3 * data, "three walks over one array each; if rows did not stay, a thousand times that"
 
 
+def test_where_a_step_is_more_than_memory_its_loops_are_hinted(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "eliminate.c", tmp_path / "hinted", "-g")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    line = 1 + (PROGRAMS / "eliminate.c").read_text().splitlines().index("      for (long i = k; i < N; i++) a[j][i] -= s * a[k][i];")
+    found = sum(s["prefetched"] + s["late"] for s in figures["sites"] if s["line"] == line and not s["indirect"])
+    assert found > figures["faults"]["prefetched_hit"] / 2, "by hints, not by what the faults foretell"
+    assert figures["faults"]["not_prefetched"] < 2200, "a fault for less than one row in five"
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")

@@ -207,3 +207,59 @@ void listed(struct item *p) {
     for (long j = 0; j < p->count; j++)
       p->data[j] += 1;
 }
+
+// Elimination: one column is scaled, the others follow. Where an iteration of k is more than memory, the loops in it are
+// nests of their own, each of them, though the slice of k hints the same references.
+// CHECK-LABEL: nests of 'eliminate'
+// CHECK: loop 0: {{.*}} backedges={(-2 + %n),+,-1}
+// CHECK-NEXT: group 0: reads writes element=8 {{.*}} strides={8}
+// CHECK: sliced
+// CHECK: nest 2: loops=2
+// CHECK: group {{[0-9]}}: reads writes element=8 {{.*}} strides={33600, 8}
+// CHECK-NOT: nest
+double matrix[4200][4200];
+void eliminate(long n, long m) {
+  for (long k = 0; k < m; k++) {
+    for (long i = k + 1; i < n; i++)
+      matrix[k][i] *= 3;
+    for (long j = k + 1; j < n; j++) {
+      double s = matrix[j][k];
+      for (long i = k + 1; i < n; i++)
+        matrix[j][i] -= s * matrix[k][i];
+    }
+  }
+}
+
+// So are those that hint more than the slice: where the pivot is, it does not know.
+// CHECK-LABEL: nests of 'pivot'
+// CHECK: sliced
+// CHECK: nest 2: loops=2
+// CHECK: strides={33600, 0} reuse={spatial, temporal} members=1
+// CHECK: group {{[0-9]}}: reads writes element=8 {{.*}} strides={33600, 8}
+// CHECK-NOT: nest
+void pivot(long n, long m) {
+  for (long k = 0; k < m; k++) {
+    long l = k;
+    for (long i = k + 1; i < n; i++)
+      if (matrix[k][i] > matrix[k][l])
+        l = i;
+    for (long j = k + 1; j < n; j++) {
+      double s = matrix[j][l];
+      for (long i = k + 1; i < n; i++)
+        matrix[j][i] -= s * matrix[k][i];
+    }
+  }
+}
+
+// Negative twin: loops of elements are only the slice's.
+// CHECK-LABEL: nests of 'two_rows'
+// CHECK: nest 0: loops=1 {{.*}} sliced
+// CHECK-NOT: nest
+void two_rows(long n, long m) {
+  for (long k = 0; k < m; k++) {
+    for (long i = k + 1; i < n; i++)
+      matrix[k][i] *= 3;
+    for (long i = 0; i < k; i++)
+      matrix[k][i] *= 5;
+  }
+}
