@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The malloc family. Small requests go to the C library unchanged; large ones get pages of their own, so
-// that they can become regions. operator new is built on these.
+// that they can become regions, and those between may lie together (rows.h). operator new is built on these.
 #include "runtime/blocks.h"
 #include "runtime/locks.h"
 #include "runtime/os.h"
+#include "runtime/rows.h"
 #include "runtime/runtime.h"
 
 #include <algorithm>
@@ -61,6 +62,16 @@ void keep_or_unmap(void *base, uint64_t bytes) {
 
 bool is_large(size_t bytes) { return bytes >= runtime_options().large; }
 
+/// A block that may be one of many (rows.h), or else the C library's.
+bool is_medium(size_t bytes) { return runtime_options().rows && bytes >= runtime_options().rows && runtime_options().enable; }
+
+using Usable = size_t (*)(void *);
+/// Bytes of a block of the C library's.
+size_t usable_in_library(void *p) {
+  static Usable usable = reinterpret_cast<Usable>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  return usable ? usable(p) : 0;
+}
+
 /// A block of its own pages. `cleared`: it must be zero.
 void *allocate(size_t size, size_t alignment, bool cleared) {
   const uint64_t page = os::page_size();
@@ -97,6 +108,24 @@ void release(const Block &b) {
   else keep_or_unmap(reinterpret_cast<void *>(b.base), b.bytes);
 }
 
+/// Contents go to a block of another kind, or to another row. NULL: nothing has changed.
+void *resize_row(void *p, size_t size) {
+  if (row_resize(p, size)) return p;
+  void *fresh = malloc(size);
+  if (!fresh) return nullptr;
+  memcpy(fresh, p, std::min(row_bytes(p), size));
+  row_give(p);
+  return fresh;
+}
+
+/// From the C library's block to one of another kind.
+void *leave_library(void *p, void *fresh, size_t size) {
+  if (!fresh) return nullptr;
+  memcpy(fresh, p, std::min(size, usable_in_library(p)));
+  __libc_free(p);
+  return fresh;
+}
+
 void *resize(const Block &b, size_t size) {
   const uint64_t page = os::page_size();
   const uint64_t bytes = (size + page - 1) & ~(page - 1);
@@ -131,11 +160,14 @@ using namespace pagecast;
 extern "C" {
 
 EXPORTED void *malloc(size_t size) {
-  return is_large(size) ? allocate(size, 16, false) : __libc_malloc(size);
+  if (is_large(size)) return allocate(size, 16, false);
+  void *row = is_medium(size) ? row_take(size) : nullptr;
+  return row ? row : __libc_malloc(size);
 }
 
 EXPORTED void free(void *p) {
   if (!p) return;
+  if (is_row(p)) return row_give(p);
   const Block b = block_of(p);
   if (b.bytes) release(b);
   else __libc_free(p);
@@ -144,25 +176,23 @@ EXPORTED void free(void *p) {
 EXPORTED void *calloc(size_t n, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(n, size, &bytes)) return errno = ENOMEM, nullptr;
-  return is_large(bytes) ? allocate(bytes, 16, true) : __libc_calloc(n, size);
+  if (is_large(bytes)) return allocate(bytes, 16, true);
+  size_t used;
+  void *row = is_medium(bytes) ? row_take(bytes, &used) : nullptr;
+  return row ? memset(row, 0, used) : __libc_calloc(n, size);
 }
 
 EXPORTED void *realloc(void *p, size_t size) {
   if (!p) return malloc(size);
+  if (is_row(p)) return size ? resize_row(p, size) : (row_give(p), nullptr);
   const Block b = block_of(p);
   if (b.bytes) {
     if (size == 0) return release(b), nullptr;
     return resize(b, size);
   }
-  if (!is_large(size)) return __libc_realloc(p, size);
-  // Grows past the limit: from the C library's block to one of its own.
-  using Usable = size_t (*)(void *);
-  static Usable usable = reinterpret_cast<Usable>(dlsym(RTLD_NEXT, "malloc_usable_size"));
-  void *fresh = allocate(size, 16, false);
-  if (!fresh) return nullptr;
-  memcpy(fresh, p, std::min(size, usable ? usable(p) : 0));
-  __libc_free(p);
-  return fresh;
+  if (is_large(size)) return leave_library(p, allocate(size, 16, false), size);
+  void *row = is_medium(size) ? row_take(size) : nullptr;
+  return row ? leave_library(p, row, size) : __libc_realloc(p, size);
 }
 
 EXPORTED void *memalign(size_t alignment, size_t size) {
@@ -188,10 +218,8 @@ EXPORTED int posix_memalign(void **out, size_t alignment, size_t size) {
 
 EXPORTED size_t malloc_usable_size(void *p) {
   if (!p) return 0;
+  if (is_row(p)) return row_bytes(p);
   const Block b = block_of(p);
-  if (b.bytes) return b.bytes;
-  using Usable = size_t (*)(void *);
-  static Usable usable = reinterpret_cast<Usable>(dlsym(RTLD_NEXT, "malloc_usable_size"));
-  return usable ? usable(p) : 0;
+  return b.bytes ? b.bytes : usable_in_library(p);
 }
 }

@@ -26,6 +26,7 @@ DRAWN = {
     "SCHEDULE": ("single", "nested", "continuous"),
     "DISTANCE": ("1", "3", "64", "100000"),
     "LARGE": ("64K", "4K", "1M"),
+    "ROWS": ("0", "64K"),
     "GATE": ("0", "4K", "64K"),
     "IO": ("4K", "64K", "4M"),
     "HINTS": ("0",),
