@@ -57,6 +57,7 @@ void page_blocks(uint64_t newest) {
     blocks[i].paged = make_region(*pager, blocks[i], blocks[i].base == newest);
     blocks[i].exempt = !blocks[i].paged && !pager->pages_memory() && blocks[i].kind != Block::kFile; // for good
   }
+  if (memory) memory->expect(0);
   if (files) files->poke();
 }
 

@@ -288,7 +288,11 @@ int Pager::do_add(uint64_t address, uint64_t bytes) {
   statistics.regions = regions_.count();
   statistics.region_bytes += bytes;
   Region *r = regions_.find(address);
-  return adopt_populated(*r);
+  const uint32_t before = used_;
+  error = adopt_populated(*r);
+  const uint64_t to_come = to_come_.load(std::memory_order_relaxed);
+  to_come_.store(to_come - std::min(to_come, static_cast<uint64_t>(used_ - before) << shift_), std::memory_order_relaxed);
+  return error;
 }
 
 /// Pages that the program has touched before the range became a region: dirty, and resident.

@@ -119,6 +119,8 @@ public:
   uint64_t budget() const { return allowance_.budget(); }
   /// The user's cap from now on, bytes; ~0: none but the machine's and the control group's.
   void set_cap(uint64_t bytes);
+  /// So much of what will be added is in memory already: the program holds it, before prepare() and until it is added. 0: all is.
+  void expect(uint64_t bytes) { to_come_.store(bytes, std::memory_order_relaxed); }
   /// Whether pages that will be overwritten may go unread: see handlers.h.
   bool may_overwrite() const { return options_->overwrite > 1 || (options_->overwrite && handlers_none()); }
 
@@ -156,6 +158,7 @@ private:
 
   // pager_limit.cpp
   void account();
+  std::atomic<uint64_t> to_come_{0}; ///< bytes
   uint32_t staged() const;
   uint64_t held() const;
   uint64_t kept_free() const;

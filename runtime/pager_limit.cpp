@@ -29,7 +29,7 @@ uint32_t Pager::staged() const { return std::min(used_, staging_.pages() - stagi
 
 /// Bytes of memory that the program has in regions, and the runtime.
 uint64_t Pager::held() const {
-  return (static_cast<uint64_t>(used_ - staged()) << shift_) + statistics.own_bytes;
+  return (static_cast<uint64_t>(used_ - staged()) << shift_) + statistics.own_bytes + to_come_.load(std::memory_order_relaxed);
 }
 
 /// Bytes that it may hold and does not: what is being read, and the reserve.

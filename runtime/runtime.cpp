@@ -86,11 +86,12 @@ bool keep_memory_in_file(Pager &p, uint64_t filled_bytes) {
 }
 
 /// A pager that pages memory. NULL, with a sentence in refused_why, if that cannot be.
-Pager *make_pager(uint64_t filled_bytes) {
+Pager *make_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   const os::Support support = os::probe();
   const char *missing = options.backend == BackEnd::kAdvise ? "PAGECAST_BACKEND=advise" : support.missing;
   if (missing) return snprintf(refused_why, sizeof refused_why, "%s", missing), nullptr;
   Pager *made = new (pager_memory) Pager;
+  made->expect(std::min(data_bytes, os::own_anonymous_bytes()));
   if (made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return nullptr;
   snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "pager");
   return made;
@@ -128,7 +129,7 @@ bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
     snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
     return false;
   }
-  Pager *made = running(make_pager(filled_bytes));
+  Pager *made = running(make_pager(data_bytes, filled_bytes));
   if (!made) made = running(make_adviser(filled_bytes, files));
   if (!made) return false;
   made->set_cap(options.memory);
@@ -160,7 +161,7 @@ __attribute__((destructor)) void destruct() {
   const char *why = refused           ? refused_why
                     : !options.enable ? "switched off by PAGECAST_ENABLE"
                     : sandboxed()     ? "the program put on a seccomp filter while nothing was paged"
-                                      : "large data fit in the budget (blocks below PAGECAST_LARGE do not count)";
+                                      : "large data fit in the budget";
   if (!sandboxed()) runtime_open_statistics();
   if (statistics_file == kNotOpen || statistics_file == -EEXIST) return;
   if (const int error = statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why, wall))
