@@ -39,6 +39,21 @@ int main(void) {
   return data[part - 1] != part - 1;
 }
 """
+# Fills two arrays, and then asks for one more than there is room for.
+FILLED = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  const long n = 55l << 17;
+  double *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
+  for (long i = 0; i < n; i++) a[i] = i;
+  for (long i = 0; i < n; i++) b[i] = 2 * i;
+  double *c = malloc(n * sizeof *c), sum = 0;
+  for (long i = 0; i < n; i++) c[i] = a[i] + b[i];
+  for (long i = 0; i < n; i++) sum += c[i];
+  printf("%.17g\\n", sum);
+}
+"""
 
 
 class Paged:
@@ -202,6 +217,19 @@ def test_an_idle_program_whose_data_fit_writes_nothing(built, tmp_path, disk_dir
         pytest.skip(figures["why_not"])
     assert figures["faults"]["zero_fill_hit"] + figures["faults"]["zero_fill_fault"] >= 100 * MIB // PAGE
     assert figures["io"]["written_bytes"] == 0
+
+
+def test_what_is_filled_when_paging_starts_may_stay(built, tmp_path, disk_dir, memory_group):
+    source, program, stats = tmp_path / "filled.c", tmp_path / "filled", tmp_path / "stats.json"
+    source.write_text(FILLED)
+    done = built.run(built.cc, "-O3", source, "-o", program)
+    assert done.returncode == 0, done.stderr
+    environment = {"PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats), "PATH": "/usr/bin:/bin"}
+    subprocess.run([program], env=environment, preexec_fn=memory_group(160 * MIB).join, check=True, timeout=60)
+    figures = json.loads(stats.read_text())
+    if not figures["active"]:
+        pytest.skip(figures["why_not"])
+    assert figures["limit"]["least_bytes"] >= 96 * MIB, figures["limit"]
 
 
 def test_an_idle_program_seldom_looks(memory_group, paged):
