@@ -66,6 +66,17 @@ uint32_t Runs::take(uint32_t n) {
   return first;
 }
 
+uint32_t Runs::take_long(uint32_t *n) {
+  constexpr unsigned l = kLists - 1;
+  uint32_t at = some_[l / 64] >> (l % 64) & 1 ? first_[l] : kNone;
+  while (at != kNone && at >= untouched_) at = entry_[at].after;
+  if (at == kNone) return kNone;
+  *n = entry_[at].length;
+  remove(at);
+  mark(at, *n, true);
+  return at;
+}
+
 void Runs::give(uint32_t first) {
   uint32_t n = entry_[first].length;
   if (const uint32_t next = first + n; next < end_ && !entry_[next].taken) {

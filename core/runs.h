@@ -36,6 +36,9 @@ public:
   bool resize(uint32_t first, uint32_t n);
   /// Of the taken run that begins there.
   uint32_t length(uint32_t first) const { return entry_[first].length; }
+  /// Takes a whole free run that is longer than any request and not wholly untouched; `n`: its length. kNone: there is none.
+  /// For who gives its memory back meanwhile; then give() makes it free again. Cost: the number of such runs.
+  uint32_t take_long(uint32_t *n);
   /// Granules from here on were never part of a taken run.
   uint32_t untouched() const { return untouched_; }
 

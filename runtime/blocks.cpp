@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 namespace pagecast {
 namespace {
@@ -74,6 +75,16 @@ bool note(const Block &b) {
   ++count;
   if (b.base < lowest.load(std::memory_order_relaxed)) lowest.store(b.base, std::memory_order_relaxed);
   if (b.end() > highest.load(std::memory_order_relaxed)) highest.store(b.end(), std::memory_order_relaxed);
+  return true;
+}
+
+/// Makes the part of the block in [begin, end) zero if it is paged. Called with the lock held.
+bool clear(const Block &b, uint64_t begin, uint64_t end) {
+  Pager *pager = b.paged && b.kind != Block::kFile ? runtime_running_pager() : nullptr;
+  if (!pager) return false;
+  const uint64_t from = std::max(begin, b.base), to = std::min(end, b.end());
+  if (pager->pages_memory()) pager->clear(from, to - from);
+  else pager->files().clear_memory(from, to);
   return true;
 }
 
@@ -150,15 +161,18 @@ bool block_clear(uint64_t begin, uint64_t end) {
   if (!block_near(begin, end)) return false;
   Guard guard(locks::blocks);
   bool any = false;
-  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
-    Pager *pager = blocks[i].paged && blocks[i].kind != Block::kFile ? runtime_running_pager() : nullptr;
-    if (!pager) continue;
-    const uint64_t from = std::max(begin, blocks[i].base), to = std::min(end, blocks[i].end());
-    if (pager->pages_memory()) pager->clear(from, to - from);
-    else pager->files().clear_memory(from, to);
-    any = true;
-  }
+  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) any |= clear(blocks[i], begin, end);
   return any;
+}
+
+void block_discard(uint64_t begin, uint64_t end) {
+  Guard guard(locks::blocks); // paging does not begin in between
+  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
+    if (clear(blocks[i], begin, end)) continue;
+    const uint64_t from = std::max(begin, blocks[i].base), to = std::min(end, blocks[i].end());
+    const iovec range{reinterpret_cast<void *>(from), to - from};
+    os::discard(&range, 1);
+  }
 }
 
 bool block_exempt(uint64_t begin, uint64_t end) {

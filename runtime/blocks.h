@@ -44,6 +44,8 @@ bool block_near(uint64_t begin, uint64_t end);
 bool block_paged(uint64_t begin, uint64_t end);
 /// Makes the paged parts of the range zero (MADV_DONTNEED); true if there were any.
 bool block_clear(uint64_t begin, uint64_t end);
+/// Gives the memory of a range back, in blocks, paged or not, that nobody uses.
+void block_discard(uint64_t begin, uint64_t end);
 
 /// Blocks in [begin, end) will not become regions. False: some are paged already.
 bool block_exempt(uint64_t begin, uint64_t end);

@@ -25,7 +25,11 @@ constexpr uint64_t kAheadShare = 32;
 /// Of the budget: so much in the C library's blocks is left there, and cannot be paged.
 constexpr uint64_t kLeftShare = 16;
 
+/// Freed since memory was given back last, as a share of what there is, before it is again; and no less than this.
+constexpr uint32_t kTrimShare = 8, kLeastTrim = (16u << 20) >> kGranuleShift;
+
 core::Runs runs;               ///< under locks::rows
+uint32_t freed = 0;            ///< granules, since memory was given back last. Under locks::rows
 std::atomic<uint64_t> base{0}; ///< of the range; 0: not many blocks yet
 std::atomic<bool> none{false}; ///< the addresses could not be had
 std::atomic<uint64_t> asked{0}; ///< bytes, until there are many
@@ -89,6 +93,27 @@ bool grow(uint32_t seen) {
   return grown;
 }
 
+/// The memory of a long run that is free, and taken meanwhile: nobody wants its contents.
+void give_back(uint32_t first, uint32_t n) {
+  const uint64_t page = os::page_size(), begin = base.load(std::memory_order_relaxed) + (uint64_t{first} << kGranuleShift);
+  const uint64_t from = (begin + page - 1) & ~(page - 1), to = (begin + (uint64_t{n} << kGranuleShift)) & ~(page - 1);
+  block_discard(from, to);
+}
+
+/// The same of all long runs. Many are freed one after the other: this is done seldom.
+void give_back_long_ones() {
+  constexpr unsigned kMost = 64;
+  uint32_t first[kMost], n[kMost];
+  unsigned count = 0;
+  {
+    Guard guard(locks::rows);
+    while (count < kMost && (first[count] = runs.take_long(&n[count])) != core::Runs::kNone) ++count;
+  }
+  for (unsigned i = 0; i < count; ++i) give_back(first[i], n[i]);
+  Guard guard(locks::rows);
+  for (unsigned i = 0; i < count; ++i) runs.give(first[i]);
+}
+
 } // namespace
 
 void *row_take(size_t bytes, size_t *used) {
@@ -123,8 +148,15 @@ size_t row_bytes(const void *p) {
 }
 
 void row_give(void *p) {
-  Guard guard(locks::rows);
-  runs.give(granule_of(p));
+  {
+    Guard guard(locks::rows);
+    const uint32_t first = granule_of(p);
+    freed += runs.length(first);
+    runs.give(first);
+    if (freed < std::max(kLeastTrim, runs.end() / kTrimShare)) return;
+    freed = 0;
+  }
+  give_back_long_ones();
 }
 
 bool row_resize(void *p, size_t bytes) {

@@ -52,6 +52,26 @@ TEST(Runs, NeighboursThatAreFreeBecomeOne) {
   EXPECT_EQ(t.runs.take(30), 0u);
 }
 
+TEST(Runs, LongOnesAreTakenWholeUnlessUntouched) {
+  Table t(10000);
+  t.runs.add(10000);
+  uint32_t first[5], n = 0;
+  for (uint32_t &f : first) f = t.runs.take(1000);
+  EXPECT_EQ(t.runs.take_long(&n), Runs::kNone) << "the rest was never used";
+  t.runs.give(first[1]);
+  EXPECT_EQ(t.runs.take_long(&n), Runs::kNone) << "not longer than a request";
+  t.runs.give(first[2]);
+  EXPECT_EQ(t.runs.take_long(&n), first[1]);
+  EXPECT_EQ(n, 2000u);
+  EXPECT_EQ(t.runs.take_long(&n), Runs::kNone) << "taken";
+  EXPECT_EQ(t.runs.untouched(), 5000u);
+  t.runs.give(first[1]);
+  EXPECT_TRUE(t.runs.is_valid());
+  t.runs.give(first[4]);
+  EXPECT_EQ(t.runs.take_long(&n), first[4]);
+  EXPECT_EQ(n, 6000u) << "and what follows";
+}
+
 TEST(Runs, NothingBeyondTheTables) {
   Table t(10);
   EXPECT_FALSE(t.runs.add(11));
