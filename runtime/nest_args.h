@@ -14,4 +14,7 @@ inline constexpr unsigned kMostArguments =
 /// Cost: about 2 ns an operation of the prologue and 1 ns an argument.
 bool expand_args(const pagecast_nest &, const uint64_t *dynamic, uint64_t *full);
 
+/// The trip count of the ticked loop alone, for which little of the prologue is needed. Returns false as above.
+bool ticked_trips(const pagecast_nest &, const uint64_t *dynamic, uint64_t *trips);
+
 } // namespace pagecast

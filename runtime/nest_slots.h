@@ -38,6 +38,7 @@ struct NestSlot {
   uint32_t sites; ///< of group 0
   const void *frame;
   uint64_t ends;   ///< how often the last loop will still end before the nest is closed by that; 0: it is not
+  bool can_be_early; ///< leaving it before its first step's end is leaving it early (core/early_exits.h)
   uint64_t serial; ///< counts nests in the order of their opening
   core::Shape draft; ///< of the nest that is being opened
 

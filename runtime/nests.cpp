@@ -2,6 +2,7 @@
 //
 // The program's side of nests: the bodies of __pagecast_enter, _next, _tick and _exit (pagecast/abi.h).
 #include "core/arithmetic.h"
+#include "core/early_exits.h"
 #include "runtime/fork.h"
 #include "runtime/message.h"
 #include "runtime/nest_args.h"
@@ -258,6 +259,42 @@ bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest
   return true;
 }
 
+/// Nests whose steps are longer are never passed over: a part of a step is worth its hints.
+constexpr uint64_t kLongStep = 1u << 20;
+
+/// The nest's word without a lock: threads that note something at the same time lose one of the two, nothing else.
+core::EarlyExits early_exits_of(const pagecast_nest &d) {
+  return core::EarlyExits(__atomic_load_n(d.cache, __ATOMIC_RELAXED) >> kNestWordSite);
+}
+void note_early_exits(const pagecast_nest &d, uint64_t bits) {
+  const uint64_t site = nest_word_site(__atomic_load_n(d.cache, __ATOMIC_RELAXED));
+  if (site) __atomic_store_n(d.cache, site | bits << kNestWordSite, __ATOMIC_RELAXED);
+}
+uint64_t missed(const Pager &pager) { return pager.statistics.not_prefetched.load(std::memory_order_relaxed); }
+
+/// Nothing of the nest has begun: doing without it costs hints at most.
+bool passed_over(Pager &pager, const pagecast_nest &d, const void *frame) {
+  core::EarlyExits exits = early_exits_of(d);
+  if (!exits.passes_over()) return false;
+  const uint32_t gap = exits.gap();
+  const bool entered = exits.enters(missed(pager));
+  note_early_exits(d, exits.bits());
+  if (entered) pager.statistics.nests_passed_over.fetch_add(gap, std::memory_order_relaxed); // those before it
+  else close_stale(&d, frame);
+  return !entered;
+}
+
+/// The program leaves the nest, somewhere in it or at its end.
+void note_exit(const NestSlot &slot) {
+  const Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+  if (!pager || !slot.can_be_early) return;
+  core::EarlyExits exits = early_exits_of(*slot.description);
+  const uint64_t before = exits.bits();
+  if (slot.step() == 0) exits.left_early(missed(*pager));
+  else exits.went_on();
+  if (exits.bits() != before) note_early_exits(*slot.description, exits.bits());
+}
+
 pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
   close_stale(&d, frame);
   NestSlot *around = covering(frame);
@@ -303,6 +340,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->started = false;
   slot->frame = frame;
   slot->ends = ends_of(d, shape.trips);
+  slot->can_be_early = slot->nest.steps() > 1 && slot->nest.plan().step_bytes <= kLongStep;
   open_stack[open_count++] = {slot, frame};
   close_at_end_of_thread();
   slot->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
@@ -378,10 +416,12 @@ extern "C" {
 // The bodies of the entry points, which are in nest_entry.c. `words` are those of __pagecast_enter.
 pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
   const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
+  Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+  uint64_t trips;
+  if (pager && !sandboxed_strictly() && passed_over(*pager, *nest, frame) && ticked_trips(*nest, dynamic, &trips)) return {trips, nullptr};
   uint64_t args[kMostArguments];
   // Modules of another version have been refused: their gates are shut.
   if (!expand_args(*nest, dynamic, args)) return {0, nullptr};
-  Pager *pager = pager_in_charge.load(std::memory_order_acquire);
   // In strict mode a thread may not even ask for the time.
   pagecast_ticket *ticket = pager && !sandboxed_strictly() ? open_nest(*pager, *nest, args, frame) : nullptr;
   const uint64_t all = args[nest->ticked];
@@ -399,7 +439,9 @@ void pagecast_do_tick(pagecast_ticket *ticket) {
 void pagecast_do_exit(pagecast_ticket *ticket) {
   // A nest inside this one may have been left open by a jump: it goes with it.
   const unsigned i = place_of(ticket);
-  if (i < open_count) close_until(i);
+  if (i == open_count) return;
+  note_exit(*open_stack[i].slot);
+  close_until(i);
 }
 
 // Whatever the ticket says, never more iterations than the program has left, and never none of some.
@@ -407,7 +449,10 @@ uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) 
   pagecast_do_tick(ticket);
   if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
   const unsigned i = place_of(ticket);
-  if (i < open_count && open_stack[i].slot->ends && --open_stack[i].slot->ends == 0) close_finished(i);
+  if (i < open_count && open_stack[i].slot->ends && --open_stack[i].slot->ends == 0) {
+    note_exit(*open_stack[i].slot);
+    close_finished(i);
+  }
   return at;
 }
 }

@@ -20,9 +20,9 @@
 namespace pagecast {
 
 uint32_t Statistics::sites_of(const pagecast_nest *nest) {
-  if (const uint64_t known = __atomic_load_n(nest->cache, __ATOMIC_ACQUIRE)) return static_cast<uint32_t>(known - 1);
+  if (const uint64_t known = nest_word_site(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE))) return static_cast<uint32_t>(known - 1);
   Guard guard(locks::sites);
-  if (const uint64_t known = *nest->cache) return static_cast<uint32_t>(known - 1);
+  if (const uint64_t known = nest_word_site(*nest->cache)) return static_cast<uint32_t>(known - 1);
   uint32_t first = sites.load();
   if (first + nest->groups > kSites) first = 0;
   else {
@@ -200,9 +200,10 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
         "\"zero_fill_fault\": %llu, \"protect\": %llu, \"events\": %llu},\n",
         ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults), ull(s.fault_events));
-  w.put("  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"prefetched_pages\": %llu, "
+  w.put("  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
         "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",
-        ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(t.prefetched), ull(t.overwritten), ull(t.unused),
+        ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(s.nests_passed_over.load()),
+        ull(t.prefetched), ull(t.overwritten), ull(t.unused),
         ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()), ull(s.hints_dropped.load()), ull(s.refused_fetches));
   w.put("  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
         ull(t.released), ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty), ull(s.cleaned));

@@ -48,7 +48,7 @@ struct Statistics {
   uint64_t evicted_clean = 0, evicted_dirty = 0;
   uint64_t cleaned = 0; ///< written while the program rested
   // Hints.
-  std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, hints_by_hand{0}, hints_dropped{0};
+  std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, nests_passed_over{0}, hints_by_hand{0}, hints_dropped{0};
   uint64_t slice_hints = 0;
   uint64_t useless_hints = 0; ///< from slices and by hand: resident by the time they were looked at
   uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later
@@ -98,6 +98,11 @@ struct Statistics {
   /// Notes the budget over time; the interval doubles when the table is full.
   void note(uint64_t ms, uint64_t used);
 };
+
+/// The runtime's word of a nest (pagecast_nest.cache): 1 + its first site, which does not change once it is there, and
+/// above it core/early_exits.h. The latter is only written where the former is there.
+inline constexpr unsigned kNestWordSite = 16; ///< bits
+inline uint64_t nest_word_site(uint64_t word) { return word & ((uint64_t{1} << kNestWordSite) - 1); }
 
 /// Opens the file that the statistics go to. `path` may hold %p. Returns a descriptor or -errno; -EEXIST: others
 /// have more to say there. The descriptor is the program's to close: it is seldom open for long.

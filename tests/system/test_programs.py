@@ -60,6 +60,23 @@ def test_loops_that_load_their_bound_again_are_hinted(built, disk_dir, tmp_path)
     assert figures["releases"]["pages"] >= 4 * of_weights  # those of the first loop alone
 
 
+@pytest.mark.parametrize("how", ["near", "threads", "far"])
+def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp_path, how):
+    plain = compile_with(built, "clang-19", PROGRAMS / "often.c", tmp_path / "plain")
+    hinted = compile_with(built, built.cc, PROGRAMS / "often.c", tmp_path / "hinted")
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, how)
+    assert done.stdout == built.run(plain, how).stdout
+    hits = sum(int(line.split()[1]) for line in done.stdout.splitlines())
+    hints = figures["hints"]
+    if how == "far":  # its negative twin: each search goes through a megabyte
+        assert hints["nests_passed_over"] == 0 and hints["nests_declined"] == 0
+        assert hints["nests_opened"] + hints["nests_filtered"] >= hits > 100
+        assert figures["faults"]["prefetched_hit"] > 10 * figures["faults"]["not_prefetched"]
+        return
+    assert hints["nests_passed_over"] > 0.95 * hits > 3_000_000
+    assert hints["nests_opened"] + hints["nests_filtered"] + hints["nests_declined"] < 0.05 * hits
+
+
 def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "overwrite.c", tmp_path / "hinted")
     read = {}
