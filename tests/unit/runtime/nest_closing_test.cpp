@@ -4,6 +4,7 @@
 // left by jumps. The frames are addresses only: deeper ones are lower.
 #include "running_pager.h"
 
+#include "core/early_exits.h"
 #include "runtime/nest_slots.h"
 
 #include <algorithm>
@@ -177,4 +178,57 @@ TEST(NestClosing, ANestOfTheSameFrameGoesOn) {
   EXPECT_TRUE(is_open(b));
   go_through_all_rows(b);
   expect_all_closed(first);
+}
+
+namespace {
+
+/// Enters the nest and leaves it at once. False: the entry was passed over.
+bool leave_early(Nest &nest) {
+  pagecast_ticket *ticket = nest.enter(1);
+  if (ticket) pagecast_do_exit(ticket);
+  return ticket;
+}
+
+} // namespace
+
+TEST(NestClosing, WhatIsLeftEarlyTimeAfterTimeIsPassedOver) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const char *region = large_region();
+  Nest nest(region), other(region);
+  for (unsigned i = 0; i < core::EarlyExits::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << i;
+  for (unsigned i = 0; i < core::EarlyExits::kFirstGap; ++i) {
+    const pagecast_opened opened = pagecast_do_enter(&nest.description, nullptr, frame(1));
+    ASSERT_EQ(opened.ticket, nullptr) << i;
+    ASSERT_EQ(opened.count, kColumns) << "all iterations in one go";
+  }
+  EXPECT_TRUE(leave_early(other)) << "another nest of the same data";
+  pagecast_ticket *probe = nest.enter(1);
+  ASSERT_NE(probe, nullptr);
+  EXPECT_EQ(pager.statistics.nests_passed_over, core::EarlyExits::kFirstGap);
+  go_through_all_rows(probe);
+  for (unsigned i = 0; i < core::EarlyExits::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << "the probe went on";
+  expect_all_closed(other);
+}
+
+TEST(NestClosing, WhatGoesOnIsNeverPassedOver) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  Nest nest(large_region());
+  for (unsigned i = 0; i < 3 * core::EarlyExits::kEnough; ++i) {
+    pagecast_ticket *ticket = nest.enter(1);
+    ASSERT_NE(ticket, nullptr) << i;
+    begin_row(ticket);
+    pagecast_do_exit(ticket);
+  }
+  EXPECT_EQ(pager.statistics.nests_passed_over, 0u);
+}
+
+TEST(NestClosing, APassedOverEntryClosesWhatItsFrameLeftOpen) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const char *region = large_region();
+  Nest nest(region), deeper(region);
+  for (unsigned i = 0; i < core::EarlyExits::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << i;
+  const pagecast_ticket *left = deeper.enter(2); // and jumps
+  ASSERT_NE(left, nullptr);
+  EXPECT_EQ(nest.enter(1), nullptr);
+  EXPECT_FALSE(is_open(left));
 }
