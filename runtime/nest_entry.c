@@ -6,15 +6,39 @@
 //     %xmm0 .. %xmm15, or %ymm0 .. %ymm15                 512 bytes
 //     rdi rsi rdx rcx r8 r9 = words[0..5], r10 = the nest   56 bytes; with the return address it is aligned
 //
-// A step that nobody waits for is counted without any of this. Elsewhere they are plain functions.
+// A step that nobody waits for is counted without any of this, and an entry that is passed over (core/early_exits.h)
+// saves no vectors. Elsewhere they are plain functions.
 #include "pagecast/abi.h"
+#include "runtime/nest_word.h"
 
 pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *words, const void *frame);
 void pagecast_do_tick(pagecast_ticket *);
 void pagecast_do_exit(pagecast_ticket *);
 uint64_t pagecast_do_next(pagecast_ticket *, uint64_t at, uint64_t bound);
 
+/// Nests that this thread has open.
+__attribute__((tls_model("initial-exec"), visibility("hidden"))) __thread unsigned pagecast_open_count = 0;
+
 #if defined(__x86_64__)
+
+typedef struct {
+  uint64_t count, passed_over;
+} brief_entry;
+
+/// Passes the entry over if that is decided and the trip count easy to tell; else says no, and pagecast_do_enter decides. That
+/// also closes what the program has left without telling. Calls nothing: the vector registers are the program's.
+__attribute__((used, visibility("hidden"), target("general-regs-only"), no_sanitize("address", "thread", "undefined")))
+brief_entry pagecast_pass_over(const pagecast_nest *nest, const uint64_t *words) {
+  const brief_entry no = {0, 0};
+  const uint64_t word = __atomic_load_n(nest->cache, __ATOMIC_RELAXED);
+  if ((word & PAGECAST_WORD_LEFT_MASK) == 0 || pagecast_open_count) return no;
+  const pagecast_word *trips = nest->word + nest->ticked;
+  if (trips->scale && trips->from >= nest->dynamic) return no;
+  const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? (const uint64_t *)words[0] : words;
+  __atomic_store_n(nest->cache, word - (UINT64_C(1) << PAGECAST_WORD_SITE), __ATOMIC_RELAXED);
+  const uint64_t scaled = trips->scale ? (uint64_t)(int64_t)trips->scale * dynamic[trips->from] : 0;
+  return (brief_entry){trips->constant + scaled, 1};
+}
 
 /// Whether programs may use %ymm registers. Written before a module of theirs is initialised.
 __attribute__((visibility("hidden"))) char pagecast_has_ymm;
@@ -47,13 +71,13 @@ VECTORS(pagecast_load_vectors,
         ALL(LOAD, "vmovups", "ymm", "32") "  ret\n2:\n  vzeroupper\n" ALL(LOAD, "movups", "xmm", "32"),
         LOAD);
 
-// `first` is done before anything is saved, `call` with everything saved; `third` is where the old value of
-// %rdx goes.
-#define ENTRY(name, first, call, third)                                                                                \
+// `first` is done before anything is saved, `brief` with only the general registers saved (to 8: that was all), `call` with
+// everything saved; `third` is where the old value of %rdx goes.
+#define ENTRY(name, first, brief, call, third)                                                                             \
   __asm__(".text\n  .globl " #name "\n  .type " #name ", @function\n  .p2align 4\n" #name ":\n"                        \
           "  .cfi_startproc\n  endbr64\n" first PUSH(r10) PUSH(r9) PUSH(r8) PUSH(rcx) PUSH(rdx) PUSH(rsi) PUSH(rdi)    \
-          "  sub $512, %rsp\n  .cfi_adjust_cfa_offset 512\n  call pagecast_save_vectors\n" call                        \
-          "  call pagecast_load_vectors\n  add $512, %rsp\n  .cfi_adjust_cfa_offset -512\n"                            \
+          brief "  sub $512, %rsp\n  .cfi_adjust_cfa_offset 512\n  call pagecast_save_vectors\n" call                        \
+          "  call pagecast_load_vectors\n  add $512, %rsp\n  .cfi_adjust_cfa_offset -512\n8:\n"                       \
               POP(rdi) POP(rsi) POP(third) POP(rcx) POP(r8) POP(r9) POP(r10)                                           \
           "  ret\n  .cfi_endproc\n  .size " #name ", . - " #name "\n")
 
@@ -65,16 +89,17 @@ _Static_assert(__builtin_offsetof(pagecast_ticket, step) == 0 && __builtin_offse
                "the entries know the ticket");
 
 ENTRY(__pagecast_enter, "",
-      "  mov %r10, %rdi\n  lea 512(%rsp), %rsi\n  lea 576(%rsp), %rdx\n  call pagecast_do_enter\n", r11);
+      "  mov %r10, %rdi\n  mov %rsp, %rsi\n  call pagecast_pass_over\n  test %edx, %edx\n  mov $0, %edx\n  jne 8f\n",
+      "  mov 560(%rsp), %rdi\n  lea 512(%rsp), %rsi\n  lea 576(%rsp), %rdx\n  call pagecast_do_enter\n", r11);
 // As pagecast_do_next: %rax = strip - 1 < bound - at ? at + strip : bound.
 ENTRY(__pagecast_next,
       NEXT_STEP "  cmp %rsi, %rdx\n  je 9f\n" STORE_STEP "  mov %rdx, %r11\n  sub %rsi, %r11\n  mov 16(%rdi), %rax\n"
                 "  dec %rax\n  cmp %r11, %rax\n  lea 1(%rsi,%rax), %rax\n  cmovae %rdx, %rax\n  ret\n9:\n",
-      "  call pagecast_do_next\n", rdx);
+      "", "  call pagecast_do_next\n", rdx);
 // What returns nothing keeps %rax as well; twice, for the alignment.
-ENTRY(__pagecast_tick, NEXT_STEP STORE_STEP "  ret\n9:\n", PUSH(rax) PUSH(rax) "  call pagecast_do_tick\n" POP(rax) POP(rax),
+ENTRY(__pagecast_tick, NEXT_STEP STORE_STEP "  ret\n9:\n", "", PUSH(rax) PUSH(rax) "  call pagecast_do_tick\n" POP(rax) POP(rax),
       rdx);
-ENTRY(__pagecast_exit, "", PUSH(rax) PUSH(rax) "  call pagecast_do_exit\n" POP(rax) POP(rax), rdx);
+ENTRY(__pagecast_exit, "", "", PUSH(rax) PUSH(rax) "  call pagecast_do_exit\n" POP(rax) POP(rax), rdx);
 
 #else
 

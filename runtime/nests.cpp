@@ -7,6 +7,7 @@
 #include "runtime/message.h"
 #include "runtime/nest_args.h"
 #include "runtime/nest_slots.h"
+#include "runtime/nest_word.h"
 #include "runtime/pager.h"
 #include "runtime/sandbox.h"
 #include "runtime/slice_machine.h"
@@ -15,7 +16,13 @@
 #include <algorithm>
 #include <pthread.h>
 
+/// Nests that this thread has open; where there are none, nest_entry.c passes entries over by itself.
+extern "C" __thread unsigned pagecast_open_count __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 namespace pagecast {
+
+static_assert(PAGECAST_WORD_LEFT == core::EarlyExits::kLeftBits && PAGECAST_WORD_SITE + core::EarlyExits::kBits <= 64 &&
+              Statistics::kSites < 1u << PAGECAST_WORD_SITE);
 
 std::atomic<Pager *> pager_in_charge{nullptr};
 NestSlot nest_slots[kNestSlots];
@@ -40,7 +47,6 @@ struct OpenNest {
   const void *frame;
 };
 thread_local OpenNest open_stack[kDepth] __attribute__((tls_model("initial-exec")));
-thread_local unsigned open_count __attribute__((tls_model("initial-exec"))) = 0;
 
 NestSlot *claim_slot() {
   for (NestSlot &slot : nest_slots) {
@@ -60,18 +66,18 @@ void close_slot(NestSlot *slot) {
 
 /// Closes the nests of this thread that were opened last, until `left` are open.
 void close_until(unsigned left) {
-  while (open_count > left) close_slot(open_stack[--open_count].slot);
+  while (pagecast_open_count > left) close_slot(open_stack[--pagecast_open_count].slot);
 }
 
 /// Closes nests whose frames have gone without passing an exit: longjmp, exceptions. The stack grows down.
 void close_below(const void *frame) {
-  while (open_count && open_stack[open_count - 1].frame < frame) close_until(open_count - 1);
+  while (pagecast_open_count && open_stack[pagecast_open_count - 1].frame < frame) close_until(pagecast_open_count - 1);
 }
 
 /// Also the same nest of the same frame: one frame may have several open, one inside the other, but each only once.
 void close_stale(const pagecast_nest *d, const void *frame) {
   close_below(frame);
-  for (unsigned i = open_count; i-- > 0 && open_stack[i].frame == frame;)
+  for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
     if (open_stack[i].slot->description == d) close_until(i);
 }
 
@@ -79,15 +85,15 @@ void close_stale(const pagecast_nest *d, const void *frame) {
 void close_finished(unsigned i) {
   close_below(open_stack[i].frame);
   close_slot(open_stack[i].slot);
-  std::copy(open_stack + i + 1, open_stack + open_count, open_stack + i);
-  --open_count;
+  std::copy(open_stack + i + 1, open_stack + pagecast_open_count, open_stack + i);
+  --pagecast_open_count;
 }
 
-/// Where the nest of the ticket is on the stack of this thread; open_count if it is not there.
+/// Where the nest of the ticket is on the stack of this thread; pagecast_open_count if it is not there.
 unsigned place_of(const pagecast_ticket *ticket) {
-  for (unsigned i = open_count; i-- > 0;)
+  for (unsigned i = pagecast_open_count; i-- > 0;)
     if (&open_stack[i].slot->ticket == ticket) return i;
-  return open_count;
+  return pagecast_open_count;
 }
 
 /// How often the last loop of a nest is entered, if the nest is closed at the end of the last of these times, else 0.
@@ -178,7 +184,7 @@ bool find_ranges(NestSlot &slot, const pagecast_slice &s) {
 
 /// The nest of the frame, if there is one, whose slice goes through the loops inside as well.
 NestSlot *covering(const void *frame) {
-  for (unsigned i = open_count; i-- > 0 && open_stack[i].frame == frame;)
+  for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
     if (open_stack[i].slot->covers) return open_stack[i].slot;
   return nullptr;
 }
@@ -264,11 +270,11 @@ constexpr uint64_t kLongStep = 1u << 20;
 
 /// The nest's word without a lock: threads that note something at the same time lose one of the two, nothing else.
 core::EarlyExits early_exits_of(const pagecast_nest &d) {
-  return core::EarlyExits(__atomic_load_n(d.cache, __ATOMIC_RELAXED) >> kNestWordSite);
+  return core::EarlyExits(__atomic_load_n(d.cache, __ATOMIC_RELAXED) >> PAGECAST_WORD_SITE);
 }
 void note_early_exits(const pagecast_nest &d, uint64_t bits) {
-  const uint64_t site = nest_word_site(__atomic_load_n(d.cache, __ATOMIC_RELAXED));
-  if (site) __atomic_store_n(d.cache, site | bits << kNestWordSite, __ATOMIC_RELAXED);
+  const uint64_t site = pagecast_word_site(__atomic_load_n(d.cache, __ATOMIC_RELAXED));
+  if (site) __atomic_store_n(d.cache, site | bits << PAGECAST_WORD_SITE, __ATOMIC_RELAXED);
 }
 uint64_t missed(const Pager &pager) { return pager.statistics.not_prefetched.load(std::memory_order_relaxed); }
 
@@ -302,7 +308,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
     pager.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  NestSlot *slot = open_count < kDepth ? claim_slot() : nullptr;
+  NestSlot *slot = pagecast_open_count < kDepth ? claim_slot() : nullptr;
   if (!slot) {
     pager.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
     pager.poke(); // slots that are closing become free
@@ -341,7 +347,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->frame = frame;
   slot->ends = ends_of(d, shape.trips);
   slot->can_be_early = slot->nest.steps() > 1 && slot->nest.plan().step_bytes <= kLongStep;
-  open_stack[open_count++] = {slot, frame};
+  open_stack[pagecast_open_count++] = {slot, frame};
   close_at_end_of_thread();
   slot->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
   slot->shared = ~0ull;
@@ -360,7 +366,7 @@ void nests_forked() {
     slot.slicing.store(0, std::memory_order_relaxed);
     slot.sliced = false; // the copy may be in the middle of something
     bool mine = false;
-    for (unsigned i = 0; i < open_count; ++i) mine |= open_stack[i].slot == &slot;
+    for (unsigned i = 0; i < pagecast_open_count; ++i) mine |= open_stack[i].slot == &slot;
     const uint32_t state = slot.state.load(std::memory_order_relaxed);
     if (mine || state == NestSlot::kFree) continue;
     // Of a thread that is not here.
@@ -439,7 +445,7 @@ void pagecast_do_tick(pagecast_ticket *ticket) {
 void pagecast_do_exit(pagecast_ticket *ticket) {
   // A nest inside this one may have been left open by a jump: it goes with it.
   const unsigned i = place_of(ticket);
-  if (i == open_count) return;
+  if (i == pagecast_open_count) return;
   note_exit(*open_stack[i].slot);
   close_until(i);
 }
@@ -449,7 +455,7 @@ uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) 
   pagecast_do_tick(ticket);
   if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
   const unsigned i = place_of(ticket);
-  if (i < open_count && open_stack[i].slot->ends && --open_stack[i].slot->ends == 0) {
+  if (i < pagecast_open_count && open_stack[i].slot->ends && --open_stack[i].slot->ends == 0) {
     note_exit(*open_stack[i].slot);
     close_finished(i);
   }

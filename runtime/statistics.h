@@ -99,11 +99,6 @@ struct Statistics {
   void note(uint64_t ms, uint64_t used);
 };
 
-/// The runtime's word of a nest (pagecast_nest.cache): 1 + its first site, which does not change once it is there, and
-/// above it core/early_exits.h. The latter is only written where the former is there.
-inline constexpr unsigned kNestWordSite = 16; ///< bits
-inline uint64_t nest_word_site(uint64_t word) { return word & ((uint64_t{1} << kNestWordSite) - 1); }
-
 /// Opens the file that the statistics go to. `path` may hold %p. Returns a descriptor or -errno; -EEXIST: others
 /// have more to say there. The descriptor is the program's to close: it is seldom open for long.
 int open_statistics(const char *path, bool active);
