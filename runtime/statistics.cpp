@@ -24,7 +24,7 @@ namespace pagecast {
 uint32_t Statistics::sites_of(const pagecast_nest *nest) {
   if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE))) return static_cast<uint32_t>(known - 1);
   Guard guard(locks::sites);
-  if (const uint64_t known = pagecast_word_site(*nest->cache)) return static_cast<uint32_t>(known - 1);
+  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_RELAXED))) return static_cast<uint32_t>(known - 1);
   uint32_t first = sites.load();
   if (first + nest->groups > kSites) first = 0;
   else {

@@ -68,7 +68,7 @@ def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp
     assert done.stdout == built.run(plain, how).stdout
     hits = sum(int(line.split()[1]) for line in done.stdout.splitlines())
     hints = figures["hints"]
-    if how == "far":  # its negative twin: each search goes through a megabyte
+    if how == "far":  # its negative twin: each search goes through half a megabyte
         assert hints["nests_passed_over"] == 0 and hints["nests_declined"] == 0
         assert hints["nests_opened"] + hints["nests_filtered"] >= hits > 100
         assert figures["faults"]["prefetched_hit"] > 10 * figures["faults"]["not_prefetched"]

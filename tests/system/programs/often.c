@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Nests that are entered often. A search that is called for each hit, and ends where it begins; by several threads at once, if
-// there is an argument; with "far", each hit is a megabyte from the last one.
+// there is an argument; with "far", each hit is half a megabyte from the last one.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 10 << 20, THREADS = 4, FAR = 1 << 18 };
+enum { N = 10 << 20, THREADS = 4, FAR = 1 << 17 };
 static int *data;
 static long every = 8;
 
@@ -23,7 +23,7 @@ struct Part {
   uint64_t sum, hits;
 };
 
-static void *go(void *arg) {
+__attribute__((noinline)) static void *go(void *arg) {
   struct Part *p = arg;
   for (long i = next(data, p->from, p->to); i < p->to; i = next(data, i + 1, p->to)) p->sum = p->sum * 31 + data[i], p->hits++;
   return NULL;
