@@ -73,8 +73,9 @@ def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp
         assert hints["nests_opened"] + hints["nests_filtered"] >= hits > 100
         assert figures["faults"]["prefetched_hit"] > 10 * figures["faults"]["not_prefetched"]
         return
-    assert hints["nests_passed_over"] > 0.95 * hits > 3_000_000
-    assert hints["nests_opened"] + hints["nests_filtered"] + hints["nests_declined"] < 0.05 * hits
+    assert hits > 3_000_000
+    assert hints["nests_opened"] < 0.002 * hits
+    assert hints["nests_passed_over"] > 0.5 * hits  # how many are declined before that is the pager's speed: it frees their slots
 
 
 def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
