@@ -25,8 +25,7 @@ using Arguments = std::vector<std::string>;
 /// Options of ours that a mode of clang may leave unused must not make it say so. (Flang knows no such
 /// option, and leaves none of ours unused in the modes in which it gets them.)
 Arguments quietly(Arguments options, Language language) {
-  if (language == Language::kFortran)
-    return options;
+  if (language == Language::kFortran) return options;
   options.insert(options.begin(), "--start-no-unused-arguments");
   options.push_back("--end-no-unused-arguments");
   return options;
@@ -35,42 +34,33 @@ Arguments quietly(Arguments options, Language language) {
 Arguments linkFlags(const Job &job, Language language) {
   const std::string directory = libraryDirectory().string();
   if (access(runtimeLibrary().c_str(), R_OK) != 0)
-    throw Failure{"the runtime library is not at " + runtimeLibrary().string() +
-                  "; build or install Pagecast again"};
+    throw Failure{"the runtime library is not at " + runtimeLibrary().string() + "; build or install Pagecast again"};
   // A program refers to the runtime weakly, so it must be linked even where nothing seems to need it.
   const std::string needed = job.shared ? "-Wl,--push-state,--as-needed" : "-Wl,--push-state,--no-as-needed";
   Arguments flags = {"-L" + directory, needed, "-lpagecast", "-Wl,--pop-state"};
   // Not -Wl, which would split a directory that has a comma in its name; and flang has no -Xlinker.
-  const Arguments path = language == Language::kFortran
-                             ? Arguments{"-rpath", directory}
-                             : Arguments{"-Xlinker", "-rpath", "-Xlinker", directory};
+  const Arguments path =
+      language == Language::kFortran ? Arguments{"-rpath", directory} : Arguments{"-Xlinker", "-rpath", "-Xlinker", directory};
   flags.insert(flags.end(), path.begin(), path.end());
   return quietly(flags, language);
 }
 
-void append(Arguments &to, const Arguments &from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
+void append(Arguments &to, const Arguments &from) { to.insert(to.end(), from.begin(), from.end()); }
 
 /// The compiler's command line. Ours come first, and last for shared libraries, which name what they need;
 /// but before a "--" that ends the options.
 Arguments commandLine(Language language, const Arguments &arguments, const Job &job) {
   const Compiler compiler = findCompiler(language);
   Arguments line = {compiler.path};
-  if (compiler.needsDriverMode)
-    line.push_back("--driver-mode=g++");
-  if (job.compiles)
-    append(line, pluginFlags(language));
+  if (compiler.needsDriverMode) line.push_back("--driver-mode=g++");
+  if (job.compiles) append(line, pluginFlags(language));
   // Of two libraries that define malloc the loader takes the first: a program that names -lc must still get ours.
   const bool linksRuntime = job.links && !job.isStatic;
-  if (linksRuntime && !job.shared)
-    append(line, linkFlags(job, language));
+  if (linksRuntime && !job.shared) append(line, linkFlags(job, language));
   const auto options = std::find(arguments.begin(), arguments.end(), "--");
   line.insert(line.end(), arguments.begin(), options);
-  if (job.links && job.isStatic)
-    warn("the program is linked statically, so without the runtime: it will run without hints");
-  else if (linksRuntime && job.shared)
-    append(line, linkFlags(job, language));
+  if (job.links && job.isStatic) warn("the program is linked statically, so without the runtime: it will run without hints");
+  else if (linksRuntime && job.shared) append(line, linkFlags(job, language));
   line.insert(line.end(), options, arguments.end());
   return line;
 }
@@ -79,29 +69,23 @@ std::string shellQuoted(const std::string &word) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) || std::string_view("-_./=+,:@%").find(c) != std::string_view::npos;
   };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain))
-    return word;
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
   std::string out = "'";
-  for (const char c : word)
-    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
 
 void print(const Arguments &line) {
   std::string text;
-  for (const std::string &word : line)
-    text += (text.empty() ? "" : " ") + shellQuoted(word);
+  for (const std::string &word : line) text += (text.empty() ? "" : " ") + shellQuoted(word);
   std::fprintf(stderr, "%s\n", text.c_str());
 }
 
-bool isSwitchedOn(const char *name) {
-  return environment(name).value_or("0") != "0";
-}
+bool isSwitchedOn(const char *name) { return environment(name).value_or("0") != "0"; }
 
 [[noreturn]] void become(const Arguments &line) {
   std::vector<char *> raw;
-  for (const std::string &word : line)
-    raw.push_back(const_cast<char *>(word.c_str()));
+  for (const std::string &word : line) raw.push_back(const_cast<char *>(word.c_str()));
   raw.push_back(nullptr);
   execv(raw[0], raw.data());
   throw Failure{line[0] + " could not be started: " + errorText(errno)};
@@ -119,8 +103,7 @@ std::vector<std::string> pluginFlags(Language language) {
 void cc(Language language, const std::vector<std::string> &arguments) {
   const Job job = isSwitchedOn("PAGECAST_CC_PASSTHROUGH") ? Job{} : readJob(arguments, language);
   const Arguments line = commandLine(language, arguments, job);
-  if (isSwitchedOn("PAGECAST_CC_VERBOSE"))
-    print(line);
+  if (isSwitchedOn("PAGECAST_CC_VERBOSE")) print(line);
   become(line);
 }
 

@@ -22,21 +22,16 @@ struct Family {
 
 Family familyOf(Language language) {
   switch (language) {
-  case Language::kC:
-    return {"clang", "PAGECAST_CLANG", {"clang"}};
-  case Language::kCxx:
-    return {"clang", "PAGECAST_CLANG", {"clang++"}};
-  case Language::kFortran:
-    return {"flang", "PAGECAST_FLANG", {"flang-new", "flang"}};
+  case Language::kC: return {"clang", "PAGECAST_CLANG", {"clang"}};
+  case Language::kCxx: return {"clang", "PAGECAST_CLANG", {"clang++"}};
+  case Language::kFortran: return {"flang", "PAGECAST_FLANG", {"flang-new", "flang"}};
   }
   return {};
 }
 
 const std::string kMajor = std::to_string(kLlvmMajor);
 
-bool isRightMajor(const std::string &version) {
-  return std::atoi(version.c_str()) == kLlvmMajor;
-}
+bool isRightMajor(const std::string &version) { return std::atoi(version.c_str()) == kLlvmMajor; }
 
 /// A clang answers -dumpversion as a flang does, but does not compile Fortran.
 bool compilesFortran(const std::string &path) {
@@ -48,14 +43,12 @@ Compiler chosenCompiler(const std::string &chosen, const Family &family, Languag
   const std::string is = std::string(family.variable) + " is '" + chosen + "', which is ";
   const std::string remedy = "; set it to a " + std::string(family.name) + " " + kMajor;
   const auto path = findProgram(chosen);
-  if (!path)
-    throw Failure{is + "not an executable" + remedy};
+  if (!path) throw Failure{is + "not an executable" + remedy};
   const std::string version = compilerVersion(path->string());
   if (!isRightMajor(version))
     throw Failure{is + (version.empty() ? "no " + std::string(family.name) : "version " + version) +
                   ", but the pass plugin can be loaded into LLVM " + kMajor + " only" + remedy};
-  if (language == Language::kFortran && !compilesFortran(path->string()))
-    throw Failure{is + "no Fortran compiler" + remedy};
+  if (language == Language::kFortran && !compilesFortran(path->string())) throw Failure{is + "no Fortran compiler" + remedy};
   return {path->string(), language == Language::kCxx};
 }
 
@@ -63,8 +56,7 @@ Compiler chosenCompiler(const std::string &chosen, const Family &family, Languag
 std::optional<std::string> versionedDriver(const Family &family) {
   for (const std::string &driver : family.drivers)
     for (const std::string &name : {driver + "-" + kMajor, "/usr/lib/llvm-" + kMajor + "/bin/" + driver})
-      if (const auto path = findProgram(name))
-        return path->string();
+      if (const auto path = findProgram(name)) return path->string();
   return std::nullopt;
 }
 
@@ -73,18 +65,14 @@ std::optional<std::string> versionedDriver(const Family &family) {
 std::optional<Language> languageOf(const std::string &file) {
   // Objective-C and LLVM's own forms go through clang's optimizer as C does.
   static const std::set<std::string_view> c = {".c", ".i", ".m", ".mi", ".bc", ".ll"};
-  static const std::set<std::string_view> cxx = {".cc",  ".cp",   ".cpp", ".cxx",  ".C",    ".c++",
-                                                 ".CPP", ".CC",   ".CXX", ".ii",   ".mm",   ".mii",
-                                                 ".M",   ".cppm", ".ccm", ".cxxm", ".c++m", ".ixx"};
+  static const std::set<std::string_view> cxx = {".cc", ".cp", ".cpp", ".cxx", ".C",    ".c++", ".CPP",  ".CC",   ".CXX",
+                                                 ".ii", ".mm", ".mii", ".M",   ".cppm", ".ccm", ".cxxm", ".c++m", ".ixx"};
   static const std::set<std::string_view> fortran = {".f",   ".F",   ".for", ".FOR", ".fpp", ".FPP", ".f90",
                                                      ".F90", ".f95", ".F95", ".f03", ".F03", ".f08", ".F08"};
   const std::string extension = std::filesystem::path(file).extension().string();
-  if (c.count(extension))
-    return Language::kC;
-  if (cxx.count(extension))
-    return Language::kCxx;
-  if (fortran.count(extension))
-    return Language::kFortran;
+  if (c.count(extension)) return Language::kC;
+  if (cxx.count(extension)) return Language::kCxx;
+  if (fortran.count(extension)) return Language::kFortran;
   return std::nullopt;
 }
 
@@ -95,23 +83,20 @@ std::string compilerVersion(const std::string &path) {
 
 Compiler findCompiler(Language language) {
   const Family family = familyOf(language);
-  if (const auto chosen = environment(family.variable))
-    return chosenCompiler(*chosen, family, language);
-  if (const auto path = versionedDriver(family))
-    return {*path, false};
+  if (const auto chosen = environment(family.variable)) return chosenCompiler(*chosen, family, language);
+  if (const auto path = versionedDriver(family)) return {*path, false};
   std::string others;
   for (const std::string &driver : family.drivers) {
     const auto unversioned = findProgram(driver);
     const std::string version = unversioned ? compilerVersion(unversioned->string()) : "";
-    if (isRightMajor(version))
-      return {unversioned->string(), false};
+    if (isRightMajor(version)) return {unversioned->string(), false};
     if (!version.empty())
-      others = " (the " + driver + " in PATH is version " + version +
-               ", and the pass plugin can be loaded into LLVM " + kMajor + " only)";
+      others = " (the " + driver + " in PATH is version " + version + ", and the pass plugin can be loaded into LLVM " + kMajor +
+               " only)";
   }
   const std::string wanted = std::string(family.name) + " " + kMajor;
-  throw Failure{wanted + " was not found" + others + "; install the package " + family.name + "-" + kMajor +
-                " or set " + family.variable + " to a " + wanted};
+  throw Failure{wanted + " was not found" + others + "; install the package " + family.name + "-" + kMajor + " or set " +
+                family.variable + " to a " + wanted};
 }
 
 } // namespace pagecast::cli

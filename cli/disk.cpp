@@ -25,9 +25,7 @@ constexpr unsigned kLargeDepth = 16;
 constexpr unsigned kSmallDepth = 128;
 constexpr uint64_t kMaxFile = uint64_t{4} << 30;
 
-double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 class File {
 public:
@@ -57,14 +55,11 @@ private:
 };
 
 struct Buffers {
-  Buffers(unsigned count, uint64_t size)
-      : size_(size), memory_(static_cast<char *>(std::aligned_alloc(4096, count * size))) {
-    if (!memory_)
-      throw Failure{"there is no memory to measure the disk with"};
+  Buffers(unsigned count, uint64_t size) : size_(size), memory_(static_cast<char *>(std::aligned_alloc(4096, count * size))) {
+    if (!memory_) throw Failure{"there is no memory to measure the disk with"};
     // Random bytes: some disks and hosts store zeros without writing them.
     std::mt19937_64 random(1);
-    for (uint64_t *p = reinterpret_cast<uint64_t *>(memory_.get()), *end = p + count * size / 8; p < end; ++p)
-      *p = random();
+    for (uint64_t *p = reinterpret_cast<uint64_t *>(memory_.get()), *end = p + count * size / 8; p < end; ++p) *p = random();
   }
   char *at(unsigned index) { return memory_.get() + index * size_; }
 
@@ -100,50 +95,39 @@ Moved drive(const Stream &stream, double seconds) {
   const auto start = Clock::now();
   const auto submit = [&](unsigned slot) {
     const int64_t offset = secondsSince(start) < seconds ? stream.offsetOf(started) : -1;
-    if (offset < 0)
-      return;
+    if (offset < 0) return;
     io_uring_sqe *request = io_uring_get_sqe(ring.get());
-    const auto prepare = stream.writes ? [](io_uring_sqe *s, int fd, char *b, unsigned n,
-                                            uint64_t o) { io_uring_prep_write(s, fd, b, n, o); }
-                                       : [](io_uring_sqe *s, int fd, char *b, unsigned n, uint64_t o) {
-                                           io_uring_prep_read(s, fd, b, n, o);
-                                         };
-    prepare(request, stream.fd, buffers.at(slot), static_cast<unsigned>(stream.size),
-            static_cast<uint64_t>(offset));
+    const auto prepare =
+        stream.writes ? [](io_uring_sqe *s, int fd, char *b, unsigned n, uint64_t o) { io_uring_prep_write(s, fd, b, n, o); }
+                      : [](io_uring_sqe *s, int fd, char *b, unsigned n, uint64_t o) { io_uring_prep_read(s, fd, b, n, o); };
+    prepare(request, stream.fd, buffers.at(slot), static_cast<unsigned>(stream.size), static_cast<uint64_t>(offset));
     io_uring_sqe_set_data64(request, slot);
     ++started, ++inFlight;
   };
-  for (unsigned slot = 0; slot < stream.depth; ++slot)
-    submit(slot);
+  for (unsigned slot = 0; slot < stream.depth; ++slot) submit(slot);
   while (inFlight) {
     io_uring_submit(ring.get());
     io_uring_cqe *done = nullptr;
-    if (const int error = io_uring_wait_cqe(ring.get(), &done); error == -EINTR)
-      continue;
-    else if (error < 0)
-      throw Failure{"io_uring failed while the disk was measured: " + errorText(-error)};
+    if (const int error = io_uring_wait_cqe(ring.get(), &done); error == -EINTR) continue;
+    else if (error < 0) throw Failure{"io_uring failed while the disk was measured: " + errorText(-error)};
     const int result = done->res;
     const auto slot = static_cast<unsigned>(io_uring_cqe_get_data64(done));
     io_uring_cqe_seen(ring.get(), done);
     --inFlight;
-    if (result < 0)
-      throw Failure{"direct I/O failed while the disk was measured: " + errorText(-result)};
+    if (result < 0) throw Failure{"direct I/O failed while the disk was measured: " + errorText(-result)};
     ++moved.requests;
     submit(slot);
   }
-  if (stream.writes)
-    fdatasync(stream.fd);
+  if (stream.writes) fdatasync(stream.fd);
   moved.seconds = secondsSince(start);
   return moved;
 }
 
 } // namespace
 
-DiskRates measureDisk(const std::string &directory, double seconds,
-                      const std::function<void(const char *)> &progress) {
+DiskRates measureDisk(const std::string &directory, double seconds, const std::function<void(const char *)> &progress) {
   const int fd = openNameless(directory, O_DIRECT);
-  if (fd < 0)
-    throw Failure{"direct I/O is not possible in " + directory + ": " + errorText(-fd)};
+  if (fd < 0) throw Failure{"direct I/O is not possible in " + directory + ": " + errorText(-fd)};
   const File file(fd);
   // Half of the free space at most: measuring must not fill the disk.
   const uint64_t room = std::min(checkBackingDirectory(directory).freeBytes / 2, kMaxFile) / kLarge;
@@ -153,8 +137,7 @@ DiskRates measureDisk(const std::string &directory, double seconds,
   DiskRates rates;
   progress("sequential writes");
   const Moved written = drive({fd, true, kLargeDepth, kLarge, within(room)}, seconds * 0.4);
-  if (written.requests == 0)
-    throw Failure{"there is no room in " + directory + " to measure its disk"};
+  if (written.requests == 0) throw Failure{"there is no room in " + directory + " to measure its disk"};
   rates.sequentialWrite = static_cast<double>(written.requests * kLarge) / written.seconds;
   progress("sequential reads");
   const Moved read = drive({fd, false, kLargeDepth, kLarge, within(written.requests)}, seconds * 0.3);

@@ -14,7 +14,6 @@ struct DiskRates {
 };
 
 /// Takes about `seconds` in all; `progress` is told what happens. Throws Failure.
-DiskRates measureDisk(const std::string &directory, double seconds,
-                      const std::function<void(const char *)> &progress);
+DiskRates measureDisk(const std::string &directory, double seconds, const std::function<void(const char *)> &progress);
 
 } // namespace pagecast::cli

@@ -26,19 +26,15 @@ struct Report {
 
 std::string backingDirectory() {
   for (const char *name : {"PAGECAST_BACKING", "TMPDIR"})
-    if (const auto directory = environment(name))
-      return *directory;
+    if (const auto directory = environment(name)) return *directory;
   return "/var/tmp";
 }
 
-const char *word(Status status) {
-  return status == Status::kOk ? "ok" : status == Status::kWarn ? "warn" : "fail";
-}
+const char *word(Status status) { return status == Status::kOk ? "ok" : status == Status::kWarn ? "warn" : "fail"; }
 
 /// On a terminal, says what takes so long, in a line that vanishes.
 void showProgress(const char *what) {
-  if (isatty(STDERR_FILENO))
-    std::fprintf(stderr, *what ? "\r\033[Kmeasuring the disk: %s ..." : "\r\033[K%s", what);
+  if (isatty(STDERR_FILENO)) std::fprintf(stderr, *what ? "\r\033[Kmeasuring the disk: %s ..." : "\r\033[K%s", what);
 }
 
 Check measure(Report &report, double seconds) {
@@ -47,13 +43,11 @@ Check measure(Report &report, double seconds) {
     showProgress("");
     char text[160];
     std::snprintf(text, sizeof text, "reads %.0f MB/s, writes %.0f MB/s, %.0f random 4 KiB reads/s",
-                  report.disk->sequentialRead / 1e6, report.disk->sequentialWrite / 1e6,
-                  report.disk->randomRead);
+                  report.disk->sequentialRead / 1e6, report.disk->sequentialWrite / 1e6, report.disk->randomRead);
     return {"disk", Status::kOk, text, ""};
   } catch (const Failure &failure) {
     showProgress("");
-    return {"disk", Status::kWarn, "not measured: " + failure.sentence,
-            "see backing, direct I/O and io_uring"};
+    return {"disk", Status::kWarn, "not measured: " + failure.sentence, "see backing, direct I/O and io_uring"};
   }
 }
 
@@ -75,45 +69,35 @@ Report examine(const DoctorOptions &options) {
                    probeClang(),
                    probeFlang(),
                    probeRuntime()};
-  if (!options.noDisk)
-    report.checks.push_back(measure(report, options.diskSeconds));
+  if (!options.noDisk) report.checks.push_back(measure(report, options.diskSeconds));
   return report;
 }
 
 bool isHealthy(const Report &report) {
-  return std::none_of(report.checks.begin(), report.checks.end(),
-                      [](const Check &c) { return c.status == Status::kFail; });
+  return std::none_of(report.checks.begin(), report.checks.end(), [](const Check &c) { return c.status == Status::kFail; });
 }
 
 void printText(const Report &report) {
   for (const Check &check : report.checks) {
     std::printf("%-4s  %-20s  %s\n", word(check.status), check.name.c_str(), check.detail.c_str());
-    if (!check.advice.empty())
-      std::printf("%-4s  %-20s  -> %s\n", "", "", check.advice.c_str());
+    if (!check.advice.empty()) std::printf("%-4s  %-20s  -> %s\n", "", "", check.advice.c_str());
   }
-  std::puts(isHealthy(report) ? "Pagecast can work here."
-                              : "Pagecast cannot work here until what failed is mended.");
+  std::puts(isHealthy(report) ? "Pagecast can work here." : "Pagecast cannot work here until what failed is mended.");
 }
 
 nlohmann::json toJson(const Report &report) {
-  nlohmann::json out = {
-      {"version", PAGECAST_VERSION}, {"healthy", isHealthy(report)}, {"checks", nlohmann::json::array()}};
+  nlohmann::json out = {{"version", PAGECAST_VERSION}, {"healthy", isHealthy(report)}, {"checks", nlohmann::json::array()}};
   for (const Check &check : report.checks)
-    out["checks"].push_back({{"name", check.name},
-                             {"status", word(check.status)},
-                             {"detail", check.detail},
-                             {"advice", check.advice}});
+    out["checks"].push_back(
+        {{"name", check.name}, {"status", word(check.status)}, {"detail", check.detail}, {"advice", check.advice}});
   const Memory memory = machineMemory();
-  out["memory"] = {
-      {"total_bytes", memory.total}, {"available_bytes", memory.available}, {"swap_bytes", memory.swapTotal}};
+  out["memory"] = {{"total_bytes", memory.total}, {"available_bytes", memory.available}, {"swap_bytes", memory.swapTotal}};
   const ControlGroup group = memoryControlGroup();
   out["cgroup"] = {{"version", group.version}, {"limit_bytes", nullptr}};
-  if (group.limit)
-    out["cgroup"]["limit_bytes"] = *group.limit;
+  if (group.limit) out["cgroup"]["limit_bytes"] = *group.limit;
   const MemoryLimit limit = memoryLimit();
   out["limit"] = {{"budget_bytes", limit.budget}, {"cap_bytes", nullptr}, {"pools", nlohmann::json::array()}};
-  if (limit.cap)
-    out["limit"]["cap_bytes"] = *limit.cap;
+  if (limit.cap) out["limit"]["cap_bytes"] = *limit.cap;
   for (const core::Pool &pool : limit.pools)
     out["limit"]["pools"].push_back({{"machine", pool.machine},
                                      {"size_bytes", pool.size},
@@ -135,8 +119,7 @@ int doctor(const DoctorOptions &options) {
   if (options.json)
     // Names of files need not be UTF-8: what is not is replaced, not thrown at.
     std::puts(toJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-  else
-    printText(report);
+  else printText(report);
   return isHealthy(report) ? 0 : 1;
 }
 

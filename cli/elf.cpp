@@ -19,8 +19,7 @@ constexpr size_t kMaxSegments = 1024;
 constexpr size_t kMaxEntries = 65536;
 
 /// `count` objects of type T at a place in a file; nothing if the file is too short.
-template <typename T>
-std::optional<std::vector<T>> readAt(std::ifstream &file, uint64_t offset, size_t count) {
+template <typename T> std::optional<std::vector<T>> readAt(std::ifstream &file, uint64_t offset, size_t count) {
   std::vector<T> out(count);
   file.clear();
   file.seekg(static_cast<std::streamoff>(offset));
@@ -54,17 +53,13 @@ std::string stringAt(std::ifstream &file, uint64_t offset) {
   return text;
 }
 
-bool needsRuntime(std::ifstream &file, const std::vector<Segment> &segments,
-                  const std::vector<Entry> &entries) {
+bool needsRuntime(std::ifstream &file, const std::vector<Segment> &segments, const std::vector<Entry> &entries) {
   std::optional<uint64_t> strings;
   for (const Entry &e : entries)
-    if (e.d_tag == DT_STRTAB)
-      strings = fileOffset(segments, e.d_un.d_ptr);
+    if (e.d_tag == DT_STRTAB) strings = fileOffset(segments, e.d_un.d_ptr);
   for (const Entry &e : entries) {
-    if (e.d_tag == DT_NULL || !strings)
-      break;
-    if (e.d_tag == DT_NEEDED && stringAt(file, *strings + e.d_un.d_val).rfind("libpagecast.so", 0) == 0)
-      return true;
+    if (e.d_tag == DT_NULL || !strings) break;
+    if (e.d_tag == DT_NEEDED && stringAt(file, *strings + e.d_un.d_val).rfind("libpagecast.so", 0) == 0) return true;
   }
   return false;
 }
@@ -74,21 +69,16 @@ bool needsRuntime(std::ifstream &file, const std::vector<Segment> &segments,
 ProgramKind programKind(const std::filesystem::path &path) {
   std::ifstream file(path, std::ios::binary);
   const auto magic = readAt<char>(file, 0, 2);
-  if (magic && (*magic)[0] == '#' && (*magic)[1] == '!')
-    return ProgramKind::kScript;
+  if (magic && (*magic)[0] == '#' && (*magic)[1] == '!') return ProgramKind::kScript;
   const auto header = readAt<Header>(file, 0, 1);
-  if (!header || !isNative(header->front()))
-    return ProgramKind::kUnknown;
+  if (!header || !isNative(header->front())) return ProgramKind::kUnknown;
   const auto segments = readAt<Segment>(file, header->front().e_phoff, header->front().e_phnum);
-  if (!segments)
-    return ProgramKind::kUnknown;
+  if (!segments) return ProgramKind::kUnknown;
   for (const Segment &s : *segments) {
     const size_t count = s.p_filesz / sizeof(Entry);
-    if (s.p_type != PT_DYNAMIC || count > kMaxEntries)
-      continue;
+    if (s.p_type != PT_DYNAMIC || count > kMaxEntries) continue;
     const auto entries = readAt<Entry>(file, s.p_offset, count);
-    return entries && needsRuntime(file, *segments, *entries) ? ProgramKind::kWithRuntime
-                                                              : ProgramKind::kWithoutRuntime;
+    return entries && needsRuntime(file, *segments, *entries) ? ProgramKind::kWithRuntime : ProgramKind::kWithoutRuntime;
   }
   return ProgramKind::kStatic;
 }

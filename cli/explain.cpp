@@ -25,16 +25,13 @@ std::vector<Remark> remarksIn(const ExplainOptions &options) {
   if (!fs::is_regular_file(options.file, ignored))
     throw Failure{options.file + (fs::exists(options.file, ignored) ? " is no file" : " does not exist") +
                   "; give a source or a record of remarks (.opt.yaml)"};
-  if (!isRecord(options.file))
-    return remarksOf(options.file, options.compilerOptions);
+  if (!isRecord(options.file)) return remarksOf(options.file, options.compilerOptions);
   if (!options.compilerOptions.empty())
-    throw Failure{options.file +
-                  " is a record, which is not compiled: leave out what follows --, or give the source"};
+    throw Failure{options.file + " is a record, which is not compiled: leave out what follows --, or give the source"};
   const auto remarks = readRecord(options.file);
   if (remarks.empty())
-    throw Failure{options.file +
-                  " holds no remarks of pagecast; compile with pagecast cc, c++ or fc at -O1 or "
-                  "higher and -fsave-optimization-record"};
+    throw Failure{options.file + " holds no remarks of pagecast; compile with pagecast cc, c++ or fc at -O1 or "
+                                 "higher and -fsave-optimization-record"};
   return remarks;
 }
 
@@ -46,8 +43,7 @@ bool wantsColours() {
 
 int explain(const ExplainOptions &options) {
   std::optional<Run> run;
-  if (!options.statistics.empty())
-    run = readRun(options.statistics);
+  if (!options.statistics.empty()) run = readRun(options.statistics);
   const Explanation all = makeExplanation(options.file, remarksIn(options), std::move(run));
   const std::string text = options.json ? explanationAsJson(all) : explanationAsText(all, wantsColours());
   std::fputs(text.c_str(), stdout);

@@ -9,28 +9,20 @@ using Json = nlohmann::ordered_json;
 
 const char *word(Remark::Kind kind) {
   switch (kind) {
-  case Remark::Kind::kPassed:
-    return "done";
-  case Remark::Kind::kMissed:
-    return "refused";
-  case Remark::Kind::kOther:
-    return "note";
+  case Remark::Kind::kPassed: return "done";
+  case Remark::Kind::kMissed: return "refused";
+  case Remark::Kind::kOther: return "note";
   }
   return "";
 }
 
 /// Numbers that are unknown, and texts that are empty, are null.
-Json orNull(unsigned number) {
-  return number ? Json(number) : Json();
-}
-Json orNull(const std::string &text) {
-  return text.empty() ? Json() : Json(text);
-}
+Json orNull(unsigned number) { return number ? Json(number) : Json(); }
+Json orNull(const std::string &text) { return text.empty() ? Json() : Json(text); }
 
 Json toJson(const Counts &counts) {
   Json out = Json::object();
-  for (const auto &[name, count] : counts)
-    out[name] = count;
+  for (const auto &[name, count] : counts) out[name] = count;
   return out;
 }
 
@@ -47,8 +39,7 @@ Json toJson(const Site &site) {
 Json argumentsOf(const Remark &remark) {
   Json out = Json::object();
   for (const auto &[key, value] : remark.arguments)
-    if (key != "String")
-      out[key] = value;
+    if (key != "String") out[key] = value;
   return out;
 }
 
@@ -72,19 +63,14 @@ Json toJson(const ExplainedNest &nest) {
               {"column", orNull(nest.at.column)},
               {"source", orNull(nest.source)}};
   out["remarks"] = Json::array();
-  for (const Explained &one : nest.remarks)
-    out["remarks"].push_back(toJson(one));
+  for (const Explained &one : nest.remarks) out["remarks"].push_back(toJson(one));
   return out;
 }
 
 Json toJson(const Run &run) {
-  return {{"file", run.path},
-          {"pagecast", run.pagecast},
-          {"active", run.active},
-          {"why_not", orNull(run.whyNot)},
-          {"wall_s", run.wallSeconds},
-          {"stall_s", run.stallSeconds},
-          {"faults", toJson(run.faults)}};
+  return {
+      {"file", run.path},          {"pagecast", run.pagecast},    {"active", run.active},        {"why_not", orNull(run.whyNot)},
+      {"wall_s", run.wallSeconds}, {"stall_s", run.stallSeconds}, {"faults", toJson(run.faults)}};
 }
 
 } // namespace
@@ -95,13 +81,11 @@ std::string explanationAsJson(const Explanation &all) {
   out["functions"] = Json::array();
   for (const ExplainedFunction &function : all.functions) {
     Json nests = Json::array();
-    for (const ExplainedNest &nest : function.nests)
-      nests.push_back(toJson(nest));
+    for (const ExplainedNest &nest : function.nests) nests.push_back(toJson(nest));
     out["functions"].push_back({{"name", function.name}, {"symbol", function.symbol}, {"nests", nests}});
   }
   out["sites_without_remark"] = Json::array();
-  for (const Site *site : all.strangers)
-    out["sites_without_remark"].push_back(toJson(*site));
+  for (const Site *site : all.strangers) out["sites_without_remark"].push_back(toJson(*site));
   // Names of files and source lines need not be UTF-8: what is not is replaced, not thrown at.
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -25,33 +25,25 @@ enum class Style { kPlain, kFunction, kSource, kDone, kRefused, kMeasured };
 
 const char *escape(Style style) {
   switch (style) {
-  case Style::kFunction:
-    return "\033[1m";
-  case Style::kSource:
-    return "\033[36m";
-  case Style::kDone:
-    return "\033[32m";
-  case Style::kRefused:
-    return "\033[33m";
-  case Style::kMeasured:
-    return "\033[35m";
-  case Style::kPlain:
-    break;
+  case Style::kFunction: return "\033[1m";
+  case Style::kSource: return "\033[36m";
+  case Style::kDone: return "\033[32m";
+  case Style::kRefused: return "\033[33m";
+  case Style::kMeasured: return "\033[35m";
+  case Style::kPlain: break;
   }
   return "";
 }
 
 /// Bytes that begin a character; the columns of most texts.
 size_t widthOf(const std::string &text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 /// At most `columns` wide, with dots where something is missing.
 std::string cut(const std::string &text, size_t columns) {
   std::string out;
-  if (widthOf(text) <= columns)
-    return text;
+  if (widthOf(text) <= columns) return text;
   for (size_t i = 0, width = 0; i < text.size() && width + 3 < columns + ((text[i] & 0xC0) == 0x80); ++i) {
     width += (text[i] & 0xC0) != 0x80;
     out += text[i];
@@ -70,14 +62,11 @@ std::vector<std::string> wrapped(const std::string &text, size_t columns) {
   std::string rest = text;
   while (rest.size() > columns) {
     size_t at = rest.rfind(' ', columns);
-    if (at == std::string::npos || at == 0)
-      at = columns;
+    if (at == std::string::npos || at == 0) at = columns;
     out.push_back(rest.substr(0, at));
-    rest.erase(0, rest.find_first_not_of(' ', at) == std::string::npos ? rest.size()
-                                                                       : rest.find_first_not_of(' ', at));
+    rest.erase(0, rest.find_first_not_of(' ', at) == std::string::npos ? rest.size() : rest.find_first_not_of(' ', at));
   }
-  if (!rest.empty() || out.empty())
-    out.push_back(rest);
+  if (!rest.empty() || out.empty()) out.push_back(rest);
   return out;
 }
 
@@ -85,14 +74,12 @@ std::vector<std::string> wrapped(const std::string &text, size_t columns) {
 std::string shown(const Counts &counts) {
   std::string out;
   for (size_t i = 0; i < counts.size(); ++i)
-    if (i < 2 || counts[i].second)
-      out += (out.empty() ? "" : ", ") + counts[i].first + " " + std::to_string(counts[i].second);
+    if (i < 2 || counts[i].second) out += (out.empty() ? "" : ", ") + counts[i].first + " " + std::to_string(counts[i].second);
   return out;
 }
 
 std::string placeOf(const Place &at, const std::string &file) {
-  const bool elsewhere =
-      !at.file.empty() && std::filesystem::path(at.file).filename() != std::filesystem::path(file).filename();
+  const bool elsewhere = !at.file.empty() && std::filesystem::path(at.file).filename() != std::filesystem::path(file).filename();
   return (elsewhere ? at.file + ":" : "") + (at.line ? std::to_string(at.line) : "?");
 }
 
@@ -107,10 +94,8 @@ public:
 
   std::string print() {
     printHeader();
-    for (const ExplainedFunction &function : all_.functions)
-      print(function);
-    if (all_.run)
-      printStrangers();
+    for (const ExplainedFunction &function : all_.functions) print(function);
+    if (all_.run) printStrangers();
     return out_;
   }
 
@@ -136,44 +121,34 @@ private:
     out_ += '\n';
   }
   void putWrapped(size_t indent, const std::string &text, Style style = Style::kPlain) {
-    for (const std::string &line : wrapped(text, kColumns - indent))
-      putLine(std::string(indent, ' ') + line, style);
+    for (const std::string &line : wrapped(text, kColumns - indent)) putLine(std::string(indent, ' ') + line, style);
   }
 
   void printHeader() {
-    putWrapped(0, all_.file + ": " + std::to_string(tally_.hinted) +
-                      (tally_.hinted == 1 ? " group" : " groups") + " of references hinted, " +
-                      std::to_string(tally_.refused) + " refused");
-    if (!all_.run)
-      return;
+    putWrapped(0, all_.file + ": " + std::to_string(tally_.hinted) + (tally_.hinted == 1 ? " group" : " groups") +
+                      " of references hinted, " + std::to_string(tally_.refused) + " refused");
+    if (!all_.run) return;
     char seconds[80];
-    std::snprintf(seconds, sizeof seconds, "%.3f s, of which threads waited %.3f s for pages",
-                  all_.run->wallSeconds, all_.run->stallSeconds);
+    std::snprintf(seconds, sizeof seconds, "%.3f s, of which threads waited %.3f s for pages", all_.run->wallSeconds,
+                  all_.run->stallSeconds);
     putWrapped(0, all_.run->path + ": " + seconds + "; pages: " + shown(all_.run->faults), Style::kMeasured);
     if (!all_.run->active)
       putWrapped(0, "Nothing was paged in this run, so nothing was measured: " +
-                        (all_.run->whyNot.empty() ? "the data fitted in the budget" : all_.run->whyNot) +
-                        ".");
-    const bool withoutLines =
-        !all_.run->sites.empty() && std::all_of(all_.run->sites.begin(), all_.run->sites.end(),
-                                                [](const Site &site) { return site.at.line == 0; });
-    if (withoutLines)
-      putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
+                        (all_.run->whyNot.empty() ? "the data fitted in the budget" : all_.run->whyNot) + ".");
+    const bool withoutLines = !all_.run->sites.empty() && std::all_of(all_.run->sites.begin(), all_.run->sites.end(),
+                                                                      [](const Site &site) { return site.at.line == 0; });
+    if (withoutLines) putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
   }
 
   void print(const ExplainedFunction &function) {
     out_ += '\n';
     putLine(function.name.empty() ? "(no function)" : function.name, Style::kFunction);
     for (const ExplainedNest &nest : function.nests) {
-      if (nest.at.line)
-        putLine("  nest at " + placeOf(nest.at, all_.mainFile) +
-                (nest.source.empty() ? "" : ": " + nest.source));
-      else if (function.nests.size() > 1)
-        putLine("  in no nest");
+      if (nest.at.line) putLine("  nest at " + placeOf(nest.at, all_.mainFile) + (nest.source.empty() ? "" : ": " + nest.source));
+      else if (function.nests.size() > 1) putLine("  in no nest");
       const Place *previous = nullptr;
       for (const Explained &one : nest.remarks) {
-        if (!previous || previous->file != one.remark.at.file || previous->line != one.remark.at.line)
-          printSource(one);
+        if (!previous || previous->file != one.remark.at.file || previous->line != one.remark.at.line) printSource(one);
         previous = &one.remark.at;
         print(one);
       }
@@ -184,8 +159,7 @@ private:
     const std::string place = placeOf(one.remark.at, all_.mainFile);
     const std::string pad(place.size() < kLineWidth ? kLineWidth - place.size() : 0, ' ');
     putLine("    " + pad + place + "  " +
-                (one.source.empty() ? one.remark.at.line ? "(the source was not found)" : "(no line)"
-                                    : one.source),
+                (one.source.empty() ? one.remark.at.line ? "(the source was not found)" : "(no line)" : one.source),
             Style::kSource);
   }
 
@@ -198,19 +172,15 @@ private:
     put(std::string(kIndent, ' ') + padded(column, kColumnWidth) + "  " + array);
     put(padded(remark.name, nameWidth_), styleOf(remark.kind));
     out_ += "  " + lines[0] + "\n";
-    for (size_t i = 1; i < lines.size(); ++i)
-      putLine(std::string(indent, ' ') + lines[i]);
+    for (size_t i = 1; i < lines.size(); ++i) putLine(std::string(indent, ' ') + lines[i]);
     if (all_.run && one.expectsSite)
       putWrapped(indent,
-                 one.sites.empty() ? "run: no site; the nest was not entered while paged"
-                                   : "run: " + shown(totalOf(one.sites)),
+                 one.sites.empty() ? "run: no site; the nest was not entered while paged" : "run: " + shown(totalOf(one.sites)),
                  Style::kMeasured);
   }
 
   static Style styleOf(Remark::Kind kind) {
-    return kind == Remark::Kind::kPassed   ? Style::kDone
-           : kind == Remark::Kind::kMissed ? Style::kRefused
-                                           : Style::kPlain;
+    return kind == Remark::Kind::kPassed ? Style::kDone : kind == Remark::Kind::kMissed ? Style::kRefused : Style::kPlain;
   }
 
   /// Without the array at its beginning, which has a column of its own.
@@ -225,25 +195,22 @@ private:
     std::set<std::string> files = {std::filesystem::path(all_.mainFile).filename().string()};
     for (const ExplainedFunction &function : all_.functions)
       for (const ExplainedNest &nest : function.nests)
-        for (const Explained &one : nest.remarks)
-          files.insert(std::filesystem::path(one.remark.at.file).filename().string());
+        for (const Explained &one : nest.remarks) files.insert(std::filesystem::path(one.remark.at.file).filename().string());
     std::vector<const Site *> here;
     for (const Site *site : all_.strangers)
-      if (files.count(std::filesystem::path(site->at.file).filename().string()) || site->at.file.empty())
-        here.push_back(site);
+      if (files.count(std::filesystem::path(site->at.file).filename().string()) || site->at.file.empty()) here.push_back(site);
     if (!here.empty()) {
       out_ += '\n';
       putLine("Sites of the run that no remark is about:", Style::kFunction);
     }
     for (const Site *site : here) {
       putWrapped(2, (site->at.file.empty() ? "" : site->at.file + ":" + std::to_string(site->at.line) + " ") +
-                        (site->name.empty() ? "memory" : site->name) +
-                        (site->function.empty() ? "" : " in " + site->function) + ": " + shown(site->counts));
+                        (site->name.empty() ? "memory" : site->name) + (site->function.empty() ? "" : " in " + site->function) +
+                        ": " + shown(site->counts));
     }
     if (const size_t others = all_.strangers.size() - here.size())
       putWrapped(0, "\n" + std::to_string(others) +
-                        (others == 1 ? " site of the run is in another file"
-                                     : " sites of the run are in other files") +
+                        (others == 1 ? " site of the run is in another file" : " sites of the run are in other files") +
                         "; explain that for more.");
   }
 
@@ -256,8 +223,6 @@ private:
 
 } // namespace
 
-std::string explanationAsText(const Explanation &all, bool colours) {
-  return Printer(all, colours).print();
-}
+std::string explanationAsText(const Explanation &all, bool colours) { return Printer(all, colours).print(); }
 
 } // namespace pagecast::cli

@@ -16,9 +16,7 @@ constexpr const char *kArray = "Array";
 /// The line of the nest's outermost loop: "6", "6:3" or "file.c:6:3".
 constexpr const char *kNest[] = {"Nest", "NestLine"};
 
-std::string baseName(const std::string &file) {
-  return fs::path(file).filename().string();
-}
+std::string baseName(const std::string &file) { return fs::path(file).filename().string(); }
 
 Language languageAt(const Place &at, const std::string &mainFile) {
   return languageOf(at.file).value_or(languageOf(mainFile).value_or(Language::kC));
@@ -33,8 +31,7 @@ bool isNumber(const std::string &text) {
 std::optional<unsigned> cutNumber(std::string &text) {
   const size_t colon = text.rfind(':');
   const std::string last = colon == std::string::npos ? text : text.substr(colon + 1);
-  if (!isNumber(last))
-    return std::nullopt;
+  if (!isNumber(last)) return std::nullopt;
   text.erase(colon == std::string::npos ? 0 : colon);
   return static_cast<unsigned>(std::stoul(last));
 }
@@ -42,22 +39,19 @@ std::optional<unsigned> cutNumber(std::string &text) {
 Place nestOf(const Remark &remark) {
   std::string text;
   for (const char *key : kNest)
-    if (text.empty())
-      text = remark.value(key);
+    if (text.empty()) text = remark.value(key);
   const auto last = cutNumber(text);
   const auto before = cutNumber(text);
-  if (!last)
-    return {};
+  if (!last) return {};
   const std::string file = text.empty() ? remark.at.file : text;
   return before ? Place{file, *before, *last} : Place{file, *last, 0};
 }
 
 std::string commonestFile(const std::vector<Remark> &remarks, const std::string &otherwise) {
   std::map<std::string, size_t> count;
-  for (const Remark &remark : remarks)
-    count[remark.at.file] += !remark.at.file.empty();
-  const auto most = std::max_element(count.begin(), count.end(),
-                                     [](const auto &a, const auto &b) { return a.second < b.second; });
+  for (const Remark &remark : remarks) count[remark.at.file] += !remark.at.file.empty();
+  const auto most =
+      std::max_element(count.begin(), count.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
   return most == count.end() || most->second == 0 ? otherwise : most->first;
 }
 
@@ -68,8 +62,7 @@ auto orderOf(const Place &at) {
 
 ExplainedFunction &functionOf(Explanation &all, const Remark &remark) {
   for (ExplainedFunction &function : all.functions)
-    if (function.symbol == remark.function)
-      return function;
+    if (function.symbol == remark.function) return function;
   const Language language = languageAt(remark.at, all.mainFile);
   all.functions.push_back({readableName(remark.function, language), remark.function, {}});
   return all.functions.back();
@@ -78,8 +71,7 @@ ExplainedFunction &functionOf(Explanation &all, const Remark &remark) {
 ExplainedNest &nestOf(ExplainedFunction &function, const Remark &remark, SourceLines &sources) {
   const Place at = nestOf(remark);
   for (ExplainedNest &nest : function.nests)
-    if (orderOf(nest.at) == orderOf(at))
-      return nest;
+    if (orderOf(nest.at) == orderOf(at)) return nest;
   function.nests.push_back({at, sources.line(at.file, at.line), {}});
   return function.nests.back();
 }
@@ -97,40 +89,33 @@ Explained toExplained(const Remark &remark, const std::string &mainFile, SourceL
 auto firstOf(const ExplainedFunction &function) {
   auto first = orderOf({});
   for (const ExplainedNest &nest : function.nests)
-    for (const Explained &one : nest.remarks)
-      first = std::min(first, orderOf(one.remark.at));
+    for (const Explained &one : nest.remarks) first = std::min(first, orderOf(one.remark.at));
   return first;
 }
 
 void sort(Explanation &all) {
   for (ExplainedFunction &function : all.functions) {
     for (ExplainedNest &nest : function.nests)
-      std::stable_sort(nest.remarks.begin(), nest.remarks.end(), [](const Explained &a, const Explained &b) {
-        return orderOf(a.remark.at) < orderOf(b.remark.at);
-      });
-    std::stable_sort(
-        function.nests.begin(), function.nests.end(),
-        [](const ExplainedNest &a, const ExplainedNest &b) { return orderOf(a.at) < orderOf(b.at); });
+      std::stable_sort(nest.remarks.begin(), nest.remarks.end(),
+                       [](const Explained &a, const Explained &b) { return orderOf(a.remark.at) < orderOf(b.remark.at); });
+    std::stable_sort(function.nests.begin(), function.nests.end(),
+                     [](const ExplainedNest &a, const ExplainedNest &b) { return orderOf(a.at) < orderOf(b.at); });
   }
-  std::stable_sort(
-      all.functions.begin(), all.functions.end(),
-      [](const ExplainedFunction &a, const ExplainedFunction &b) { return firstOf(a) < firstOf(b); });
+  std::stable_sort(all.functions.begin(), all.functions.end(),
+                   [](const ExplainedFunction &a, const ExplainedFunction &b) { return firstOf(a) < firstOf(b); });
 }
 
 /// How well a site fits a remark; 0 = not at all. The runtime knows a function by its name in the source, the
 /// record by its symbol; and the directories may differ between the two compilations.
 int likeness(const Site &site, const Explained &one) {
   const Place &at = one.remark.at;
-  if (site.at.line == 0 || site.at.line != at.line || site.at.column != at.column)
-    return 0;
+  if (site.at.line == 0 || site.at.line != at.line || site.at.column != at.column) return 0;
   const std::string stem = site.function.substr(0, site.function.find('<'));
   const bool sameFile = baseName(site.at.file) == baseName(at.file);
   const bool sameFunction = !stem.empty() && one.remark.function.find(stem) != std::string::npos;
-  if (!sameFile && !sameFunction)
-    return 0;
+  if (!sameFile && !sameFunction) return 0;
   const bool isIndirect = one.remark.name.find("Indirect") != std::string::npos;
-  return 1 + 8 * sameFunction + 4 * (site.indirect == isIndirect) +
-         2 * (site.name == one.remark.value(kArray)) + sameFile;
+  return 1 + 8 * sameFunction + 4 * (site.indirect == isIndirect) + 2 * (site.name == one.remark.value(kArray)) + sameFile;
 }
 
 /// The remark that fits best; of several, one that has the fewest sites: code that was inlined twice has two
@@ -153,27 +138,22 @@ Explained *bestMatch(const Site &site, Explanation &all) {
 
 void join(Explanation &all) {
   for (const Site &site : all.run->sites)
-    if (Explained *one = bestMatch(site, all))
-      one->sites.push_back(&site);
-    else
-      all.strangers.push_back(&site);
+    if (Explained *one = bestMatch(site, all)) one->sites.push_back(&site);
+    else all.strangers.push_back(&site);
 }
 
 } // namespace
 
-Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks,
-                            std::optional<Run> run) {
+Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run) {
   Explanation out;
   out.file = file;
   out.mainFile = commonestFile(remarks, file);
   out.run = std::move(run);
   SourceLines sources(fs::path(file).parent_path());
   for (const Remark &remark : remarks)
-    nestOf(functionOf(out, remark), remark, sources)
-        .remarks.push_back(toExplained(remark, out.mainFile, sources));
+    nestOf(functionOf(out, remark), remark, sources).remarks.push_back(toExplained(remark, out.mainFile, sources));
   sort(out);
-  if (out.run)
-    join(out);
+  if (out.run) join(out);
   return out;
 }
 
@@ -182,10 +162,8 @@ Counts totalOf(const std::vector<const Site *> &sites) {
   for (const Site *site : sites)
     for (const auto &[name, count] : site->counts) {
       const auto known = std::find_if(out.begin(), out.end(), [&](const auto &c) { return c.first == name; });
-      if (known == out.end())
-        out.emplace_back(name, count);
-      else
-        known->second += count;
+      if (known == out.end()) out.emplace_back(name, count);
+      else known->second += count;
     }
   return out;
 }

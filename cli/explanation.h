@@ -36,8 +36,7 @@ struct Explanation {
   std::vector<const Site *> strangers; ///< sites of the run without a remark here
 };
 
-Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks,
-                            std::optional<Run> run);
+Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run);
 
 /// The count of all sites of a remark, in the order of the statistics.
 Counts totalOf(const std::vector<const Site *> &sites);

@@ -18,15 +18,12 @@ static constexpr uint64_t kFull = 1u << 20;
 
 int openNameless(const std::string &directory, int flags) {
   const int direct = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
-  if (direct >= 0)
-    return direct;
+  if (direct >= 0) return direct;
   // Some file systems cannot make nameless files; what the others refuse is final.
-  if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)
-    return -errno;
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT) return -errno;
   std::string name = directory + "/pagecast-XXXXXX";
   const int named = mkostemp(name.data(), O_CLOEXEC | flags);
-  if (named < 0)
-    return -errno;
+  if (named < 0) return -errno;
   unlink(name.c_str());
   return named;
 }
@@ -62,8 +59,7 @@ static void requireWritable(const std::string &directory) {
     return;
   }
   if (file == -EROFS)
-    throw Failure{"the backing directory " + directory +
-                  " is on a read-only file system; name a writable one with --backing"};
+    throw Failure{"the backing directory " + directory + " is on a read-only file system; name a writable one with --backing"};
   throw Failure{"no file can be made in the backing directory " + directory + ": " + errorText(-file) +
                 "; name a writable one with --backing"};
 }
@@ -72,9 +68,8 @@ DirectoryInfo checkBackingDirectory(const std::string &directory) {
   requireDirectory(directory);
   const DirectoryInfo info = inspect(directory);
   if (info.inMemory)
-    throw Failure{
-        "the backing directory " + directory + " is a " + info.type +
-        ", which lives in the memory that is to be saved; name a directory on a disk with --backing"};
+    throw Failure{"the backing directory " + directory + " is a " + info.type +
+                  ", which lives in the memory that is to be saved; name a directory on a disk with --backing"};
   requireWritable(directory);
   if (info.freeBytes < kFull)
     throw Failure{"the backing directory " + directory + " is full: " + showSize(info.freeBytes) +

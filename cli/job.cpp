@@ -11,70 +11,21 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-bool startsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
+bool startsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
 /// Options whose value is the next argument; the value must not be taken for an input.
-const std::set<std::string_view> kTakesValue = {"-o",
-                                                "-I",
-                                                "-D",
-                                                "-U",
-                                                "-L",
-                                                "-l",
-                                                "-include",
-                                                "-imacros",
-                                                "-isystem",
-                                                "-iquote",
-                                                "-idirafter",
-                                                "-iprefix",
-                                                "-isysroot",
-                                                "--sysroot",
-                                                "-MF",
-                                                "-MT",
-                                                "-MQ",
-                                                "-MJ",
-                                                "-Xclang",
-                                                "-Xlinker",
-                                                "-Xassembler",
-                                                "-Xpreprocessor",
-                                                "-Xanalyzer",
-                                                "-mllvm",
-                                                "-target",
-                                                "-arch",
-                                                "-T",
-                                                "-u",
-                                                "-z",
-                                                "-e",
-                                                "-F",
-                                                "-framework",
-                                                "--param",
-                                                "-B",
-                                                "-rpath",
-                                                "-iwithprefix",
-                                                "-iwithprefixbefore",
-                                                "-include-pch",
-                                                "-dumpbase",
-                                                "-dumpdir",
-                                                "-G",
-                                                "-V",
-                                                "-b",
-                                                "-aux-info",
-                                                "--serialize-diagnostics",
-                                                "-serialize-diagnostics",
-                                                "-current_version",
-                                                "-install_name",
-                                                "--config",
+const std::set<std::string_view> kTakesValue = {
+    "-o", "-I", "-D", "-U", "-L", "-l", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix", "-isysroot",
+    "--sysroot", "-MF", "-MT", "-MQ", "-MJ", "-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xanalyzer", "-mllvm",
+    "-target", "-arch", "-T", "-u", "-z", "-e", "-F", "-framework", "--param", "-B", "-rpath", "-iwithprefix",
+    "-iwithprefixbefore", "-include-pch", "-dumpbase", "-dumpdir", "-G", "-V", "-b", "-aux-info", "--serialize-diagnostics",
+    "-serialize-diagnostics", "-current_version", "-install_name", "--config",
                                                 // of flang only
-                                                "-J",
-                                                "-module-dir",
-                                                "-fintrinsic-modules-path",
-                                                "-mmlir",
-                                                "-Xflang"};
+    "-J", "-module-dir", "-fintrinsic-modules-path", "-mmlir", "-Xflang"};
 
 /// Modes that end before the optimizer runs.
-const std::set<std::string_view> kNoCompilation = {
-    "-E", "-M", "-MM", "-fsyntax-only", "--analyze", "-cc1", "-cc1as", "-fc1", "--precompile", "--preprocess"};
+const std::set<std::string_view> kNoCompilation = {"-E",   "-M",     "-MM",  "-fsyntax-only", "--analyze",
+                                                   "-cc1", "-cc1as", "-fc1", "--precompile",  "--preprocess"};
 /// Modes that end before linking.
 const std::set<std::string_view> kNoLinking = {"-c",         "-S",
                                                "-r",         "--compile",
@@ -84,8 +35,7 @@ const std::set<std::string_view> kNoLinking = {"-c",         "-S",
 
 /// Whether `language`, of -x, goes through the optimizer.
 bool isCompiledLanguage(std::string_view language) {
-  return language != "assembler" && language != "assembler-with-cpp" &&
-         language.find("header") == std::string_view::npos;
+  return language != "assembler" && language != "assembler-with-cpp" && language.find("header") == std::string_view::npos;
 }
 
 /// Whether a driver compiles a file of this name when no -x says what it is. Flang hands C on to clang;
@@ -105,22 +55,18 @@ Arguments splitResponse(std::istream &file) {
     if (c == '\\' && file.get(c)) {
       word += c, inWord = true;
     } else if (quote) {
-      if (c == quote)
-        quote = 0;
-      else
-        word += c;
+      if (c == quote) quote = 0;
+      else word += c;
     } else if (c == '"' || c == '\'') {
       quote = c, inWord = true;
     } else if (std::isspace(static_cast<unsigned char>(c))) {
-      if (inWord)
-        out.push_back(std::exchange(word, {}));
+      if (inWord) out.push_back(std::exchange(word, {}));
       inWord = false;
     } else {
       word += c, inWord = true;
     }
   }
-  if (inWord)
-    out.push_back(word);
+  if (inWord) out.push_back(word);
   return out;
 }
 
@@ -129,8 +75,7 @@ Arguments expanded(const Arguments &arguments, int depth = 0) {
   Arguments out;
   for (const std::string &argument : arguments) {
     std::ifstream file;
-    if (argument.size() > 1 && argument[0] == '@' && depth < 8)
-      file.open(argument.substr(1));
+    if (argument.size() > 1 && argument[0] == '@' && depth < 8) file.open(argument.substr(1));
     if (!file.is_open()) {
       out.push_back(argument);
       continue;
@@ -144,10 +89,8 @@ Arguments expanded(const Arguments &arguments, int depth = 0) {
 /// The runtime exists for this machine only: code for another is compiled without hints.
 bool isForeignTarget(std::string_view option, std::string_view next) {
   std::string_view triple;
-  if (startsWith(option, "--target="))
-    triple = option.substr(9);
-  else if (option == "-target")
-    triple = next;
+  if (startsWith(option, "--target=")) triple = option.substr(9);
+  else if (option == "-target") triple = next;
 #if defined(__x86_64__)
   const bool foreignWidth = option == "-m32" || option == "-mx32" || option == "-m16";
   const std::string_view here = "x86_64";
@@ -158,8 +101,7 @@ bool isForeignTarget(std::string_view option, std::string_view next) {
   const bool foreignWidth = option == "-m32";
   const std::string_view here = "";
 #endif
-  const bool foreignTriple =
-      !triple.empty() && (!startsWith(triple, here) || triple.find("linux") == triple.npos);
+  const bool foreignTriple = !triple.empty() && (!startsWith(triple, here) || triple.find("linux") == triple.npos);
   return foreignWidth || foreignTriple;
 }
 
@@ -171,8 +113,7 @@ public:
   Job read(const Arguments &arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const std::string &next = i + 1 < arguments.size() ? arguments[i + 1] : none_;
-      if (takeArgument(arguments[i], next))
-        ++i;
+      if (takeArgument(arguments[i], next)) ++i;
     }
     Job job;
     job.compiles = sources_ && mayCompile_ && !foreign_;
@@ -203,28 +144,21 @@ private:
   }
 
   void takeOption(const std::string &option) {
-    if (startsWith(option, "-x"))
-      language_ = option.substr(2);
-    if (startsWith(option, "--language="))
-      language_ = option.substr(11);
-    if (kNoCompilation.count(option))
-      mayCompile_ = false;
-    if (kNoLinking.count(option))
-      mayLink_ = false;
+    if (startsWith(option, "-x")) language_ = option.substr(2);
+    if (startsWith(option, "--language=")) language_ = option.substr(11);
+    if (kNoCompilation.count(option)) mayCompile_ = false;
+    if (kNoLinking.count(option)) mayLink_ = false;
     shared_ |= option == "-shared" || option == "--shared";
     static_ |= option == "-static" || option == "-static-pie" || option == "--static";
     // Questions to the driver are answered without doing anything.
-    if (startsWith(option, "-print-") || startsWith(option, "--print-") || option == "--version" ||
-        option == "--help")
+    if (startsWith(option, "-print-") || startsWith(option, "--print-") || option == "--version" || option == "--help")
       mayCompile_ = false;
-    if (option == "-dumpmachine" || option == "-dumpversion")
-      mayCompile_ = false;
+    if (option == "-dumpmachine" || option == "-dumpversion") mayCompile_ = false;
   }
 
   void takeInput(const std::string &name) {
     inputs_ = true;
-    sources_ |= language_.empty() || language_ == "none" ? isSource(name, driver_)
-                                                          : isCompiledLanguage(language_);
+    sources_ |= language_.empty() || language_ == "none" ? isSource(name, driver_) : isCompiledLanguage(language_);
   }
 
   const Language driver_;
@@ -236,8 +170,6 @@ private:
 
 } // namespace
 
-Job readJob(const Arguments &arguments, Language language) {
-  return Reader(language).read(expanded(arguments));
-}
+Job readJob(const Arguments &arguments, Language language) { return Reader(language).read(expanded(arguments)); }
 
 } // namespace pagecast::cli

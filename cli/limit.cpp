@@ -11,8 +11,7 @@ namespace {
 
 std::optional<uint64_t> userCap() {
   const auto given = environment("PAGECAST_MEMORY");
-  if (!given || *given == "auto")
-    return std::nullopt;
+  if (!given || *given == "auto") return std::nullopt;
   try {
     return parseSize(*given, "PAGECAST_MEMORY");
   } catch (const Failure &) {
@@ -21,9 +20,7 @@ std::optional<uint64_t> userCap() {
 }
 
 /// A group without a limit of its own is as large as the machine or larger.
-bool bounds(const core::Pool &pool, const MemoryLimit &limit) {
-  return pool.machine || pool.size < limit.pools.front().size;
-}
+bool bounds(const core::Pool &pool, const MemoryLimit &limit) { return pool.machine || pool.size < limit.pools.front().size; }
 
 } // namespace
 
@@ -46,8 +43,7 @@ MemoryLimit memoryLimit() {
 Check probeLimit() {
   const MemoryLimit limit = memoryLimit();
   std::string detail = showSize(limit.budget) + " for large data now";
-  if (limit.cap)
-    detail += "; PAGECAST_MEMORY " + showSize(*limit.cap);
+  if (limit.cap) detail += "; PAGECAST_MEMORY " + showSize(*limit.cap);
   for (const core::Pool &pool : limit.pools)
     if (bounds(pool, limit))
       detail += std::string("; ") + (pool.machine ? "machine" : "cgroup") + ": " + showSize(pool.free) + " free of " +

@@ -17,8 +17,7 @@ constexpr uint64_t kUnlimited = uint64_t{1} << 60;
 std::vector<std::string> split(const std::string &text, char separator) {
   std::vector<std::string> out;
   std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);)
-    out.push_back(part);
+  for (std::string part; std::getline(stream, part, separator);) out.push_back(part);
   return out;
 }
 
@@ -36,16 +35,12 @@ std::optional<Mount> findMount(int version) {
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
     const auto dash = line.find(" - ");
-    if (dash == std::string::npos)
-      continue;
+    if (dash == std::string::npos) continue;
     const auto fields = split(line.substr(0, dash), ' ');
     const auto tail = split(line.substr(dash + 3), ' ');
-    if (fields.size() < 5 || tail.size() < 3)
-      continue;
-    const bool right =
-        version == 2 ? tail[0] == "cgroup2" : tail[0] == "cgroup" && contains(split(tail[2], ','), "memory");
-    if (right)
-      return Mount{fields[3], fields[4]};
+    if (fields.size() < 5 || tail.size() < 3) continue;
+    const bool right = version == 2 ? tail[0] == "cgroup2" : tail[0] == "cgroup" && contains(split(tail[2], ','), "memory");
+    if (right) return Mount{fields[3], fields[4]};
   }
   return std::nullopt;
 }
@@ -55,11 +50,9 @@ std::optional<std::string> ownPath(int version) {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos)
-      continue;
+    if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (version == 2 ? controllers.empty() : contains(split(controllers, ','), "memory"))
-      return line.substr(second + 1);
+    if (version == 2 ? controllers.empty() : contains(split(controllers, ','), "memory")) return line.substr(second + 1);
   }
   return std::nullopt;
 }
@@ -74,8 +67,7 @@ std::optional<uint64_t> readLimit(const fs::path &file) {
 
 /// The directory of a path that /proc/self/cgroup gives, in the mount (which may show a part only).
 fs::path inMount(const Mount &mount, std::string path) {
-  if (mount.root != "/" && path.rfind(mount.root, 0) == 0)
-    path.erase(0, mount.root.size());
+  if (mount.root != "/" && path.rfind(mount.root, 0) == 0) path.erase(0, mount.root.size());
   return fs::path(mount.point) / fs::path(path).relative_path();
 }
 
@@ -83,10 +75,8 @@ ControlGroup groupOf(int version, const Mount &mount, const std::string &path) {
   ControlGroup out{version, path, std::nullopt};
   const char *name = version == 2 ? "memory.max" : "memory.limit_in_bytes";
   for (fs::path at = inMount(mount, path);; at = at.parent_path()) {
-    if (const auto limit = readLimit(at / name))
-      out.limit = std::min(out.limit.value_or(kUnlimited), *limit);
-    if (at == fs::path(mount.point) || at == at.parent_path())
-      return out;
+    if (const auto limit = readLimit(at / name)) out.limit = std::min(out.limit.value_or(kUnlimited), *limit);
+    if (at == fs::path(mount.point) || at == at.parent_path()) return out;
   }
 }
 
@@ -98,14 +88,10 @@ Memory machineMemory() {
   std::string name, unit;
   for (uint64_t value = 0; file >> name >> value; std::getline(file, unit)) {
     const uint64_t bytes = value * 1024;
-    if (name == "MemTotal:")
-      out.total = bytes;
-    else if (name == "MemAvailable:")
-      out.available = bytes;
-    else if (name == "SwapTotal:")
-      out.swapTotal = bytes;
-    else if (name == "SwapFree:")
-      out.swapFree = bytes;
+    if (name == "MemTotal:") out.total = bytes;
+    else if (name == "MemAvailable:") out.available = bytes;
+    else if (name == "SwapTotal:") out.swapTotal = bytes;
+    else if (name == "SwapFree:") out.swapFree = bytes;
   }
   return out;
 }
@@ -114,8 +100,7 @@ ControlGroup memoryControlGroup() {
   for (const int version : {1, 2}) { // where both are mounted, version 1 has the memory controller
     const auto mount = findMount(version);
     const auto path = ownPath(version);
-    if (mount && path)
-      return groupOf(version, *mount, *path);
+    if (mount && path) return groupOf(version, *mount, *path);
   }
   return {};
 }

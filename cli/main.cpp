@@ -59,57 +59,45 @@ Examples:
 
 /// The compiler that `name`, of the command or of a subcommand, stands for.
 std::optional<Language> compilerNamed(const std::string &name) {
-  if (name == "cc" || name == "pagecast-cc")
-    return Language::kC;
-  if (name == "c++" || name == "pagecast-c++")
-    return Language::kCxx;
-  if (name == "fc" || name == "pagecast-fc")
-    return Language::kFortran;
+  if (name == "cc" || name == "pagecast-cc") return Language::kC;
+  if (name == "c++" || name == "pagecast-c++") return Language::kCxx;
+  if (name == "fc" || name == "pagecast-fc") return Language::kFortran;
   return std::nullopt;
 }
 
 /// Becomes a compiler if that is what was asked for: its arguments must not meet our parser.
 void becomeCompiler(const std::string &self, const Arguments &arguments) {
-  if (const auto language = compilerNamed(std::filesystem::path(self).filename().string()))
-    cc(*language, arguments);
-  if (arguments.empty())
-    return;
-  if (const auto language = compilerNamed(arguments[0]))
-    cc(*language, Arguments(arguments.begin() + 1, arguments.end()));
+  if (const auto language = compilerNamed(std::filesystem::path(self).filename().string())) cc(*language, arguments);
+  if (arguments.empty()) return;
+  if (const auto language = compilerNamed(arguments[0])) cc(*language, Arguments(arguments.begin() + 1, arguments.end()));
 }
 
 void requireKnownCommand(const Arguments &arguments) {
-  if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-')
-    return;
+  if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return;
   if (std::find(kCommands.begin(), kCommands.end(), arguments[0]) == kCommands.end())
-    throw Failure{"there is no command '" + arguments[0] + "'; the nearest is '" +
-                  nearest(arguments[0], kCommands) + "', and pagecast --help lists them all"};
+    throw Failure{"there is no command '" + arguments[0] + "'; the nearest is '" + nearest(arguments[0], kCommands) +
+                  "', and pagecast --help lists them all"};
 }
 
 /// Cuts what follows "--" off the `arguments` of run or explain: it belongs to the program or to the
 /// compiler, options and all.
 Arguments cutForeign(Arguments &arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  if (arguments.empty() || (arguments[0] != "run" && arguments[0] != "explain") ||
-      separator == arguments.end())
-    return {};
+  if (arguments.empty() || (arguments[0] != "run" && arguments[0] != "explain") || separator == arguments.end()) return {};
   const Arguments foreign(separator + 1, arguments.end());
   arguments.erase(separator, arguments.end());
   return foreign;
 }
 
 void addRun(CLI::App &app, RunOptions &options) {
-  CLI::App *run = app.add_subcommand(
-      "run", "run a program within a budget of memory: pagecast run [OPTIONS] [--] PROGRAM [ARGUMENTS]");
+  CLI::App *run =
+      app.add_subcommand("run", "run a program within a budget of memory: pagecast run [OPTIONS] [--] PROGRAM [ARGUMENTS]");
   run->add_option("--memory", options.memory, "memory that the program's large data may take, or auto (default): what is left")
       ->type_name("SIZE");
-  run->add_option("--backing", options.backing,
-                  "directory for data that is not in memory: on a disk, not tmpfs")
+  run->add_option("--backing", options.backing, "directory for data that is not in memory: on a disk, not tmpfs")
       ->type_name("DIR");
-  run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends")
-      ->type_name("FILE");
-  run->add_option("--release", options.release,
-                  "what to do with pages that are finished with: none, aggressive, buffered")
+  run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends")->type_name("FILE");
+  run->add_option("--release", options.release, "what to do with pages that are finished with: none, aggressive, buffered")
       ->type_name("POLICY");
   run->add_option("--option", options.others, "any other option of the runtime; may be repeated")
       ->type_name("NAME=VALUE")
@@ -118,31 +106,24 @@ void addRun(CLI::App &app, RunOptions &options) {
   run->prefix_command();
   run->footer([] {
     const std::string help = runtimeOptionsHelp();
-    return kRunNotes + (help.empty()
-                            ? ""
-                            : "\nOptions of the runtime, for --option or as environment variables:\n" + help);
+    return kRunNotes + (help.empty() ? "" : "\nOptions of the runtime, for --option or as environment variables:\n" + help);
   });
 }
 
 void addExplain(CLI::App &app, ExplainOptions &options) {
-  CLI::App *explain = app.add_subcommand(
-      "explain",
-      "say what the compiler did for each reference to large data: pagecast explain [OPTIONS] FILE "
-      "[-- COMPILER OPTIONS]");
-  explain
-      ->add_option("FILE", options.file, "a source of C, C++ or Fortran, or a record of remarks (.opt.yaml)")
-      ->required();
+  CLI::App *explain =
+      app.add_subcommand("explain", "say what the compiler did for each reference to large data: pagecast explain [OPTIONS] FILE "
+                                    "[-- COMPILER OPTIONS]");
+  explain->add_option("FILE", options.file, "a source of C, C++ or Fortran, or a record of remarks (.opt.yaml)")->required();
   explain->add_flag("--json", options.json, "machine-readable; docs/MANUAL.md lists the fields");
   explain
-      ->add_option("--run", options.statistics,
-                   "statistics that a run wrote with --stats: adds what was measured to each line")
+      ->add_option("--run", options.statistics, "statistics that a run wrote with --stats: adds what was measured to each line")
       ->type_name("STATS.JSON");
   explain->footer(kExplainNotes);
 }
 
 void addDoctor(CLI::App &app, DoctorOptions &options) {
-  CLI::App *doctor =
-      app.add_subcommand("doctor", "say what this machine allows, and what to do about what it does not");
+  CLI::App *doctor = app.add_subcommand("doctor", "say what this machine allows, and what to do about what it does not");
   doctor->add_flag("--json", options.json, "machine-readable");
   doctor->add_flag("--no-disk", options.noDisk, "do not measure the disk");
   doctor->add_option("--disk-seconds", options.diskSeconds, "how long to measure the disk; default 1")
@@ -172,8 +153,7 @@ int dispatch(Arguments arguments) {
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
+    if (error.get_exit_code() == 0) return app.exit(error);
     throw Failure{std::string(error.what()) + "; see pagecast --help"};
   }
   if (app.got_subcommand("run")) {
@@ -185,8 +165,7 @@ int dispatch(Arguments arguments) {
     explainOptions.compilerOptions = foreign;
     return explain(explainOptions);
   }
-  if (app.got_subcommand("doctor"))
-    return doctor(doctorOptions);
+  if (app.got_subcommand("doctor")) return doctor(doctorOptions);
   std::fputs(app.help().c_str(), stdout);
   return 0;
 }
@@ -198,9 +177,7 @@ int main(int argc, char **argv) {
     const Arguments arguments(argv + std::min(argc, 1), argv + argc);
     becomeCompiler(argc > 0 ? argv[0] : "", arguments);
     return dispatch(arguments);
-  } catch (const Failure &failure) {
-    return reportFailure(failure.sentence);
-  } catch (const std::exception &error) {
+  } catch (const Failure &failure) { return reportFailure(failure.sentence); } catch (const std::exception &error) {
     return reportFailure(std::string("an internal error: ") + error.what());
   }
 }

@@ -19,8 +19,7 @@ std::string text(const Json &object, const char *key) {
 Counts countsIn(const Json &object) {
   Counts out;
   for (const auto &[key, value] : object.items())
-    if (key != "line" && key != "column" && value.is_number_unsigned())
-      out.emplace_back(key, value.get<uint64_t>());
+    if (key != "line" && key != "column" && value.is_number_unsigned()) out.emplace_back(key, value.get<uint64_t>());
   return out;
 }
 
@@ -37,9 +36,8 @@ void requireVersion(const Json &statistics, const std::string &path) {
   if (version == statistics.end() || !version->is_number_integer() || !statistics.contains("sites"))
     throw Failure{path + " holds no statistics of pagecast; write them with pagecast run --stats FILE"};
   if (*version != kStatisticsVersion)
-    throw Failure{path + " holds statistics of version " + version->dump() +
-                  ", but this pagecast reads version " + std::to_string(kStatisticsVersion) +
-                  "; run the program again with the runtime of this version"};
+    throw Failure{path + " holds statistics of version " + version->dump() + ", but this pagecast reads version " +
+                  std::to_string(kStatisticsVersion) + "; run the program again with the runtime of this version"};
 }
 
 } // namespace
@@ -64,10 +62,8 @@ Run readRun(const std::string &path) {
       out.wallSeconds = time->value("wall_s", 0.0);
       out.stallSeconds = time->value("stall_s", 0.0);
     }
-    if (const auto faults = statistics.find("faults"); faults != statistics.end())
-      out.faults = countsIn(*faults);
-    for (const Json &site : statistics["sites"])
-      out.sites.push_back(toSite(site));
+    if (const auto faults = statistics.find("faults"); faults != statistics.end()) out.faults = countsIn(*faults);
+    for (const Json &site : statistics["sites"]) out.sites.push_back(toSite(site));
     return out;
   } catch (const Json::exception &) {
     throw Failure{path + " holds no statistics of pagecast: a field has the wrong type; write it anew with "

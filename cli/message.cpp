@@ -11,9 +11,7 @@ int reportFailure(const std::string &sentence) {
   return kBadUsage;
 }
 
-void warn(const std::string &sentence) {
-  std::fprintf(stderr, "pagecast: warning: %s\n", sentence.c_str());
-}
+void warn(const std::string &sentence) { std::fprintf(stderr, "pagecast: warning: %s\n", sentence.c_str()); }
 
 std::string errorText(int error) {
   std::string text = std::strerror(error);

@@ -18,20 +18,15 @@ std::string demangledCxx(const std::string &symbol) {
 /// Flang writes _Q, then for each enclosing scope a capital (Module, Submodule, Function as host, Procedure,
 /// Block) and its name in small letters; E begins the name of a variable, C that of a common block.
 std::string demangledFortran(const std::string &symbol) {
-  if (symbol == "_QQmain")
-    return "main program";
+  if (symbol == "_QQmain") return "main program";
   std::string scopes, name;
   for (size_t i = 2; i < symbol.size();) {
     const char kind = symbol[i++];
-    if (!std::isupper(static_cast<unsigned char>(kind)))
-      return symbol;
+    if (!std::isupper(static_cast<unsigned char>(kind))) return symbol;
     name.clear();
-    while (i < symbol.size() && !std::isupper(static_cast<unsigned char>(symbol[i])))
-      name += symbol[i++];
-    if (kind == 'E' || kind == 'C')
-      return name;
-    if (!name.empty() && kind != 'B')
-      scopes += (scopes.empty() ? "" : "::") + name;
+    while (i < symbol.size() && !std::isupper(static_cast<unsigned char>(symbol[i]))) name += symbol[i++];
+    if (kind == 'E' || kind == 'C') return name;
+    if (!name.empty() && kind != 'B') scopes += (scopes.empty() ? "" : "::") + name;
   }
   return scopes.empty() ? symbol : scopes;
 }
@@ -42,15 +37,13 @@ std::string readableName(const std::string &symbol, Language language) {
   const bool isCxx = symbol.rfind("_Z", 0) == 0, isFortran = symbol.rfind("_Q", 0) == 0;
   const size_t dot = isCxx || isFortran ? symbol.find('.') : std::string::npos;
   const std::string stem = symbol.substr(0, dot);
-  if (isCxx)
-    return demangledCxx(stem) + (dot == std::string::npos ? "" : symbol.substr(dot));
+  if (isCxx) return demangledCxx(stem) + (dot == std::string::npos ? "" : symbol.substr(dot));
   if (isFortran) {
     const bool isVariable = stem.find('E', 2) != std::string::npos;
     return demangledFortran(stem) + (dot == std::string::npos || isVariable ? "" : symbol.substr(dot));
   }
   // An external procedure or a common block: flang appends one underscore.
-  if (language == Language::kFortran && symbol.size() > 1 && symbol.back() == '_')
-    return symbol.substr(0, symbol.size() - 1);
+  if (language == Language::kFortran && symbol.size() > 1 && symbol.back() == '_') return symbol.substr(0, symbol.size() - 1);
   return symbol;
 }
 

@@ -22,9 +22,8 @@ static size_t editDistance(const std::string &a, const std::string &b) {
 }
 
 std::string nearest(const std::string &word, const std::vector<std::string> &known) {
-  return *std::min_element(known.begin(), known.end(), [&](const auto &a, const auto &b) {
-    return editDistance(word, a) < editDistance(word, b);
-  });
+  return *std::min_element(known.begin(), known.end(),
+                           [&](const auto &a, const auto &b) { return editDistance(word, a) < editDistance(word, b); });
 }
 
 } // namespace pagecast::cli

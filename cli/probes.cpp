@@ -40,8 +40,7 @@ class Fd {
 public:
   explicit Fd(int fd) : fd_(fd) {}
   ~Fd() {
-    if (fd_ >= 0)
-      close(fd_);
+    if (fd_ >= 0) close(fd_);
   }
   Fd(const Fd &) = delete;
   Fd &operator=(const Fd &) = delete;
@@ -57,11 +56,9 @@ private:
 class Mapping {
 public:
   explicit Mapping(size_t bytes)
-      : bytes_(bytes),
-        address_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+      : bytes_(bytes), address_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
   ~Mapping() {
-    if (address_ != MAP_FAILED)
-      munmap(address_, bytes_);
+    if (address_ != MAP_FAILED) munmap(address_, bytes_);
   }
   Mapping(const Mapping &) = delete;
   Mapping &operator=(const Mapping &) = delete;
@@ -73,9 +70,7 @@ private:
   void *address_;
 };
 
-Fd openUserfaultfd(int flags) {
-  return Fd(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | flags)));
-}
+Fd openUserfaultfd(int flags) { return Fd(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | flags))); }
 
 Fd openUserfaultfdDevice() {
   const Fd device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
@@ -84,10 +79,8 @@ Fd openUserfaultfdDevice() {
 
 /// The best that this process may open.
 Fd openAnyUserfaultfd() {
-  if (Fd full = openUserfaultfd(0))
-    return full;
-  if (Fd device = openUserfaultfdDevice())
-    return device;
+  if (Fd full = openUserfaultfd(0)) return full;
+  if (Fd device = openUserfaultfdDevice()) return device;
   return openUserfaultfd(UFFD_USER_MODE_ONLY);
 }
 
@@ -116,17 +109,14 @@ Check probeKernel() {
 Check probeUserfaultfd() {
   const std::string sysctl = firstWord("/proc/sys/vm/unprivileged_userfaultfd");
   const std::string known = sysctl.empty() ? "" : " (vm.unprivileged_userfaultfd is " + sysctl + ")";
-  const std::string remedy =
-      "as root: sysctl -w vm.unprivileged_userfaultfd=1, or make /dev/userfaultfd readable and "
-      "writable for the user";
-  if (openUserfaultfd(0))
-    return {"userfaultfd", Status::kOk, "all faults" + known, ""};
+  const std::string remedy = "as root: sysctl -w vm.unprivileged_userfaultfd=1, or make /dev/userfaultfd readable and "
+                             "writable for the user";
+  if (openUserfaultfd(0)) return {"userfaultfd", Status::kOk, "all faults" + known, ""};
   const int error = errno;
-  if (openUserfaultfdDevice())
-    return {"userfaultfd", Status::kOk, "all faults, by /dev/userfaultfd" + known, ""};
+  if (openUserfaultfdDevice()) return {"userfaultfd", Status::kOk, "all faults, by /dev/userfaultfd" + known, ""};
   if (openUserfaultfd(UFFD_USER_MODE_ONLY))
-    return {"userfaultfd", Status::kFail,
-            "faults of the program only, not of system calls: nothing will be paged" + known, remedy};
+    return {"userfaultfd", Status::kFail, "faults of the program only, not of system calls: nothing will be paged" + known,
+            remedy};
   return {"userfaultfd", Status::kFail, "refused: " + errorText(error) + known,
           error == ENOSYS ? "use a kernel built with CONFIG_USERFAULTFD" : remedy};
 }
@@ -134,8 +124,7 @@ Check probeUserfaultfd() {
 Check probeUserfaultfdFeatures() {
   const std::string name = "userfaultfd features";
   const Fd fd = openAnyUserfaultfd();
-  if (!fd)
-    return {name, Status::kFail, "userfaultfd cannot be opened", "see userfaultfd"};
+  if (!fd) return {name, Status::kFail, "userfaultfd cannot be opened", "see userfaultfd"};
   uffdio_api api{UFFD_API, 0, 0};
   if (ioctl(fd.get(), UFFDIO_API, &api) != 0)
     return {name, Status::kFail, "the handshake failed: " + errorText(errno), "use a newer kernel"};
@@ -145,8 +134,7 @@ Check probeUserfaultfdFeatures() {
   request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
   if (ioctl(fd.get(), UFFDIO_REGISTER, &request) != 0)
     return {name, Status::kFail,
-            "anonymous memory cannot be registered for missing pages and write-protection: " +
-                errorText(errno),
+            "anonymous memory cannot be registered for missing pages and write-protection: " + errorText(errno),
             "use Linux 5.7 or newer on a machine whose kernel has userfaultfd write-protection"};
   // Bits by number: the C library's headers may be older than the kernel.
   const auto has = [&](unsigned bit) { return (api.features >> bit & 1) != 0; };
@@ -155,8 +143,7 @@ Check probeUserfaultfdFeatures() {
                                   {13u, "write-protection of absent pages"},
                                   {15u, "asynchronous write-protection"},
                                   {16u, "moving pages"}})
-    if (has(bit))
-      detail += std::string(", ") + text;
+    if (has(bit)) detail += std::string(", ") + text;
   return {name, Status::kOk, detail, ""};
 }
 
@@ -169,33 +156,25 @@ Check probeIoUring() {
   }
   const std::string disabled = firstWord("/proc/sys/kernel/io_uring_disabled");
   return {"io_uring", Status::kFail, "refused: " + errorText(-error),
-          !disabled.empty() && disabled != "0"
-              ? "as root: sysctl -w kernel.io_uring_disabled=0"
-              : "use Linux 5.6 or newer, and allow io_uring in the container's seccomp profile"};
+          !disabled.empty() && disabled != "0" ? "as root: sysctl -w kernel.io_uring_disabled=0"
+                                               : "use Linux 5.6 or newer, and allow io_uring in the container's seccomp profile"};
 }
 
 Check probeProcessMadvise() {
   const Mapping memory(1 << 16);
   const Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   const iovec range{memory.address(), memory.bytes()};
-  const auto advise = [&](int advice) {
-    return self && syscall(SYS_process_madvise, self.get(), &range, 1, advice, 0) >= 0;
-  };
-  if (advise(MADV_DONTNEED))
-    return {"process_madvise", Status::kOk, "any advice", ""};
-  if (advise(MADV_COLD))
-    return {"process_madvise", Status::kOk, "some advice (any since Linux 6.13)", ""};
-  return {
-      "process_madvise", Status::kWarn, "refused: " + errorText(errno),
-      "nothing needs to be done; giving back memory takes more system calls. Linux 5.10 and newer have it"};
+  const auto advise = [&](int advice) { return self && syscall(SYS_process_madvise, self.get(), &range, 1, advice, 0) >= 0; };
+  if (advise(MADV_DONTNEED)) return {"process_madvise", Status::kOk, "any advice", ""};
+  if (advise(MADV_COLD)) return {"process_madvise", Status::kOk, "some advice (any since Linux 6.13)", ""};
+  return {"process_madvise", Status::kWarn, "refused: " + errorText(errno),
+          "nothing needs to be done; giving back memory takes more system calls. Linux 5.10 and newer have it"};
 }
 
 Check probeBackEnds() {
   const bool memory = probeUserfaultfd().status == Status::kOk && probeIoUring().status == Status::kOk;
-  if (memory)
-    return {"back ends", Status::kOk, "pager for memory, advice for mapped files", ""};
-  return {"back ends", Status::kWarn, "advice, for mapped files and for memory in a file",
-          "see userfaultfd and io_uring"};
+  if (memory) return {"back ends", Status::kOk, "pager for memory, advice for mapped files", ""};
+  return {"back ends", Status::kWarn, "advice, for mapped files and for memory in a file", "see userfaultfd and io_uring"};
 }
 
 Check probeControlGroup() {
@@ -221,36 +200,30 @@ Check probeSwap() {
   const Memory memory = machineMemory();
   // Pagecast does without; it matters only to whom wants to compare.
   return {"swap", Status::kOk,
-          memory.swapTotal ? showSize(memory.swapFree) + " free of " + showSize(memory.swapTotal)
-                           : "none (not needed)",
-          ""};
+          memory.swapTotal ? showSize(memory.swapFree) + " free of " + showSize(memory.swapTotal) : "none (not needed)", ""};
 }
 
 Check probeBacking(const std::string &directory) {
   try {
     const DirectoryInfo info = checkBackingDirectory(directory);
     const std::string detail = directory + ", " + info.type + ", " + showSize(info.freeBytes) + " free";
-    if (info.freeBytes < kLittleSpace)
-      return {"backing", Status::kWarn, detail, "make room: data beyond memory must fit there"};
+    if (info.freeBytes < kLittleSpace) return {"backing", Status::kWarn, detail, "make room: data beyond memory must fit there"};
     return {"backing", Status::kOk, detail, ""};
   } catch (const Failure &failure) {
-    return {"backing", Status::kFail, failure.sentence,
-            "name a directory on a disk: PAGECAST_BACKING=DIR or --backing DIR"};
+    return {"backing", Status::kFail, failure.sentence, "name a directory on a disk: PAGECAST_BACKING=DIR or --backing DIR"};
   }
 }
 
 Check probeDirectIo(const std::string &directory) {
   const Fd file(openNameless(directory, O_DIRECT));
-  if (file)
-    return {"direct I/O", Status::kOk, "works in " + directory, ""};
+  if (file) return {"direct I/O", Status::kOk, "works in " + directory, ""};
   return {"direct I/O", Status::kFail, "refused in " + directory,
           "name a directory on a local disk (ext4, xfs): PAGECAST_BACKING=DIR or --backing DIR"};
 }
 
 /// Whether a compiler translates nothing, from its standard input, with the plugin in it.
 static bool pluginLoads(const std::string &compiler, const std::string &language) {
-  return runProgram({compiler, "-fpass-plugin=" + passPlugin().string(), "-O1", "-c", "-x", language, "-",
-                     "-o", "/dev/null"},
+  return runProgram({compiler, "-fpass-plugin=" + passPlugin().string(), "-O1", "-c", "-x", language, "-", "-o", "/dev/null"},
                     Keep::kErrors)
              .status == 0;
 }
@@ -268,27 +241,21 @@ static Check probeCompiler(const std::string &name, Language language, const std
       return {name, Status::kFail, detail + ", but the pass plugin does not load",
               "use Debian's " + package + ", or build Pagecast against the LLVM of this " + name};
     return {name, Status::kOk, detail + ", the pass plugin loads", ""};
-  } catch (const Failure &failure) {
-    return {name, Status::kFail, failure.sentence, "install the package " + package};
-  }
+  } catch (const Failure &failure) { return {name, Status::kFail, failure.sentence, "install the package " + package}; }
 }
 
-Check probeClang() {
-  return probeCompiler("clang", Language::kC, "c");
-}
+Check probeClang() { return probeCompiler("clang", Language::kC, "c"); }
 
 Check probeFlang() {
   Check check = probeCompiler("flang", Language::kFortran, "f95");
   // Without Fortran there is still C.
-  if (check.status == Status::kFail)
-    check.status = Status::kWarn;
+  if (check.status == Status::kFail) check.status = Status::kWarn;
   return check;
 }
 
 Check probeRuntime() {
   setenv("PAGECAST_ENABLE", "0", 1); // only to be loaded, not to work in this process
-  if (dlopen(runtimeLibrary().c_str(), RTLD_LAZY | RTLD_LOCAL))
-    return {"runtime", Status::kOk, runtimeLibrary().string(), ""};
+  if (dlopen(runtimeLibrary().c_str(), RTLD_LAZY | RTLD_LOCAL)) return {"runtime", Status::kOk, runtimeLibrary().string(), ""};
   return {"runtime", Status::kFail, dlerror(), "build or install Pagecast again"};
 }
 

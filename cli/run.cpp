@@ -34,9 +34,7 @@ constexpr Checked kBacking{"PAGECAST_BACKING", "--backing"};
 constexpr Checked kStats{"PAGECAST_STATS", "--stats"};
 constexpr Checked kRelease{"PAGECAST_RELEASE", "--release"};
 
-void setVariable(const char *name, const std::string &value) {
-  setenv(name, value.c_str(), 1);
-}
+void setVariable(const char *name, const std::string &value) { setenv(name, value.c_str(), 1); }
 
 /// What the user said by option, or else by environment.
 std::string chosen(const std::string &given, const Checked &checked) {
@@ -49,31 +47,23 @@ std::string whoSaid(const std::string &given, const Checked &checked) {
 
 void applyMemory(const std::string &given) {
   const std::string text = chosen(given, kMemory);
-  if (text.empty())
-    return;
-  if (text == "auto")
-    return setVariable(kMemory.variable, text); // the default, which the environment may have changed
+  if (text.empty()) return;
+  if (text == "auto") return setVariable(kMemory.variable, text); // the default, which the environment may have changed
   const std::string what = whoSaid(given, kMemory);
   const uint64_t bytes = parseSize(text, what);
   const uint64_t machine = machineMemory().total;
-  const std::string range =
-      "; choose between " + showSize(kMinimumMemory) + " and the machine's " + showSize(machine);
-  if (bytes == 0)
-    throw Failure{what + " '" + text + "' is zero" + range};
-  if (bytes < kMinimumMemory)
-    throw Failure{what + " '" + text + "' is below the minimum of " + showSize(kMinimumMemory) + range};
-  if (bytes > machine)
-    throw Failure{what + " '" + text + "' is more memory than this machine has" + range};
+  const std::string range = "; choose between " + showSize(kMinimumMemory) + " and the machine's " + showSize(machine);
+  if (bytes == 0) throw Failure{what + " '" + text + "' is zero" + range};
+  if (bytes < kMinimumMemory) throw Failure{what + " '" + text + "' is below the minimum of " + showSize(kMinimumMemory) + range};
+  if (bytes > machine) throw Failure{what + " '" + text + "' is more memory than this machine has" + range};
   if (const auto limit = memoryControlGroup().limit; limit && bytes > *limit)
-    warn(what + " '" + text + "' is more than the control group's limit of " + showSize(*limit) +
-         ", which counts");
+    warn(what + " '" + text + "' is more than the control group's limit of " + showSize(*limit) + ", which counts");
   setVariable(kMemory.variable, std::to_string(bytes));
 }
 
 void applyBacking(const std::string &given) {
   const std::string directory = chosen(given, kBacking);
-  if (directory.empty())
-    return;
+  if (directory.empty()) return;
   const DirectoryInfo info = checkBackingDirectory(directory);
   if (info.freeBytes < kLittleSpace)
     warn("only " + showSize(info.freeBytes) + " are free in the backing directory " + directory +
@@ -82,26 +72,22 @@ void applyBacking(const std::string &given) {
 }
 
 void applyStats(const std::string &given) {
-  if (given.empty())
-    return;
+  if (given.empty()) return;
   // The program may change its directory before it ends.
   const fs::path file = fs::absolute(given);
   std::error_code error;
-  if (fs::is_directory(file, error))
-    throw Failure{"the statistics file " + given + " is a directory; name a file with --stats"};
+  if (fs::is_directory(file, error)) throw Failure{"the statistics file " + given + " is a directory; name a file with --stats"};
   if (!fs::is_directory(file.parent_path(), error))
     throw Failure{"the statistics file " + given + " cannot be written: its directory does not exist; make " +
                   file.parent_path().string()};
   if (access(file.parent_path().c_str(), W_OK) != 0 && access(file.c_str(), W_OK) != 0)
-    throw Failure{"the statistics file " + given + " cannot be written: " + errorText(errno) +
-                  "; name another one with --stats"};
+    throw Failure{"the statistics file " + given + " cannot be written: " + errorText(errno) + "; name another one with --stats"};
   fs::remove(file, error); // of an earlier run; see the runtime's write_statistics
   setVariable(kStats.variable, file.string());
 }
 
 void applyRelease(const std::string &given) {
-  if (given.empty())
-    return;
+  if (given.empty()) return;
   const std::vector<std::string> policies = {"none", "aggressive", "buffered"};
   if (std::find(policies.begin(), policies.end(), given) == policies.end())
     throw Failure{"--release '" + given + "' is no policy; use none, aggressive or buffered"};
@@ -112,27 +98,21 @@ void applyRelease(const std::string &given) {
 void applyOther(const std::string &assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw Failure{"--option '" + assignment +
-                  "' is not NAME=VALUE; write, for example, --option distance=64"};
+    throw Failure{"--option '" + assignment + "' is not NAME=VALUE; write, for example, --option distance=64"};
   std::string name = assignment.substr(0, equals);
-  for (char &c : name)
-    c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  if (name.rfind("PAGECAST_", 0) != 0)
-    name = "PAGECAST_" + name;
+  for (char &c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  if (name.rfind("PAGECAST_", 0) != 0) name = "PAGECAST_" + name;
   setVariable(name.c_str(), assignment.substr(equals + 1));
 }
 
 /// The user's program, or the reason why it cannot run.
 fs::path requireProgram(const std::string &name) {
-  if (const auto path = findProgram(name))
-    return *path;
+  if (const auto path = findProgram(name)) return *path;
   std::error_code error;
   if (name.find('/') == std::string::npos)
     throw Failure{"the program " + name + " was not found in PATH; give its path, such as ./" + name};
-  if (!fs::exists(name, error))
-    throw Failure{"the program " + name + " does not exist; check the path"};
-  if (fs::is_directory(name, error))
-    throw Failure{"the program " + name + " is a directory; name an executable file"};
+  if (!fs::exists(name, error)) throw Failure{"the program " + name + " does not exist; check the path"};
+  if (fs::is_directory(name, error)) throw Failure{"the program " + name + " is a directory; name an executable file"};
   throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name};
 }
 
@@ -156,53 +136,45 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
     return warn(program.string() + " is set-uid or set-gid, so it takes no options of pagecast's; it is paged only if it was "
                                    "compiled with pagecast");
   switch (programKind(program)) {
-  case ProgramKind::kWithRuntime:
-    return;
+  case ProgramKind::kWithRuntime: return;
   case ProgramKind::kWithoutRuntime:
     preloadRuntime();
     return warn(program.string() + " was not compiled with pagecast, so what it needs next is told from its page faults "
                                    "alone; compile it with pagecast cc for hints");
   case ProgramKind::kStatic:
-    return warn(program.string() + " is linked statically" + consequence +
-                "; link it dynamically with pagecast cc");
+    return warn(program.string() + " is linked statically" + consequence + "; link it dynamically with pagecast cc");
   case ProgramKind::kScript:
     preloadRuntime();
     return warn(program.string() + " is a script: it and the programs that it starts are paged; those that were not "
                                    "compiled with pagecast get no hints");
-  case ProgramKind::kUnknown:
-    return warn(program.string() + " is no program of this machine's kind" + consequence);
+  case ProgramKind::kUnknown: return warn(program.string() + " is no program of this machine's kind" + consequence);
   }
 }
 
 [[noreturn]] void become(const fs::path &program, const std::vector<std::string> &command) {
   std::vector<char *> raw;
-  for (const std::string &word : command)
-    raw.push_back(const_cast<char *>(word.c_str()));
+  for (const std::string &word : command) raw.push_back(const_cast<char *>(word.c_str()));
   raw.push_back(nullptr);
   execv(program.c_str(), raw.data());
   throw Failure{"the program " + program.string() + " could not be started: " + errorText(errno)};
 }
 
 void requireKnownOptions(const std::string &first) {
-  if (first.empty() || first[0] != '-')
-    return;
-  const std::vector<std::string> known = {"--memory",  "--backing", "--stats",
-                                          "--release", "--option",  "--help"};
+  if (first.empty() || first[0] != '-') return;
+  const std::vector<std::string> known = {"--memory", "--backing", "--stats", "--release", "--option", "--help"};
   throw Failure{"pagecast run has no option " + first + "; the nearest is " + nearest(first, known)};
 }
 
 } // namespace
 
 void run(const RunOptions &options) {
-  if (options.command.empty())
-    throw Failure{"no program was given; write pagecast run --memory 256M -- PROGRAM ARGUMENTS"};
+  if (options.command.empty()) throw Failure{"no program was given; write pagecast run --memory 256M -- PROGRAM ARGUMENTS"};
   requireKnownOptions(options.command[0]);
   applyMemory(options.memory);
   applyBacking(options.backing);
   applyStats(options.stats);
   applyRelease(options.release);
-  for (const std::string &other : options.others)
-    applyOther(other);
+  for (const std::string &other : options.others) applyOther(other);
   const fs::path program = requireProgram(options.command[0]);
   preloadUnlessCompiledWithPagecast(program);
   become(program, options.command);
@@ -211,8 +183,7 @@ void run(const RunOptions &options) {
 std::string runtimeOptionsHelp() {
   setenv("PAGECAST_ENABLE", "0", 1); // the library is only to be asked
   void *library = dlopen(runtimeLibrary().c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!library)
-    return {};
+  if (!library) return {};
   using Help = const char *();
   const auto help = reinterpret_cast<Help *>(dlsym(library, "pagecast_options_help"));
   const char *text = help ? help() : nullptr;

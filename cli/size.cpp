@@ -10,9 +10,7 @@ namespace pagecast::cli {
 
 static constexpr const char *kUnits = "kmgtp";
 
-static bool isDigit(char c) {
-  return c >= '0' && c <= '9';
-}
+static bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// The number at the start of `text`; `end` is set past it.
 static std::optional<long double> leadingNumber(const std::string &text, size_t &end) {
@@ -25,26 +23,22 @@ static std::optional<long double> leadingNumber(const std::string &text, size_t 
     } else if (isDigit(c)) {
       digits = true;
       value = value * 10 + (c - '0');
-      if (fraction)
-        scale *= 10;
+      if (fraction) scale *= 10;
     } else {
       break;
     }
   }
-  if (!digits)
-    return std::nullopt;
+  if (!digits) return std::nullopt;
   return value / scale;
 }
 
 /// The factor that `unit` ("", "b", "k", "kb", "kib", ...) stands for.
 static std::optional<long double> unitFactor(const std::string &unit) {
-  if (unit.empty() || unit == "b")
-    return 1;
+  if (unit.empty() || unit == "b") return 1;
   long double factor = 1024;
   for (const char *u = kUnits; *u; ++u, factor *= 1024) {
     const std::string letter(1, *u);
-    if (unit == letter || unit == letter + "b" || unit == letter + "ib")
-      return factor;
+    if (unit == letter || unit == letter + "b" || unit == letter + "ib") return factor;
   }
   return std::nullopt;
 }
@@ -52,23 +46,19 @@ static std::optional<long double> unitFactor(const std::string &unit) {
 static std::string lowered(const std::string &text) {
   std::string out;
   for (const char c : text)
-    if (c != ' ')
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != ' ') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 
 uint64_t parseSize(const std::string &text, const std::string &what) {
   const std::string how = "write a number of bytes or one with a unit, such as 256M, 1.5G or 4GiB";
-  if (!text.empty() && text[0] == '-')
-    throw Failure{what + " '" + text + "' is negative; " + how};
+  if (!text.empty() && text[0] == '-') throw Failure{what + " '" + text + "' is negative; " + how};
   size_t end = 0;
   const auto number = leadingNumber(text, end);
   const auto factor = number ? unitFactor(lowered(text.substr(end))) : std::nullopt;
-  if (!factor)
-    throw Failure{what + " '" + text + "' is not a size; " + how};
+  if (!factor) throw Failure{what + " '" + text + "' is not a size; " + how};
   const long double bytes = *number * *factor;
-  if (bytes >= 9.2e18L)
-    throw Failure{what + " '" + text + "' is more than any machine has; " + how};
+  if (bytes >= 9.2e18L) throw Failure{what + " '" + text + "' is more than any machine has; " + how};
   return static_cast<uint64_t>(bytes);
 }
 
@@ -76,8 +66,7 @@ std::string showSize(uint64_t bytes) {
   static constexpr std::array names = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);
   size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < names.size(); ++unit)
-    value /= 1024;
+  for (; value >= 1024 && unit + 1 < names.size(); ++unit) value /= 1024;
   char text[32];
   const bool whole = value == static_cast<double>(static_cast<uint64_t>(value));
   std::snprintf(text, sizeof text, whole ? "%.0f %s" : "%.1f %s", value, names[unit]);

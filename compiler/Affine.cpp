@@ -19,11 +19,9 @@ public:
 
   std::optional<AffineForm> run(const SCEV *S) {
     std::optional<AffineForm> Form = visit(S);
-    if (!Form)
-      return std::nullopt;
+    if (!Form) return std::nullopt;
     Type *I64 = Type::getInt64Ty(SE.getContext());
-    for (const SCEV *&Stride : Form->Stride)
-      Stride = SE.getTruncateOrSignExtend(Stride, I64);
+    for (const SCEV *&Stride : Form->Stride) Stride = SE.getTruncateOrSignExtend(Stride, I64);
     return Form;
   }
 
@@ -47,37 +45,27 @@ private:
   }
 
   std::optional<AffineForm> visit(const SCEV *S) {
-    if (isa<SCEVCouldNotCompute>(S))
-      return fail(AffineFailure::NonAffine);
-    if (SE.isLoopInvariant(S, Loops.front()))
-      return constant(S);
+    if (isa<SCEVCouldNotCompute>(S)) return fail(AffineFailure::NonAffine);
+    if (SE.isLoopInvariant(S, Loops.front())) return constant(S);
     switch (S->getSCEVType()) {
-    case scAddRecExpr:
-      return recurrence(cast<SCEVAddRecExpr>(S));
-    case scAddExpr:
-      return sum(cast<SCEVAddExpr>(S));
-    case scMulExpr:
-      return product(cast<SCEVMulExpr>(S));
+    case scAddRecExpr: return recurrence(cast<SCEVAddRecExpr>(S));
+    case scAddExpr: return sum(cast<SCEVAddExpr>(S));
+    case scMulExpr: return product(cast<SCEVMulExpr>(S));
     case scZeroExtend:
     case scSignExtend:
     case scTruncate:
-    case scPtrToInt:
-      return extension(cast<SCEVCastExpr>(S));
-    default:
-      return fail(AffineFailure::NonAffine);
+    case scPtrToInt: return extension(cast<SCEVCastExpr>(S));
+    default: return fail(AffineFailure::NonAffine);
     }
   }
 
   std::optional<AffineForm> recurrence(const SCEVAddRecExpr *S) {
     const auto *Level = find(Loops, S->getLoop());
-    if (Level == Loops.end() || !S->isAffine())
-      return fail(AffineFailure::NonAffine);
+    if (Level == Loops.end() || !S->isAffine()) return fail(AffineFailure::NonAffine);
     const SCEV *Step = S->getStepRecurrence(SE);
-    if (!SE.isLoopInvariant(Step, Loops.front()))
-      return fail(AffineFailure::VariantStride);
+    if (!SE.isLoopInvariant(Step, Loops.front())) return fail(AffineFailure::VariantStride);
     std::optional<AffineForm> Form = visit(S->getStart());
-    if (!Form)
-      return std::nullopt;
+    if (!Form) return std::nullopt;
     const SCEV *&Stride = Form->Stride[Level - Loops.begin()];
     Stride = SE.getAddExpr(Stride, Step);
     return Form;
@@ -87,15 +75,13 @@ private:
     std::optional<AffineForm> Total;
     for (const SCEV *Operand : S->operands()) {
       std::optional<AffineForm> Part = visit(Operand);
-      if (!Part)
-        return std::nullopt;
+      if (!Part) return std::nullopt;
       if (!Total) {
         Total = std::move(Part);
         continue;
       }
       Total->Base = SE.getAddExpr(Total->Base, Part->Base);
-      for (unsigned K = 0; K < Loops.size(); ++K)
-        Total->Stride[K] = SE.getAddExpr(Total->Stride[K], Part->Stride[K]);
+      for (unsigned K = 0; K < Loops.size(); ++K) Total->Stride[K] = SE.getAddExpr(Total->Stride[K], Part->Stride[K]);
     }
     return Total;
   }
@@ -104,20 +90,15 @@ private:
     const SCEV *Varying = nullptr;
     SmallVector<const SCEV *, 4> Fixed;
     for (const SCEV *Operand : S->operands()) {
-      if (SE.isLoopInvariant(Operand, Loops.front()))
-        Fixed.push_back(Operand);
-      else if (Varying)
-        return fail(AffineFailure::NonAffine); // a product of induction variables
-      else
-        Varying = Operand;
+      if (SE.isLoopInvariant(Operand, Loops.front())) Fixed.push_back(Operand);
+      else if (Varying) return fail(AffineFailure::NonAffine); // a product of induction variables
+      else Varying = Operand;
     }
     std::optional<AffineForm> Form = visit(Varying);
-    if (!Form)
-      return std::nullopt;
+    if (!Form) return std::nullopt;
     const SCEV *Factor = Fixed.empty() ? SE.getOne(S->getType()) : SE.getMulExpr(Fixed);
     Form->Base = SE.getMulExpr(Form->Base, Factor);
-    for (const SCEV *&Stride : Form->Stride)
-      Stride = SE.getMulExpr(Stride, Factor);
+    for (const SCEV *&Stride : Form->Stride) Stride = SE.getMulExpr(Stride, Factor);
     return Form;
   }
 
@@ -125,52 +106,39 @@ private:
   // signed whatever the extension: a loop counting down in an unsigned type has stride -1.
   std::optional<AffineForm> extension(const SCEVCastExpr *S) {
     std::optional<AffineForm> Form = visit(S->getOperand());
-    if (!Form)
-      return std::nullopt;
+    if (!Form) return std::nullopt;
     Type *To = S->getType();
     switch (S->getSCEVType()) {
-    case scZeroExtend:
-      Form->Base = SE.getZeroExtendExpr(Form->Base, To);
-      break;
-    case scSignExtend:
-      Form->Base = SE.getSignExtendExpr(Form->Base, To);
-      break;
-    case scTruncate:
-      Form->Base = SE.getTruncateExpr(Form->Base, To);
-      break;
+    case scZeroExtend: Form->Base = SE.getZeroExtendExpr(Form->Base, To); break;
+    case scSignExtend: Form->Base = SE.getSignExtendExpr(Form->Base, To); break;
+    case scTruncate: Form->Base = SE.getTruncateExpr(Form->Base, To); break;
     default:
       Form->Base = SE.getPtrToIntExpr(Form->Base, To);
-      if (isa<SCEVCouldNotCompute>(Form->Base))
-        return fail(AffineFailure::NonAffine);
+      if (isa<SCEVCouldNotCompute>(Form->Base)) return fail(AffineFailure::NonAffine);
       break;
     }
-    for (const SCEV *&Stride : Form->Stride)
-      Stride = SE.getTruncateOrSignExtend(Stride, To);
+    for (const SCEV *&Stride : Form->Stride) Stride = SE.getTruncateOrSignExtend(Stride, To);
     return Form;
   }
 };
 
 } // namespace
 
-std::optional<AffineForm> affineForm(const SCEV *S, ArrayRef<Loop *> Loops, ScalarEvolution &SE,
-                                     AffineFailure *Why) {
+std::optional<AffineForm> affineForm(const SCEV *S, ArrayRef<Loop *> Loops, ScalarEvolution &SE, AffineFailure *Why) {
   Decomposer D(Loops, SE);
   std::optional<AffineForm> Form = D.run(S);
-  if (Why)
-    *Why = D.Why;
+  if (Why) *Why = D.Why;
   return Form;
 }
 
 std::optional<int64_t> constantOf(const SCEV *S) {
   const auto *C = dyn_cast<SCEVConstant>(S);
-  if (!C || C->getAPInt().getSignificantBits() > 64)
-    return std::nullopt;
+  if (!C || C->getAPInt().getSignificantBits() > 64) return std::nullopt;
   return C->getAPInt().getSExtValue();
 }
 
 std::optional<int64_t> constantDifference(const SCEV *From, const SCEV *To, ScalarEvolution &SE) {
-  if (From->getType() != To->getType())
-    return std::nullopt;
+  if (From->getType() != To->getType()) return std::nullopt;
   const SCEV *Difference = SE.getMinusSCEV(To, From);
   return isa<SCEVCouldNotCompute>(Difference) ? std::nullopt : constantOf(Difference);
 }

@@ -32,8 +32,7 @@ struct AffineForm {
 
   bool invariant() const {
     for (const llvm::SCEV *S : Stride)
-      if (!S->isZero())
-        return false;
+      if (!S->isZero()) return false;
     return true;
   }
 };
@@ -41,8 +40,8 @@ struct AffineForm {
 enum class AffineFailure { None, NonAffine, VariantStride };
 
 /// The affine form of `S` in `Loops`, or nothing and the reason in `Why`.
-std::optional<AffineForm> affineForm(const llvm::SCEV *S, llvm::ArrayRef<llvm::Loop *> Loops,
-                                     llvm::ScalarEvolution &SE, AffineFailure *Why = nullptr);
+std::optional<AffineForm> affineForm(const llvm::SCEV *S, llvm::ArrayRef<llvm::Loop *> Loops, llvm::ScalarEvolution &SE,
+                                     AffineFailure *Why = nullptr);
 
 /// The value of a constant stride; nothing when it is a symbol.
 std::optional<int64_t> constantOf(const llvm::SCEV *S);

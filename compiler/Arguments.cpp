@@ -15,41 +15,33 @@ namespace pagecast {
 
 Arguments::Arguments(const Nest &N, ScalarEvolution &SE) : SE(SE) {
   const SCEV *Zero = SE.getZero(Type::getInt64Ty(SE.getContext()));
-  for (const SCEV *Count : N.Backedges)
-    add(tripsOf(Count, SE));
+  for (const SCEV *Count : N.Backedges) add(tripsOf(Count, SE));
   for (const Group &G : N.Groups) {
     add(G.Form.Base);
-    for (unsigned K = 0; K < N.Loops.size(); ++K)
-      add(G.indirect() ? Zero : G.Form.Stride[K]);
+    for (unsigned K = 0; K < N.Loops.size(); ++K) add(G.indirect() ? Zero : G.Form.Stride[K]);
   }
-  for (const SCEV *S : N.Code.Live)
-    add(S);
+  for (const SCEV *S : N.Code.Live) add(S);
 }
 
 Arguments::Register Arguments::pass(const SCEV *S) {
   const auto *Found = find(Dynamic, S);
   unsigned Number = Found - Dynamic.begin();
-  if (Found == Dynamic.end())
-    Dynamic.push_back(S);
+  if (Found == Dynamic.end()) Dynamic.push_back(S);
   return {Register::Dynamic, Number};
 }
 
 Arguments::Register Arguments::constant(Constant *C) {
   const auto *Found = find(Constants, C);
   unsigned Number = Found - Constants.begin();
-  if (Found == Constants.end())
-    Constants.push_back(C);
+  if (Found == Constants.end()) Constants.push_back(C);
   return {Register::Constant, Number};
 }
 
 uint32_t Arguments::number(Register R) const {
   switch (R.Is) {
-  case Register::Dynamic:
-    return R.Number;
-  case Register::Constant:
-    return Dynamic.size() + R.Number;
-  case Register::Result:
-    return Dynamic.size() + Constants.size() + R.Number;
+  case Register::Dynamic: return R.Number;
+  case Register::Constant: return Dynamic.size() + R.Number;
+  case Register::Result: return Dynamic.size() + Constants.size() + R.Number;
   }
   return 0;
 }
@@ -70,8 +62,7 @@ Arguments::Register Arguments::operate(const SCEV *S) {
     Operations.push_back(O);
     return Register{Register::Result, unsigned(Operations.size() - 1)};
   };
-  if (isa<SCEVZeroExtendExpr, SCEVPtrToIntExpr>(S))
-    return compute(S->operands()[0]);
+  if (isa<SCEVZeroExtendExpr, SCEVPtrToIntExpr>(S)) return compute(S->operands()[0]);
   if (isa<SCEVTruncateExpr, SCEVSignExtendExpr>(S)) {
     Register From = compute(S->operands()[0]);
     unsigned Bits = SE.getTypeSizeInBits(S->operands()[0]->getType());
@@ -88,19 +79,15 @@ Arguments::Register Arguments::operate(const SCEV *S) {
 Arguments::Register Arguments::compute(const SCEV *S) {
   constexpr unsigned MostOperations = 160;
   Type *I64 = Type::getInt64Ty(SE.getContext());
-  if (auto Found = Computed.find(S); Found != Computed.end())
-    return Found->second;
+  if (auto Found = Computed.find(S); Found != Computed.end()) return Found->second;
   Register R;
-  if (const auto *Whole = dyn_cast<SCEVConstant>(S))
-    R = constant(ConstantInt::get(I64, Whole->getAPInt().getZExtValue()));
-  else if (auto *Unknown = dyn_cast<SCEVUnknown>(S);
-           Unknown && isa<GlobalVariable>(Unknown->getValue()) && !cast<GlobalVariable>(Unknown->getValue())->isThreadLocal() &&
-           !cast<GlobalVariable>(Unknown->getValue())->hasDLLImportStorageClass())
+  if (const auto *Whole = dyn_cast<SCEVConstant>(S)) R = constant(ConstantInt::get(I64, Whole->getAPInt().getZExtValue()));
+  else if (auto *Unknown = dyn_cast<SCEVUnknown>(S); Unknown && isa<GlobalVariable>(Unknown->getValue()) &&
+                                                     !cast<GlobalVariable>(Unknown->getValue())->isThreadLocal() &&
+                                                     !cast<GlobalVariable>(Unknown->getValue())->hasDLLImportStorageClass())
     R = constant(ConstantExpr::getPtrToInt(cast<Constant>(Unknown->getValue()), I64));
-  else if (Operations.size() < MostOperations && (operationOf(S->getSCEVType()) || isa<SCEVCastExpr>(S)))
-    R = operate(S);
-  else
-    R = pass(S);
+  else if (Operations.size() < MostOperations && (operationOf(S->getSCEVType()) || isa<SCEVCastExpr>(S))) R = operate(S);
+  else R = pass(S);
   Computed[S] = R;
   return R;
 }
@@ -130,8 +117,7 @@ void Arguments::add(const SCEV *S) {
     return;
   }
   if (const auto *Unknown = dyn_cast<SCEVUnknown>(S); Unknown && Scale == 1)
-    if (auto *G = dyn_cast<GlobalVariable>(Unknown->getValue());
-        G && !G->isThreadLocal() && !G->hasDLLImportStorageClass()) {
+    if (auto *G = dyn_cast<GlobalVariable>(Unknown->getValue()); G && !G->isThreadLocal() && !G->hasDLLImportStorageClass()) {
       Constant *Address = ConstantExpr::getPtrToInt(G, I64);
       Words.push_back({ConstantExpr::getAdd(Address, ConstantInt::get(I64, Known)), 0, {Register::Dynamic, 0}});
       return;

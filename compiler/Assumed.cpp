@@ -24,17 +24,14 @@ LoadInst *loadBehind(Value *V) {
   SmallPtrSet<Value *, 16> Seen;
   while (!Work.empty()) {
     Value *Next = Work.pop_back_val();
-    if (!Seen.insert(Next).second)
-      continue;
-    if (Seen.size() > Most)
-      return nullptr;
+    if (!Seen.insert(Next).second) continue;
+    if (Seen.size() > Most) return nullptr;
     if (auto *Phi = dyn_cast<PHINode>(Next)) {
       append_range(Work, Phi->incoming_values());
       continue;
     }
     auto *Load = dyn_cast<LoadInst>(Next);
-    if (!Load || !isHeld(Load) || (Found && Found->getPointerOperand() != Load->getPointerOperand()))
-      return nullptr;
+    if (!Load || !isHeld(Load) || (Found && Found->getPointerOperand() != Load->getPointerOperand())) return nullptr;
     Found = Load;
   }
   return Found;
@@ -44,23 +41,18 @@ LoadInst *loadBehind(Value *V) {
 bool changes(const Value *Pointer, const Loop *L) {
   return any_of(Pointer->users(), [&](const User *U) {
     const auto *I = dyn_cast<Instruction>(U);
-    if (!I || !L->contains(I))
-      return false;
-    if (const auto *Store = dyn_cast<StoreInst>(I))
-      return Store->getPointerOperand() == Pointer;
+    if (!I || !L->contains(I)) return false;
+    if (const auto *Store = dyn_cast<StoreInst>(I)) return Store->getPointerOperand() == Pointer;
     return isa<CallBase>(I) && !I->isLifetimeStartOrEnd() && !I->isDebugOrPseudoInst();
   });
 }
 
 /// Whether the load is reached whenever the loop is entered: nothing before it in the header leaves.
 bool isFirst(const LoadInst *I, const Loop *L) {
-  if (I->getParent() != L->getHeader())
-    return false;
+  if (I->getParent() != L->getHeader()) return false;
   for (const Instruction &Before : *I->getParent()) {
-    if (&Before == I)
-      return true;
-    if (!isGuaranteedToTransferExecutionToSuccessor(&Before))
-      return false;
+    if (&Before == I) return true;
+    if (!isGuaranteedToTransferExecutionToSuccessor(&Before)) return false;
   }
   return false;
 }
@@ -71,8 +63,7 @@ bool wasTouchedBefore(const LoadInst *I, const Loop *L) {
   unsigned Left = 64;
   for (const BasicBlock *Block = L->getLoopPreheader(); Block; Block = Block->getSinglePredecessor())
     for (const Instruction &Before : reverse(*Block)) {
-      if (Left-- == 0 || (isa<CallBase>(Before) && !isa<IntrinsicInst>(Before)) || Before.isAtomic())
-        return false;
+      if (Left-- == 0 || (isa<CallBase>(Before) && !isa<IntrinsicInst>(Before)) || Before.isAtomic()) return false;
       if (const auto *Load = dyn_cast<LoadInst>(&Before);
           Load && Load->getPointerOperand() == I->getPointerOperand() && Load->getType() == I->getType())
         return true;
@@ -84,7 +75,8 @@ bool wasTouchedBefore(const LoadInst *I, const Loop *L) {
 
 bool isHeld(const LoadInst *I) {
   const Type *T = I->getType();
-  return I->isSimple() && (T->isPointerTy() || (T->isIntegerTy() && T->getIntegerBitWidth() >= 16 && T->getIntegerBitWidth() <= 64));
+  return I->isSimple() &&
+         (T->isPointerTy() || (T->isIntegerTy() && T->getIntegerBitWidth() >= 16 && T->getIntegerBitWidth() <= 64));
 }
 
 bool canLoadBefore(LoadInst *I, Loop *L, const DominatorTree &DT) {
@@ -97,10 +89,8 @@ bool canLoadBefore(LoadInst *I, Loop *L, const DominatorTree &DT) {
 Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
   Loop *Found = nullptr;
   for (Loop *L = Innermost; L; L = L->getParentLoop()) {
-    if (!L->getLoopPreheader() || !L->isLoopInvariant(I->getPointerOperand()) || changes(I->getPointerOperand(), L))
-      break;
-    if (canLoadBefore(I, L, DT))
-      Found = L;
+    if (!L->getLoopPreheader() || !L->isLoopInvariant(I->getPointerOperand()) || changes(I->getPointerOperand(), L)) break;
+    if (canLoadBefore(I, L, DT)) Found = L;
   }
   return Found;
 }
@@ -111,15 +101,12 @@ void Assumed::insert() {
   for (Loop *Top : LI)
     for (BasicBlock *Block : Top->blocks())
       for (Instruction &I : *Block)
-        if (isa<LoadInst, PHINode>(I) && I.getType()->isIntOrPtrTy() && SE.isSCEVable(I.getType()))
-          Values.push_back(&I);
+        if (isa<LoadInst, PHINode>(I) && I.getType()->isIntOrPtrTy() && SE.isSCEVable(I.getType())) Values.push_back(&I);
   for (Instruction *Value : Values) {
-    if (isa<PHINode>(Value) && !isa<SCEVUnknown>(SE.getSCEV(Value)))
-      continue;
+    if (isa<PHINode>(Value) && !isa<SCEVUnknown>(SE.getSCEV(Value))) continue;
     LoadInst *I = loadBehind(Value);
     Loop *L = I ? furthest(I, LI.getLoopFor(Value->getParent())) : nullptr;
-    if (!L)
-      continue;
+    if (!L) continue;
     LoadInst *&Copy = Made[{L, I->getPointerOperand()}];
     if (!Copy || Copy->getType() != I->getType()) {
       Copy = cast<LoadInst>(I->clone());

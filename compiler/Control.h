@@ -21,8 +21,8 @@ struct Condition {
 /// Conditions between the header of `Within` and `Block`, a block of it: necessary, not always sufficient.
 /// Where paths meet again nothing is said of the ways there; the ends of inner loops are no conditions.
 /// At most 8, the nearest first.
-llvm::SmallVector<Condition, 4> conditionsOf(const llvm::BasicBlock *Block, const llvm::Loop *Within,
-                                             const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
+llvm::SmallVector<Condition, 4> conditionsOf(const llvm::BasicBlock *Block, const llvm::Loop *Within, const llvm::LoopInfo &LI,
+                                             const llvm::DominatorTree &DT);
 
 /// Whether `Block` runs in every iteration of its loop. The guard of an inner loop (it may have no
 /// iterations) is not held against blocks that run whenever that loop does.

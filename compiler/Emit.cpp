@@ -46,8 +46,7 @@ CallingConv::ID conventionOf(const Module &M) {
 FunctionCallee runtimeFunction(Module &M, StringRef Name, FunctionType *T) {
   FunctionCallee Callee = M.getOrInsertFunction(Name, T);
   auto *F = dyn_cast<Function>(Callee.getCallee());
-  if (!F || !F->isDeclaration() || F->hasExternalWeakLinkage())
-    return Callee;
+  if (!F || !F->isDeclaration() || F->hasExternalWeakLinkage()) return Callee;
   F->setLinkage(GlobalValue::ExternalWeakLinkage);
   F->addFnAttr(Attribute::NoUnwind);
   F->addFnAttr(Attribute::Cold);
@@ -55,8 +54,7 @@ FunctionCallee runtimeFunction(Module &M, StringRef Name, FunctionType *T) {
   F->setCallingConv(conventionOf(M));
   F->setMemoryEffects(MemoryEffects::inaccessibleOrArgMemOnly());
   for (Argument &A : F->args())
-    if (A.getType()->isPointerTy())
-      F->addParamAttr(A.getArgNo(), Attribute::NoCapture);
+    if (A.getType()->isPointerTy()) F->addParamAttr(A.getArgNo(), Attribute::NoCapture);
   return Callee;
 }
 
@@ -67,9 +65,9 @@ constexpr uint32_t UsualRuns = 64;
 class Emitter {
 public:
   Emitter(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
-      : F(F), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE),
-        Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), Void(Type::getVoidTy(C)), I64(Type::getInt64Ty(C)),
-        Ptr(PointerType::get(C, 0)), Unlikely(MDBuilder(C).createBranchWeights(1, UsualRuns)) {}
+      : F(F), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE), Updater(DT, DomTreeUpdater::UpdateStrategy::Eager),
+        Void(Type::getVoidTy(C)), I64(Type::getInt64Ty(C)), Ptr(PointerType::get(C, 0)),
+        Unlikely(MDBuilder(C).createBranchWeights(1, UsualRuns)) {}
 
   void emit(const Nest &N) {
     Where = N.root()->getStartLoc();
@@ -81,18 +79,14 @@ public:
     Instruction *Enter = SplitBlockAndInsertIfThen(Large, At->getIterator(), false, Unlikely, &Updater, &LI);
     auto [Granted, Count] = enter(N, Enter);
     Ticket = merge(Head, ConstantPointerNull::get(Ptr), Granted, "ticket");
-    if (!N.Strips)
-      tick(Ticked->getLoopLatch()->getTerminator()->getIterator());
-    else
-      strip(N, Head, Count);
-    if (!N.Closes)
-      exitNest(N.root(), nullptr);
+    if (!N.Strips) tick(Ticked->getLoopLatch()->getTerminator()->getIterator());
+    else strip(N, Head, Count);
+    if (!N.Closes) exitNest(N.root(), nullptr);
     SE.forgetAllLoops();
   }
 
   void finish() {
-    if (Memory)
-      Memory->setAllocatedType(ArrayType::get(I64, MemoryWords));
+    if (Memory) Memory->setAllocatedType(ArrayType::get(I64, MemoryWords));
     RecursivelyDeleteTriviallyDeadInstructionsPermissive(Dead);
   }
 
@@ -137,8 +131,7 @@ private:
     for (Loop *L : N.Loops)
       if (const ICmpInst *Compare = L->getLatchCmpInst())
         for (Value *V : Compare->operands())
-          if (SE.isSCEVable(V->getType()))
-            SE.getSCEV(V);
+          if (SE.isSCEVable(V->getType())) SE.getSCEV(V);
   }
 
   /// Whether the nest may touch enough to be entered.
@@ -155,12 +148,10 @@ private:
       Value *Trips = expand(Expander, Count, At);
       Known[Count] = Trips;
       Footprint = Footprint ? B.CreateMul(Footprint, Trips) : Trips;
-      if (K == N.Ticked)
-        TickedTrips = Trips;
+      if (K == N.Ticked) TickedTrips = Trips;
     }
     // A trip count may be poison where the loop inside would not be reached.
-    if (!isa<Constant>(Footprint))
-      Footprint = B.CreateFreeze(Footprint, "footprint");
+    if (!isa<Constant>(Footprint)) Footprint = B.CreateFreeze(Footprint, "footprint");
     unsigned Size = std::min(Log2_64_Ceil(N.Bytes), PAGECAST_GATES - 1);
     Value *Gate = B.CreateConstInBoundsGEP2_64(gateOf(M)->getValueType(), gateOf(M), 0, Size);
     Value *Large = B.CreateICmpUGE(Footprint, B.CreateAlignedLoad(I64, Gate, Align(8), "gate"), "large");
@@ -171,9 +162,7 @@ private:
     return Large;
   }
 
-  FunctionCallee nextFunction() {
-    return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {Ptr, I64, I64}, false));
-  }
+  FunctionCallee nextFunction() { return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {Ptr, I64, I64}, false)); }
 
   /// Everything that only the runtime needs is computed here, off the fast path.
   std::pair<Value *, Value *> enter(const Nest &N, Instruction *At) {
@@ -184,26 +173,20 @@ private:
     SmallVector<Value *, 6> Passed{nestTable(M, N, Words)};
     bool InMemory = Words.dynamic().size() > PAGECAST_REGISTER_WORDS;
     if (InMemory) {
-      if (!Memory)
-        Memory = createAlloca(ArrayType::get(I64, 1), "pagecast.words");
+      if (!Memory) Memory = createAlloca(ArrayType::get(I64, 1), "pagecast.words");
       Passed.push_back(Memory);
     }
     unsigned Number = 0;
     for (const SCEV *S : Words.dynamic()) {
       Value *Word = Known.lookup(S);
-      if (!Word)
-        Word = expand(Expander, S, At);
-      if (InMemory)
-        B.CreateAlignedStore(Word, B.CreateConstInBoundsGEP1_64(I64, Memory, Number++), Align(8));
-      else
-        Passed.push_back(Word);
+      if (!Word) Word = expand(Expander, S, At);
+      if (InMemory) B.CreateAlignedStore(Word, B.CreateConstInBoundsGEP1_64(I64, Memory, Number++), Align(8));
+      else Passed.push_back(Word);
     }
     MemoryWords = std::max<uint64_t>(MemoryWords, Number);
     // The first is a pointer, so that what lies in memory is known to be read.
-    if (Passed.size() > 1)
-      Passed[1] = B.CreateBitOrPointerCast(Passed[1], Ptr);
-    else
-      Passed.push_back(PoisonValue::get(Ptr));
+    if (Passed.size() > 1) Passed[1] = B.CreateBitOrPointerCast(Passed[1], Ptr);
+    else Passed.push_back(PoisonValue::get(Ptr));
     Passed.resize(1 + PAGECAST_REGISTER_WORDS, PoisonValue::get(I64));
     auto *T = FunctionType::get(StructType::get(I64, Ptr), {Ptr, Ptr, I64, I64, I64, I64, I64}, false);
     FunctionCallee Callee = runtimeFunction(M, "__pagecast_enter", T);
@@ -218,8 +201,7 @@ private:
       Both->setMemoryEffects(MemoryEffects::inaccessibleOrArgMemOnly());
     if (Both->getCallingConv() == CallingConv::PreserveAll) {
       Both->addParamAttr(0, Attribute::Nest); // in %r10
-      if (auto *Entry = dyn_cast<Function>(Callee.getCallee()))
-        Entry->addParamAttr(0, Attribute::Nest);
+      if (auto *Entry = dyn_cast<Function>(Callee.getCallee())) Entry->addParamAttr(0, Attribute::Nest);
     }
     return {B.CreateExtractValue(Both, 1, "granted"), B.CreateExtractValue(Both, 0, "count")};
   }
@@ -241,8 +223,7 @@ private:
     Value *Limit = firstLimit(Test, Head, Count, Stripped);
     Loop *Whole = stripMine(Stripped, Test, Limit, Ticket, nextFunction(), Unlikely, LI, DT, Dead);
     // The end of the last strip closes a nest of one loop.
-    if (N.Loops.size() == 1)
-      exitNest(Stripped, Whole);
+    if (N.Loops.size() == 1) exitNest(Stripped, Whole);
   }
 
   Value *firstLimit(const ExitTest &Test, BasicBlock *Head, Value *Count, Loop *Stripped) {
@@ -250,8 +231,7 @@ private:
     IRBuilder<> B(Enter);
     B.SetCurrentDebugLocation(Where);
     auto IsKnown = [&](Value *V) { return !isa<Instruction>(V) || DT.dominates(cast<Instruction>(V), Head->getTerminator()); };
-    if (IsKnown(Test.Bound) && IsKnown(Test.Entry))
-      return merge(Head, Test.Bound, Test.firstLimit(B, Count), "limit");
+    if (IsKnown(Test.Bound) && IsKnown(Test.Entry)) return merge(Head, Test.Bound, Test.firstLimit(B, Count), "limit");
     // The bounds differ from one iteration of the chain to the next, but not the number of iterations.
     Value *Short = B.CreateSub(Count, TickedTrips, "short");
     Value *Missing = merge(Head, B.getInt64(0), Short, "missing");
@@ -262,7 +242,8 @@ private:
   void tick(BasicBlock::iterator At) {
     IRBuilder<> B(ifOpened(At));
     B.SetCurrentDebugLocation(Where);
-    B.CreateCall(runtimeFunction(M, "__pagecast_tick", FunctionType::get(Void, {Ptr}, false)), {Ticket})->setCallingConv(conventionOf(M));
+    B.CreateCall(runtimeFunction(M, "__pagecast_tick", FunctionType::get(Void, {Ptr}, false)), {Ticket})
+        ->setCallingConv(conventionOf(M));
   }
 
   Instruction *ifOpened(BasicBlock::iterator At) {
@@ -277,11 +258,11 @@ private:
     Left->getUniqueExitBlocks(Exits);
     for (BasicBlock *Exit : Exits) {
       // Nothing comes back to this frame from there, unless to unwind it: the runtime finds out.
-      if ((Within && Within->contains(Exit)) || isa<UnreachableInst>(Exit->getTerminator()))
-        continue;
+      if ((Within && Within->contains(Exit)) || isa<UnreachableInst>(Exit->getTerminator())) continue;
       IRBuilder<> B(ifOpened(Exit->getFirstInsertionPt()));
       B.SetCurrentDebugLocation(Where);
-      B.CreateCall(runtimeFunction(M, "__pagecast_exit", FunctionType::get(Void, {Ptr}, false)), {Ticket})->setCallingConv(conventionOf(M));
+      B.CreateCall(runtimeFunction(M, "__pagecast_exit", FunctionType::get(Void, {Ptr}, false)), {Ticket})
+          ->setCallingConv(conventionOf(M));
     }
   }
 };
@@ -289,11 +270,9 @@ private:
 } // namespace
 
 PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
-  if (!isEligible(F))
-    return PreservedAnalyses::all();
+  if (!isEligible(F)) return PreservedAnalyses::all();
   auto &LI = AM.getResult<LoopAnalysis>(F);
-  if (LI.empty())
-    return PreservedAnalyses::all();
+  if (LI.empty()) return PreservedAnalyses::all();
   auto &DT = AM.getResult<DominatorTreeAnalysis>(F);
   auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
   auto &AC = AM.getResult<AssumptionAnalysis>(F);
@@ -319,8 +298,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   linkOverwrites(List.Nests);
   if (!List.Nests.empty()) {
     Emitter E(F, LI, DT, SE);
-    for (const Nest &N : List.Nests)
-      E.emit(N);
+    for (const Nest &N : List.Nests) E.emit(N);
     E.finish();
     Canonicalize();
     Changed = true;

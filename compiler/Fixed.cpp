@@ -26,23 +26,20 @@ constexpr unsigned MostPhis = 32;
 
 class Hoister {
 public:
-  Hoister(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, AAResults &AA) : F(F), LI(LI), DT(DT), SE(SE), AA(AA) {}
+  Hoister(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, AAResults &AA)
+      : F(F), LI(LI), DT(DT), SE(SE), AA(AA) {}
 
   bool run() {
     SmallVector<LoadInst *, 16> Loads;
     for (Loop *Top : LI)
       for (BasicBlock *Block : Top->blocks())
         for (Instruction &I : *Block)
-          if (auto *Load = dyn_cast<LoadInst>(&I); Load && isHeld(Load) && !Load->use_empty())
-            Loads.push_back(Load);
+          if (auto *Load = dyn_cast<LoadInst>(&I); Load && isHeld(Load) && !Load->use_empty()) Loads.push_back(Load);
     for (LoadInst *Load : Loads)
-      if (LoadInst *Same = before(Load))
-        replace(Load, Same);
-    if (Found.empty())
-      return false;
+      if (LoadInst *Same = before(Load)) replace(Load, Same);
+    if (Found.empty()) return false;
     for (const WeakTrackingVH &V : Found)
-      if (V)
-        joinPhis(cast<Instruction>(V));
+      if (V) joinPhis(cast<Instruction>(V));
     SE.forgetAllLoops();
     return true;
   }
@@ -69,8 +66,7 @@ private:
     LoadInst *Known = nullptr;
     Loop *Free = nullptr; ///< before which it can be loaded
     for (Loop *L = LI.getLoopFor(Load->getParent()); L; L = L->getParentLoop()) {
-      if (!L->getLoopPreheader() || !L->isLoopInvariant(Load->getPointerOperand()) || !staysIn(L, Load))
-        break;
+      if (!L->getLoopPreheader() || !L->isLoopInvariant(Load->getPointerOperand()) || !staysIn(L, Load)) break;
       if (LoadInst *Earlier = earlier(Load, L)) {
         Known = Earlier;
         Free = nullptr;
@@ -96,8 +92,7 @@ private:
     if (New)
       for (BasicBlock *Block : L->blocks())
         for (Instruction &I : *Block)
-          if (I.mayWriteToMemory())
-            Entry->second.push_back(&I);
+          if (I.mayWriteToMemory()) Entry->second.push_back(&I);
     return Entry->second.size() <= MostWriters && none_of(Entry->second, [&](Instruction *I) { return mayStore(I, Load); });
   }
 
@@ -123,18 +118,15 @@ private:
     auto Stays = [&](BasicBlock::iterator Begin, BasicBlock::iterator End) {
       return none_of(make_range(Begin, End), [&](Instruction &I) { return mayStore(&I, Load); });
     };
-    if (From->getParent() == To->getParent())
-      return Stays(std::next(From->getIterator()), To->getIterator());
+    if (From->getParent() == To->getParent()) return Stays(std::next(From->getIterator()), To->getIterator());
     if (!Stays(std::next(From->getIterator()), From->getParent()->end()) || !Stays(To->getParent()->begin(), To->getIterator()))
       return false;
     SmallPtrSet<BasicBlock *, 16> Seen{From->getParent()};
     SmallVector<BasicBlock *, 8> Work(predecessors(To->getParent()));
     while (!Work.empty()) {
       BasicBlock *Block = Work.pop_back_val();
-      if (!Seen.insert(Block).second)
-        continue;
-      if (Seen.size() > MostBlocksBetween || !Stays(Block->begin(), Block->end()))
-        return false;
+      if (!Seen.insert(Block).second) continue;
+      if (Seen.size() > MostBlocksBetween || !Stays(Block->begin(), Block->end())) return false;
       append_range(Work, predecessors(Block));
     }
     return true;
@@ -144,17 +136,13 @@ private:
   void joinPhis(Instruction *V) {
     SmallVector<WeakTrackingVH, 8> Phis;
     for (User *U : V->users())
-      if (isa<PHINode>(U))
-        Phis.push_back(U);
+      if (isa<PHINode>(U)) Phis.push_back(U);
     for (const WeakTrackingVH &Handle : Phis) {
       auto *Phi = dyn_cast_or_null<PHINode>(Handle);
       SmallPtrSet<PHINode *, 8> Web;
-      if (!Phi || !isOnly(V, Phi, Web))
-        continue;
-      for (PHINode *One : Web)
-        One->replaceAllUsesWith(V);
-      for (PHINode *One : Web)
-        One->eraseFromParent();
+      if (!Phi || !isOnly(V, Phi, Web)) continue;
+      for (PHINode *One : Web) One->replaceAllUsesWith(V);
+      for (PHINode *One : Web) One->eraseFromParent();
     }
   }
 
@@ -165,16 +153,12 @@ private:
     SmallVector<PHINode *, 8> Work{Phi};
     while (!Work.empty()) {
       PHINode *Next = Work.pop_back_val();
-      if (!Web.insert(Next).second)
-        continue;
-      if (In && !In->contains(Next))
-        return false; // behind the loop: it is to stay in LCSSA form
+      if (!Web.insert(Next).second) continue;
+      if (In && !In->contains(Next)) return false; // behind the loop: it is to stay in LCSSA form
       for (Value *From : Next->incoming_values()) {
-        if (From == V)
-          continue;
+        if (From == V) continue;
         auto *Other = dyn_cast<PHINode>(From);
-        if (!Other || Web.size() > MostPhis)
-          return false;
+        if (!Other || Web.size() > MostPhis) return false;
         Work.push_back(Other);
       }
     }

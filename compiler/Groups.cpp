@@ -41,22 +41,17 @@ bool isSmallObject(const Value *Pointer, const DataLayout &DL) {
 void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLayout &DL) {
   auto Add = [&](Value *Pointer, Type *T, bool Reads, bool Writes) {
     TypeSize Size = DL.getTypeStoreSize(T);
-    if (Size.isScalable() || Pointer->getType()->getPointerAddressSpace() != 0 || isSmallObject(Pointer, DL))
-      return;
+    if (Size.isScalable() || Pointer->getType()->getPointerAddressSpace() != 0 || isSmallObject(Pointer, DL)) return;
     Out.push_back({&I, Pointer, Size.getFixedValue(), Reads, Writes});
   };
   if (auto *Load = dyn_cast<LoadInst>(&I)) {
-    if (!Load->isVolatile())
-      Add(Load->getPointerOperand(), Load->getType(), true, false);
+    if (!Load->isVolatile()) Add(Load->getPointerOperand(), Load->getType(), true, false);
   } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
-    if (!Store->isVolatile())
-      Add(Store->getPointerOperand(), Store->getValueOperand()->getType(), false, true);
+    if (!Store->isVolatile()) Add(Store->getPointerOperand(), Store->getValueOperand()->getType(), false, true);
   } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-    if (!RMW->isVolatile())
-      Add(RMW->getPointerOperand(), RMW->getType(), true, true);
+    if (!RMW->isVolatile()) Add(RMW->getPointerOperand(), RMW->getType(), true, true);
   } else if (auto *CAS = dyn_cast<AtomicCmpXchgInst>(&I)) {
-    if (!CAS->isVolatile())
-      Add(CAS->getPointerOperand(), CAS->getCompareOperand()->getType(), true, true);
+    if (!CAS->isVolatile()) Add(CAS->getPointerOperand(), CAS->getCompareOperand()->getType(), true, true);
   } else if (auto *Call = dyn_cast<CallBase>(&I); Call && !isa<IntrinsicInst>(Call) && !Call->isInlineAsm()) {
     for (unsigned N = 0; N < Call->arg_size(); ++N) {
       Value *V = Call->getArgOperand(N);
@@ -68,12 +63,10 @@ void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLay
     }
   } else if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
     auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
-    if (Memory->isVolatile() || !Length || Length->isZero() || Length->getZExtValue() > uint64_t(BlockBytes))
-      return;
+    if (Memory->isVolatile() || !Length || Length->isZero() || Length->getZExtValue() > uint64_t(BlockBytes)) return;
     Type *Bytes = ArrayType::get(Type::getInt8Ty(I.getContext()), Length->getZExtValue());
     Add(Memory->getRawDest(), Bytes, false, true);
-    if (auto *Transfer = dyn_cast<MemTransferInst>(Memory))
-      Add(Transfer->getRawSource(), Bytes, true, false);
+    if (auto *Transfer = dyn_cast<MemTransferInst>(Memory)) Add(Transfer->getRawSource(), Bytes, true, false);
   }
 }
 
@@ -84,8 +77,7 @@ unsigned accessFlags(const Classified &C) {
 /// Sign of the innermost stride that is not 0: the direction in which the group moves through memory.
 bool movesDown(const AffineForm &Form) {
   for (const SCEV *Stride : reverse(Form.Stride)) {
-    if (Stride->isZero())
-      continue;
+    if (Stride->isZero()) continue;
     std::optional<int64_t> Value = constantOf(Stride);
     return Value && *Value < 0;
   }
@@ -96,8 +88,7 @@ bool movesDown(const AffineForm &Form) {
 /// iteration of it.
 bool walksColumns(const AffineForm &Form) {
   for (const SCEV *Stride : reverse(Form.Stride)) {
-    if (Stride->isZero())
-      continue;
+    if (Stride->isZero()) continue;
     std::optional<int64_t> Value = constantOf(Stride);
     return Value && std::abs(*Value) >= PageBytes;
   }
@@ -128,14 +119,11 @@ public:
 
   bool addDirect(const Classified &C) {
     for (Group &G : Groups) {
-      if (G.indirect() || G.Form.Stride != C.Form.Stride)
-        continue;
+      if (G.indirect() || G.Form.Stride != C.Form.Stride) continue;
       std::optional<int64_t> Offset = constantDifference(G.Form.Base, C.Form.Base, SE);
-      if (!Offset || std::max(G.Hi, *Offset) - std::min(G.Lo, *Offset) > GroupReach)
-        continue;
+      if (!Offset || std::max(G.Hi, *Offset) - std::min(G.Lo, *Offset) > GroupReach) continue;
       const int64_t Hole = std::max(*Offset - G.Hi, G.Lo - *Offset - int64_t(C.Bytes));
-      if (Hole >= PageBytes && walksColumns(G.Form))
-        continue;
+      if (Hole >= PageBytes && walksColumns(G.Form)) continue;
       join(G, C, *Offset);
       return true;
     }
@@ -144,13 +132,10 @@ public:
 
   bool addIndirect(const Classified &C) {
     for (Group &G : Groups) {
-      if (!G.indirect() || G.Target.Step != C.Target.Step || G.Target.Over != C.Target.Over)
-        continue;
+      if (!G.indirect() || G.Target.Step != C.Target.Step || G.Target.Over != C.Target.Over) continue;
       std::optional<int64_t> Offset = 0;
-      if (G.Target.Address != C.Target.Address)
-        Offset = constantDifference(G.Target.Address, C.Target.Address, SE);
-      if (!Offset || std::abs(*Offset) > (C.Target.Step ? BlockBytes : ElementReach))
-        continue;
+      if (G.Target.Address != C.Target.Address) Offset = constantDifference(G.Target.Address, C.Target.Address, SE);
+      if (!Offset || std::abs(*Offset) > (C.Target.Step ? BlockBytes : ElementReach)) continue;
       G.Target.At = DT.findNearestCommonDominator(G.Target.At, C.Target.At);
       join(G, C, *Offset);
       return true;
@@ -163,8 +148,7 @@ private:
   DominatorTree &DT;
 
   bool open(const Classified &C) {
-    if (Groups.size() == PAGECAST_MAX_GROUPS)
-      return false;
+    if (Groups.size() == PAGECAST_MAX_GROUPS) return false;
     GroupOf[C.Ref.At] = Groups.size();
     Groups.push_back(groupOf(C));
     return true;
@@ -193,27 +177,22 @@ void Group::absorb(const Group &Other, int64_t Offset) {
   Hi = std::max(Hi, Offset + Other.Hi);
   append_range(Members, Other.Members);
   for (LoadInst *I : Other.Index)
-    if (!is_contained(Index, I))
-      Index.push_back(I);
+    if (!is_contained(Index, I)) Index.push_back(I);
 }
 
 DebugLoc Group::where() const {
-  if (const DebugLoc &Where = Leading->getDebugLoc(); Where && Where.getLine())
-    return Where;
+  if (const DebugLoc &Where = Leading->getDebugLoc(); Where && Where.getLine()) return Where;
   for (const Instruction *I : Members)
-    if (const DebugLoc &Where = I->getDebugLoc(); Where && Where.getLine())
-      return Where;
+    if (const DebugLoc &Where = I->getDebugLoc(); Where && Where.getLine()) return Where;
   return {};
 }
 
-SmallVector<Reference, 16> referencesIn(ArrayRef<Loop *> Loops, const LoopInfo &LI,
-                                        function_ref<bool(const Loop *)> Belongs) {
+SmallVector<Reference, 16> referencesIn(ArrayRef<Loop *> Loops, const LoopInfo &LI, function_ref<bool(const Loop *)> Belongs) {
   SmallVector<Reference, 16> Result;
   const DataLayout &DL = Loops.front()->getHeader()->getModule()->getDataLayout();
   for (BasicBlock *Block : Loops.front()->blocks())
     if (const Loop *L = LI.getLoopFor(Block); is_contained(Loops, L) || Belongs(L))
-      for (Instruction &I : *Block)
-        addReference(Result, I, DL);
+      for (Instruction &I : *Block) addReference(Result, I, DL);
   return Result;
 }
 
@@ -222,26 +201,20 @@ SmallVector<Group, 8> groupsOf(ArrayRef<Classified> References, ScalarEvolution 
   Grouper All(SE, DT);
   for (const Classified &C : References) {
     bool Fits = true;
-    if (C.Is == Classified::Direct)
-      Fits = All.addDirect(C);
-    else if (C.Is == Classified::Indirect)
-      Fits = All.addIndirect(C);
-    if (!Fits)
-      Overflow.push_back(C.Ref.At);
+    if (C.Is == Classified::Direct) Fits = All.addDirect(C);
+    else if (C.Is == Classified::Indirect) Fits = All.addIndirect(C);
+    if (!Fits) Overflow.push_back(C.Ref.At);
   }
   for (const Group &G : All.Groups)
     for (LoadInst *Index : G.Index)
-      if (auto Found = All.GroupOf.find(Index); Found != All.GroupOf.end())
-        All.Groups[Found->second].Flags |= PAGECAST_INDEX;
+      if (auto Found = All.GroupOf.find(Index); Found != All.GroupOf.end()) All.Groups[Found->second].Flags |= PAGECAST_INDEX;
   return std::move(All.Groups);
 }
 
 StringRef reuseName(const SCEV *Stride) {
-  if (Stride->isZero())
-    return "temporal";
+  if (Stride->isZero()) return "temporal";
   std::optional<int64_t> Bytes = constantOf(Stride);
-  if (!Bytes)
-    return "unknown";
+  if (!Bytes) return "unknown";
   return std::abs(*Bytes) < BlockBytes ? "spatial" : "none";
 }
 

@@ -77,8 +77,8 @@ llvm::SmallVector<Reference, 16> referencesIn(llvm::ArrayRef<llvm::Loop *> Loops
                                               llvm::function_ref<bool(const llvm::Loop *)> Belongs);
 
 /// The references merged into groups. What does not fit goes to `Overflow`.
-llvm::SmallVector<Group, 8> groupsOf(llvm::ArrayRef<Classified> References, llvm::ScalarEvolution &SE,
-                                     llvm::DominatorTree &DT, llvm::SmallVectorImpl<llvm::Instruction *> &Overflow);
+llvm::SmallVector<Group, 8> groupsOf(llvm::ArrayRef<Classified> References, llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
+                                     llvm::SmallVectorImpl<llvm::Instruction *> &Overflow);
 
 /// "temporal", "spatial", "none" or "unknown".
 llvm::StringRef reuseName(const llvm::SCEV *Stride);

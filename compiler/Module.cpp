@@ -26,11 +26,9 @@ constexpr int ConstructorPriority = 101;
 constexpr char ConstructorName[] = "__pagecast_module_init";
 
 bool isLarge(const GlobalVariable &G, const DataLayout &DL) {
-  if (G.isDeclarationForLinker() || G.isThreadLocal() || G.isConstant() || G.getAddressSpace() != 0)
-    return false;
+  if (G.isDeclarationForLinker() || G.isThreadLocal() || G.isConstant() || G.getAddressSpace() != 0) return false;
   // The table must not keep a local symbol of a discarded COMDAT alive.
-  if (G.hasComdat() && G.hasLocalLinkage())
-    return false;
+  if (G.hasComdat() && G.hasLocalLinkage()) return false;
   return !G.getName().starts_with("llvm.") && DL.getTypeAllocSize(G.getValueType()).getFixedValue() >= LargeGlobalBytes;
 }
 
@@ -50,13 +48,11 @@ Constant *moduleTable(Module &M, ArrayRef<GlobalVariable *> Large) {
   Constant *Globals = ConstantPointerNull::get(PointerType::get(M.getContext(), 0));
   if (!Large.empty()) {
     SmallVector<Constant *, 8> Entries;
-    for (GlobalVariable *G : Large)
-      Entries.push_back(globalEntry(M, *G));
+    for (GlobalVariable *G : Large) Entries.push_back(globalEntry(M, *G));
     auto *T = ArrayType::get(Entries.front()->getType(), Entries.size());
     Globals = constantTable(M, ConstantArray::get(T, Entries), ".pagecast.globals");
   }
-  Constant *Fields[] = {ConstantInt::get(I32, PAGECAST_ABI_VERSION), ConstantInt::get(I32, Large.size()), Globals,
-                        gateOf(M)};
+  Constant *Fields[] = {ConstantInt::get(I32, PAGECAST_ABI_VERSION), ConstantInt::get(I32, Large.size()), Globals, gateOf(M)};
   return constantTable(M, ConstantStruct::getAnon(Fields), ".pagecast.module");
 }
 
@@ -89,14 +85,11 @@ void addConstructor(Module &M, Constant *Table) {
 } // namespace
 
 PreservedAnalyses PagecastModulePass::run(Module &M, ModuleAnalysisManager &) {
-  if (M.getDataLayout().getPointerSizeInBits(0) != 64 || M.getFunction(ConstructorName))
-    return PreservedAnalyses::all();
+  if (M.getDataLayout().getPointerSizeInBits(0) != 64 || M.getFunction(ConstructorName)) return PreservedAnalyses::all();
   SmallVector<GlobalVariable *, 8> Large;
   for (GlobalVariable &G : M.globals())
-    if (isLarge(G, M.getDataLayout()))
-      Large.push_back(&G);
-  if (Large.empty() && !M.getNamedGlobal(GateName))
-    return PreservedAnalyses::all();
+    if (isLarge(G, M.getDataLayout())) Large.push_back(&G);
+  if (Large.empty() && !M.getNamedGlobal(GateName)) return PreservedAnalyses::all();
   addConstructor(M, moduleTable(M, Large));
   return PreservedAnalyses::none();
 }

@@ -33,13 +33,13 @@ constexpr uint64_t SmallTrips = 1024;
 class NestFinder {
 public:
   NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, NeedsChecks Checks)
-      : LI(LI), DT(DT), SE(SE), A(A), Checks(Checks), Counts(F, LI, SE, A), Expander(SE, F.getParent()->getDataLayout(), "pagecast") {}
+      : LI(LI), DT(DT), SE(SE), A(A), Checks(Checks), Counts(F, LI, SE, A),
+        Expander(SE, F.getParent()->getDataLayout(), "pagecast") {}
 
   NestList run() {
     findSmall();
     for (Loop *L : LI.getLoopsInPreorder())
-      if (!Small.count(L) && all_of(*L, [&](Loop *Inner) { return Small.count(Inner); }))
-        visit(L);
+      if (!Small.count(L) && all_of(*L, [&](Loop *Inner) { return Small.count(Inner); })) visit(L);
     return std::move(Result);
   }
 
@@ -71,15 +71,11 @@ private:
     SmallVector<Loop *, 8> Outwards = LI.getLoopsInReverseSiblingPreorder();
     std::reverse(Outwards.begin(), Outwards.end());
     for (Loop *L : Outwards) {
-      if (!L->getParentLoop() || !all_of(*L, [&](Loop *Inner) { return Small.count(Inner); }))
-        continue;
+      if (!L->getParentLoop() || !all_of(*L, [&](Loop *Inner) { return Small.count(Inner); })) continue;
       uint64_t Own = fewTrips(L, SmallTrips, SE), Inside = L->isInnermost();
-      if (Own == 0 || !movesWithin(L, Own))
-        continue;
-      for (Loop *Inner : *L)
-        Inside += Trips[Inner];
-      if (SaturatingMultiply(Own, Inside) > SmallTrips)
-        continue;
+      if (Own == 0 || !movesWithin(L, Own)) continue;
+      for (Loop *Inner : *L) Inside += Trips[Inner];
+      if (SaturatingMultiply(Own, Inside) > SmallTrips) continue;
       Trips[L] = Own * Inside;
       Small.insert(L);
     }
@@ -89,8 +85,7 @@ private:
   bool movesWithin(Loop *L, uint64_t Trips) {
     return all_of(referencesIn(L, LI, [&](const Loop *In) { return In && L->contains(In); }), [&](const Reference &R) {
       std::optional<AffineForm> Form = affineForm(A.scev(R.Pointer), {L}, SE);
-      if (!Form)
-        return true; // a matter for slices
+      if (!Form) return true; // a matter for slices
       std::optional<int64_t> Stride = constantOf(Form->Stride.front());
       return Stride && SaturatingMultiply<uint64_t>(std::abs(*Stride), Trips) < StepBytes;
     });
@@ -117,8 +112,7 @@ private:
 
   /// As a direct reference: its address when small loops inside the chain have been folded into it.
   bool classifyDirect(Classified &C, const SliceTarget &Folded, ArrayRef<Loop *> Loops) {
-    if (Folded.Step)
-      return false;
+    if (Folded.Step) return false;
     AffineFailure Failure;
     std::optional<AffineForm> Form = affineForm(Folded.Address, Loops, SE, &Failure);
     if (!Form) {
@@ -131,11 +125,9 @@ private:
       return true;
     }
     Form->Base = Counts.defined(Form->Base);
-    for (const SCEV *&Stride : Form->Stride)
-      Stride = Counts.defined(Stride);
+    for (const SCEV *&Stride : Form->Stride) Stride = Counts.defined(Stride);
     C.Is = available(*Form, Loops.front()) ? Classified::Direct : Classified::Refused;
-    if (C.Ref.Passed)
-      C.Bytes = passedBytes(*Form);
+    if (C.Ref.Passed) C.Bytes = passedBytes(*Form);
     C.Why = C.Is == Classified::Direct ? Refusal::None : Refusal::NonAffine;
     C.Form = std::move(*Form);
     return C.Is == Classified::Direct;
@@ -149,20 +141,16 @@ private:
     C.Why = Refusal::NonAffine;
     C.Conditional = !runsEachIteration(Ref.At->getParent(), LI, DT);
     Loop *In = LI.getLoopFor(Ref.At->getParent());
-    while (Small.count(In) && !is_contained(Loops, In))
-      In = In->getParentLoop();
+    while (Small.count(In) && !is_contained(Loops, In)) In = In->getParentLoop();
     bool Inner = !is_contained(Loops, In); // inside the innermost loop of the chain: a slice goes there
     Loop *Until = Inner ? Loops.back() : In;
     SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A);
-    if (classifyDirect(C, T, Loops))
-      return C;
-    if (Until != Loops.back())
-      return C; // slices run through the innermost loop
+    if (classifyDirect(C, T, Loops)) return C;
+    if (Until != Loops.back()) return C; // slices run through the innermost loop
     LoopValues Values(*this, Loops.front());
     Refusal Why = sliceable(T, {Loops, LI, DT, SE, A, Values.function()}, &C.Index);
     if (Why != Refusal::None) {
-      if (C.Why == Refusal::NonAffine)
-        C.Why = Why;
+      if (C.Why == Refusal::NonAffine) C.Why = Why;
       return C;
     }
     C.Is = Classified::Indirect;
@@ -176,8 +164,7 @@ private:
   /// The array behind an address, for a look at its region on entry; 0 when it differs within the nest.
   const SCEV *baseOf(const SCEV *Address, Loop *Root) {
     const SCEV *Base = SE.getPointerBase(Address);
-    if (Base->getType()->isPointerTy() && available(Base, Root))
-      return Base;
+    if (Base->getType()->isPointerTy() && available(Base, Root)) return Base;
     return SE.getZero(Type::getInt64Ty(SE.getContext()));
   }
 
@@ -198,14 +185,11 @@ private:
   SmallVector<Classified, 16> classifyAll(ArrayRef<Loop *> Loops, bool Sliced) {
     SmallVector<Classified, 16> All;
     auto Belongs = [&](const Loop *L) {
-      if (Sliced && L && Loops.back()->contains(L))
-        return true;
-      while (L && Small.count(L) && !is_contained(Loops, L))
-        L = L->getParentLoop();
+      if (Sliced && L && Loops.back()->contains(L)) return true;
+      while (L && Small.count(L) && !is_contained(Loops, L)) L = L->getParentLoop();
       return is_contained(Loops, L);
     };
-    for (const Reference &Ref : referencesIn(Loops, LI, Belongs))
-      All.push_back(classify(Ref, Loops));
+    for (const Reference &Ref : referencesIn(Loops, LI, Belongs)) All.push_back(classify(Ref, Loops));
     return All;
   }
 
@@ -229,25 +213,23 @@ private:
     SmallVector<const Classified *, 4> Lost;
     for (const Classified &Old : Before)
       for (const Classified &New : After)
-        if (New.Ref.At == Old.Ref.At && New.Ref.Pointer == Old.Ref.Pointer && !keeps(Old, New))
-          Lost.push_back(&Old);
+        if (New.Ref.At == Old.Ref.At && New.Ref.Pointer == Old.Ref.Pointer && !keeps(Old, New)) Lost.push_back(&Old);
     return Lost;
   }
 
   /// Whether its base is from a call in `Parent`: nobody can say where the next iteration's will be.
   static bool isResult(const Classified &C, const Loop *Parent) {
     return C.Is == Classified::Direct && SCEVExprContains(C.Form.Base, [&](const SCEV *S) {
-      const auto *Unknown = dyn_cast<SCEVUnknown>(S);
-      const auto *Call = Unknown ? dyn_cast<CallBase>(Unknown->getValue()) : nullptr;
-      return Call && Parent->contains(Call);
-    });
+             const auto *Unknown = dyn_cast<SCEVUnknown>(S);
+             const auto *Call = Unknown ? dyn_cast<CallBase>(Unknown->getValue()) : nullptr;
+             return Call && Parent->contains(Call);
+           });
   }
 
   /// The trip count of the loop around the nest, if the nest may have one.
   const SCEV *parentCount(const Nest &N) {
     Loop *Parent = N.root()->getParentLoop();
-    if (!Parent || N.Loops.size() == PAGECAST_MAX_LOOPS)
-      return nullptr;
+    if (!Parent || N.Loops.size() == PAGECAST_MAX_LOOPS) return nullptr;
     const SCEV *Count = Counts.backedges(Parent);
     return Count && available(Count, Parent) ? Count : nullptr;
   }
@@ -258,19 +240,16 @@ private:
   /// own: their cursors must not run ahead into the next time step while their siblings work.
   bool climb(Nest &N, SmallVectorImpl<Classified> &References) {
     const SCEV *Count = parentCount(N);
-    if (!Count)
-      return false;
+    if (!Count) return false;
     Loop *Parent = N.root()->getParentLoop();
-    if (!all_of(N.Backedges, [&](const SCEV *Inner) { return available(Inner, Parent); }))
-      return false;
+    if (!all_of(N.Backedges, [&](const SCEV *Inner) { return available(Inner, Parent); })) return false;
     Chain Candidate{Parent};
     append_range(Candidate, N.Loops);
     SmallVector<Classified, 16> All = classifyAll(Candidate, N.Sliced);
     auto Lost = lost(References, All);
     if (!Lost.empty() && (!all_of(Lost, [&](const Classified *C) { return isResult(*C, Parent); }) || none_of(All, advances)))
       return false;
-    if (count_if(*Parent, [&](Loop *L) { return !Small.count(L); }) > 1 && !any_of(All, advances))
-      return false;
+    if (count_if(*Parent, [&](Loop *L) { return !Small.count(L); }) > 1 && !any_of(All, advances)) return false;
     N.Loops = std::move(Candidate);
     N.Backedges.insert(N.Backedges.begin(), Count);
     References.assign(All.begin(), All.end());
@@ -280,8 +259,9 @@ private:
   /// Whether the iterations of the loop around the nest differ in more than their place: in trip counts or bases.
   bool differs(const Nest &N, ArrayRef<Classified> References, Loop *Parent) {
     return !all_of(N.Backedges, [&](const SCEV *Inner) { return available(Inner, Parent); }) ||
-           any_of(References, [&](const Classified &C) { return C.Is == Classified::Direct && !available(C.Form.Base, Parent) &&
-                                                                !affineForm(C.Form.Base, {Parent}, SE); });
+           any_of(References, [&](const Classified &C) {
+             return C.Is == Classified::Direct && !available(C.Form.Base, Parent) && !affineForm(C.Form.Base, {Parent}, SE);
+           });
   }
 
   /// Rows: a nest that begins with the loop around `N`, whose iterations differ. A slice goes through all that is
@@ -289,15 +269,13 @@ private:
   std::optional<Nest> slice(const Nest &N, ArrayRef<Classified> Before, SmallVectorImpl<Classified> &References) {
     const SCEV *Count = N.Loops.size() <= 3 ? parentCount(N) : nullptr;
     Loop *Parent = N.root()->getParentLoop();
-    if (!Count || !differs(N, Before, Parent))
-      return std::nullopt;
+    if (!Count || !differs(N, Before, Parent)) return std::nullopt;
     SmallVector<Classified, 16> All = classifyAll({Parent}, true);
     // Where each iteration goes over the same data from the start, its inner loops are sweeps, not rows.
     auto MovesOn = [&](const Classified &C) {
       return C.Is == Classified::Indirect && !SE.isLoopInvariant(C.Target.Address, Parent);
     };
-    if (!lost(Before, All).empty() || none_of(All, MovesOn))
-      return std::nullopt;
+    if (!lost(Before, All).empty() || none_of(All, MovesOn)) return std::nullopt;
     References.assign(All.begin(), All.end());
     Nest Outer;
     Outer.Loops = {Parent};
@@ -324,8 +302,7 @@ private:
   }
 
   void visit(Loop *L) {
-    if (any_of(Done, [&](const Loop *Outer) { return Outer->contains(L); }))
-      return;
+    if (any_of(Done, [&](const Loop *Outer) { return Outer->contains(L); })) return;
     if (!any_of(referencesIn(L, LI, [&](const Loop *Inner) { return Inner && L->contains(Inner); }),
                 [&](const Reference &R) { return !L->isLoopInvariant(R.Pointer); }))
       return;
@@ -336,26 +313,20 @@ private:
     if (Count && available(Count, L)) {
       N.Backedges.push_back(Count);
       References = classifyAll(N.Loops, false);
-      while (climb(N, References))
-        ;
+      while (climb(N, References));
     }
     SmallVector<Classified, 16> All;
     std::optional<Nest> Outer = slice(N, References, All);
     if (!Outer) {
-      if (N.Backedges.empty())
-        return refuse(Refusal::UnknownTripCount, L);
+      if (N.Backedges.empty()) return refuse(Refusal::UnknownTripCount, L);
       return finish(N, References, none_of(References, [&](const Classified &C) { return slicedAround(C, N); }));
     }
     // Where rows have several loops there are nests of those as well, for when an iteration of the outer loop is too
     // much at a time.
-    if (onlyRows(Outer->root()))
-      Done.insert(Outer->root());
-    else if (!N.Backedges.empty())
-      finish(N, References, /*Claims=*/false);
-    while (climb(*Outer, All))
-      ;
-    if (!Sliced.insert(Outer->Loops.back()).second)
-      return;
+    if (onlyRows(Outer->root())) Done.insert(Outer->root());
+    else if (!N.Backedges.empty()) finish(N, References, /*Claims=*/false);
+    while (climb(*Outer, All));
+    if (!Sliced.insert(Outer->Loops.back()).second) return;
     finish(*Outer, All);
   }
 
@@ -364,13 +335,11 @@ private:
     for (;;) {
       SmallVector<std::pair<unsigned, SliceTarget>, 8> Targets;
       for (unsigned G = 0; G < N.Groups.size(); ++G)
-        if (N.Groups[G].indirect())
-          Targets.push_back({G, N.Groups[G].Target});
+        if (N.Groups[G].indirect()) Targets.push_back({G, N.Groups[G].Target});
       LoopValues Values(*this, N.root());
       SmallVector<unsigned, 4> Left;
       N.Code = buildSlice(Targets, {N.Loops, LI, DT, SE, A, Values.function()}, Left);
-      if (Left.empty())
-        return;
+      if (Left.empty()) return;
       llvm::sort(Left);
       for (unsigned G : reverse(Left)) {
         refuse(Refusal::SliceTooLarge, N.Groups[G].Leading);
@@ -399,8 +368,7 @@ private:
     constexpr uint64_t MostTrips = uint64_t(1) << 48, ShortRow = 64;
     auto GuardedRange = [&](const SCEV *S, unsigned K) { return SE.getUnsignedRange(SE.applyLoopGuards(S, N.Loops[K])); };
     for (unsigned K = 0; K < N.Loops.size(); ++K) {
-      if (GuardedRange(N.Backedges[K], K).getUnsignedMin().uge(MostTrips))
-        return true;
+      if (GuardedRange(N.Backedges[K], K).getUnsignedMin().uge(MostTrips)) return true;
       for (const Classified &C : References)
         if (C.Is == Classified::Direct && !constantOf(C.Form.Stride[K]) &&
             GuardedRange(C.Form.Stride[K], K).getUnsignedMax().ult(ShortRow))
@@ -412,44 +380,34 @@ private:
   /// Assumed trip counts are for climbing: where the nest ends up, the program may have the count itself.
   void preferExact(Nest &N) {
     for (unsigned K = 0; K < N.Loops.size(); ++K)
-      if (const SCEV *Count = Counts.exact(N.Loops[K]); Count && available(Count, N.root()))
-        N.Backedges[K] = Count;
+      if (const SCEV *Count = Counts.exact(N.Loops[K]); Count && available(Count, N.root())) N.Backedges[K] = Count;
   }
 
   void finish(Nest &N, SmallVectorImpl<Classified> &References, bool Claims = true) {
     preferExact(N);
-    if (isSpecialCase(N, References))
-      return;
+    if (isSpecialCase(N, References)) return;
     const Stores Own(N.Loops.back(), LI, DT, SE);
     erase_if(References, [&](const Classified &C) {
-      return claimed(C, N, Claims) ||
-             (hinted(C) && Own.precede(C.Ref.At, C.Ref.Pointer, C.Ref.Size));
+      return claimed(C, N, Claims) || (hinted(C) && Own.precede(C.Ref.At, C.Ref.Pointer, C.Ref.Size));
     });
     SmallVector<Instruction *, 4> Overflow;
     N.Groups = groupsOf(References, SE, DT, Overflow);
-    if (!N.Groups.empty() && !N.Sliced && isSmall(N))
-      return;
+    if (!N.Groups.empty() && !N.Sliced && isSmall(N)) return;
     for (const Classified &C : References)
-      if (C.Is == Classified::Refused && !C.Ref.Passed)
-        refuse(C.Why, C.Ref.At);
+      if (C.Is == Classified::Refused && !C.Ref.Passed) refuse(C.Why, C.Ref.At);
     refuseCalls(N);
-    for (Instruction *I : Overflow)
-      refuse(Refusal::TooManyGroups, I);
+    for (Instruction *I : Overflow) refuse(Refusal::TooManyGroups, I);
     sliceGroups(N);
-    if (N.Groups.empty())
-      return;
+    if (N.Groups.empty()) return;
     const bool Innermost = Counts.isExact(N.Loops.back(), N.Backedges.back());
     N.Exact = Innermost;
-    for (unsigned K = 0; N.Exact && K + 1 < N.Loops.size(); ++K)
-      N.Exact = Counts.isExact(N.Loops[K], N.Backedges[K]);
+    for (unsigned K = 0; N.Exact && K + 1 < N.Loops.size(); ++K) N.Exact = Counts.isExact(N.Loops[K], N.Backedges[K]);
     const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back())};
-    if (!chooseTicked(N, X))
-      return refuse(Refusal::NotStripMinable, N.root());
+    if (!chooseTicked(N, X)) return refuse(Refusal::NotStripMinable, N.root());
     N.Closes = endsInStrips(N, DT);
     N.Bytes = bytesPerIteration(N, X);
     for (const Classified &C : References)
-      if (Claims)
-        Claimed.insert({{C.Ref.At, C.Ref.Pointer}, N.Sliced ? N.Loops.back() : nullptr});
+      if (Claims) Claimed.insert({{C.Ref.At, C.Ref.Pointer}, N.Sliced ? N.Loops.back() : nullptr});
     Result.Nests.push_back(std::move(N));
   }
 };

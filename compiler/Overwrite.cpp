@@ -38,8 +38,7 @@ struct Neighbour {
 class Comparison {
 public:
   void add(const Nest &N, const Neighbour &Other, ScalarEvolution &SE) {
-    if (is_contained(Known, Other.Read))
-      return;
+    if (is_contained(Known, Other.Read)) return;
     Known.push_back(Other.Read);
     Group G = *Other.Read;
     G.Flags = PAGECAST_READS | PAGECAST_COMPARED;
@@ -60,8 +59,7 @@ public:
     append_range(N.Loops, Loops);
     append_range(N.Backedges, Backedges);
     N.Beside += Loops.size();
-    for (Group &G : N.Groups)
-      G.Form.Stride.resize(N.Loops.size(), SE.getZero(Type::getInt64Ty(SE.getContext())));
+    for (Group &G : N.Groups) G.Form.Stride.resize(N.Loops.size(), SE.getZero(Type::getInt64Ty(SE.getContext())));
     for (Group &G : Groups) {
       G.Form.Stride.truncate(N.Loops.size());
       N.Groups.push_back(std::move(G));
@@ -75,8 +73,7 @@ private:
   SmallVector<const Group *, 4> Known; ///< whose copies they are
 
   unsigned placeOf(const Nest &N, Loop *L, const SCEV *Backedge) {
-    if (const auto *Own = find(N.Loops, L); Own != N.Loops.end())
-      return Own - N.Loops.begin();
+    if (const auto *Own = find(N.Loops, L); Own != N.Loops.end()) return Own - N.Loops.begin();
     const auto *More = find(Loops, L);
     const unsigned Place = N.Loops.size() + (More - Loops.begin());
     if (More == Loops.end()) {
@@ -91,24 +88,20 @@ class Proof {
 public:
   Proof(Nest &N, ArrayRef<const Nest *> Others, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE, AAResults &AA,
         const TargetLibraryInfo &TLI)
-      : N(N), Others(Others), LI(LI), DT(DT), SE(SE), AA(AA), TLI(TLI), Here(N, LI, DT, SE),
-        Own(N.Loops.back(), LI, DT, SE) {}
+      : N(N), Others(Others), LI(LI), DT(DT), SE(SE), AA(AA), TLI(TLI), Here(N, LI, DT, SE), Own(N.Loops.back(), LI, DT, SE) {}
 
   /// Marks groups, and returns what they are to be compared with besides.
   Comparison run() {
     SmallVector<Group *, 4> Candidates;
     for (Group &G : N.Groups)
-      if (!(G.Flags & (PAGECAST_READS | PAGECAST_INDIRECT | PAGECAST_CONDITIONAL)))
-        Candidates.push_back(&G);
-    if (Candidates.empty() || N.Sliced || !loopsAreExact() || !nothingInterferes())
-      return {};
+      if (!(G.Flags & (PAGECAST_READS | PAGECAST_INDIRECT | PAGECAST_CONDITIONAL))) Candidates.push_back(&G);
+    if (Candidates.empty() || N.Sliced || !loopsAreExact() || !nothingInterferes()) return {};
     for (Group *G : Candidates) {
       SmallVector<Neighbour, 4> Seen;
       if (Instruction *Store = covering(*G); Store && readsElsewhere(*G, firstByte(Store), Seen) && compare(Seen))
         G->Flags |= PAGECAST_OVERWRITES;
     }
-    if (any_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; }))
-      N.Guards = std::move(Guards);
+    if (any_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; })) N.Guards = std::move(Guards);
     return std::move(Compared);
   }
 
@@ -129,12 +122,10 @@ private:
   // --- the nest
 
   bool loopsAreExact() {
-    if (!N.Exact)
-      return false;
+    if (!N.Exact) return false;
     for (unsigned K = 0; K < N.Loops.size(); ++K) {
       Loop *L = N.Loops[K];
-      if (!L->getLoopLatch() || L->getExitingBlock() != L->getLoopLatch() || (K > 0 && !entered(L, N.Loops[K - 1])))
-        return false;
+      if (!L->getLoopLatch() || L->getExitingBlock() != L->getLoopLatch() || (K > 0 && !entered(L, N.Loops[K - 1]))) return false;
     }
     return true;
   }
@@ -144,20 +135,17 @@ private:
   bool entered(Loop *L, Loop *Parent) {
     BasicBlock *Block = L->getLoopPreheader();
     for (unsigned Passed = 0; Block && Passed < MostGuardBlocks; ++Passed) {
-      if (DT.dominates(Block, Parent->getLoopLatch()))
-        return true;
+      if (DT.dominates(Block, Parent->getLoopLatch())) return true;
       BasicBlock *Before = Block->getSinglePredecessor();
       if (Loop *Other = loopThatEndsAt(Block, Parent)) {
         Block = Other->getLoopPreheader();
         continue;
       }
       const auto *Branch = Before ? dyn_cast<BranchInst>(Before->getTerminator()) : nullptr;
-      if (!Branch || LI.getLoopFor(Before) != Parent)
-        return false;
+      if (!Branch || LI.getLoopFor(Before) != Parent) return false;
       if (Branch->isConditional()) {
         bool Moved = false;
-        if (!N.root()->makeLoopInvariant(Branch->getCondition(), Moved, nullptr, nullptr, &SE))
-          return false;
+        if (!N.root()->makeLoopInvariant(Branch->getCondition(), Moved, nullptr, nullptr, &SE)) return false;
         Guards.push_back({Branch->getCondition(), Branch->getSuccessor(0) == Block});
       }
       Block = Before;
@@ -176,36 +164,29 @@ private:
   bool nothingInterferes() {
     for (BasicBlock *Block : N.root()->blocks())
       for (Instruction &I : *Block)
-        if (!isHarmless(I) || Reads.size() > MostReads)
-          return false;
+        if (!isHarmless(I) || Reads.size() > MostReads) return false;
     return true;
   }
 
   bool isHarmless(Instruction &I) {
     if (auto *Load = dyn_cast<LoadInst>(&I)) {
       uint64_t Bytes = certainBytes(Load);
-      if (Bytes == 0 || !Own.precede(Load, Load->getPointerOperand(), Bytes))
-        Reads.push_back({Load, Load->getPointerOperand()});
+      if (Bytes == 0 || !Own.precede(Load, Load->getPointerOperand(), Bytes)) Reads.push_back({Load, Load->getPointerOperand()});
       return Load->isSimple();
     }
-    if (auto *Store = dyn_cast<StoreInst>(&I))
-      return Store->isSimple();
+    if (auto *Store = dyn_cast<StoreInst>(&I)) return Store->isSimple();
     if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
-      if (auto *Transfer = dyn_cast<MemTransferInst>(Memory))
-        Reads.push_back({Transfer, Transfer->getRawSource()});
+      if (auto *Transfer = dyn_cast<MemTransferInst>(Memory)) Reads.push_back({Transfer, Transfer->getRawSource()});
       return !Memory->isVolatile();
     }
-    if (auto *Call = dyn_cast<CallBase>(&I))
-      return isHarmlessCall(*Call);
+    if (auto *Call = dyn_cast<CallBase>(&I)) return isHarmlessCall(*Call);
     return !I.mayReadOrWriteMemory() && !I.mayThrow();
   }
 
   /// Functions of values; those of the C library may set errno besides.
   bool isHarmlessCall(const CallBase &Call) {
-    if (const auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call); Intrinsic && Intrinsic->isAssumeLikeIntrinsic())
-      return true;
-    if (!isa<CallInst>(Call) || !Call.doesNotThrow() || !Call.hasFnAttr(Attribute::WillReturn))
-      return false;
+    if (const auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call); Intrinsic && Intrinsic->isAssumeLikeIntrinsic()) return true;
+    if (!isa<CallInst>(Call) || !Call.doesNotThrow() || !Call.hasFnAttr(Attribute::WillReturn)) return false;
     LibFunc Known;
     return Call.doesNotAccessMemory() ||
            (Call.onlyWritesMemory() && (Call.hasFnAttr(Attribute::NoSync) || TLI.getLibFunc(Call, Known)));
@@ -219,20 +200,16 @@ private:
     SmallVector<std::pair<int64_t, int64_t>, 8> Parts;
     for (Instruction *I : G.Members) {
       uint64_t Bytes = certainBytes(I);
-      if (Bytes == 0 || isa<LoadInst>(I) || !Here.runsAlways(I->getParent()))
-        continue;
+      if (Bytes == 0 || isa<LoadInst>(I) || !Here.runsAlways(I->getParent())) continue;
       SmallVector<int64_t, 8> Begins;
-      if (!Here.places(G, firstByte(I), I, Begins))
-        continue;
+      if (!Here.places(G, firstByte(I), I, Begins)) continue;
       Certain = I;
-      for (int64_t Begin : Begins)
-        Parts.push_back({Begin, Begin + int64_t(Bytes)});
+      for (int64_t Begin : Begins) Parts.push_back({Begin, Begin + int64_t(Bytes)});
     }
     llvm::sort(Parts);
     int64_t Covered = G.Lo;
     for (auto [Begin, End] : Parts)
-      if (Begin <= Covered)
-        Covered = std::max(Covered, End);
+      if (Begin <= Covered) Covered = std::max(Covered, End);
     return Covered >= G.Hi && joins(G) ? Certain : nullptr;
   }
 
@@ -259,10 +236,8 @@ private:
   bool isSeenBeside(const Group &G, Instruction *At, Value *Pointer, SmallVectorImpl<Neighbour> &Beside) {
     for (const Nest *Other : Others) {
       const Group *Read = Touches(*Other, LI, DT, SE).seenIn(At, Pointer);
-      if (!Read)
-        continue;
-      if (!is_contained(Beside, Neighbour{Other, Read}))
-        Beside.push_back({Other, Read});
+      if (!Read) continue;
+      if (!is_contained(Beside, Neighbour{Other, Read})) Beside.push_back({Other, Read});
       std::optional<int64_t> Apart = constantDifference(G.Form.Base, Read->Form.Base, SE);
       return !Apart || std::abs(*Apart) > GroupReach;
     }
@@ -272,10 +247,8 @@ private:
   /// Has the nest tell of what others read, for the runtime to compare. False, with nothing done, if there is no room.
   bool compare(ArrayRef<Neighbour> Seen) {
     Comparison More = Compared;
-    for (const Neighbour &Other : Seen)
-      More.add(N, Other, SE);
-    if (!More.fits(N))
-      return false;
+    for (const Neighbour &Other : Seen) More.add(N, Other, SE);
+    if (!More.fits(N)) return false;
     Compared = std::move(More);
     return true;
   }
@@ -289,19 +262,16 @@ void markOverwrites(std::vector<Nest> &Nests, const LoopInfo &LI, const Dominato
   for (Nest &N : Nests) {
     SmallVector<const Nest *, 8> Others;
     for (const Nest &Other : Nests)
-      if (&Other != &N && Other.root() == N.root() && Other.Exact)
-        Others.push_back(&Other);
+      if (&Other != &N && Other.root() == N.root() && Other.Exact) Others.push_back(&Other);
     Compared.push_back(Proof(N, Others, LI, DT, SE, AA, TLI).run());
   }
-  for (unsigned I = 0; I < Nests.size(); ++I)
-    Compared[I].moveTo(Nests[I], SE);
+  for (unsigned I = 0; I < Nests.size(); ++I) Compared[I].moveTo(Nests[I], SE);
 }
 
 void linkOverwrites(std::vector<Nest> &Nests) {
   for (Nest &Inner : Nests)
     for (const Nest &Outer : Nests) {
-      if (!Outer.Sliced || Outer.Loops.back() == Inner.root() || !Outer.Loops.back()->contains(Inner.root()))
-        continue;
+      if (!Outer.Sliced || Outer.Loops.back() == Inner.root() || !Outer.Loops.back()->contains(Inner.root())) continue;
       for (Group &G : Inner.Groups)
         for (unsigned Number = 0; Number < Outer.Groups.size(); ++Number)
           if (G.Flags & PAGECAST_OVERWRITES && G.Flags >> PAGECAST_SLICED_SHIFT == 0 && Outer.Groups[Number].indirect() &&

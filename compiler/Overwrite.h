@@ -31,8 +31,8 @@ namespace pagecast {
 
 /// Sets PAGECAST_OVERWRITES on the groups that qualify, and with one of them its nest's guards, and adds to their nests
 /// what they are to be compared with (PAGECAST_COMPARED).
-void markOverwrites(std::vector<Nest> &Nests, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT,
-                    llvm::ScalarEvolution &SE, llvm::AAResults &AA, const llvm::TargetLibraryInfo &TLI);
+void markOverwrites(std::vector<Nest> &Nests, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
+                    llvm::AAResults &AA, const llvm::TargetLibraryInfo &TLI);
 
 /// Has each group that a nest inside a sliced one overwrites say which of the slice's groups it is. For after the numbers
 /// of groups are final.

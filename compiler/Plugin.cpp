@@ -27,18 +27,14 @@ void addNestPasses(FunctionPassManager &Passes, OptimizationLevel Level) {
 }
 
 bool parseFunctionPass(StringRef Name, FunctionPassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
-  if (Name == "pagecast")
-    Passes.addPass(PagecastPass());
-  else if (Name == "print<pagecast-nests>")
-    Passes.addPass(NestPrinterPass(errs()));
-  else
-    return false;
+  if (Name == "pagecast") Passes.addPass(PagecastPass());
+  else if (Name == "print<pagecast-nests>") Passes.addPass(NestPrinterPass(errs()));
+  else return false;
   return true;
 }
 
 bool parseModulePass(StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
-  if (Name != "pagecast-module")
-    return false;
+  if (Name != "pagecast-module") return false;
   Passes.addPass(PagecastModulePass());
   return true;
 }

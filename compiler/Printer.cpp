@@ -20,16 +20,12 @@ namespace pagecast {
 namespace {
 
 void printFlags(unsigned Flags, raw_ostream &OS) {
-  static constexpr std::pair<unsigned, const char *> Names[] = {{PAGECAST_READS, " reads"},
-                                                                {PAGECAST_WRITES, " writes"},
-                                                                {PAGECAST_INDIRECT, " indirect"},
-                                                                {PAGECAST_INDEX, " index"},
-                                                                {PAGECAST_CONDITIONAL, " conditional"},
-                                                                {PAGECAST_OVERWRITES, " overwrites"},
-                                                                {PAGECAST_COMPARED, " compared"}};
+  static constexpr std::pair<unsigned, const char *> Names[] = {
+      {PAGECAST_READS, " reads"},      {PAGECAST_WRITES, " writes"},           {PAGECAST_INDIRECT, " indirect"},
+      {PAGECAST_INDEX, " index"},      {PAGECAST_CONDITIONAL, " conditional"}, {PAGECAST_OVERWRITES, " overwrites"},
+      {PAGECAST_COMPARED, " compared"}};
   for (auto [Bit, Name] : Names)
-    if (Flags & Bit)
-      OS << Name;
+    if (Flags & Bit) OS << Name;
 }
 
 void printGroup(const Group &G, unsigned Number, raw_ostream &OS) {
@@ -38,24 +34,19 @@ void printGroup(const Group &G, unsigned Number, raw_ostream &OS) {
   OS << " element=" << G.Element << " [" << G.Lo << ", " << G.Hi << ") base=" << *G.Form.Base;
   if (G.indirect()) {
     OS << " indices=" << G.Index.size();
-    if (G.Target.Step)
-      OS << " range=" << *G.Target.Step;
+    if (G.Target.Step) OS << " range=" << *G.Target.Step;
   } else {
     OS << " strides={";
     ListSeparator Comma;
-    for (const SCEV *Stride : G.Form.Stride)
-      OS << Comma << *Stride;
+    for (const SCEV *Stride : G.Form.Stride) OS << Comma << *Stride;
     OS << "} reuse={";
     ListSeparator ReuseComma;
-    for (const SCEV *Stride : G.Form.Stride)
-      OS << ReuseComma << reuseName(Stride);
+    for (const SCEV *Stride : G.Form.Stride) OS << ReuseComma << reuseName(Stride);
     OS << "}";
   }
   OS << " members=" << G.Members.size();
-  if (DebugLoc Where = G.where())
-    OS << " leading=" << Where.getLine() << ":" << Where.getCol();
-  if (std::string Name = sourceName(G); !Name.empty())
-    OS << " name=" << Name;
+  if (DebugLoc Where = G.where()) OS << " leading=" << Where.getLine() << ":" << Where.getCol();
+  if (std::string Name = sourceName(G); !Name.empty()) OS << " name=" << Name;
   OS << "\n";
 }
 
@@ -67,8 +58,7 @@ void printNest(const Nest &N, unsigned Number, raw_ostream &OS) {
     N.Loops[K]->getHeader()->printAsOperand(OS, /*PrintType=*/false);
     OS << " backedges=" << *N.Backedges[K] << "\n";
   }
-  for (unsigned G = 0; G < N.Groups.size(); ++G)
-    printGroup(N.Groups[G], G, OS);
+  for (unsigned G = 0; G < N.Groups.size(); ++G) printGroup(N.Groups[G], G, OS);
 }
 
 } // namespace
@@ -87,13 +77,11 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   A.insert();
   NestList List = findNests(F, LI, DT, SE, A, [](Loop &) { return false; });
   markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
-  for (unsigned I = 0; I < List.Nests.size(); ++I)
-    printNest(List.Nests[I], I, OS);
+  for (unsigned I = 0; I < List.Nests.size(); ++I) printNest(List.Nests[I], I, OS);
   for (const Refused &R : List.Refusals) {
     OS << "  refused " << nameOf(R.Why) << " in ";
     R.In->printAsOperand(OS, /*PrintType=*/false);
-    if (R.Where)
-      OS << " at " << R.Where.getLine() << ":" << R.Where.getCol();
+    if (R.Where) OS << " at " << R.Where.getLine() << ":" << R.Where.getCol();
     OS << "\n";
   }
   A.removeUnused();

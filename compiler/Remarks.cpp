@@ -25,16 +25,17 @@ std::string textOf(const SCEV *S) {
 
 std::string accessOf(const Group &G) {
   bool Reads = G.Flags & PAGECAST_READS, Writes = G.Flags & PAGECAST_WRITES;
-  std::string Text = G.Flags & PAGECAST_OVERWRITES ? "overwritten" : Reads && Writes ? "read and written" : Writes ? "written" : "read";
-  if (G.Flags & PAGECAST_CONDITIONAL)
-    Text += " conditionally";
+  std::string Text = G.Flags & PAGECAST_OVERWRITES ? "overwritten"
+                     : Reads && Writes             ? "read and written"
+                     : Writes                      ? "written"
+                                                   : "read";
+  if (G.Flags & PAGECAST_CONDITIONAL) Text += " conditionally";
   return Text;
 }
 
 template <typename List, typename Function> std::string joined(const List &Items, Function TextOf) {
   std::string Text;
-  for (const auto &Item : Items)
-    Text += (Text.empty() ? "" : ", ") + TextOf(Item);
+  for (const auto &Item : Items) Text += (Text.empty() ? "" : ", ") + TextOf(Item);
   return Text;
 }
 
@@ -53,10 +54,9 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
   R << ": strides {" << NV("Strides", joined(Strides, textOf)) << "} bytes, reuse {"
     << NV("Reuse", joined(Strides, [](const SCEV *S) { return reuseName(S).str(); })) << "}";
   if (G.Members.size() > 1)
-    R << ", group of " << NV("References", unsigned(G.Members.size())) << " references over bytes ["
-      << NV("Low", G.Lo) << ", " << NV("High", G.Hi) << ")";
-  if (G.Flags & PAGECAST_INDEX)
-    R << ", index of an indirect reference";
+    R << ", group of " << NV("References", unsigned(G.Members.size())) << " references over bytes [" << NV("Low", G.Lo) << ", "
+      << NV("High", G.Hi) << ")";
+  if (G.Flags & PAGECAST_INDEX) R << ", index of an indirect reference";
   return R;
 }
 
@@ -65,8 +65,7 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
 void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
   for (const Nest &N : List.Nests) {
     for (const Group &G : N.Groups)
-      if (!(G.Flags & PAGECAST_COMPARED))
-        ORE.emit([&] { return hinted(N, G); });
+      if (!(G.Flags & PAGECAST_COMPARED)) ORE.emit([&] { return hinted(N, G); });
     if (N.Strips)
       ORE.emit([&] {
         Loop *L = N.Loops[N.Ticked];
@@ -79,8 +78,7 @@ void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
     ORE.emit([&] {
       OptimizationRemarkMissed Missed(PassName, nameOf(R.Why), R.Where, R.In);
       Missed << explain(R.Why);
-      if (!R.Detail.empty())
-        Missed << ": " << ore::NV("Detail", R.Detail);
+      if (!R.Detail.empty()) Missed << ": " << ore::NV("Detail", R.Detail);
       return Missed;
     });
 }

@@ -45,19 +45,15 @@ public:
   /// Adds `B` to `A`. False, with nothing done, if there is no room, or the one walks otherwise over what the other
   /// uses as well: which of them is through with it is only seen where they are apart.
   bool run() {
-    for (unsigned K = 0; K < B.Loops.size(); ++K)
-      Places.push_back(placeOf(K));
-    if (Loops.size() > PAGECAST_MAX_LOOPS)
-      return false;
+    for (unsigned K = 0; K < B.Loops.size(); ++K) Places.push_back(placeOf(K));
+    if (Loops.size() > PAGECAST_MAX_LOOPS) return false;
     SmallVector<SmallVector<const SCEV *, 8>, 8> Strides;
     for (const Group &G : B.Groups) {
       Strides.push_back(stridesOf(G));
-      if (any_of(A.Groups, [&](const Group &Other) { return isOtherWalk(Other, G, Strides.back()); }))
-        return false;
+      if (any_of(A.Groups, [&](const Group &Other) { return isOtherWalk(Other, G, Strides.back()); })) return false;
     }
     A.Beside += Loops.size() - A.Loops.size();
-    for (Group &G : A.Groups)
-      G.Form.Stride.resize(Loops.size(), SE.getZero(Type::getInt64Ty(SE.getContext())));
+    for (Group &G : A.Groups) G.Form.Stride.resize(Loops.size(), SE.getZero(Type::getInt64Ty(SE.getContext())));
     for (unsigned I = 0; I < B.Groups.size(); ++I) {
       B.Groups[I].Form.Stride = std::move(Strides[I]);
       add(B.Groups[I]);
@@ -77,13 +73,11 @@ private:
 
   /// What is overwritten must be so to the byte: there only loops of the same length are one.
   unsigned placeOf(unsigned K) {
-    if (K <= A.Ticked)
-      return K;
+    if (K <= A.Ticked) return K;
     bool Exactly = overwrites(A) || overwrites(B);
     for (unsigned Place = A.Ticked + 1; Place < A.Loops.size(); ++Place) {
       std::optional<int64_t> More = constantDifference(Backedges[Place], B.Backedges[K], SE);
-      if (!More || std::abs(*More) > (Exactly ? 0 : SimilarTrips) || is_contained(Places, Place))
-        continue;
+      if (!More || std::abs(*More) > (Exactly ? 0 : SimilarTrips) || is_contained(Places, Place)) continue;
       if (*More > 0) {
         Loops[Place] = B.Loops[K];
         Backedges[Place] = B.Backedges[K];
@@ -97,15 +91,13 @@ private:
 
   SmallVector<const SCEV *, 8> stridesOf(const Group &G) {
     SmallVector<const SCEV *, 8> Strides(Loops.size(), SE.getZero(Type::getInt64Ty(SE.getContext())));
-    for (unsigned K = 0; K < Places.size(); ++K)
-      Strides[Places[K]] = G.Form.Stride[K];
+    for (unsigned K = 0; K < Places.size(); ++K) Strides[Places[K]] = G.Form.Stride[K];
     return Strides;
   }
 
   /// Whether the two go over the same array, but not in the same steps.
   bool isOtherWalk(const Group &Other, const Group &G, ArrayRef<const SCEV *> Strides) {
-    if (SE.getPointerBase(Other.Form.Base) != SE.getPointerBase(G.Form.Base))
-      return false;
+    if (SE.getPointerBase(Other.Form.Base) != SE.getPointerBase(G.Form.Base)) return false;
     ArrayRef<const SCEV *> Before = Other.Form.Stride;
     return Before != Strides.take_front(Before.size()) ||
            any_of(Strides.drop_front(Before.size()), [](const SCEV *S) { return !S->isZero(); });

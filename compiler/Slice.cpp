@@ -26,8 +26,7 @@ namespace {
 constexpr unsigned MostOpsEach = 96;
 
 bool isSliceType(const Type *T) {
-  if (const auto *P = dyn_cast<PointerType>(T))
-    return P->getAddressSpace() == 0;
+  if (const auto *P = dyn_cast<PointerType>(T)) return P->getAddressSpace() == 0;
   const auto *I = dyn_cast<IntegerType>(T);
   return I && I->getBitWidth() <= 64;
 }
@@ -35,8 +34,7 @@ bool isSliceType(const Type *T) {
 unsigned widthOf(const Type *T) { return T->isPointerTy() ? 64 : T->getIntegerBitWidth(); }
 
 bool hasThreadLocal(const Constant *C) {
-  if (const auto *G = dyn_cast<GlobalValue>(C))
-    return G->isThreadLocal();
+  if (const auto *G = dyn_cast<GlobalValue>(C)) return G->isThreadLocal();
   return any_of(C->operands(), [](const Use &U) {
     const auto *Operand = dyn_cast<Constant>(U);
     return Operand && hasThreadLocal(Operand);
@@ -52,31 +50,27 @@ public:
     Astray = false;
     unsigned Before = Ops.size();
     std::optional<Operand> Address = value(T.Address);
-    if (!Address)
-      return Why;
+    if (!Address) return Why;
     Operand Step, Times, When;
     Loop *At = X.LI.getLoopFor(T.At);
     BasicBlock *Block = T.At;
     if (T.Step) {
       std::optional<Operand> S = value(T.Step), N = tripsOf(T.Over);
-      if (!S || !N)
-        return Why;
+      if (!S || !N) return Why;
       Step = *S, Times = *N;
       At = T.Over->getParentLoop();
       Block = T.Over->getLoopPreheader();
     }
     int Node = nodeOf(At);
-    if (Node < 0)
-      return Refusal::UnknownTripCount;
+    if (Node < 0) return Refusal::UnknownTripCount;
     When = predicate(Block, At);
     PendingOp Op{T.Step ? unsigned(PAGECAST_OP_RANGE) : unsigned(PAGECAST_OP_TOUCH), 0, 64, Group, *Address, Step, When, Times};
     emit(Op, Node);
-    if (Astray)
-      return Refusal::LoopCarried;
-    if (Ops.size() - Before > MostOpsEach || Ops.size() > PAGECAST_MAX_OPS - 2 * Nodes.size() || LiveValues.size() > PAGECAST_MAX_LIVE)
+    if (Astray) return Refusal::LoopCarried;
+    if (Ops.size() - Before > MostOpsEach || Ops.size() > PAGECAST_MAX_OPS - 2 * Nodes.size() ||
+        LiveValues.size() > PAGECAST_MAX_LIVE)
       return Refusal::SliceTooLarge;
-    if (Ops.back().Depth > PAGECAST_MAX_DEPTH)
-      return Refusal::IndirectDepth;
+    if (Ops.back().Depth > PAGECAST_MAX_DEPTH) return Refusal::IndirectDepth;
     return Refusal::None;
   }
 
@@ -105,8 +99,7 @@ private:
 
   /// Whether what varies in `Inner` may use what varies in `Outer`.
   bool encloses(int Outer, int Inner) const {
-    while (Inner >= 0 && Inner != Outer)
-      Inner = Nodes[Inner].Parent;
+    while (Inner >= 0 && Inner != Outer) Inner = Nodes[Inner].Parent;
     return Inner == Outer;
   }
 
@@ -118,15 +111,13 @@ private:
   /// -1 when its trip count is unknown.
   int nodeOf(Loop *L) {
     for (unsigned N = 0; N < Nodes.size(); ++N)
-      if (Nodes[N].L == L)
-        return N;
+      if (Nodes[N].L == L) return N;
     int Parent = -1;
     Operand Trips, When;
     if (L != X.Chain.back()) {
       Parent = nodeOf(L->getParentLoop());
       std::optional<Operand> Count = Parent < 0 ? std::nullopt : tripsOf(L);
-      if (!Count)
-        return -1;
+      if (!Count) return -1;
       Trips = *Count;
       When = predicate(L->getLoopPreheader(), L->getParentLoop());
       Astray |= !encloses(Trips.Node, Parent) || !encloses(When.Node, Parent);
@@ -137,22 +128,19 @@ private:
 
   std::optional<Operand> tripsOf(Loop *L) {
     const SCEV *Count = backedgesOf(L, SE, X.A);
-    if (!Count)
-      return refuse(Refusal::UnknownTripCount);
+    if (!Count) return refuse(Refusal::UnknownTripCount);
     return value(pagecast::tripsOf(Count, SE));
   }
 
   Operand emit(PendingOp Op, int At = -1) {
     unsigned Depth = std::max({Op.A.Depth, Op.B.Depth, Op.C.Depth, Op.Times.Depth});
-    int Node = std::max({At, 0, Op.A.Node, Op.B.Node, Op.C.Node, Op.Times.Node}, [this](int L, int R) { return level(L) < level(R); });
-    for (const Operand *Part : {&Op.A, &Op.B, &Op.C, &Op.Times})
-      Astray |= !encloses(Part->Node, Node);
+    int Node =
+        std::max({At, 0, Op.A.Node, Op.B.Node, Op.C.Node, Op.Times.Node}, [this](int L, int R) { return level(L) < level(R); });
+    for (const Operand *Part : {&Op.A, &Op.B, &Op.C, &Op.Times}) Astray |= !encloses(Part->Node, Node);
     if (Op.Code == PAGECAST_OP_TOUCH || Op.Code == PAGECAST_OP_RANGE) // not before its loops are run
-      for (int N = Node; N > 0; N = Nodes[N].Parent)
-        Depth = std::max({Depth, Nodes[N].Trips.Depth, Nodes[N].When.Depth});
+      for (int N = Node; N > 0; N = Nodes[N].Parent) Depth = std::max({Depth, Nodes[N].Trips.Depth, Nodes[N].When.Depth});
     Op.Depth = std::max(Depth, 1u);
-    if (Op.Code == PAGECAST_OP_LOAD)
-      Op.Depth = ++Depth;
+    if (Op.Code == PAGECAST_OP_LOAD) Op.Depth = ++Depth;
     Ops.push_back(Op);
     Nodes[Node].Ops.push_back(Ops.size() - 1);
     return {Operand::Result, unsigned(Ops.size() - 1), Node, Depth};
@@ -160,8 +148,7 @@ private:
 
   int level(int Node) const {
     int Level = 0;
-    for (; Node >= 0; Node = Nodes[Node].Parent)
-      ++Level;
+    for (; Node >= 0; Node = Nodes[Node].Parent) ++Level;
     return Level;
   }
 
@@ -171,20 +158,17 @@ private:
 
   std::optional<Operand> live(const SCEV *S) {
     S = X.Live(S);
-    if (!S)
-      return refuse(Refusal::NonAffine);
+    if (!S) return refuse(Refusal::NonAffine);
     auto *Found = find(LiveValues, S);
     unsigned Number = Found - LiveValues.begin();
-    if (Found == LiveValues.end())
-      LiveValues.push_back(S);
+    if (Found == LiveValues.end()) LiveValues.push_back(S);
     return Operand{Operand::Live, Number, -1, 0};
   }
 
   Operand constant(uint64_t V) { return *live(SE.getConstant(Type::getInt64Ty(SE.getContext()), V)); }
 
   std::optional<Operand> value(const SCEV *S) {
-    if (auto Found = Known.find(S); Found != Known.end())
-      return Found->second;
+    if (auto Found = Known.find(S); Found != Known.end()) return Found->second;
     std::optional<Operand> V = compute(S);
     Known[S] = V;
     return V;
@@ -194,48 +178,37 @@ private:
     if (isa<SCEVCouldNotCompute>(S) || !isSliceType(S->getType()) || Ops.size() > 2 * PAGECAST_MAX_OPS)
       return refuse(Refusal::NonAffine);
     if (SE.isLoopInvariant(S, X.Chain.front()))
-      if (std::optional<Operand> Fixed = live(S))
-        return Fixed;
+      if (std::optional<Operand> Fixed = live(S)) return Fixed;
     unsigned Width = widthOf(S->getType());
     switch (S->getSCEVType()) {
-    case scAddRecExpr:
-      return recurrence(cast<SCEVAddRecExpr>(S), Width);
+    case scAddRecExpr: return recurrence(cast<SCEVAddRecExpr>(S), Width);
     case scAddExpr:
     case scMulExpr:
     case scUMaxExpr:
     case scUMinExpr:
     case scSequentialUMinExpr:
     case scSMaxExpr:
-    case scSMinExpr:
-      return fold(*operationOf(S->getSCEVType()), cast<SCEVNAryExpr>(S), Width);
-    case scUDivExpr:
-      return binary(PAGECAST_OP_UDIV, cast<SCEVUDivExpr>(S)->getLHS(), cast<SCEVUDivExpr>(S)->getRHS(), Width);
+    case scSMinExpr: return fold(*operationOf(S->getSCEVType()), cast<SCEVNAryExpr>(S), Width);
+    case scUDivExpr: return binary(PAGECAST_OP_UDIV, cast<SCEVUDivExpr>(S)->getLHS(), cast<SCEVUDivExpr>(S)->getRHS(), Width);
     case scZeroExtend:
-    case scPtrToInt:
-      return value(cast<SCEVCastExpr>(S)->getOperand());
+    case scPtrToInt: return value(cast<SCEVCastExpr>(S)->getOperand());
     case scTruncate:
-    case scSignExtend:
-      return convert(cast<SCEVCastExpr>(S), Width);
-    case scUnknown:
-      return unknown(cast<SCEVUnknown>(S)->getValue());
-    default:
-      return refuse(Refusal::NonAffine);
+    case scSignExtend: return convert(cast<SCEVCastExpr>(S), Width);
+    case scUnknown: return unknown(cast<SCEVUnknown>(S)->getValue());
+    default: return refuse(Refusal::NonAffine);
     }
   }
 
   std::optional<Operand> convert(const SCEVCastExpr *S, unsigned Width) {
     std::optional<Operand> From = value(S->getOperand());
-    if (!From)
-      return std::nullopt;
-    if (isa<SCEVTruncateExpr>(S))
-      return operation(PAGECAST_OP_TRUNC, Width, *From);
+    if (!From) return std::nullopt;
+    if (isa<SCEVTruncateExpr>(S)) return operation(PAGECAST_OP_TRUNC, Width, *From);
     return operation(PAGECAST_OP_SEXT, Width, *From, {}, {}, widthOf(S->getOperand()->getType()));
   }
 
   std::optional<Operand> binary(unsigned Code, const SCEV *L, const SCEV *R, unsigned Width) {
     std::optional<Operand> A = value(L), B = A ? value(R) : std::nullopt;
-    if (!B)
-      return std::nullopt;
+    if (!B) return std::nullopt;
     return operation(Code, Width, *A, *B);
   }
 
@@ -244,57 +217,45 @@ private:
     SmallVector<Operand, 4> Parts;
     for (const SCEV *Part : S->operands()) {
       std::optional<Operand> V = value(Part);
-      if (!V)
-        return std::nullopt;
+      if (!V) return std::nullopt;
       Parts.push_back(*V);
     }
     stable_sort(Parts, [&](const Operand &L, const Operand &R) { return level(L.Node) < level(R.Node); });
     Operand Sum = Parts.front();
-    for (const Operand &Part : drop_begin(Parts))
-      Sum = operation(Code, Width, Sum, Part);
+    for (const Operand &Part : drop_begin(Parts)) Sum = operation(Code, Width, Sum, Part);
     return Sum;
   }
 
   std::optional<Operand> iteration(const Loop *L) {
     const auto *Level = find(X.Chain, L);
-    if (Level != X.Chain.end() && L != X.Chain.back())
-      return Operand{Operand::Outer, unsigned(Level - X.Chain.begin()), 0, 0};
-    if (!X.Chain.back()->contains(L))
-      return refuse(Refusal::NonAffine);
+    if (Level != X.Chain.end() && L != X.Chain.back()) return Operand{Operand::Outer, unsigned(Level - X.Chain.begin()), 0, 0};
+    if (!X.Chain.back()->contains(L)) return refuse(Refusal::NonAffine);
     int Node = nodeOf(const_cast<Loop *>(L));
-    if (Node < 0)
-      return std::nullopt;
+    if (Node < 0) return std::nullopt;
     return Operand{Operand::Iteration, 0, Node, 0};
   }
 
   /// {start, +, step}, or with a step that itself grows evenly: rows of triangles.
   std::optional<Operand> recurrence(const SCEVAddRecExpr *S, unsigned Width) {
-    if (S->getNumOperands() > 3)
-      return refuse(Refusal::NonAffine);
+    if (S->getNumOperands() > 3) return refuse(Refusal::NonAffine);
     std::optional<Operand> I = iteration(S->getLoop()), Start = value(S->getStart()), Step = value(S->getOperand(1));
-    if (!I || !Start || !Step)
-      return std::nullopt;
+    if (!I || !Start || !Step) return std::nullopt;
     Operand Sum = operation(PAGECAST_OP_MADD, Width, *I, *Step, *Start);
-    if (S->isAffine())
-      return Sum;
+    if (S->isAffine()) return Sum;
     std::optional<Operand> Growth = value(S->getOperand(2));
-    if (!Growth)
-      return std::nullopt;
+    if (!Growth) return std::nullopt;
     Operand Before = operation(PAGECAST_OP_SUB, 64, *I, constant(1));
     Operand Pairs = operation(PAGECAST_OP_LSHR, 64, operation(PAGECAST_OP_MUL, 64, *I, Before), constant(1));
     return operation(PAGECAST_OP_MADD, Width, Pairs, *Growth, Sum);
   }
 
   std::optional<Operand> unknown(Value *V) {
-    if (auto Found = KnownValues.find(V); Found != KnownValues.end())
-      return Found->second;
+    if (auto Found = KnownValues.find(V); Found != KnownValues.end()) return Found->second;
     if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C)) // the machine runs on another thread
       return refuse(Refusal::NonAffine);
     auto *I = dyn_cast<Instruction>(V);
-    if (!I || !X.Chain.front()->contains(I))
-      return refuse(Refusal::NonAffine); // fixed, but not to be had on entry
-    if (!Open.insert(V).second)
-      return refuse(Refusal::LoopCarried);
+    if (!I || !X.Chain.front()->contains(I)) return refuse(Refusal::NonAffine); // fixed, but not to be had on entry
+    if (!Open.insert(V).second) return refuse(Refusal::LoopCarried);
     std::optional<Operand> Result = instruction(I);
     Open.erase(V);
     KnownValues[V] = Result;
@@ -303,22 +264,17 @@ private:
 
   /// Scalar evolution has an expression for most values, an unknown for the rest.
   std::optional<Operand> valueOf(Value *V) {
-    if (!isSliceType(V->getType()))
-      return refuse(Refusal::NonAffine);
-    if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C))
-      return refuse(Refusal::NonAffine);
+    if (!isSliceType(V->getType())) return refuse(Refusal::NonAffine);
+    if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C)) return refuse(Refusal::NonAffine);
     return value(X.A.scev(V));
   }
 
   std::optional<Operand> load(LoadInst *I) {
     unsigned Width = widthOf(I->getType());
-    if (!I->isSimple() || (Width != 8 && Width != 16 && Width != 32 && Width != 64))
-      return refuse(Refusal::NonAffine);
+    if (!I->isSimple() || (Width != 8 && Width != 16 && Width != 32 && Width != 64)) return refuse(Refusal::NonAffine);
     std::optional<Operand> Address = valueOf(I->getPointerOperand());
-    if (!Address)
-      return std::nullopt;
-    if (Address->Depth == 0 && !is_contained(Index, I))
-      Index.push_back(I);
+    if (!Address) return std::nullopt;
+    if (Address->Depth == 0 && !is_contained(Index, I)) Index.push_back(I);
     return operation(PAGECAST_OP_LOAD, Width, *Address);
   }
 
@@ -330,68 +286,54 @@ private:
     if (!Load || !Load->isSimple() || X.LI.getLoopFor(Load->getParent()) != L || Width % 8 || Width & (Width - 1))
       return refuse(Refusal::LoopCarried);
     const auto *Address = dyn_cast<SCEVAddRecExpr>(X.A.scev(Load->getPointerOperand()));
-    if (!Address || Address->getLoop() != L || !Address->isAffine())
-      return refuse(Refusal::LoopCarried);
-    std::optional<Operand> Before = value(SE.getMinusSCEV(Address, SE.getTruncateOrSignExtend(Address->getStepRecurrence(SE), Type::getInt64Ty(SE.getContext()))));
-    if (!Before)
-      return std::nullopt;
-    if (Before->Depth == 0 && !is_contained(Index, Load))
-      Index.push_back(Load);
+    if (!Address || Address->getLoop() != L || !Address->isAffine()) return refuse(Refusal::LoopCarried);
+    std::optional<Operand> Before = value(
+        SE.getMinusSCEV(Address, SE.getTruncateOrSignExtend(Address->getStepRecurrence(SE), Type::getInt64Ty(SE.getContext()))));
+    if (!Before) return std::nullopt;
+    if (Before->Depth == 0 && !is_contained(Index, Load)) Index.push_back(Load);
     return operation(PAGECAST_OP_LOAD, Width, *Before);
   }
 
   std::optional<Operand> phi(PHINode *Phi) {
     if (Phi->getNumIncomingValues() == 1) // what leaves an inner loop
       return refuse(Refusal::LoopCarried);
-    if (X.LI.isLoopHeader(Phi->getParent()))
-      return earlierLoad(Phi);
+    if (X.LI.isLoopHeader(Phi->getParent())) return earlierLoad(Phi);
     std::optional<Merge> M = mergeOf(Phi, X.DT);
-    if (!M)
-      return refuse(Refusal::NonAffine);
+    if (!M) return refuse(Refusal::NonAffine);
     std::optional<Operand> When = valueOf(M->When), True = When ? valueOf(M->IfTrue) : std::nullopt;
     std::optional<Operand> False = True ? valueOf(M->IfFalse) : std::nullopt;
-    if (!False)
-      return std::nullopt;
+    if (!False) return std::nullopt;
     return operation(PAGECAST_OP_SELECT, widthOf(Phi->getType()), *When, *True, *False);
   }
 
   std::optional<Operand> instruction(Instruction *I) {
-    if (auto *Load = dyn_cast<LoadInst>(I))
-      return load(Load);
-    if (auto *Phi = dyn_cast<PHINode>(I))
-      return phi(Phi);
-    if (auto *Compare = dyn_cast<ICmpInst>(I))
-      return compare(Compare);
+    if (auto *Load = dyn_cast<LoadInst>(I)) return load(Load);
+    if (auto *Phi = dyn_cast<PHINode>(I)) return phi(Phi);
+    if (auto *Compare = dyn_cast<ICmpInst>(I)) return compare(Compare);
     unsigned Width = widthOf(I->getType());
     if (isa<SelectInst>(I) || operationOf(*I)) {
       SmallVector<Operand, 3> Parts;
       for (Value *V : I->operands()) {
         std::optional<Operand> Part = valueOf(V);
-        if (!Part)
-          return std::nullopt;
+        if (!Part) return std::nullopt;
         Parts.push_back(*Part);
       }
-      if (isa<SelectInst>(I))
-        return operation(PAGECAST_OP_SELECT, Width, Parts[0], Parts[1], Parts[2]);
+      if (isa<SelectInst>(I)) return operation(PAGECAST_OP_SELECT, Width, Parts[0], Parts[1], Parts[2]);
       return operation(*operationOf(*I), Width, Parts[0], Parts[1]);
     }
     switch (I->getOpcode()) {
     case Instruction::Freeze:
     case Instruction::ZExt:
     case Instruction::PtrToInt:
-    case Instruction::IntToPtr:
-      return valueOf(I->getOperand(0));
-    default:
-      return refuse(Refusal::NonAffine);
+    case Instruction::IntToPtr: return valueOf(I->getOperand(0));
+    default: return refuse(Refusal::NonAffine);
     }
   }
 
   std::optional<Operand> compare(ICmpInst *I) {
-    if (!isSliceType(I->getOperand(0)->getType()))
-      return refuse(Refusal::NonAffine);
+    if (!isSliceType(I->getOperand(0)->getType())) return refuse(Refusal::NonAffine);
     std::optional<Operand> A = valueOf(I->getOperand(0)), B = A ? valueOf(I->getOperand(1)) : std::nullopt;
-    if (!B)
-      return std::nullopt;
+    if (!B) return std::nullopt;
     unsigned Width = widthOf(I->getOperand(0)->getType());
     auto [Code, Swapped] = comparisonOf(I->getPredicate());
     return Swapped ? operation(Code, Width, *B, *A) : operation(Code, Width, *A, *B);
@@ -400,15 +342,13 @@ private:
   /// All conditions of the block that can be computed. One that varies only outside the loop costs an operation
   /// there.
   Operand predicate(BasicBlock *Block, Loop *Within) {
-    if (auto Found = KnownPredicates.find(Block); Found != KnownPredicates.end())
-      return Found->second;
+    if (auto Found = KnownPredicates.find(Block); Found != KnownPredicates.end()) return Found->second;
     Operand All;
     for (const Condition &C : conditionsOf(Block, Within, X.LI, X.DT)) {
       Refusal Kept = Why;
       std::optional<Operand> V = valueOf(C.When);
       Why = Kept;
-      if (!V || V->Depth >= PAGECAST_MAX_DEPTH)
-        continue;
+      if (!V || V->Depth >= PAGECAST_MAX_DEPTH) continue;
       Operand Holds = C.Holds ? *V : operation(PAGECAST_OP_EQ, 1, *V, constant(0));
       All = All.Is == Operand::Nothing ? Holds : operation(PAGECAST_OP_AND, 1, All, Holds);
     }
@@ -422,8 +362,7 @@ private:
 Refusal sliceable(const SliceTarget &T, const SliceContext &X, SmallVectorImpl<LoadInst *> *Index) {
   Builder B(X);
   Refusal Why = B.add(0, T);
-  if (Why == Refusal::None && Index)
-    Index->append(B.index().begin(), B.index().end());
+  if (Why == Refusal::None && Index) Index->append(B.index().begin(), B.index().end());
   return Why;
 }
 
@@ -433,8 +372,7 @@ Slice buildSlice(ArrayRef<std::pair<unsigned, SliceTarget>> Targets, const Slice
     Builder B(X);
     const auto *Refused = find_if(Taken, [&](const auto &T) { return B.add(T.first, T.second) != Refusal::None; });
     if (Refused == Taken.end()) {
-      if (Taken.empty())
-        return {};
+      if (Taken.empty()) return {};
       Slice S = B.finish();
       if (S.Ops.size() <= PAGECAST_MAX_OPS && S.Scalars <= PAGECAST_MAX_SCALARS && S.Vectors <= PAGECAST_MAX_VECTORS &&
           S.Live.size() <= PAGECAST_MAX_LIVE)

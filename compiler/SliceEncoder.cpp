@@ -40,11 +40,9 @@ private:
   SmallVector<uint16_t, 4> IterationOf;         ///< of a node
 
   void want(const Operand &V) {
-    if (V.Is != Operand::Result || Wanted[V.Number])
-      return;
+    if (V.Is != Operand::Result || Wanted[V.Number]) return;
     Wanted[V.Number] = true;
-    for (const Operand *Part : {&P.Ops[V.Number].A, &P.Ops[V.Number].B, &P.Ops[V.Number].C, &P.Ops[V.Number].Times})
-      want(*Part);
+    for (const Operand *Part : {&P.Ops[V.Number].A, &P.Ops[V.Number].B, &P.Ops[V.Number].C, &P.Ops[V.Number].Times}) want(*Part);
   }
 
   void findWanted() {
@@ -52,14 +50,12 @@ private:
     Used.assign(P.Nodes.size(), false);
     HasLoops.assign(P.Nodes.size(), false);
     for (unsigned I = 0; I < P.Ops.size(); ++I)
-      if (P.Ops[I].Code == PAGECAST_OP_RANGE || P.Ops[I].Code == PAGECAST_OP_TOUCH)
-        want({Operand::Result, I});
+      if (P.Ops[I].Code == PAGECAST_OP_RANGE || P.Ops[I].Code == PAGECAST_OP_TOUCH) want({Operand::Result, I});
     // Loops are there for what is in them.
     for (unsigned N = P.Nodes.size(); N-- > 1;) {
       const LoopNode &Node = P.Nodes[N];
       Used[N] = HasLoops[N] || any_of(Node.Ops, [&](unsigned I) { return Wanted[I]; });
-      if (!Used[N])
-        continue;
+      if (!Used[N]) continue;
       HasLoops[Node.Parent] = true;
       want(Node.Trips);
       want(Node.When);
@@ -77,11 +73,10 @@ private:
     return PAGECAST_NONE;
   }
 
-  uint16_t newRegister(Slice &S, int Node) {
-    return HasLoops[Node] ? S.Scalars++ : PAGECAST_VECTOR + S.Vectors++;
-  }
+  uint16_t newRegister(Slice &S, int Node) { return HasLoops[Node] ? S.Scalars++ : PAGECAST_VECTOR + S.Vectors++; }
 
-  pagecast_op encode(unsigned Code, unsigned Depth, unsigned Width, uint16_t To, uint16_t A, uint16_t B, uint16_t C, uint32_t Extra) {
+  pagecast_op encode(unsigned Code, unsigned Depth, unsigned Width, uint16_t To, uint16_t A, uint16_t B, uint16_t C,
+                     uint32_t Extra) {
     return {uint8_t(Code), uint8_t(Depth), uint8_t(Width), 0, To, A, B, C, Extra};
   }
 
@@ -90,8 +85,7 @@ private:
     const LoopNode &Node = P.Nodes[Number];
     unsigned Least = PAGECAST_MAX_DEPTH;
     for (unsigned I : Node.Ops) {
-      if (!Wanted[I])
-        continue;
+      if (!Wanted[I]) continue;
       const PendingOp &Op = P.Ops[I];
       uint16_t To = PAGECAST_NONE;
       if (Op.Code == PAGECAST_OP_RANGE || Op.Code == PAGECAST_OP_TOUCH) {
@@ -104,8 +98,7 @@ private:
       S.Ops.push_back(encode(Op.Code, Op.Depth, Op.Width, To, registerOf(Op.A), registerOf(Op.B), registerOf(Op.C), Op.Extra));
     }
     for (unsigned Child = 1; Child < P.Nodes.size(); ++Child)
-      if (P.Nodes[Child].Parent == Number && Used[Child])
-        Least = std::min(Least, emitLoop(S, Child));
+      if (P.Nodes[Child].Parent == Number && Used[Child]) Least = std::min(Least, emitLoop(S, Child));
     return Least;
   }
 
@@ -113,7 +106,8 @@ private:
     const LoopNode &Node = P.Nodes[Number];
     unsigned Begin = S.Ops.size();
     IterationOf[Number] = newRegister(S, Number);
-    S.Ops.push_back(encode(PAGECAST_OP_LOOP, 1, 64, IterationOf[Number], registerOf(Node.Trips), PAGECAST_NONE, registerOf(Node.When), 0));
+    S.Ops.push_back(
+        encode(PAGECAST_OP_LOOP, 1, 64, IterationOf[Number], registerOf(Node.Trips), PAGECAST_NONE, registerOf(Node.When), 0));
     unsigned Least = emitNode(S, Number);
     unsigned Own = std::max({Node.Trips.Depth, Node.When.Depth, Least, 1u});
     S.Ops[Begin].depth = Own;

@@ -15,8 +15,7 @@ constexpr int64_t FoldedBytes = 4096;
 /// The loops of the address from the block outwards, while it does not move in them.
 static Loop *movingLoop(const SCEV *Address, Loop *Innermost, Loop *Outermost, ScalarEvolution &SE) {
   Loop *L = Innermost;
-  while (L != Outermost && SE.isLoopInvariant(Address, L))
-    L = L->getParentLoop();
+  while (L != Outermost && SE.isLoopInvariant(Address, L)) L = L->getParentLoop();
   return L;
 }
 
@@ -36,8 +35,7 @@ SliceTarget sliceTarget(Value *Pointer, uint64_t Size, BasicBlock *At, ArrayRef<
       continue;
     }
     std::optional<AffineForm> Form = affineForm(T.Address, {L}, SE);
-    if (!Form || !backedgesOf(L, SE, A))
-      return T;
+    if (!Form || !backedgesOf(L, SE, A)) return T;
     std::optional<int64_t> Stride = constantOf(Form->Stride.front());
     int64_t Few = int64_t(fewTrips(L, FoldedBytes, SE));
     if (Stride && Few && *Stride >= 0 && *Stride * (Few - 1) < FoldedBytes) {

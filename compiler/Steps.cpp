@@ -24,23 +24,19 @@ constexpr uint64_t SmallNestBytes = BlockBytes;
 
 std::optional<uint64_t> constantTrips(const SCEV *Backedges) {
   std::optional<int64_t> Last = constantOf(Backedges);
-  if (!Last || *Last < 0)
-    return std::nullopt;
+  if (!Last || *Last < 0) return std::nullopt;
   return uint64_t(*Last) + 1;
 }
 
 /// True when all of loop `K` is known to move by less than a page.
 bool movesLittle(const Nest &N, unsigned K) {
   std::optional<uint64_t> Trips = constantTrips(N.Backedges[K]);
-  if (!Trips)
-    return false;
+  if (!Trips) return false;
   uint64_t Step = 0;
   for (const Group &G : N.Groups) {
-    if (G.indirect())
-      continue;
+    if (G.indirect()) continue;
     std::optional<int64_t> Stride = constantOf(G.Form.Stride[K]);
-    if (!Stride)
-      return false;
+    if (!Stride) return false;
     Step = std::max<uint64_t>(Step, std::abs(*Stride));
   }
   return SaturatingMultiply(*Trips, Step) < StepBytes;
@@ -51,28 +47,22 @@ bool movesLittle(const Nest &N, unsigned K) {
 unsigned factorsOf(const SCEV *S, ScalarEvolution &SE, bool Merge = true) {
   unsigned Count = 0, Grade = 0;
   switch (S->getSCEVType()) {
-  case scConstant:
-    return 0;
+  case scConstant: return 0;
   case scMulExpr:
-    for (const SCEV *Factor : S->operands())
-      Count += factorsOf(Factor, SE, Merge);
+    for (const SCEV *Factor : S->operands()) Count += factorsOf(Factor, SE, Merge);
     return Count;
   case scAddExpr:
-    for (const SCEV *Part : S->operands())
-      Count = std::max(Count, factorsOf(Part, SE, Merge));
+    for (const SCEV *Part : S->operands()) Count = std::max(Count, factorsOf(Part, SE, Merge));
     return Count;
   case scAddRecExpr: // a polynomial in the number of the iteration
-    for (const SCEV *Coefficient : S->operands())
-      Count = std::max(Count, factorsOf(Coefficient, SE, Merge) + Grade++);
+    for (const SCEV *Coefficient : S->operands()) Count = std::max(Count, factorsOf(Coefficient, SE, Merge) + Grade++);
     return Count;
   case scUnknown: // the same product, computed on each way here
     Count = 1;
     if (const auto *Phi = dyn_cast<PHINode>(cast<SCEVUnknown>(S)->getValue()); Phi && Merge)
-      for (Value *V : Phi->incoming_values())
-        Count = std::max(Count, factorsOf(SE.getSCEV(V), SE, false));
+      for (Value *V : Phi->incoming_values()) Count = std::max(Count, factorsOf(SE.getSCEV(V), SE, false));
     return Count;
-  default:
-    return isa<SCEVCastExpr>(S) ? factorsOf(S->operands()[0], SE, Merge) : 1;
+  default: return isa<SCEVCastExpr>(S) ? factorsOf(S->operands()[0], SE, Merge) : 1;
   }
 }
 
@@ -83,11 +73,9 @@ unsigned dimensionsOf(const Nest &N, ScalarEvolution &SE) {
   for (unsigned K = 0; K + 1 < N.Loops.size(); ++K)
     Most += any_of(N.Groups, [&](const Group &G) { return !G.indirect() && !G.Form.Stride[K]->isZero(); });
   for (const Group &G : N.Groups) {
-    if (G.indirect())
-      continue;
+    if (G.indirect()) continue;
     Most = std::max(Most, factorsOf(G.Form.Base, SE));
-    for (const SCEV *Stride : G.Form.Stride)
-      Most = std::max(Most, factorsOf(Stride, SE) + 1);
+    for (const SCEV *Stride : G.Form.Stride) Most = std::max(Most, factorsOf(Stride, SE) + 1);
   }
   return Most;
 }
@@ -98,8 +86,7 @@ unsigned dimensionsOf(const Nest &N, ScalarEvolution &SE) {
 /// enough.
 bool rowsAreSteps(const Nest &N, const StepContext &X) {
   unsigned Innermost = N.Loops.size() - 1;
-  if (N.Sliced)
-    return !X.OnlyRows;
+  if (N.Sliced) return !X.OnlyRows;
   return (Innermost > 0 && (X.InPlanes || dimensionsOf(N, X.SE) > 2)) ||
          (Innermost > 1 && N.Loops[Innermost]->isInnermost() && X.Checks(*N.Loops[Innermost]));
 }
@@ -118,8 +105,7 @@ bool isSmall(const Nest &N) {
   uint64_t Iterations = 1;
   for (const SCEV *Count : N.Backedges) {
     std::optional<uint64_t> Trips = constantTrips(Count);
-    if (!Trips)
-      return false;
+    if (!Trips) return false;
     Iterations = SaturatingMultiply(Iterations, *Trips);
   }
   uint64_t Total = 0;
@@ -127,12 +113,10 @@ bool isSmall(const Nest &N) {
     uint64_t Bytes = G.indirect() ? SaturatingMultiply(Iterations, StepBytes) : uint64_t(G.Hi - G.Lo);
     for (unsigned K = 0; K < G.Form.Stride.size(); ++K) {
       std::optional<int64_t> Stride = constantOf(G.Form.Stride[K]);
-      if (!Stride)
-        return false;
+      if (!Stride) return false;
       Bytes += SaturatingMultiply<uint64_t>(std::abs(*Stride), *constantTrips(N.Backedges[K]) - 1);
     }
-    if (Bytes >= SmallNestBytes)
-      return false;
+    if (Bytes >= SmallNestBytes) return false;
     Total += Bytes;
   }
   return Total < SmallNestBytes;
@@ -141,13 +125,10 @@ bool isSmall(const Nest &N) {
 bool chooseTicked(Nest &N, const StepContext &X) {
   unsigned Innermost = N.Loops.size() - 1;
   N.Ticked = Innermost;
-  while (N.Ticked > 0 && !N.Sliced && movesLittle(N, N.Ticked))
-    --N.Ticked;
-  if (N.Ticked < Innermost)
-    return true;
+  while (N.Ticked > 0 && !N.Sliced && movesLittle(N, N.Ticked)) --N.Ticked;
+  if (N.Ticked < Innermost) return true;
   N.Strips = X.Exact && canStripMine(N.Loops[Innermost], X.SE) && !rowsAreSteps(N, X);
-  if (N.Strips || N.Sliced)
-    return true;
+  if (N.Strips || N.Sliced) return true;
   if (Innermost == 0) // each iteration, as no one but the program can count them: that keeps nothing from being vectorized
     return !X.Exact && !leavesEarly(N.root());
   --N.Ticked;
@@ -155,14 +136,11 @@ bool chooseTicked(Nest &N, const StepContext &X) {
 }
 
 bool endsInStrips(const Nest &N, const DominatorTree &DT) {
-  if (!N.Strips || N.Loops.size() == 1)
-    return N.Strips;
+  if (!N.Strips || N.Loops.size() == 1) return N.Strips;
   auto OnlyEnds = [](const Loop *L) { return L->getExitingBlock() == L->getLoopLatch(); };
-  if (!N.Exact || !all_of(N.Loops, OnlyEnds))
-    return false;
+  if (!N.Exact || !all_of(N.Loops, OnlyEnds)) return false;
   for (unsigned K = 1; K < N.Loops.size(); ++K)
-    if (!DT.dominates(N.Loops[K]->getLoopPreheader(), N.Loops[K - 1]->getLoopLatch()))
-      return false;
+    if (!DT.dominates(N.Loops[K]->getLoopPreheader(), N.Loops[K - 1]->getLoopLatch())) return false;
   return true;
 }
 
@@ -176,8 +154,7 @@ uint64_t bytesPerIteration(const Nest &N, const StepContext &X) {
     }
     uint64_t Smallest = StepBytes;
     for (const SCEV *Stride : G.Form.Stride)
-      if (std::optional<int64_t> Value = constantOf(Stride))
-        Smallest = std::min<uint64_t>(Smallest, std::abs(*Value));
+      if (std::optional<int64_t> Value = constantOf(Stride)) Smallest = std::min<uint64_t>(Smallest, std::abs(*Value));
     Bytes = std::max(Bytes, Smallest);
   }
   return Bytes;

@@ -23,8 +23,7 @@ namespace {
 constexpr unsigned MostStores = 128;
 
 bool isPlainStore(const Instruction &I) {
-  if (const auto *Store = dyn_cast<StoreInst>(&I))
-    return Store->isSimple();
+  if (const auto *Store = dyn_cast<StoreInst>(&I)) return Store->isSimple();
   const auto *Memory = dyn_cast<MemIntrinsic>(&I);
   return Memory && !Memory->isVolatile();
 }
@@ -33,15 +32,13 @@ bool isPlainStore(const Instruction &I) {
 std::optional<ConstantRange> rangeInCalls(const Argument &A) {
   const Function &F = *A.getParent();
   std::optional<ConstantRange> All;
-  if (!F.hasLocalLinkage() || F.hasAddressTaken() || F.use_empty() || !A.getType()->isIntegerTy())
-    return std::nullopt;
+  if (!F.hasLocalLinkage() || F.hasAddressTaken() || F.use_empty() || !A.getType()->isIntegerTy()) return std::nullopt;
   for (const User *U : F.users()) {
     const auto *Call = dyn_cast<CallBase>(U);
     const auto *Passed = Call && Call->getFunctionType() == F.getFunctionType()
                              ? dyn_cast<ConstantInt>(Call->getArgOperand(A.getArgNo()))
                              : nullptr;
-    if (!Passed)
-      return std::nullopt;
+    if (!Passed) return std::nullopt;
     ConstantRange One(Passed->getValue());
     All = All ? All->unionWith(One, ConstantRange::Signed) : One;
   }
@@ -56,8 +53,8 @@ const SCEV *withinCalls(const SCEV *S, ScalarEvolution &SE) {
     const auto *A = Unknown ? dyn_cast<Argument>(Unknown->getValue()) : nullptr;
     std::optional<ConstantRange> Range = A ? rangeInCalls(*A) : std::nullopt;
     if (Range && !Range->isFullSet() && !Range->isSignWrappedSet())
-      Held[Unknown->getValue()] = SE.getSMaxExpr(SE.getSMinExpr(Part, SE.getConstant(Range->getSignedMax())),
-                                                 SE.getConstant(Range->getSignedMin()));
+      Held[Unknown->getValue()] =
+          SE.getSMaxExpr(SE.getSMinExpr(Part, SE.getConstant(Range->getSignedMax())), SE.getConstant(Range->getSignedMin()));
     return false;
   });
   return Held.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Held);
@@ -70,25 +67,21 @@ uint64_t certainBytes(Instruction *I) {
     const auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
     return Length ? Length->getZExtValue() : 0;
   }
-  if (!isa<LoadInst, StoreInst>(I))
-    return 0;
+  if (!isa<LoadInst, StoreInst>(I)) return 0;
   TypeSize Bits = I->getModule()->getDataLayout().getTypeSizeInBits(getLoadStoreType(I));
   return Bits.isScalable() || Bits.getFixedValue() % 8 ? 0 : Bits.getFixedValue() / 8;
 }
 
 Value *firstByte(Instruction *I) {
-  if (auto *Memory = dyn_cast<MemIntrinsic>(I))
-    return Memory->getRawDest();
+  if (auto *Memory = dyn_cast<MemIntrinsic>(I)) return Memory->getRawDest();
   return getLoadStorePointerOperand(I);
 }
 
 Stores::Stores(Loop *L, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {
   for (BasicBlock *Block : L->blocks())
     for (Instruction &I : *Block)
-      if (isPlainStore(I) && certainBytes(&I))
-        All.push_back(&I);
-  if (All.size() > MostStores)
-    All.clear();
+      if (isPlainStore(I) && certainBytes(&I)) All.push_back(&I);
+  if (All.size() > MostStores) All.clear();
 }
 
 /// What dominates a place in the same loop, or one inside, has been executed in the same iteration. Of these stores each
@@ -97,12 +90,10 @@ Stores::Stores(Loop *L, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolu
 bool Stores::precede(const Instruction *At, Value *Pointer, uint64_t Bytes) const {
   SmallVector<Instruction *, 16> Before;
   for (Instruction *I : All)
-    if (I != At && LI.getLoopFor(I->getParent())->contains(At) && DT.dominates(I, At))
-      Before.push_back(I);
+    if (I != At && LI.getLoopFor(I->getParent())->contains(At) && DT.dominates(I, At)) Before.push_back(I);
   for (Instruction *Base : Before) {
     const SCEV *From = SE.getSCEV(firstByte(Base)), *Offset = SE.getMinusSCEV(SE.getSCEV(Pointer), From);
-    if (isa<SCEVCouldNotCompute>(Offset))
-      continue;
+    if (isa<SCEVCouldNotCompute>(Offset)) continue;
     ConstantRange Where = SE.getSignedRange(withinCalls(Offset, SE));
     if (Where.isFullSet() || Where.isSignWrappedSet() || Where.getSignedMin().getSignificantBits() > 32 ||
         Where.getSignedMax().getSignificantBits() > 32)
@@ -114,10 +105,8 @@ bool Stores::precede(const Instruction *At, Value *Pointer, uint64_t Bytes) cons
     llvm::sort(Parts);
     int64_t Covered = Where.getSignedMin().getSExtValue(), End = Where.getSignedMax().getSExtValue() + int64_t(Bytes);
     for (auto [Begin, Behind] : Parts)
-      if (Begin <= Covered)
-        Covered = std::max(Covered, Behind);
-    if (Covered >= End)
-      return true;
+      if (Begin <= Covered) Covered = std::max(Covered, Behind);
+    if (Covered >= End) return true;
   }
   return false;
 }

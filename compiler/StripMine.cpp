@@ -36,11 +36,9 @@ unsigned exitIndexOf(const Loop *L) { return latchBranch(L)->getSuccessor(0) == 
 
 /// +1 or -1 when that is how `Phi` moves.
 int stepOf(PHINode *Phi, Loop *L, ScalarEvolution &SE) {
-  if (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64 || !SE.isSCEVable(Phi->getType()))
-    return 0;
+  if (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64 || !SE.isSCEVable(Phi->getType())) return 0;
   const auto *S = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(Phi));
-  if (!S || S->getLoop() != L || !S->isAffine())
-    return 0;
+  if (!S || S->getLoop() != L || !S->isAffine()) return 0;
   const SCEV *Step = S->getStepRecurrence(SE);
   return Step->isOne() ? 1 : Step->isAllOnesValue() ? -1 : 0;
 }
@@ -48,17 +46,14 @@ int stepOf(PHINode *Phi, Loop *L, ScalarEvolution &SE) {
 /// A comparison with what goes by one an iteration. Unless it is for equality, its bound is replaced.
 std::optional<ExitTest> unitTest(Loop *L, Value *Trips, ScalarEvolution &SE) {
   ICmpInst *Compare = L->getLatchCmpInst();
-  if (!Compare)
-    return std::nullopt;
+  if (!Compare) return std::nullopt;
   bool Equality = Compare->getPredicate() == (exitIndexOf(L) == 0 ? ICmpInst::ICMP_EQ : ICmpInst::ICMP_NE);
   for (unsigned Side = 0; Side < 2; ++Side) {
     ExitTest T{Compare->getOperand(Side), Compare->getOperand(1 - Side), nullptr, false, false};
-    if (!L->isLoopInvariant(T.Bound))
-      continue;
+    if (!L->isLoopInvariant(T.Bound)) continue;
     for (PHINode &Phi : L->getHeader()->phis()) {
       T.After = Phi.getIncomingValueForBlock(L->getLoopLatch()) == T.Moving;
-      if (!T.After && T.Moving != &Phi)
-        continue;
+      if (!T.After && T.Moving != &Phi) continue;
       if (int Step = stepOf(&Phi, L, SE)) {
         T.Entry = Phi.getIncomingValueForBlock(L->getLoopPreheader());
         T.Down = Step < 0;
@@ -85,8 +80,7 @@ ExitTest addCounter(Loop *L, Value *Trips, SmallVectorImpl<WeakTrackingVH> &Dead
   Count->addIncoming(Next, L->getLoopLatch());
   Value *Old = Branch->getCondition();
   Branch->setCondition(exitIndexOf(L) == 0 ? B.CreateICmpEQ(Next, Trips) : B.CreateICmpNE(Next, Trips));
-  if (isa<Instruction>(Old))
-    Dead.push_back(Old);
+  if (isa<Instruction>(Old)) Dead.push_back(Old);
   return {Next, Trips, B.getInt64(0), false, true};
 }
 
@@ -94,8 +88,7 @@ class StripMiner {
 public:
   StripMiner(Loop *L, const ExitTest &Test, LoopInfo &LI, DominatorTree &DT) : L(L), Test(Test), LI(LI), DT(DT) {}
 
-  Loop *run(Value *Limit, Value *Ticket, FunctionCallee NextStrip, MDNode *Unlikely,
-            SmallVectorImpl<WeakTrackingVH> &Dead) {
+  Loop *run(Value *Limit, Value *Ticket, FunctionCallee NextStrip, MDNode *Unlikely, SmallVectorImpl<WeakTrackingVH> &Dead) {
     Preheader = L->getLoopPreheader();
     Header = L->getHeader();
     Latch = L->getLoopLatch();
@@ -140,8 +133,7 @@ private:
   /// What leaves the loop by its latch goes through one phi in the end of the strip (LCSSA).
   Value *closed(Value *V) {
     auto *I = dyn_cast<Instruction>(V);
-    if (!I || !L->contains(I))
-      return V;
+    if (!I || !L->contains(I)) return V;
     PHINode *&Phi = Closed[V];
     if (!Phi) {
       Phi = PHINode::Create(V->getType(), 1, V->getName() + ".strip", StripEnd);
@@ -193,8 +185,7 @@ private:
     bool Whole = !Test.Down && At->getType()->isIntegerTy(64);
     Value *From = Whole ? At : B.getInt64(0);
     CallInst *Next = B.CreateCall(NextStrip, {Ticket, From, Whole ? Test.Bound : Test.left(B, At)}, "strip.next");
-    if (auto *Callee = dyn_cast<Function>(NextStrip.getCallee()))
-      Next->setCallingConv(Callee->getCallingConv());
+    if (auto *Callee = dyn_cast<Function>(NextStrip.getCallee())) Next->setCallingConv(Callee->getCallingConv());
     LimitPhi->addIncoming(Whole ? Next : Test.moved(B, At, Next), NextBlock);
     BranchInst *Back = B.CreateCondBr(B.CreateICmpEQ(Next, From), Exit, StripHeader);
     Back->setMetadata(LLVMContext::MD_loop, stripLoopID(Back->getContext()));
@@ -211,14 +202,11 @@ private:
                      {DominatorTree::Insert, NextBlock, Exit},
                      {DominatorTree::Insert, NextBlock, StripHeader}});
     Outer = LI.AllocateLoop();
-    if (Loop *Parent = L->getParentLoop())
-      Parent->replaceChildLoopWith(L, Outer);
-    else
-      LI.changeTopLevelLoop(L, Outer);
+    if (Loop *Parent = L->getParentLoop()) Parent->replaceChildLoopWith(L, Outer);
+    else LI.changeTopLevelLoop(L, Outer);
     Outer->addChildLoop(L);
     Outer->addBasicBlockToLoop(StripHeader, LI);
-    for (BasicBlock *Block : L->blocks())
-      Outer->addBlockEntry(Block);
+    for (BasicBlock *Block : L->blocks()) Outer->addBlockEntry(Block);
     Outer->addBasicBlockToLoop(StripEnd, LI);
     Outer->addBasicBlockToLoop(NextBlock, LI);
     // An exit block that the latch shared with an early exit is now shared by both loops.
@@ -231,8 +219,7 @@ private:
 
 Value *ExitTest::moved(IRBuilder<> &B, Value *From, Value *Count) const {
   Value *Narrow = B.CreateTrunc(Count, From->getType());
-  if (auto *C = dyn_cast<ConstantInt>(From); C && C->isZero() && !Down)
-    return Narrow;
+  if (auto *C = dyn_cast<ConstantInt>(From); C && C->isZero() && !Down) return Narrow;
   return Down ? B.CreateSub(From, Narrow) : B.CreateAdd(From, Narrow);
 }
 
@@ -245,32 +232,26 @@ Value *ExitTest::firstLimit(IRBuilder<> &B, Value *Count) const {
 }
 
 bool canStripMine(Loop *L, ScalarEvolution &SE) {
-  if (!L->isLoopSimplifyForm())
-    return false;
+  if (!L->isLoopSimplifyForm()) return false;
   auto *Branch = dyn_cast<BranchInst>(L->getLoopLatch()->getTerminator());
-  if (!Branch || !Branch->isConditional() || !L->isLoopExiting(Branch->getParent()))
-    return false;
-  if (isa<SCEVCouldNotCompute>(SE.getExitCount(L, L->getLoopLatch())))
-    return false;
+  if (!Branch || !Branch->isConditional() || !L->isLoopExiting(Branch->getParent())) return false;
+  if (isa<SCEVCouldNotCompute>(SE.getExitCount(L, L->getLoopLatch()))) return false;
   // Tokens cannot go through phis, and convergent operations must not see new control flow.
   for (const BasicBlock *Block : L->blocks())
     for (const Instruction &I : *Block) {
-      if (I.getType()->isTokenTy())
-        return false;
-      if (const auto *Call = dyn_cast<CallBase>(&I); Call && Call->isConvergent())
-        return false;
+      if (I.getType()->isTokenTy()) return false;
+      if (const auto *Call = dyn_cast<CallBase>(&I); Call && Call->isConvergent()) return false;
     }
   return true;
 }
 
 ExitTest exitTestOf(Loop *L, Value *Trips, ScalarEvolution &SE, SmallVectorImpl<WeakTrackingVH> &Dead) {
-  if (std::optional<ExitTest> Found = unitTest(L, Trips, SE))
-    return *Found;
+  if (std::optional<ExitTest> Found = unitTest(L, Trips, SE)) return *Found;
   return addCounter(L, Trips, Dead);
 }
 
-Loop *stripMine(Loop *L, const ExitTest &Test, Value *Limit, Value *Ticket, FunctionCallee Next, MDNode *Unlikely,
-                LoopInfo &LI, DominatorTree &DT, SmallVectorImpl<WeakTrackingVH> &Dead) {
+Loop *stripMine(Loop *L, const ExitTest &Test, Value *Limit, Value *Ticket, FunctionCallee Next, MDNode *Unlikely, LoopInfo &LI,
+                DominatorTree &DT, SmallVectorImpl<WeakTrackingVH> &Dead) {
   return StripMiner(L, Test, LI, DT).run(Limit, Ticket, Next, Unlikely, Dead);
 }
 

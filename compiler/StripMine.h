@@ -54,8 +54,8 @@ ExitTest exitTestOf(llvm::Loop *L, llvm::Value *Trips, llvm::ScalarEvolution &SE
 /// Strip-mines `L`. `Limit`, `Ticket` and `Test.Bound` are available in the preheader; `Next` is
 /// __pagecast_next. Expressions that scalar evolution has of the loop must be forgotten. Returns the
 /// new loop. Keeps the dominator tree, the loop info, and simplified and LCSSA form.
-llvm::Loop *stripMine(llvm::Loop *L, const ExitTest &Test, llvm::Value *Limit, llvm::Value *Ticket,
-                      llvm::FunctionCallee Next, llvm::MDNode *Unlikely, llvm::LoopInfo &LI, llvm::DominatorTree &DT,
+llvm::Loop *stripMine(llvm::Loop *L, const ExitTest &Test, llvm::Value *Limit, llvm::Value *Ticket, llvm::FunctionCallee Next,
+                      llvm::MDNode *Unlikely, llvm::LoopInfo &LI, llvm::DominatorTree &DT,
                       llvm::SmallVectorImpl<llvm::WeakTrackingVH> &Dead);
 
 } // namespace pagecast

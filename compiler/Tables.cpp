@@ -19,7 +19,8 @@ namespace {
 
 struct Words {
   explicit Words(LLVMContext &C)
-      : I8(Type::getInt8Ty(C)), I16(Type::getInt16Ty(C)), I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)), Ptr(PointerType::get(C, 0)) {}
+      : I8(Type::getInt8Ty(C)), I16(Type::getInt16Ty(C)), I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)),
+        Ptr(PointerType::get(C, 0)) {}
   Type *I8, *I16, *I32, *I64;
   PointerType *Ptr;
   Constant *w8(uint64_t V) const { return ConstantInt::get(I8, V); }
@@ -39,10 +40,8 @@ StringRef debugName(Value *V) {
   SmallVector<DbgVariableIntrinsic *, 2> Intrinsics;
   SmallVector<DbgVariableRecord *, 2> Records;
   findDbgUsers(Intrinsics, V, &Records);
-  for (DbgVariableRecord *Record : Records)
-    return Record->getVariable()->getName();
-  for (DbgVariableIntrinsic *Intrinsic : Intrinsics)
-    return Intrinsic->getVariable()->getName();
+  for (DbgVariableRecord *Record : Records) return Record->getVariable()->getName();
+  for (DbgVariableIntrinsic *Intrinsic : Intrinsics) return Intrinsic->getVariable()->getName();
   return "";
 }
 
@@ -61,46 +60,42 @@ Constant *groupConstant(Module &M, const Group &G) {
 
 Constant *opConstant(LLVMContext &C, const pagecast_op &Op) {
   Words W(C);
-  Constant *Fields[] = {W.w8(Op.code), W.w8(Op.depth), W.w8(Op.width), W.w8(0), W.w16(Op.to),
+  Constant *Fields[] = {W.w8(Op.code), W.w8(Op.depth), W.w8(Op.width), W.w8(0),        W.w16(Op.to),
                         W.w16(Op.a),   W.w16(Op.b),    W.w16(Op.c),    W.w32(Op.extra)};
   return ConstantStruct::getAnon(Fields);
 }
 
 Constant *opTable(Module &M, ArrayRef<pagecast_op> Ops, StringRef Name) {
-  if (Ops.empty())
-    return Words(M.getContext()).null();
+  if (Ops.empty()) return Words(M.getContext()).null();
   SmallVector<Constant *, 16> Entries;
-  for (const pagecast_op &Op : Ops)
-    Entries.push_back(opConstant(M.getContext(), Op));
+  for (const pagecast_op &Op : Ops) Entries.push_back(opConstant(M.getContext(), Op));
   auto *T = ArrayType::get(Entries.front()->getType(), Entries.size());
   return privateConstant(M, ConstantArray::get(T, Entries), Name);
 }
 
 Constant *constantTable(Module &M, ArrayRef<Constant *> Values) {
   Words W(M.getContext());
-  if (Values.empty())
-    return W.null();
+  if (Values.empty()) return W.null();
   return privateConstant(M, ConstantArray::get(ArrayType::get(W.I64, Values.size()), Values), ".pagecast.constants");
 }
 
 Constant *sliceTable(Module &M, const Slice &S) {
   Words W(M.getContext());
-  if (S.empty())
-    return W.null();
-  Constant *Fields[] = {W.w32(S.Ops.size()), W.w16(S.Scalars),   W.w16(S.Vectors),
-                        W.w32(S.Depths),   W.w32(S.HasLoops), opTable(M, S.Ops, ".pagecast.ops")};
+  if (S.empty()) return W.null();
+  Constant *Fields[] = {W.w32(S.Ops.size()), W.w16(S.Scalars),  W.w16(S.Vectors),
+                        W.w32(S.Depths),     W.w32(S.HasLoops), opTable(M, S.Ops, ".pagecast.ops")};
   return privateConstant(M, ConstantStruct::getAnon(Fields), ".pagecast.slice");
 }
 
 } // namespace
 
 GlobalVariable *gateOf(Module &M) {
-  if (GlobalVariable *Gate = M.getNamedGlobal(GateName))
-    return Gate;
+  if (GlobalVariable *Gate = M.getNamedGlobal(GateName)) return Gate;
   Words W(M.getContext());
   auto *T = ArrayType::get(W.I64, PAGECAST_GATES);
   SmallVector<Constant *, PAGECAST_GATES> Shut(PAGECAST_GATES, W.w64(~uint64_t(0)));
-  auto *Gate = new GlobalVariable(M, T, /*isConstant=*/false, GlobalValue::InternalLinkage, ConstantArray::get(T, Shut), GateName);
+  auto *Gate =
+      new GlobalVariable(M, T, /*isConstant=*/false, GlobalValue::InternalLinkage, ConstantArray::get(T, Shut), GateName);
   // Its address leaves the module only in the constructor, which is added last: until then no
   // pass may conclude that it is never written.
   Gate->setExternallyInitialized(true);
@@ -114,20 +109,14 @@ std::string sourceName(const Group &G) {
   SmallVector<const SCEV *, 8> Work{G.Form.Base};
   while (!Work.empty() && !Base) {
     const SCEV *S = Work.pop_back_val();
-    if (!S->getType()->isPointerTy())
-      continue;
-    if (const auto *Unknown = dyn_cast<SCEVUnknown>(S))
-      Base = Unknown;
-    else
-      append_range(Work, S->operands());
+    if (!S->getType()->isPointerTy()) continue;
+    if (const auto *Unknown = dyn_cast<SCEVUnknown>(S)) Base = Unknown;
+    else append_range(Work, S->operands());
   }
-  if (!Base)
-    return "";
+  if (!Base) return "";
   Value *V = Base->getValue();
-  if (StringRef Name = debugName(V); !Name.empty())
-    return Name.str();
-  if (isa<GlobalVariable>(V) || isa<Argument>(V) || isa<AllocaInst>(V))
-    return V->getName().str();
+  if (StringRef Name = debugName(V); !Name.empty()) return Name.str();
+  if (isa<GlobalVariable>(V) || isa<Argument>(V) || isa<AllocaInst>(V)) return V->getName().str();
   if (const auto *Load = dyn_cast<LoadInst>(V); Load && isa<GlobalVariable>(Load->getPointerOperand()))
     return Load->getPointerOperand()->getName().str();
   return "";
@@ -135,8 +124,7 @@ std::string sourceName(const Group &G) {
 
 Constant *stringConstant(Module &M, StringRef Text) {
   Words W(M.getContext());
-  if (Text.empty())
-    return W.null();
+  if (Text.empty()) return W.null();
   return privateConstant(M, ConstantDataArray::getString(M.getContext(), Text), ".pagecast.str");
 }
 
@@ -144,11 +132,9 @@ GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
   LLVMContext &C = M.getContext();
   Words W(C);
   SmallVector<Constant *, 8> Groups;
-  for (const Group &G : N.Groups)
-    Groups.push_back(groupConstant(M, G));
+  for (const Group &G : N.Groups) Groups.push_back(groupConstant(M, G));
   auto *GroupArray = ConstantArray::get(ArrayType::get(Groups.front()->getType(), Groups.size()), Groups);
-  auto *Cache = new GlobalVariable(M, W.I64, /*isConstant=*/false, GlobalValue::InternalLinkage, W.w64(0),
-                                   ".pagecast.cache");
+  auto *Cache = new GlobalVariable(M, W.I64, /*isConstant=*/false, GlobalValue::InternalLinkage, W.w64(0), ".pagecast.cache");
   const Function *F = N.root()->getHeader()->getParent();
   DebugLoc Where = N.root()->getStartLoc();
   const DISubprogram *Sub = F->getSubprogram();

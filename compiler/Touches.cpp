@@ -29,8 +29,7 @@ bool Touches::places(const Group &G, Value *Pointer, const Instruction *At, Smal
 bool Touches::runsAlways(const BasicBlock *Block) const {
   Loop *In = LI.getLoopFor(Block);
   for (; isInside(In); In = In->getParentLoop()) {
-    if (!In->getLoopPreheader() || !trips(In) || !DT.dominates(Block, In->getLoopLatch()))
-      return false;
+    if (!In->getLoopPreheader() || !trips(In) || !DT.dominates(Block, In->getLoopLatch())) return false;
     Block = In->getLoopPreheader();
   }
   return is_contained(N.Loops, In) && DT.dominates(Block, In->getLoopLatch());
@@ -38,8 +37,7 @@ bool Touches::runsAlways(const BasicBlock *Block) const {
 
 const Group *Touches::seenIn(Instruction *At, Value *Pointer) const {
   const Group *Found = find_if(N.Groups, [&](const Group &G) {
-    if (!(G.Flags & PAGECAST_READS) || G.indirect() || !is_contained(G.Members, At))
-      return false;
+    if (!(G.Flags & PAGECAST_READS) || G.indirect() || !is_contained(G.Members, At)) return false;
     uint64_t Bytes = certainBytes(At);
     SmallVector<int64_t, 8> Begins;
     return Bytes && places(G, Pointer, At, Begins) &&
@@ -52,8 +50,8 @@ const Group *Touches::seenIn(Instruction *At, Value *Pointer) const {
 const SCEV *Touches::addressOf(const Group &G) const {
   const SCEV *S = G.Form.Base;
   for (unsigned K = 0; K < N.Loops.size(); ++K)
-    S = SE.getAddRecExpr(S, SE.getTruncateOrSignExtend(G.Form.Stride[K], SE.getEffectiveSCEVType(S->getType())),
-                         N.Loops[K], SCEV::FlagAnyWrap);
+    S = SE.getAddRecExpr(S, SE.getTruncateOrSignExtend(G.Form.Stride[K], SE.getEffectiveSCEVType(S->getType())), N.Loops[K],
+                         SCEV::FlagAnyWrap);
   return S;
 }
 
@@ -62,8 +60,7 @@ bool Touches::isInside(const Loop *L) const { return L != N.Loops.back() && N.Lo
 /// The exact trip count of a loop that is left by its latch only, if it is a small constant, else 0.
 uint64_t Touches::trips(Loop *L) const {
   BasicBlock *Latch = L->getLoopLatch();
-  if (!Latch || L->getExitingBlock() != Latch)
-    return 0;
+  if (!Latch || L->getExitingBlock() != Latch) return 0;
   std::optional<int64_t> Last = constantOf(SE.getExitCount(L, Latch));
   return Last && *Last >= 0 && *Last < int64_t(MostPlaces) ? uint64_t(*Last) + 1 : 0;
 }
@@ -80,11 +77,9 @@ bool Touches::valuesOf(const SCEV *Offset, const Instruction *At, SmallVectorImp
       !valuesOf(Walk->getStart(), At, Out))
     return false;
   uint64_t Times = trips(const_cast<Loop *>(Walk->getLoop())), First = Out.size();
-  if (Times == 0 || Times * First > MostPlaces)
-    return false;
+  if (Times == 0 || Times * First > MostPlaces) return false;
   for (uint64_t Time = 1; Time < Times; ++Time)
-    for (uint64_t I = 0; I < First; ++I)
-      Out.push_back(Out[I] + *Step * int64_t(Time));
+    for (uint64_t I = 0; I < First; ++I) Out.push_back(Out[I] + *Step * int64_t(Time));
   return true;
 }
 

@@ -25,10 +25,8 @@ public:
 
   const SCEV *visitUDivExpr(const SCEVUDivExpr *S) {
     const SCEV *Divisor = S->getRHS();
-    if (SE.isKnownNonZero(Divisor))
-      return S;
-    if (Value *Known = Quotients.lookup(S))
-      return SE.getUnknown(Known);
+    if (SE.isKnownNonZero(Divisor)) return S;
+    if (Value *Known = Quotients.lookup(S)) return SE.getUnknown(Known);
     Divisor = SE.getUMaxExpr(visit(Divisor), SE.getOne(Divisor->getType()));
     return SE.getUDivExpr(visit(S->getLHS()), Divisor);
   }
@@ -42,44 +40,37 @@ private:
 const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
   auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
   auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
-  if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType()))
-    return nullptr;
+  if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType())) return nullptr;
   CmpInst::Predicate Stays = Compare->getPredicate();
-  if (!L->contains(Branch->getSuccessor(0)))
-    Stays = CmpInst::getInversePredicate(Stays);
+  if (!L->contains(Branch->getSuccessor(0))) Stays = CmpInst::getInversePredicate(Stays);
   const SCEV *Moving = A.scev(Compare->getOperand(0)), *Bound = A.scev(Compare->getOperand(1));
   if (!isa<SCEVAddRecExpr>(Moving)) {
     std::swap(Moving, Bound);
     Stays = CmpInst::getSwappedPredicate(Stays);
   }
   const auto *Walk = dyn_cast<SCEVAddRecExpr>(Moving);
-  if (!Walk || Walk->getLoop() != L || !Walk->isAffine() || !SE.isLoopInvariant(Bound, L))
-    return nullptr;
+  if (!Walk || Walk->getLoop() != L || !Walk->isAffine() || !SE.isLoopInvariant(Bound, L)) return nullptr;
   const auto *Step = dyn_cast<SCEVConstant>(Walk->getStepRecurrence(SE));
-  if (!Step || Step->isZero())
-    return nullptr;
+  if (!Step || Step->isZero()) return nullptr;
   bool Down = Step->getAPInt().isNegative();
   const SCEV *Way = Down ? SE.getMinusSCEV(Walk->getStart(), Bound) : SE.getMinusSCEV(Bound, Walk->getStart());
-  if (isa<SCEVCouldNotCompute>(Way) || !Way->getType()->isIntegerTy())
-    return nullptr;
-  const SCEV *Each = SE.getConstant(Way->getType(), Step->getAPInt().abs().sextOrTrunc(SE.getTypeSizeInBits(Way->getType())).getZExtValue());
+  if (isa<SCEVCouldNotCompute>(Way) || !Way->getType()->isIntegerTy()) return nullptr;
+  const SCEV *Each =
+      SE.getConstant(Way->getType(), Step->getAPInt().abs().sextOrTrunc(SE.getTypeSizeInBits(Way->getType())).getZExtValue());
   switch (Stays) {
   case CmpInst::ICMP_ULT:
   case CmpInst::ICMP_SLT:
   case CmpInst::ICMP_UGT:
   case CmpInst::ICMP_SGT:
-  case CmpInst::ICMP_NE:
-    break;
+  case CmpInst::ICMP_NE: break;
   case CmpInst::ICMP_ULE:
   case CmpInst::ICMP_SLE:
   case CmpInst::ICMP_UGE:
-  case CmpInst::ICMP_SGE:
-    Way = SE.getAddExpr(Way, SE.getOne(Way->getType()));
-    break;
-  default:
-    return nullptr;
+  case CmpInst::ICMP_SGE: Way = SE.getAddExpr(Way, SE.getOne(Way->getType())); break;
+  default: return nullptr;
   }
-  if (Down != (Stays == CmpInst::ICMP_UGT || Stays == CmpInst::ICMP_SGT || Stays == CmpInst::ICMP_UGE || Stays == CmpInst::ICMP_SGE) &&
+  if (Down != (Stays == CmpInst::ICMP_UGT || Stays == CmpInst::ICMP_SGT || Stays == CmpInst::ICMP_UGE ||
+               Stays == CmpInst::ICMP_SGE) &&
       Stays != CmpInst::ICMP_NE)
     return nullptr;
   Way = SE.getSMaxExpr(Way, SE.getZero(Way->getType()));
@@ -93,37 +84,29 @@ uint64_t fewTrips(Loop *L, uint64_t Most, ScalarEvolution &SE) {
     return Last->getAPInt().getZExtValue() + 1;
   // for (i = 0; i < 5; i++) for (j = i + 1; j < 5; j++): 3 - i, which is -1 where the loop is not entered.
   const auto *Walk = dyn_cast<SCEVAddRecExpr>(SE.getBackedgeTakenCount(L));
-  if (!Walk || !Walk->isAffine())
-    return 0;
+  if (!Walk || !Walk->isAffine()) return 0;
   const auto *First = dyn_cast<SCEVConstant>(Walk->getStart()), *Step = dyn_cast<SCEVConstant>(Walk->getOperand(1));
   uint64_t Times = First && Step ? fewTrips(const_cast<Loop *>(Walk->getLoop()), Most, SE) : 0;
-  if (!Times || First->getAPInt().getSignificantBits() > 32 || Step->getAPInt().getSignificantBits() > 32)
-    return 0;
+  if (!Times || First->getAPInt().getSignificantBits() > 32 || Step->getAPInt().getSignificantBits() > 32) return 0;
   int64_t Begin = First->getAPInt().getSExtValue(), End = Begin + Step->getAPInt().getSExtValue() * int64_t(Times - 1);
   int64_t Largest = std::max(Begin, End);
   return Largest < int64_t(Most) ? uint64_t(std::max<int64_t>(Largest, 0)) + 1 : 0;
 }
 
 const SCEV *backedgesOf(Loop *L, ScalarEvolution &SE, Assumed &A) {
-  if (!L->isLoopSimplifyForm())
-    return nullptr;
+  if (!L->isLoopSimplifyForm()) return nullptr;
   auto Usable = [&](const SCEV *Count) {
-    return !isa<SCEVCouldNotCompute>(Count) && Count->getType()->isIntegerTy() &&
-           SE.getTypeSizeInBits(Count->getType()) <= 64;
+    return !isa<SCEVCouldNotCompute>(Count) && Count->getType()->isIntegerTy() && SE.getTypeSizeInBits(Count->getType()) <= 64;
   };
   // Exact when the latch is the exit.
-  const SCEV *Count = L->isLoopExiting(L->getLoopLatch()) ? SE.getExitCount(L, L->getLoopLatch())
-                                                          : SE.getBackedgeTakenCount(L);
-  if (Usable(Count))
-    return A.rewrite(Count);
+  const SCEV *Count = L->isLoopExiting(L->getLoopLatch()) ? SE.getExitCount(L, L->getLoopLatch()) : SE.getBackedgeTakenCount(L);
+  if (Usable(Count)) return A.rewrite(Count);
   SmallVector<BasicBlock *, 4> Exiting;
   L->getExitingBlocks(Exiting);
   for (BasicBlock *Block : Exiting)
-    if (Count = SE.getExitCount(L, Block); Usable(Count))
-      return A.rewrite(Count);
+    if (Count = SE.getExitCount(L, Block); Usable(Count)) return A.rewrite(Count);
   for (BasicBlock *Block : Exiting)
-    if (const SCEV *Likely = countIgnoringWrap(L, Block, SE, A); Likely && Usable(Likely))
-      return Likely;
+    if (const SCEV *Likely = countIgnoringWrap(L, Block, SE, A); Likely && Usable(Likely)) return Likely;
   return nullptr;
 }
 
@@ -134,8 +117,7 @@ const SCEV *tripsOf(const SCEV *Backedges, ScalarEvolution &SE) {
 
 TripCounts::TripCounts(Function &F, const LoopInfo &LI, ScalarEvolution &SE, Assumed &A) : LI(LI), SE(SE), A(A) {
   for (Instruction &I : instructions(F))
-    if (I.getOpcode() == Instruction::UDiv && SE.isSCEVable(I.getType()))
-      Quotients.try_emplace(SE.getSCEV(&I), &I);
+    if (I.getOpcode() == Instruction::UDiv && SE.isSCEVable(I.getType())) Quotients.try_emplace(SE.getSCEV(&I), &I);
 }
 
 const SCEV *TripCounts::backedges(Loop *L) {

@@ -20,27 +20,15 @@ inline uint64_t saturating_add(uint64_t a, uint64_t b) {
 }
 
 /// |v|, defined for the most negative value as well.
-inline uint64_t magnitude(int64_t v) {
-  return v < 0 ? ~uint64_t(v) + 1 : uint64_t(v);
-}
+inline uint64_t magnitude(int64_t v) { return v < 0 ? ~uint64_t(v) + 1 : uint64_t(v); }
 
-inline uint64_t least(uint64_t a, uint64_t b) {
-  return a < b ? a : b;
-}
-inline uint64_t most(uint64_t a, uint64_t b) {
-  return a < b ? b : a;
-}
+inline uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+inline uint64_t most(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
-inline uint64_t divide_up(uint64_t a, uint64_t b) {
-  return a / b + (a % b != 0);
-}
+inline uint64_t divide_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
 /// `unit` is a power of two.
-inline uint64_t round_down(uint64_t a, uint64_t unit) {
-  return a & ~(unit - 1);
-}
-inline uint64_t round_up(uint64_t a, uint64_t unit) {
-  return round_down(saturating_add(a, unit - 1), unit);
-}
+inline uint64_t round_down(uint64_t a, uint64_t unit) { return a & ~(unit - 1); }
+inline uint64_t round_up(uint64_t a, uint64_t unit) { return round_down(saturating_add(a, unit - 1), unit); }
 
 } // namespace pagecast::core

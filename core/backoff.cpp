@@ -16,16 +16,13 @@ void Backoff::note(uint64_t work, uint64_t absent, uint64_t untouched) {
   wasted_ = 0;
 }
 
-bool Backoff::worth() const {
-  return saturating_mul(found_, kWorth / kPart) >= work_;
-}
+bool Backoff::worth() const { return saturating_mul(found_, kWorth / kPart) >= work_; }
 
 uint64_t Backoff::ran(uint64_t step, uint64_t work, uint64_t absent, uint64_t untouched, uint64_t lead) {
   const uint64_t longest = most(2, least(lead / 2, kMostGap));
   if (!sampling()) {
     note(work, absent, untouched);
-    if (work_ < kWindow)
-      return step + 1;
+    if (work_ < kWindow) return step + 1;
     gap_ = worth() ? 1 : 2;
     work_ = found_ = 0;
   } else {

@@ -28,16 +28,14 @@ void Cleaning::disturbed(uint64_t now) {
 }
 
 void Cleaning::gave_back(uint64_t now) {
-  if (next_ns_ != kNever)
-    restart(sampled_ns_ ? least(next_ns_, now) : next_ns_);
+  if (next_ns_ != kNever) restart(sampled_ns_ ? least(next_ns_, now) : next_ns_);
 }
 
 /// False: it is not known yet what the program does.
 bool Cleaning::sample(const Seen &s) {
   if (sampled_ns_ && s.now - sampled_ns_ >= kSampleNs)
     pace_ = s.cpu_ns - sampled_cpu_ns_ < (s.now - sampled_ns_) / kComputingPart ? Pace::kRests : Pace::kComputes;
-  else if (sampled_ns_)
-    return pace_ != Pace::kUnknown;
+  else if (sampled_ns_) return pace_ != Pace::kUnknown;
   sampled_ns_ = most(s.now, 1);
   sampled_cpu_ns_ = s.cpu_ns;
   return pace_ != Pace::kUnknown;
@@ -55,8 +53,7 @@ uint32_t Cleaning::wanted(const Seen &s) {
   const uint32_t clean = begins_ ? 0 : s.clean;
   far_ = pace_ == Pace::kComputes || clean >= s.near;
   const uint32_t want = pace_ == Pace::kRests && far_ ? s.far : s.near;
-  if (want > clean)
-    return want;
+  if (want > clean) return want;
   ran_out(s.now);
   return 0;
 }
@@ -70,8 +67,7 @@ bool Cleaning::begins() {
 void Cleaning::done(uint64_t now) {
   const uint64_t took = now - began_ns_;
   began_ns_ = 0;
-  if (next_ns_ <= now)
-    next_ns_ = now + (far_ ? took * kFarPause : 0);
+  if (next_ns_ <= now) next_ns_ = now + (far_ ? took * kFarPause : 0);
 }
 
 void Cleaning::ran_out(uint64_t now) {
@@ -93,12 +89,9 @@ void Cleaning::cleaned(uint32_t slot, uint64_t now) {
 
 void Cleaning::stored(uint32_t slot, uint64_t now) {
   Block &b = blocks_[slot / kBlockPages];
-  if (!b.cleaned)
-    return;
-  if (since(b, now) < 2 * most(wait_ns(b.wait), kLongNs))
-    b.wait = least(b.wait + 1, kMostWaits);
-  else if (b.wait)
-    --b.wait;
+  if (!b.cleaned) return;
+  if (since(b, now) < 2 * most(wait_ns(b.wait), kLongNs)) b.wait = least(b.wait + 1, kMostWaits);
+  else if (b.wait) --b.wait;
   b.since = ticks(now);
   b.cleaned = 0;
 }

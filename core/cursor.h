@@ -21,9 +21,7 @@ public:
   void next();
   void seek(uint64_t position); ///< O(loops); beyond the end is the end
 
-  uint64_t index(unsigned loop) const {
-    return index_[loop];
-  } ///< loop <= ticked; of the ticked loop: the strip
+  uint64_t index(unsigned loop) const { return index_[loop]; } ///< loop <= ticked; of the ticked loop: the strip
   uint64_t first() const { return index_[ticked_] * strip_; } ///< iteration of the ticked loop
   uint64_t count() const;                                     ///< iterations of it in this step
   /// Steps in one iteration of `loop` (<= ticked); of loop -1: in the nest. Saturating; at least 1.
@@ -44,8 +42,7 @@ public:
     Extent before;
     for (uint64_t i = 0; i < p.size(); ++i) {
       const Extent e = p.at(i);
-      if (e.begin != before.begin || e.end != before.end)
-        callback(e);
+      if (e.begin != before.begin || e.end != before.end) callback(e);
       before = e;
     }
   }

@@ -35,8 +35,7 @@ void Distance::limit(const Plan &plan, const Conditions &c) {
 }
 
 void Distance::budget(uint64_t bytes) {
-  if (bytes != budget_)
-    fit(bytes);
+  if (bytes != budget_) fit(bytes);
 }
 
 void Distance::fit(uint64_t budget) {
@@ -46,24 +45,20 @@ void Distance::fit(uint64_t budget) {
 }
 
 void Distance::observe(uint64_t step, uint64_t now_ns) {
-  if (step <= last_step_ || now_ns <= last_ns_)
-    return;
+  if (step <= last_step_ || now_ns <= last_ns_) return;
   const uint64_t each = least((now_ns - last_ns_) / (step - last_step_), uint64_t{1} << 50) * 16;
   step_ns_ = step_ns_ ? step_ns_ - step_ns_ / 4 + each / 4 : each;
   last_step_ = step;
   last_ns_ = now_ns;
-  if (step - window_step_ >= most(steps_, kMinWindow))
-    adapt(step);
+  if (step - window_step_ >= most(steps_, kMinWindow)) adapt(step);
   compute();
 }
 
 void Distance::measured(uint64_t latency_ns) {
   latency_ns = least(latency_ns, uint64_t{1} << 50);
   // The least of late, rising slowly: what is above it is the queue that we build ourselves.
-  if (latency_ == 0 || latency_ns < latency_)
-    latency_ = latency_ns;
-  else
-    latency_ += (latency_ns - latency_) / 64;
+  if (latency_ == 0 || latency_ns < latency_) latency_ = latency_ns;
+  else latency_ += (latency_ns - latency_) / 64;
   compute();
 }
 
@@ -72,13 +67,11 @@ void Distance::adapt(uint64_t step) {
   const uint64_t requests = saturating_mul(step - window_step_, step_bytes_) / max_io_;
   const uint64_t in_flight = saturating_mul(steps_, step_bytes_) / page_;
   if (unused_ > in_flight / 8) {
-    if (boost_ > kMinBoost)
-      --boost_;
+    if (boost_ > kMinBoost) --boost_;
     useless_ = 0;
     growing_ = false; // memory is the limit: lates will not be cured by more prefetches
   } else if (crowded_ > in_flight / 8) {
-    if (boost_ > kCrowdedBoost)
-      --boost_;
+    if (boost_ > kCrowdedBoost) --boost_;
     rate_before_ = 0;
   } else if (lates_ <= requests / kRareLates || !settled_) {
     useless_ = 0;
@@ -94,8 +87,7 @@ void Distance::adapt(uint64_t step) {
     useless_ = helped ? 0 : useless_ + 1;
     if (useless_ >= kPatience) {
       boost_ -= useless_;
-      if (boost_ < kMinBoost)
-        boost_ = kMinBoost;
+      if (boost_ < kMinBoost) boost_ = kMinBoost;
       useless_ = 0;
       growing_ = false;
     } else if (boost_ < kMaxBoost && steps_ + lot_ < ceiling_) {
@@ -119,8 +111,7 @@ void Distance::compute() {
   d = least(d, kMaxSteps);
   d = boost_ >= 0 ? d << boost_ : d >> -boost_;
   d = most(1, least(d, ceiling_));
-  if (fixed_)
-    d = least(fixed_, uint64_t{1} << 40);
+  if (fixed_) d = least(fixed_, uint64_t{1} << 40);
   // A lot is a large request or a quarter of the distance, and comes on top of it; both stay within the
   // limit.
   lot_ = least(most(lot_steps_, d / 4), kMaxSteps);

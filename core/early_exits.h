@@ -23,7 +23,8 @@ namespace pagecast::core {
 class EarlyExits {
 public:
   static constexpr unsigned kBits = 48;
-  static constexpr unsigned kLeftBits = 13; ///< the lowest: entries to pass over; while there are any, to pass one over is to take 1
+  static constexpr unsigned kLeftBits =
+      13; ///< the lowest: entries to pass over; while there are any, to pass one over is to take 1
   static constexpr uint32_t kEnough = 64;      ///< early exits in a row: as many plans are some 100 us
   static constexpr uint32_t kMostPatience = 6; ///< kEnough is doubled so often at most
   static constexpr uint32_t kFirstGap = 256, kMostGap = 4096; ///< entries
@@ -32,7 +33,8 @@ public:
 
   EarlyExits() = default;
   explicit EarlyExits(uint64_t bits)
-      : left_(bits & ((1u << kLeftBits) - 1)), early_(bits >> 13 & 0x1fff), gap_(bits >> 26 & 7), patience_(bits >> 29 & 7), missed_(bits >> 32 & 0xffff) {}
+      : left_(bits & ((1u << kLeftBits) - 1)), early_(bits >> 13 & 0x1fff), gap_(bits >> 26 & 7), patience_(bits >> 29 & 7),
+        missed_(bits >> 32 & 0xffff) {}
   uint64_t bits() const {
     return left_ | uint64_t{early_} << 13 | uint64_t{gap_} << 26 | uint64_t{patience_} << 29 | uint64_t{missed_} << 32;
   }

@@ -29,8 +29,7 @@ void Fetcher::put_in_order(const Shape &s) {
     cursor_.step_pieces(s.group[g], page_, &pieces);
     span[g] = s.group[g].indirect ? 0 : pieces.span();
     unsigned at = g;
-    for (; at > 0 && span[order_[at - 1]] < span[g]; --at)
-      order_[at] = order_[at - 1];
+    for (; at > 0 && span[order_[at - 1]] < span[g]; --at) order_[at] = order_[at - 1];
     order_[at] = uint8_t(g);
   }
 }
@@ -39,26 +38,20 @@ void Fetcher::jump(uint64_t step) {
   cursor_.seek(step);
   group_ = 0;
   piece_ = 0;
-  for (Extent &e : pending_)
-    e = {};
+  for (Extent &e : pending_) e = {};
 }
 
-Fetcher::Outcome Fetcher::run(uint64_t program_step, uint64_t target, const ResidencyMap &map, Sink &sink,
-                              const Shape &shape, const Plan &plan, uint64_t *work) {
-  if (groups_ == 0)
-    return Outcome::kReached;
+Fetcher::Outcome Fetcher::run(uint64_t program_step, uint64_t target, const ResidencyMap &map, Sink &sink, const Shape &shape,
+                              const Plan &plan, uint64_t *work) {
+  if (groups_ == 0) return Outcome::kReached;
   Call call{map, sink, shape, plan, work};
-  if (cursor_.position() < program_step)
-    jump(program_step);
-  if (!flush_all(call))
-    return Outcome::kRefused; // left from a call that was refused
+  if (cursor_.position() < program_step) jump(program_step);
+  if (!flush_all(call)) return Outcome::kRefused; // left from a call that was refused
   Outcome outcome = Outcome::kReached;
   while (cursor_.position() < target && !cursor_.at_end()) {
     outcome = step(call);
-    if (outcome == Outcome::kRefused)
-      return outcome;
-    if (outcome == Outcome::kPaused)
-      break;
+    if (outcome == Outcome::kRefused) return outcome;
+    if (outcome == Outcome::kPaused) break;
   }
   return flush_all(call) ? outcome : Outcome::kRefused;
 }
@@ -66,26 +59,20 @@ Fetcher::Outcome Fetcher::run(uint64_t program_step, uint64_t target, const Resi
 Fetcher::Outcome Fetcher::step(Call &call) {
   for (; group_ < call.shape.groups; ++group_, piece_ = 0) {
     const unsigned group = order_[group_];
-    if (!(groups_ >> group & 1))
-      continue;
-    if (*call.work == 0)
-      return Outcome::kPaused;
+    if (!(groups_ >> group & 1)) continue;
+    if (*call.work == 0) return Outcome::kPaused;
     const Group &g = call.shape.group[group];
     const GroupPlan &p = call.plan.group[group];
     Pieces pieces;
     cursor_.step_pieces(g, page_, &pieces);
     for (; piece_ < pieces.size(); ++piece_) {
-      if (*call.work == 0)
-        return Outcome::kPaused;
+      if (*call.work == 0) return Outcome::kPaused;
       Extent e = pieces.at(piece_);
-      if (p.wide_loop >= 0)
-        e = cursor_.widened(g, e, unsigned(p.wide_loop), p.block, page_);
-      if (!add(call, group, e))
-        return Outcome::kRefused;
+      if (p.wide_loop >= 0) e = cursor_.widened(g, e, unsigned(p.wide_loop), p.block, page_);
+      if (!add(call, group, e)) return Outcome::kRefused;
       --*call.work;
     }
-    if (pieces.size() == 0)
-      --*call.work;
+    if (pieces.size() == 0) --*call.work;
   }
   group_ = 0;
   piece_ = 0;
@@ -102,8 +89,7 @@ bool Fetcher::add(Call &call, unsigned group, Extent e) {
       p = both;
       return true;
     }
-    if (!flush(call, group))
-      return false;
+    if (!flush(call, group)) return false;
   }
   p = e;
   return true;
@@ -121,8 +107,7 @@ bool Fetcher::another_asks(const Call &call, unsigned group) const {
 
 bool Fetcher::flush(Call &call, unsigned group) {
   Extent &p = pending_[group];
-  if (!p.empty() && another_asks(call, group))
-    p = {};
+  if (!p.empty() && another_asks(call, group)) p = {};
   while (!p.empty()) {
     const Extent part = p.size() > max_io_ ? call.sink.first_served(p) : p;
     const Extent absent = call.map.next_absent(part, max_io_);
@@ -142,8 +127,7 @@ bool Fetcher::flush(Call &call, unsigned group) {
 
 bool Fetcher::flush_all(Call &call) {
   for (unsigned g = 0; g < call.shape.groups; ++g)
-    if (!flush(call, g))
-      return false;
+    if (!flush(call, g)) return false;
   return true;
 }
 

@@ -23,8 +23,7 @@ public:
   enum class Outcome : uint8_t { kReached, kPaused, kRefused };
   /// Fetches up to `target` (exclusive), but nothing before `program_step`: a cursor that the program has
   /// overtaken jumps there. `work` counts pieces and is used up; when it is, the outcome is kPaused.
-  Outcome run(uint64_t program_step, uint64_t target, const ResidencyMap &, Sink &, const Shape &,
-              const Plan &, uint64_t *work);
+  Outcome run(uint64_t program_step, uint64_t target, const ResidencyMap &, Sink &, const Shape &, const Plan &, uint64_t *work);
 
   uint64_t position() const { return cursor_.position(); }
   bool active() const { return groups_ != 0; }

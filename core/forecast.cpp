@@ -28,8 +28,7 @@ unsigned add_use(Forecast::Use *uses, unsigned count, Forecast::Use add) {
     uses[i] = uses[--count];
     i = 0;
   }
-  if (count < Forecast::kUses)
-    uses[count++] = add;
+  if (count < Forecast::kUses) uses[count++] = add;
   return count;
 }
 
@@ -63,17 +62,14 @@ uint64_t Forecast::Next::rank(Extent e, uint64_t memory) const {
 }
 
 void Forecast::begin(uint64_t key, const Use *uses, unsigned count) {
-  if (visits_)
-    now_ += visit(visits_ - 1).bytes;
+  if (visits_) now_ += visit(visits_ - 1).bytes;
   Visit &v = visit_[visits_++ % kVisits];
   v.key = key;
   v.uses = 0;
   for (unsigned i = 0; i < count; ++i)
-    if (!uses[i].range.empty())
-      v.uses = add_use(v.use, v.uses, uses[i]);
+    if (!uses[i].range.empty()) v.uses = add_use(v.use, v.uses, uses[i]);
   v.bytes = 0;
-  for (unsigned i = 0; i < v.uses; ++i)
-    v.bytes += v.use[i].range.size();
+  for (unsigned i = 0; i < v.uses; ++i) v.bytes += v.use[i].range.size();
   find_like();
   v.makes = !has_like_ && !touched_before(v);
   const Visit *before = visits_ > 1 ? &visit(visits_ - 2) : nullptr;
@@ -85,17 +81,14 @@ bool Forecast::touched_before(const Visit &v) const {
   for (uint64_t i = present; i-- > oldest;)
     for (unsigned a = 0; a < visit(i).uses; ++a)
       for (unsigned b = 0; b < v.uses; ++b)
-        if (!common(visit(i).use[a].range, v.use[b].range).empty())
-          return true;
+        if (!common(visit(i).use[a].range, v.use[b].range).empty()) return true;
   return false;
 }
 
 bool Forecast::alike(const Visit &a, const Visit &b) {
-  if (a.key != b.key || a.uses != b.uses)
-    return false;
+  if (a.key != b.key || a.uses != b.uses) return false;
   for (unsigned i = 0; i < a.uses; ++i)
-    if (!about_same(a.use[i].range, b.use[i].range))
-      return false;
+    if (!about_same(a.use[i].range, b.use[i].range)) return false;
   return true;
 }
 
@@ -120,15 +113,13 @@ void Forecast::find_like() {
 Forecast::Use Forecast::present_use(Extent range) const {
   const Visit &v = visit(visits_ - 1);
   for (unsigned u = 0; u < v.uses; ++u)
-    if (!common(v.use[u].range, range).empty())
-      return v.use[u];
+    if (!common(v.use[u].range, range).empty()) return v.use[u];
   return {range};
 }
 
 Forecast::Next Forecast::next_use(Extent range, bool stored) const {
   Next next;
-  if (range.empty() || visits_ == 0 || (!has_like_ && !stored))
-    return next;
+  if (range.empty() || visits_ == 0 || (!has_like_ && !stored)) return next;
   next.present = {now_, visit(visits_ - 1).bytes, present_use(range)};
   next.later.start = now_ + next.present.bytes;
   if (!has_like_) {
@@ -144,8 +135,7 @@ Forecast::Next Forecast::next_use(Extent range, bool stored) const {
     const Visit &v = visit(i);
     for (unsigned u = 0; u < v.uses; ++u) {
       const uint64_t both = common(v.use[u].range, range).size();
-      if (both * 2 <= range.size() && both * 2 <= v.use[u].range.size())
-        continue;
+      if (both * 2 <= range.size() && both * 2 <= v.use[u].range.size()) continue;
       next.kind = Next::kLater;
       next.later.bytes = v.bytes;
       next.later.use = v.use[u];

@@ -14,33 +14,27 @@ void HintLog::attach(Hinted *entries, uint64_t capacity, unsigned page_shift, ui
 }
 
 void HintLog::add(const Hinted &hint, ResidencyMap &map) {
-  while (next_ - oldest_ > mask_ || (held_ + hint.pages > kept_ && oldest_ != next_))
-    forget_oldest(map);
+  while (next_ - oldest_ > mask_ || (held_ + hint.pages > kept_ && oldest_ != next_)) forget_oldest(map);
   entries_[next_++ & mask_] = hint;
   held_ += hint.pages;
-  if (hint.bounded)
-    ahead_pages_ += hint.pages;
+  if (hint.bounded) ahead_pages_ += hint.pages;
   map.set({hint.address, hint.address + (uint64_t{hint.pages} << shift_)});
-  while (first_ahead_ != next_ && !entries_[first_ahead_ & mask_].bounded)
-    pass(1);
+  while (first_ahead_ != next_ && !entries_[first_ahead_ & mask_].bounded) pass(1);
 }
 
 void HintLog::pass(uint64_t hints) {
   for (; hints && first_ahead_ != next_; --hints, ++first_ahead_) {
     const Hinted &h = entries_[first_ahead_ & mask_];
-    if (h.bounded)
-      ahead_pages_ -= h.pages;
+    if (h.bounded) ahead_pages_ -= h.pages;
   }
 }
 
 void HintLog::forget_oldest(ResidencyMap &map) {
-  if (first_ahead_ == oldest_)
-    pass(1);
+  if (first_ahead_ == oldest_) pass(1);
   const Hinted &h = entries_[oldest_++ & mask_];
   held_ -= h.pages;
   // What was released, or found missing, says nothing about age.
-  if (map.test(h.address) && ++forgotten_ % kSampleEvery == 0)
-    sample_ = h.address;
+  if (map.test(h.address) && ++forgotten_ % kSampleEvery == 0) sample_ = h.address;
   map.clear({h.address, h.address + (uint64_t{h.pages} << shift_)});
 }
 
@@ -52,10 +46,8 @@ bool HintLog::sample(Addr *address) {
 
 /// In balance nine in ten of what grows old is still there: what is missing counts nine times.
 void HintLog::sampled(bool in_memory) {
-  if (in_memory)
-    kept_ = least(kept_ + kept_ / 128, most_kept_);
-  else
-    kept_ = most(kept_ - kept_ / 14, kLeastKept);
+  if (in_memory) kept_ = least(kept_ + kept_ / 128, most_kept_);
+  else kept_ = most(kept_ - kept_ / 14, kLeastKept);
 }
 
 } // namespace pagecast::core

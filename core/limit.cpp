@@ -17,15 +17,11 @@ constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
 /// to take that back.
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
 
-uint64_t minus(uint64_t a, uint64_t b) {
-  return a > b ? a - b : 0;
-}
+uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 } // namespace
 
-uint64_t reserve(const Pool &p) {
-  return p.machine ? most(64u << 20, p.size / 100 * 3) : (2u << 20) + p.size / 64;
-}
+uint64_t reserve(const Pool &p) { return p.machine ? most(64u << 20, p.size / 100 * 3) : (2u << 20) + p.size / 64; }
 
 void Limit::start(uint64_t cap, uint64_t lowest) {
   *this = Limit();
@@ -37,10 +33,8 @@ uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t passed_ns) c
   const uint64_t stalled = s.stalled_ns && p.stalled_ns > s.stalled_ns ? p.stalled_ns - s.stalled_ns : 0;
   s.stalled_ns = p.stalled_ns;
   const uint64_t passed = least(passed_ns, kSecond);
-  if (stalled > passed_ns / kStalledPart)
-    s.strain = least(s.strain + passed * 1024 / kStrainNs, kMostStrain);
-  else
-    s.strain = minus(s.strain, passed * 1024 / kRelaxNs);
+  if (stalled > passed_ns / kStalledPart) s.strain = least(s.strain + passed * 1024 / kStrainNs, kMostStrain);
+  else s.strain = minus(s.strain, passed * 1024 / kRelaxNs);
   const uint64_t usual = reserve(p);
   return usual + usual / 1024 * s.strain;
 }
@@ -57,8 +51,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
     share = least(share, could - could / (kShares + 1));
     room = least(room, minus(pool[i].free, kept));
     free = least(free, pool[i].free);
-    if (!pool[i].tells)
-      unwatched = least(unwatched, pool[i].free);
+    if (!pool[i].tells) unwatched = least(unwatched, pool[i].free);
     size = least(size, pool[i].size);
   }
   share_ = share;
@@ -67,8 +60,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   if (first) {
     budget_ = budget;
   } else if (budget < budget_ - budget_ / kDeadBand) {
-    if (budget < budget_ - budget_ / kNotable)
-      restless_until_ns_ = now_ns + kRestlessForNs;
+    if (budget < budget_ - budget_ / kNotable) restless_until_ns_ = now_ns + kRestlessForNs;
     budget_ = budget;
   } else if (budget > budget_ + budget_ / kDeadBand) {
     const uint64_t step = saturating_mul(size / 4096, least(passed, kSecond) / 1000) / (kRiseNs / 1000 / 4096);

@@ -40,10 +40,8 @@ public:
     bool wanted = true;
     unsigned kept = 0;
     for (unsigned i = 0; i < count_; ++i) {
-      if (lot_[i].since > by)
-        lot_[kept++] = lot_[i];
-      else if (wanted)
-        wanted = ask(lot_[i]);
+      if (lot_[i].since > by) lot_[kept++] = lot_[i];
+      else if (wanted) wanted = ask(lot_[i]);
     }
     count_ = kept;
     return wanted;

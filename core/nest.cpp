@@ -13,8 +13,7 @@ void Nest::start(const Shape &shape, const Conditions &conditions, uint64_t now_
   distance_.start(plan_, conditions_, now_ns);
   uint32_t direct = 0, index = 0;
   for (unsigned g = 0; g < shape_.groups && plan_.prefetches; ++g) {
-    if (shape_.group[g].indirect)
-      continue;
+    if (shape_.group[g].indirect) continue;
     (shape_.group[g].index ? index : direct) |= 1u << g;
   }
   direct_.start(shape_, plan_, conditions_, direct);
@@ -29,8 +28,7 @@ void Nest::share(uint64_t budget, uint32_t left_to_others, uint64_t program_step
   conditions_.budget = budget;
   plan_ = make_plan(shape_, conditions_, plan_.strip);
   for (unsigned g = 0; g < shape_.groups; ++g)
-    if (left_to_others >> g & 1)
-      plan_.group[g].releases = false;
+    if (left_to_others >> g & 1) plan_.group[g].releases = false;
   distance_.limit(plan_, conditions_);
   releaser_.start(shape_, plan_, conditions_);
   releaser_.skip_to(program_step);
@@ -42,8 +40,7 @@ void Nest::release_along(uint32_t kept, uint64_t program_step) {
 }
 
 void Nest::late(unsigned group) {
-  if (group < shape_.groups)
-    distance_.late();
+  if (group < shape_.groups) distance_.late();
 }
 
 uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMap &map, Sink &sink) {
@@ -55,12 +52,10 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
 
   // Index arrays first: the slices that need them bring the hints for everything else that is indirect.
   bool room = !index_.active() || fetch(index_, step, far, map, sink);
-  if (room && direct_.active())
-    room = fetch(direct_, step, d, map, sink);
+  if (room && direct_.active()) room = fetch(direct_, step, d, map, sink);
   uint64_t work = kBurst;
   const bool released = releaser_.run(step, sink, shape_, plan_, &work);
-  if (!room || unfinished_ || !released)
-    return program_step;
+  if (!room || unfinished_ || !released) return program_step;
 
   const uint64_t wake = least(fetch_wake(direct_, step, d), fetch_wake(index_, step, far));
   return least(wake, releaser_.wake(step, distance_.lot()));
@@ -88,10 +83,8 @@ uint64_t Nest::target(uint64_t program_step, uint64_t distance, uint64_t lot) {
     const uint64_t strips = most(place_.strips(), 1);
     return least(straight, saturating_mul(program_step / strips + 1, strips));
   }
-  case Schedule::kNested:
-    return nested_target(program_step, distance, lot);
-  case Schedule::kContinuous:
-    break;
+  case Schedule::kNested: return nested_target(program_step, distance, lot);
+  case Schedule::kContinuous: break;
   }
   return straight;
 }
@@ -102,18 +95,15 @@ uint64_t Nest::target(uint64_t program_step, uint64_t distance, uint64_t lot) {
 /// row).
 uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t lot) {
   place_.seek(program_step);
-  if (place_.at_end())
-    return steps();
+  if (place_.at_end()) return steps();
   uint64_t at = 0, left = distance;
   for (unsigned k = 0; k < shape_.ticked; ++k) {
     const uint64_t per = place_.steps_per(int(k));
     const uint64_t offset = k >= plan_.localized ? left / per : 0;
-    if (k >= plan_.localized)
-      left %= per;
+    if (k >= plan_.localized) left %= per;
     const uint64_t index = saturating_add(place_.index(k), offset);
     // Beyond this loop's end: the rest of its execution is fetched, and no more.
-    if (index >= place_.trips(k))
-      return saturating_add(at, saturating_mul(place_.trips(k), per));
+    if (index >= place_.trips(k)) return saturating_add(at, saturating_mul(place_.trips(k), per));
     at = saturating_add(at, saturating_mul(index, per));
   }
   const uint64_t inner = saturating_add(place_.index(shape_.ticked) + 1, saturating_add(left, lot));
@@ -121,22 +111,16 @@ uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t 
 }
 
 uint64_t Nest::fetch_wake(const Fetcher &f, uint64_t program_step, uint64_t distance) const {
-  if (f.at_end())
-    return kUnbounded;
+  if (f.at_end()) return kUnbounded;
   // When the distance is just not covered any more.
   const uint64_t lead = f.position() - least(f.position(), distance);
   const uint64_t wake = most(lead, saturating_add(program_step, 1));
-  if (conditions_.schedule == Schedule::kContinuous)
-    return wake;
+  if (conditions_.schedule == Schedule::kContinuous) return wake;
   const uint64_t strips = most(place_.strips(), 1);
   const uint64_t next_execution = saturating_mul(program_step / strips + 1, strips);
-  return least(
-      most(least(wake, saturating_add(program_step, distance_.lot())), saturating_add(program_step, 1)),
-      next_execution);
+  return least(most(least(wake, saturating_add(program_step, distance_.lot())), saturating_add(program_step, 1)), next_execution);
 }
 
-void Nest::finish(uint64_t program_step, Sink &sink) {
-  releaser_.finish(program_step, sink, shape_, plan_);
-}
+void Nest::finish(uint64_t program_step, Sink &sink) { releaser_.finish(program_step, sink, shape_, plan_); }
 
 } // namespace pagecast::core

@@ -60,9 +60,7 @@ public:
   /// Steps by which slices run ahead of the program: what a slice touches needs as long as anything else.
   uint64_t slice_distance() const { return distance_.steps(); }
   /// What a group touches in the whole nest; for indirect groups nothing.
-  void footprint(unsigned group, Pieces *p) const {
-    direct_.cursor().unit_pieces(shape_.group[group], -1, conditions_.page, p);
-  }
+  void footprint(unsigned group, Pieces *p) const { direct_.cursor().unit_pieces(shape_.group[group], -1, conditions_.page, p); }
   const Plan &plan() const { return plan_; }
   const Shape &shape() const { return shape_; }
 

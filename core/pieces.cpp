@@ -4,8 +4,7 @@
 
 namespace pagecast::core {
 
-void Pieces::set(const Group &g, Addr origin, const uint64_t *count, unsigned from, unsigned loops,
-                 uint64_t page) {
+void Pieces::set(const Group &g, Addr origin, const uint64_t *count, unsigned from, unsigned loops, uint64_t page) {
   begin_ = origin;
   span_ = g.hi > g.lo ? uint64_t(g.hi) - uint64_t(g.lo) : 0;
   page_ = page;
@@ -14,22 +13,16 @@ void Pieces::set(const Group &g, Addr origin, const uint64_t *count, unsigned fr
   Walk sorted[kMaxLoops];
   unsigned n = 0;
   for (unsigned k = from; k < loops; ++k) {
-    if (count[k] == 0)
-      span_ = 0;
-    if (count[k] <= 1 || g.stride[k] == 0)
-      continue;
-    if (g.stride[k] < 0)
-      begin_ += uint64_t(g.stride[k]) * (count[k] - 1);
+    if (count[k] == 0) span_ = 0;
+    if (count[k] <= 1 || g.stride[k] == 0) continue;
+    if (g.stride[k] < 0) begin_ += uint64_t(g.stride[k]) * (count[k] - 1);
     const Walk w{magnitude(g.stride[k]), count[k]};
     unsigned i = n++;
-    for (; i > 0 && sorted[i - 1].stride > w.stride; --i)
-      sorted[i] = sorted[i - 1];
+    for (; i > 0 && sorted[i - 1].stride > w.stride; --i) sorted[i] = sorted[i - 1];
     sorted[i] = w;
   }
-  if (span_ == 0)
-    return;
-  for (unsigned i = 0; i < n; ++i)
-    add_loop(sorted[i].stride, sorted[i].count);
+  if (span_ == 0) return;
+  for (unsigned i = 0; i < n; ++i) add_loop(sorted[i].stride, sorted[i].count);
 
   // All of it must lie in the address space, or the trip counts or strides are not what the program does.
   uint64_t reach = span_, total = 1;
@@ -37,8 +30,7 @@ void Pieces::set(const Group &g, Addr origin, const uint64_t *count, unsigned fr
     reach = saturating_add(reach, saturating_mul(walk_[i].stride, walk_[i].count - 1));
     total = saturating_mul(total, walk_[i].count);
   }
-  if (reach > kUnbounded - page_ || begin_ > kUnbounded - page_ - reach)
-    return;
+  if (reach > kUnbounded - page_ || begin_ > kUnbounded - page_ - reach) return;
   size_ = least(total, kMaxPieces);
 }
 
@@ -59,17 +51,13 @@ void Pieces::add_loop(uint64_t stride, uint64_t count) {
 }
 
 uint64_t Pieces::footprint() const {
-  if (span_ == 0)
-    return 0;
+  if (span_ == 0) return 0;
   uint64_t bytes = round_up(span_, page_);
-  for (unsigned i = 0; i < walks_; ++i)
-    bytes = saturating_mul(bytes, walk_[i].count);
+  for (unsigned i = 0; i < walks_; ++i) bytes = saturating_mul(bytes, walk_[i].count);
   return bytes;
 }
 
-Extent Pieces::aligned(Addr begin) const {
-  return {round_down(begin, page_), round_up(begin + span_, page_)};
-}
+Extent Pieces::aligned(Addr begin) const { return {round_down(begin, page_), round_up(begin + span_, page_)}; }
 
 Extent Pieces::at(uint64_t i) const {
   Addr a = begin_;
@@ -81,21 +69,17 @@ Extent Pieces::at(uint64_t i) const {
 }
 
 Extent Pieces::first_overlap(Extent e) const {
-  if (size_ == 0 || e.empty())
-    return {};
+  if (size_ == 0 || e.empty()) return {};
   uint64_t reach = span_; // of everything inside the walk at hand
-  for (unsigned k = 0; k < walks_; ++k)
-    reach += walk_[k].stride * (walk_[k].count - 1);
-  if (begin_ + reach <= e.begin)
-    return {};
+  for (unsigned k = 0; k < walks_; ++k) reach += walk_[k].stride * (walk_[k].count - 1);
+  if (begin_ + reach <= e.begin) return {};
 
   // From the largest walk in: the first iteration whose whole extent ends behind e.begin. There always is
   // one, as the extent of the walk outside it, or of everything, ends there.
   Addr a = begin_;
   for (unsigned k = walks_; k-- > 0;) {
     reach -= walk_[k].stride * (walk_[k].count - 1);
-    if (a + reach <= e.begin)
-      a += ((e.begin - (a + reach)) / walk_[k].stride + 1) * walk_[k].stride;
+    if (a + reach <= e.begin) a += ((e.begin - (a + reach)) / walk_[k].stride + 1) * walk_[k].stride;
   }
   return a < e.end ? aligned(a) : Extent{};
 }

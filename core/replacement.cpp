@@ -8,7 +8,7 @@ namespace pagecast::core {
 namespace {
 constexpr bool kBoth[] = {false, true};
 constexpr uint64_t kNever = ~uint64_t{0};
-}
+} // namespace
 
 void Replacement::attach(Link *links, uint32_t slots) {
   links_ = links;
@@ -17,21 +17,16 @@ void Replacement::attach(Link *links, uint32_t slots) {
   epoch_ = 0;
   now_ = 0;
   walk_ = slots;
-  for (uint32_t &n : released_)
-    n = 0;
-  for (uint32_t &lists : lists_in_use_)
-    lists = 0;
-  for (uint64_t &dues : due_in_use_)
-    dues = 0;
-  for (uint32_t i = 0; i < kLists; ++i)
-    sentinels_[i] = {slots + i, slots + i, kFree, 0};
+  for (uint32_t &n : released_) n = 0;
+  for (uint32_t &lists : lists_in_use_) lists = 0;
+  for (uint64_t &dues : due_in_use_) dues = 0;
+  for (uint32_t i = 0; i < kLists; ++i) sentinels_[i] = {slots + i, slots + i, kFree, 0};
 }
 
 /// Notes whether there are slots in the list of a priority and an epoch; of others it is not needed.
 void Replacement::mark_list(uint32_t sentinel, bool in_use) {
   const uint32_t list = sentinel - slots_ - 2;
-  if (list >= kEpochLists)
-    return;
+  if (list >= kEpochLists) return;
   uint32_t &lists = lists_in_use_[list / (kEpochs * 2)];
   const uint32_t bit = uint32_t{1} << list % (kEpochs * 2);
   lists = in_use ? lists | bit : lists & ~bit;
@@ -39,18 +34,14 @@ void Replacement::mark_list(uint32_t sentinel, bool in_use) {
 
 void Replacement::unlink(uint32_t slot) {
   Link &l = links_[slot];
-  if (l.state == kFree)
-    return;
-  if (walk_ == slot)
-    walk_ = l.next;
+  if (l.state == kFree) return;
+  if (walk_ == slot) walk_ = l.next;
   link(l.prev).next = l.next;
   link(l.next).prev = l.prev;
   if (l.prev == l.next && l.prev >= slots_) // it was the only one
     mark_list(l.prev, false);
-  if (l.state == kActive)
-    --active_;
-  else if (l.state == kAging)
-    --aging_;
+  if (l.state == kActive) --active_;
+  else if (l.state == kAging) --aging_;
   else {
     const unsigned level = l.state - kReleased;
     if (--released_[level] == 0 && level >= kPriorities)
@@ -90,18 +81,15 @@ uint32_t Replacement::age(uint32_t *out, uint32_t max) {
 }
 
 uint32_t Replacement::walk() {
-  if (walk_ == aging_list())
-    walk_ = link(slots_).next;
-  if (walk_ >= slots_)
-    return kNone;
+  if (walk_ == aging_list()) walk_ = link(slots_).next;
+  if (walk_ >= slots_) return kNone;
   const uint32_t slot = walk_;
   walk_ = links_[slot].next;
   return slot;
 }
 
 void Replacement::put(uint32_t slot, unsigned level, bool dirty) {
-  if (links_[slot].state == kFree)
-    return;
+  if (links_[slot].state == kFree) return;
   unlink(slot);
   const uint32_t list = sentinel(level, epoch_, dirty);
   link_after(slot, list); // the head is the next victim
@@ -126,8 +114,7 @@ uint32_t Replacement::clean(uint32_t *out, uint32_t max, uint64_t soon) {
   uint32_t n = 0;
   for (; n < max; ++n) {
     const uint32_t slot = released_victim(true, soon);
-    if (slot == kNone)
-      break;
+    if (slot == kNone) break;
     put(slot, links_[slot].state - kReleased, false);
     out[n] = slot;
   }
@@ -135,19 +122,15 @@ uint32_t Replacement::clean(uint32_t *out, uint32_t max, uint64_t soon) {
 }
 
 void Replacement::not_cleaned(uint32_t slot) {
-  if (is_released(slot))
-    put(slot, links_[slot].state - kReleased, true);
+  if (is_released(slot)) put(slot, links_[slot].state - kReleased, true);
 }
 
-void Replacement::remove(uint32_t slot) {
-  unlink(slot);
-}
+void Replacement::remove(uint32_t slot) { unlink(slot); }
 
 /// Moves all of list `from` in front of list `to`.
 void Replacement::splice_front(uint32_t from, uint32_t to) {
   Link &f = link(from), &t = link(to);
-  if (f.next == from)
-    return;
+  if (f.next == from) return;
   link(f.prev).next = t.next;
   link(t.next).prev = f.prev;
   link(f.next).prev = to;
@@ -160,8 +143,7 @@ void Replacement::splice_front(uint32_t from, uint32_t to) {
 void Replacement::new_epoch() {
   const unsigned oldest = (epoch_ + 1) % kEpochs, second = (epoch_ + 2) % kEpochs;
   for (unsigned p = 0; p < kPriorities; ++p)
-    for (const bool dirty : kBoth)
-      splice_front(sentinel(p, oldest, dirty), sentinel(p, second, dirty));
+    for (const bool dirty : kBoth) splice_front(sentinel(p, oldest, dirty), sentinel(p, second, dirty));
   epoch_ = oldest;
 }
 
@@ -170,14 +152,12 @@ uint32_t Replacement::first_of(unsigned level, bool dirty_only) const {
     constexpr uint32_t kDirty = 0xaaaaaaaa;
     const int oldest = int((epoch_ + 1) % kEpochs * 2);
     const uint32_t by_age = std::rotr(dirty_only ? lists_in_use_[level] & kDirty : lists_in_use_[level], oldest);
-    if (by_age == 0)
-      return kNone;
+    if (by_age == 0) return kNone;
     return link(slots_ + 2 + level * kEpochs * 2 + uint32_t(std::countr_zero(by_age) + oldest) % (kEpochs * 2)).next;
   }
   for (const bool dirty : kBoth) {
     const uint32_t s = sentinel(level, epoch_, dirty);
-    if ((dirty || !dirty_only) && link(s).next != s)
-      return link(s).next;
+    if ((dirty || !dirty_only) && link(s).next != s) return link(s).next;
   }
   return kNone;
 }
@@ -188,32 +168,26 @@ uint64_t Replacement::last_due(uint64_t below) const {
     const unsigned bit = unsigned((below - 1) % kDues), in_word = bit % 64;
     const uint64_t here = due_in_use_[bit / 64] << (63 - in_word);
     const uint64_t skip = here ? unsigned(__builtin_clzll(here)) : in_word + 1;
-    if (below - now_ <= skip)
-      break;
-    if (here)
-      return below - 1 - skip;
+    if (below - now_ <= skip) break;
+    if (here) return below - 1 - skip;
     below -= skip;
   }
   return kNever;
 }
 
 uint32_t Replacement::released_victim(bool dirty_only, uint64_t soon) const {
-  if (all_released_ == 0)
-    return kNone;
+  if (all_released_ == 0) return kNone;
   uint32_t slot = first_of(0, dirty_only);
   for (uint64_t due = now_ + kDues; slot == kNone && (due = last_due(due)) != kNever && due >= soon;)
     slot = first_of(kPriorities + unsigned(due % kDues), dirty_only);
-  for (unsigned p = 1; slot == kNone && p < kPriorities; ++p)
-    slot = first_of(p, dirty_only);
+  for (unsigned p = 1; slot == kNone && p < kPriorities; ++p) slot = first_of(p, dirty_only);
   return slot;
 }
 
 uint32_t Replacement::victim() const {
   const uint32_t slot = released_victim();
-  if (slot != kNone)
-    return slot;
-  if (aging_)
-    return link(aging_list()).next;
+  if (slot != kNone) return slot;
+  if (aging_) return link(aging_list()).next;
   return active_ ? link(slots_).next : kNone;
 }
 
@@ -221,8 +195,7 @@ uint32_t Replacement::pop_victims(uint32_t *out, uint32_t max, bool released_onl
   uint32_t n = 0;
   for (; n < max; ++n) {
     const uint32_t slot = released_only ? released_victim() : victim();
-    if (slot == kNone)
-      break;
+    if (slot == kNone) break;
     unlink(slot);
     out[n] = slot;
   }
@@ -233,12 +206,9 @@ bool Replacement::list_is_valid(uint32_t head, uint8_t state, uint32_t *count) c
   uint32_t steps = 0;
   for (uint32_t at = head;;) {
     const uint32_t next = link(at).next;
-    if (next >= slots_ + kLists || link(next).prev != at)
-      return false;
-    if (next == head)
-      return true;
-    if (next >= slots_ || links_[next].state != state || ++steps > slots_)
-      return false;
+    if (next >= slots_ + kLists || link(next).prev != at) return false;
+    if (next == head) return true;
+    if (next >= slots_ || links_[next].state != state || ++steps > slots_) return false;
     ++*count;
     at = next;
   }
@@ -251,11 +221,9 @@ bool Replacement::mark_is_valid(unsigned level, unsigned epoch, bool dirty) cons
 
 bool Replacement::is_valid(uint32_t slots) const {
   uint32_t listed = 0, in_use = 0, clean = 0;
-  if (!list_is_valid(slots_, kActive, &listed) || listed != active_)
-    return false;
+  if (!list_is_valid(slots_, kActive, &listed) || listed != active_) return false;
   uint32_t aging = 0;
-  if (!list_is_valid(aging_list(), kAging, &aging) || aging != aging_)
-    return false;
+  if (!list_is_valid(aging_list(), kAging, &aging) || aging != aging_) return false;
   listed += aging;
   uint32_t released = 0;
   for (unsigned level = 0; level < kLevels; ++level) {
@@ -265,16 +233,13 @@ bool Replacement::is_valid(uint32_t slots) const {
         if (!list_is_valid(sentinel(level, e, dirty), uint8_t(kReleased + level), &n) || !mark_is_valid(level, e, dirty))
           return false;
     const unsigned due = level - kPriorities;
-    if (n != released_[level] || (level >= kPriorities && (due_in_use_[due / 64] >> due % 64 & 1) != (n != 0)))
-      return false;
+    if (n != released_[level] || (level >= kPriorities && (due_in_use_[due / 64] >> due % 64 & 1) != (n != 0))) return false;
     released += n;
   }
-  if (released != all_released_)
-    return false;
+  if (released != all_released_) return false;
   listed += released;
   for (uint32_t s = 0; s < slots_ && s < slots; ++s) {
-    if (links_[s].state >= kReleased + kLevels)
-      return false;
+    if (links_[s].state >= kReleased + kLevels) return false;
     in_use += links_[s].state != kFree;
     clean += links_[s].state >= kReleased && !links_[s].dirty;
   }

@@ -13,10 +13,8 @@ constexpr uint64_t kAll = ~uint64_t{0};
 /// The bits of word `word` that belong to [begin, end).
 uint64_t mask_of(uint64_t word, uint64_t begin, uint64_t end) {
   uint64_t mask = kAll;
-  if (begin / 64 == word)
-    mask &= kAll << (begin % 64);
-  if (end / 64 == word)
-    mask &= ~(kAll << (end % 64));
+  if (begin / 64 == word) mask &= kAll << (begin % 64);
+  if (end / 64 == word) mask &= ~(kAll << (end % 64));
   return mask;
 }
 
@@ -39,8 +37,7 @@ bool ResidencyMap::test(Addr a) const {
 }
 
 ResidencyMap::Run ResidencyMap::clip(Extent e) const {
-  if (e.empty())
-    return {0, 0};
+  if (e.empty()) return {0, 0};
   const uint64_t begin = most(e.begin >> shift_, first_);
   const uint64_t end = least(((e.end - 1) >> shift_) + 1, first_ + pages_);
   return begin < end ? Run{begin - first_, end - first_} : Run{0, 0};
@@ -62,8 +59,7 @@ uint64_t ResidencyMap::find(Run r, bool value) const {
   const uint64_t flip = value ? 0 : kAll;
   for (uint64_t w = r.begin / 64; w * 64 < r.end; ++w) {
     const uint64_t hits = (load(w) ^ flip) & mask_of(w, r.begin, r.end);
-    if (hits)
-      return w * 64 + unsigned(__builtin_ctzll(hits));
+    if (hits) return w * 64 + unsigned(__builtin_ctzll(hits));
   }
   return r.end;
 }
@@ -71,8 +67,7 @@ uint64_t ResidencyMap::find(Run r, bool value) const {
 Extent ResidencyMap::next_absent(Extent within, uint64_t max_bytes) const {
   const Run r = clip(within);
   const uint64_t begin = find(r, false);
-  if (begin >= r.end)
-    return {};
+  if (begin >= r.end) return {};
   const uint64_t room = most(max_bytes >> shift_, 1);
   const uint64_t end = find({begin, begin + least(r.end - begin, room)}, true);
   return {(first_ + begin) << shift_, (first_ + end) << shift_};
@@ -81,8 +76,7 @@ Extent ResidencyMap::next_absent(Extent within, uint64_t max_bytes) const {
 uint64_t ResidencyMap::count(Extent e) const {
   const Run r = clip(e);
   uint64_t n = 0;
-  for (uint64_t w = r.begin / 64; w * 64 < r.end; ++w)
-    n += unsigned(__builtin_popcountll(load(w) & mask_of(w, r.begin, r.end)));
+  for (uint64_t w = r.begin / 64; w * 64 < r.end; ++w) n += unsigned(__builtin_popcountll(load(w) & mask_of(w, r.begin, r.end)));
   return n;
 }
 

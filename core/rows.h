@@ -27,17 +27,14 @@ struct Rows {
     return span < stride && margin() <= span / kShare && margin() <= page / kShare;
   }
   /// Bytes from the row at or before `a` to `a`.
-  uint64_t offset(Addr a) const {
-    return a >= begin ? (a - begin) % stride : (stride - (begin - a) % stride) % stride;
-  }
+  uint64_t offset(Addr a) const { return a >= begin ? (a - begin) % stride : (stride - (begin - a) % stride) % stride; }
 
   /// Calls `callback(Extent, row)` for each part of a margin in `e`; `row`: the address of the row that the margin is behind,
   /// which may wrap below 0. Cost: O(parts).
   template <class Callback> void for_each_margin(Extent e, Callback callback) const {
     for (Addr row = e.begin - offset(e.begin); e.begin < e.end; row += stride) {
       const Extent part{most(e.begin, row + span), least(e.end, row + stride)};
-      if (!part.empty())
-        callback(part, row);
+      if (!part.empty()) callback(part, row);
       e.begin = row + stride;
     }
   }

@@ -25,8 +25,7 @@ public:
   }
   /// Ticks after which so many steps are finished. kUnbounded stays so.
   uint64_t ticks(uint64_t steps) const {
-    if (!trips_ || steps == kUnbounded)
-      return steps;
+    if (!trips_ || steps == kUnbounded) return steps;
     return saturating_add(saturating_mul(steps / steps_, trips_), steps % steps_ * strip_);
   }
 

@@ -226,7 +226,8 @@ core::Extent Advise::grow(Region &r, core::Extent e) {
 
 /// What lies behind a place has been stored to.
 void Advise::pass_behind(const Region &r, uint64_t begin, uint64_t run) {
-  const uint64_t end = begin - std::min(begin - r.base, r.look_ahead + kRow * os::page_size()), length = std::min(end - r.base, run);
+  const uint64_t end = begin - std::min(begin - r.base, r.look_ahead + kRow * os::page_size()),
+                 length = std::min(end - r.base, run);
   if (length == 0 || !r.shared) return;
   map_->clear({end - length, end});
   offer({end - length, end}, Hint::kPassed, 0);

@@ -73,8 +73,12 @@ public:
   /// Before fork, with `stack` an address in the caller's frame; after it, in the parent and in a child that cannot
   /// have the regions. 0 or -errno: no child can have them.
   int copy_memory(uint64_t stack);
-  void memory_copied() { if (memory_.active()) memory_.copied(regions_); }
-  void abandon_memory() { if (memory_.active()) memory_.abandon(regions_); }
+  void memory_copied() {
+    if (memory_.active()) memory_.copied(regions_);
+  }
+  void abandon_memory() {
+    if (memory_.active()) memory_.abandon(regions_);
+  }
 
   // --- the pager's thread ---
   struct Asked {

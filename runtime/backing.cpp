@@ -17,7 +17,6 @@
 namespace pagecast {
 namespace {
 
-
 int open_unlinked(const char *directory) {
   const int flags = O_RDWR | O_DIRECT | O_CLOEXEC;
   int fd = open(directory, O_TMPFILE | flags, 0600);
@@ -52,7 +51,8 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned room) {
   struct statfs f;
   if (statfs(directory, &f) == 0) {
     if (const FileSystem *known = known_file_system(static_cast<uint32_t>(f.f_type)); known && known->in_memory) {
-      snprintf(why, room, "backing directory %s is in memory (%s); choose one on a disk with PAGECAST_BACKING", directory, known->name);
+      snprintf(why, room, "backing directory %s is in memory (%s); choose one on a disk with PAGECAST_BACKING", directory,
+               known->name);
       return -EINVAL;
     }
     const uint64_t free_bytes = static_cast<uint64_t>(f.f_bavail) * static_cast<uint64_t>(f.f_bsize);

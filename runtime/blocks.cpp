@@ -27,8 +27,8 @@ uint64_t file_total = 0; ///< of mapped files
 std::atomic<uint64_t> lowest{~0ull}, highest{0};
 
 unsigned lower(uint64_t address) {
-  return static_cast<unsigned>(
-      std::partition_point(blocks, blocks + count, [&](const Block &b) { return b.end() <= address; }) - blocks);
+  return static_cast<unsigned>(std::partition_point(blocks, blocks + count, [&](const Block &b) { return b.end() <= address; }) -
+                               blocks);
 }
 
 bool make_region(Pager &pager, const Block &b, bool newest) {
@@ -48,13 +48,15 @@ void end_region(Pager &pager, const Block &b, uint64_t from, uint64_t to) {
 /// Starts the paging of everything, or of the newest block, at `newest`. Called with the lock held.
 void page_blocks(uint64_t newest) {
   uint64_t sparse = 0;
-  for (unsigned i = 0; i < count && total > runtime_budget(); ++i) sparse += blocks[i].kind == Block::kSparse ? blocks[i].bytes : 0;
+  for (unsigned i = 0; i < count && total > runtime_budget(); ++i)
+    sparse += blocks[i].kind == Block::kSparse ? blocks[i].bytes : 0;
   Pager *memory = runtime_pager(total, total - sparse), *files = file_total ? runtime_file_pager(total, file_total) : nullptr;
   if (!memory && !files) return;
   for (unsigned i = 0; i < count; ++i) {
     Pager *pager = blocks[i].kind == Block::kFile ? files : memory;
     if (!pager || blocks[i].paged || blocks[i].exempt) continue;
-    if (blocks[i].kind != Block::kFile && direct_reads_under_way(blocks[i].base, blocks[i].end())) continue; // the last one pages it
+    if (blocks[i].kind != Block::kFile && direct_reads_under_way(blocks[i].base, blocks[i].end()))
+      continue; // the last one pages it
     blocks[i].paged = make_region(*pager, blocks[i], blocks[i].base == newest);
     blocks[i].exempt = !blocks[i].paged && !pager->pages_memory() && blocks[i].kind != Block::kFile; // for good
   }

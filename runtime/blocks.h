@@ -11,7 +11,13 @@
 namespace pagecast {
 
 struct Block {
-  enum Kind : uint8_t { kHeap, kMapping, kSparse, kGlobal, kFile }; ///< kSparse: a mapping that the program will not fill (MAP_NORESERVE)
+  enum Kind : uint8_t {
+    kHeap,
+    kMapping,
+    kSparse,
+    kGlobal,
+    kFile
+  }; ///< kSparse: a mapping that the program will not fill (MAP_NORESERVE)
   uint64_t base = 0;  ///< page-aligned
   uint64_t bytes = 0; ///< whole pages
   Kind kind = kHeap;

@@ -13,8 +13,7 @@ std::atomic<uint64_t> own[kMost / 64];
 } // namespace
 
 int own_descriptor(int fd) {
-  if (fd >= 0 && static_cast<unsigned>(fd) < kMost)
-    own[fd / 64].fetch_or(1ull << (fd % 64), std::memory_order_relaxed);
+  if (fd >= 0 && static_cast<unsigned>(fd) < kMost) own[fd / 64].fetch_or(1ull << (fd % 64), std::memory_order_relaxed);
   return fd;
 }
 
@@ -28,9 +27,7 @@ void close_own(int fd) {
   syscall(SYS_close, fd);
 }
 
-bool is_own(int fd) {
-  return static_cast<unsigned>(fd) < kMost && own[fd / 64].load(std::memory_order_relaxed) >> (fd % 64) & 1;
-}
+bool is_own(int fd) { return static_cast<unsigned>(fd) < kMost && own[fd / 64].load(std::memory_order_relaxed) >> (fd % 64) & 1; }
 
 int next_own(unsigned fd, unsigned last) {
   for (; fd < kMost && fd <= last; ++fd) {

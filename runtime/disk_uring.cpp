@@ -82,8 +82,7 @@ bool Disk::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64
   const auto at = static_cast<uint64_t>(static_cast<const char *>(to) - memory_);
   if (at < memory_bytes_ && bytes <= memory_bytes_ - at)
     io_uring_prep_read_fixed(sqe, fd_[file], to, static_cast<unsigned>(bytes), offset, 0);
-  else
-    io_uring_prep_read(sqe, fd_[file], to, static_cast<unsigned>(bytes), offset);
+  else io_uring_prep_read(sqe, fd_[file], to, static_cast<unsigned>(bytes), offset);
   aim(sqe, file, tag);
   return true;
 }

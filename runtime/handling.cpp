@@ -43,10 +43,10 @@ int install(Sigaction real, int signal, const struct sigaction *action, struct s
 
 extern "C" {
 
-#define PAGECAST_SIGNAL(name)                                                                                                            \
-  EXPORTED Handler name(int signal, Handler handler) noexcept {                                                                          \
-    static Signal real = next<Signal>(#name);                                                                                            \
-    return install(real, signal, handler);                                                                                               \
+#define PAGECAST_SIGNAL(name)                                   \
+  EXPORTED Handler name(int signal, Handler handler) noexcept { \
+    static Signal real = next<Signal>(#name);                   \
+    return install(real, signal, handler);                      \
   }
 PAGECAST_SIGNAL(signal)
 PAGECAST_SIGNAL(ssignal)
@@ -55,10 +55,10 @@ PAGECAST_SIGNAL(sysv_signal)
 PAGECAST_SIGNAL(__sysv_signal)
 PAGECAST_SIGNAL(sigset)
 
-#define PAGECAST_SIGACTION(name)                                                                                                         \
-  EXPORTED int name(int signal, const struct sigaction *action, struct sigaction *before) noexcept {                                     \
-    static Sigaction real = next<Sigaction>(#name);                                                                                      \
-    return install(real, signal, action, before);                                                                                        \
+#define PAGECAST_SIGACTION(name)                                                                     \
+  EXPORTED int name(int signal, const struct sigaction *action, struct sigaction *before) noexcept { \
+    static Sigaction real = next<Sigaction>(#name);                                                  \
+    return install(real, signal, action, before);                                                    \
   }
 PAGECAST_SIGACTION(sigaction)
 PAGECAST_SIGACTION(__sigaction)

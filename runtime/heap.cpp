@@ -202,9 +202,7 @@ EXPORTED void *memalign(size_t alignment, size_t size) {
 
 EXPORTED void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 EXPORTED void *valloc(size_t size) { return memalign(os::page_size(), size); }
-EXPORTED void *pvalloc(size_t size) {
-  return memalign(os::page_size(), (size + os::page_size() - 1) & ~(os::page_size() - 1));
-}
+EXPORTED void *pvalloc(size_t size) { return memalign(os::page_size(), (size + os::page_size() - 1) & ~(os::page_size() - 1)); }
 
 EXPORTED int posix_memalign(void **out, size_t alignment, size_t size) {
   if (alignment % sizeof(void *) || alignment == 0 || (alignment & (alignment - 1))) return EINVAL;

@@ -83,9 +83,7 @@ bool group_path(char *directory, size_t room, bool *v2) {
 
 /// What is left of a group when it is to tell: less than the reserve, which the program itself comes close to, so that it
 /// is somebody else who takes it.
-uint64_t alarm(uint64_t limit) {
-  return core::reserve({false, limit, limit, 0}) / 4 * 3;
-}
+uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0}) / 4 * 3; }
 
 } // namespace
 

@@ -16,8 +16,7 @@ public:
   void acquire() {
     uint32_t expected = 0;
     if (word_.compare_exchange_strong(expected, 1, std::memory_order_acquire)) return;
-    while (word_.exchange(2, std::memory_order_acquire) != 0)
-      os::futex_wait(reinterpret_cast<const uint32_t *>(&word_), 2);
+    while (word_.exchange(2, std::memory_order_acquire) != 0) os::futex_wait(reinterpret_cast<const uint32_t *>(&word_), 2);
   }
   void release() {
     if (word_.exchange(0, std::memory_order_release) == 2) os::futex_wake(reinterpret_cast<const uint32_t *>(&word_));

@@ -31,16 +31,16 @@ uint64_t page_end(uint64_t address) { return (address + os::page_size() - 1) & ~
 bool may_become_region(size_t bytes, int prot, int flags) {
   const int kind = MAP_PRIVATE | MAP_ANONYMOUS;
   const int never = MAP_SHARED | MAP_FIXED | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
-  return (flags & kind) == kind && !(flags & never) && (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_WRITE) &&
-         bytes >= runtime_options().large;
+  return (flags & kind) == kind && !(flags & never) &&
+         (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_WRITE) && bytes >= runtime_options().large;
 }
 
 /// A mapping of a file that the program may read. What it may execute is code: left alone.
 bool may_be_advised(size_t bytes, int prot, int flags, int fd) {
   const int never = MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
   const Options &o = runtime_options();
-  return fd >= 0 && !(flags & never) && (prot & (PROT_READ | PROT_EXEC)) == PROT_READ && bytes >= o.large && o.enable && o.hints &&
-         o.backend != BackEnd::kPager && !sandboxed();
+  return fd >= 0 && !(flags & never) && (prot & (PROT_READ | PROT_EXEC)) == PROT_READ && bytes >= o.large && o.enable &&
+         o.hints && o.backend != BackEnd::kPager && !sandboxed();
 }
 
 void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd) {
@@ -77,8 +77,7 @@ EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t
   if (p == -1) return MAP_FAILED;
   if (may_become_region(bytes, prot, flags))
     block_add(static_cast<uint64_t>(p), page_end(bytes), (flags & MAP_NORESERVE) ? Block::kSparse : Block::kMapping);
-  else if (may_be_advised(bytes, prot, flags, fd))
-    note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd);
+  else if (may_be_advised(bytes, prot, flags, fd)) note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd);
   return reinterpret_cast<void *>(p);
 }
 
@@ -128,7 +127,8 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   const bool stays = flags & MREMAP_DONTUNMAP;
   if (stays && (bytes != old_bytes || !(flags & MREMAP_MAYMOVE))) return errno = EINVAL, MAP_FAILED;
   if (bytes <= old_bytes && !to && !stays) {
-    if (page_end(bytes) < page_end(old_bytes)) munmap(static_cast<char *>(old) + page_end(bytes), page_end(old_bytes) - page_end(bytes));
+    if (page_end(bytes) < page_end(old_bytes))
+      munmap(static_cast<char *>(old) + page_end(bytes), page_end(old_bytes) - page_end(bytes));
     return old;
   }
   if (!(flags & MREMAP_MAYMOVE)) return errno = ENOMEM, MAP_FAILED;

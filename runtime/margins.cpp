@@ -37,7 +37,8 @@ void Margins::expect(const core::Rows &rows, core::Extent range, core::Extent re
   ++now_;
   Kept *k = find(rows, range);
   if (!k) {
-    if (count_ == kMost) drop(*std::min_element(kept_, kept_ + count_, [](const Kept &a, const Kept &b) { return a.heard < b.heard; }));
+    if (count_ == kMost)
+      drop(*std::min_element(kept_, kept_ + count_, [](const Kept &a, const Kept &b) { return a.heard < b.heard; }));
     k = &kept_[count_++];
     *k = {rows, region, range, now_, now_, 0, 0, nullptr, nullptr};
     k->rows.begin = region.begin - rows.offset(region.begin);
@@ -132,8 +133,6 @@ void Margins::forget(core::Extent e) {
     if (!core::common(e, kept_[i].region).empty()) drop(kept_[i]);
 }
 
-void Margins::forget_all() {
-  forget({0, core::kUnbounded});
-}
+void Margins::forget_all() { forget({0, core::kUnbounded}); }
 
 } // namespace pagecast

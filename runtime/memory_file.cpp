@@ -70,7 +70,8 @@ int MemoryFile::move_piece(uint64_t address, uint64_t bytes, uint64_t offset) {
   for (uint64_t i = 0, n; i < pages; i += n) {
     n = os::alike(there, i, pages);
     if (!there[i]) continue;
-    const int error = os::write_file(file_.fd(), reinterpret_cast<void *>(address + (i << shift)), n << shift, offset + (i << shift));
+    const int error =
+        os::write_file(file_.fd(), reinterpret_cast<void *>(address + (i << shift)), n << shift, offset + (i << shift));
     if (error) return error;
   }
   return os::map_file(address, bytes, kReadWrite, file_.fd(), offset, true);
@@ -98,7 +99,8 @@ bool MemoryFile::give_back(const Region &r, uint64_t begin, uint64_t end) {
 }
 
 void MemoryFile::clear(const Region &r, uint64_t begin, uint64_t end) {
-  if (sandboxed() || os::zero_room(file_.fd(), offset(r, begin), end - begin)) memset(reinterpret_cast<void *>(begin), 0, end - begin);
+  if (sandboxed() || os::zero_room(file_.fd(), offset(r, begin), end - begin))
+    memset(reinterpret_cast<void *>(begin), 0, end - begin);
 }
 
 void MemoryFile::clear_private(uint64_t begin, uint64_t end) {

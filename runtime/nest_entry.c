@@ -27,8 +27,9 @@ typedef struct {
 
 /// Passes the entry over if that is decided and the trip count easy to tell; else says no, and pagecast_do_enter decides. That
 /// also closes what the program has left without telling. Calls nothing: the vector registers are the program's.
-__attribute__((used, visibility("hidden"), target("general-regs-only"), no_sanitize("address", "thread", "undefined")))
-brief_entry pagecast_pass_over(const pagecast_nest *nest, const uint64_t *words) {
+__attribute__((used, visibility("hidden"), target("general-regs-only"),
+               no_sanitize("address", "thread", "undefined"))) brief_entry
+pagecast_pass_over(const pagecast_nest *nest, const uint64_t *words) {
   const brief_entry no = {0, 0};
   const uint64_t word = __atomic_load_n(nest->cache, __ATOMIC_RELAXED);
   if ((word & PAGECAST_WORD_LEFT_MASK) == 0 || pagecast_open_count) return no;
@@ -57,13 +58,13 @@ __attribute__((constructor(101))) static void look_at_processor(void) {
 #define SAVE(move, r, size, n) "  " move " %" r #n ", 8 + " size " * " #n "(%rsp)\n"
 #define LOAD(move, r, size, n) "  " move " 8 + " size " * " #n "(%rsp), %" r #n "\n"
 #define UPPER(move, r, size, n) "  vorps 24 + " size " * " #n "(%rsp), %" r ", %" r "\n"
-#define ALL(one, move, r, size)                                                                                        \
-  one(move, r, size, 0) one(move, r, size, 1) one(move, r, size, 2) one(move, r, size, 3) one(move, r, size, 4)        \
-      one(move, r, size, 5) one(move, r, size, 6) one(move, r, size, 7) one(move, r, size, 8) one(move, r, size, 9)    \
-          one(move, r, size, 10) one(move, r, size, 11) one(move, r, size, 12) one(move, r, size, 13)                  \
-              one(move, r, size, 14) one(move, r, size, 15)
-#define VECTORS(name, with_ymm, one)                                                                                   \
-  __asm__(".text\n  .p2align 4\n" #name ":\n  .cfi_startproc\n  cmpb $0, pagecast_has_ymm(%rip)\n  je 1f\n" with_ymm  \
+#define ALL(one, move, r, size)                                                                                              \
+  one(move, r, size, 0) one(move, r, size, 1) one(move, r, size, 2) one(move, r, size, 3) one(move, r, size, 4)              \
+      one(move, r, size, 5) one(move, r, size, 6) one(move, r, size, 7) one(move, r, size, 8) one(move, r, size, 9)          \
+          one(move, r, size, 10) one(move, r, size, 11) one(move, r, size, 12) one(move, r, size, 13) one(move, r, size, 14) \
+              one(move, r, size, 15)
+#define VECTORS(name, with_ymm, one)                                                                                 \
+  __asm__(".text\n  .p2align 4\n" #name ":\n  .cfi_startproc\n  cmpb $0, pagecast_has_ymm(%rip)\n  je 1f\n" with_ymm \
           "  ret\n1:\n" ALL(one, "movups", "xmm", "16") "  ret\n  .cfi_endproc\n")
 VECTORS(pagecast_save_vectors, ALL(SAVE, "vmovups", "ymm", "32") "  vzeroupper\n", SAVE);
 VECTORS(pagecast_load_vectors,
@@ -73,13 +74,12 @@ VECTORS(pagecast_load_vectors,
 
 // `first` is done before anything is saved, `brief` with only the general registers saved (to 8: that was all), `call` with
 // everything saved; `third` is where the old value of %rdx goes.
-#define ENTRY(name, first, brief, call, third)                                                                             \
-  __asm__(".text\n  .globl " #name "\n  .type " #name ", @function\n  .p2align 4\n" #name ":\n"                        \
-          "  .cfi_startproc\n  endbr64\n" first PUSH(r10) PUSH(r9) PUSH(r8) PUSH(rcx) PUSH(rdx) PUSH(rsi) PUSH(rdi)    \
-          brief "  sub $512, %rsp\n  .cfi_adjust_cfa_offset 512\n  call pagecast_save_vectors\n" call                        \
-          "  call pagecast_load_vectors\n  add $512, %rsp\n  .cfi_adjust_cfa_offset -512\n8:\n"                       \
-              POP(rdi) POP(rsi) POP(third) POP(rcx) POP(r8) POP(r9) POP(r10)                                           \
-          "  ret\n  .cfi_endproc\n  .size " #name ", . - " #name "\n")
+#define ENTRY(name, first, brief, call, third)                                                                               \
+  __asm__(".text\n  .globl " #name "\n  .type " #name ", @function\n  .p2align 4\n" #name ":\n"                              \
+          "  .cfi_startproc\n  endbr64\n" first PUSH(r10) PUSH(r9) PUSH(r8) PUSH(rcx) PUSH(rdx) PUSH(rsi) PUSH(rdi) brief    \
+          "  sub $512, %rsp\n  .cfi_adjust_cfa_offset 512\n  call pagecast_save_vectors\n" call                              \
+          "  call pagecast_load_vectors\n  add $512, %rsp\n  .cfi_adjust_cfa_offset -512\n8:\n" POP(rdi) POP(rsi) POP(third) \
+              POP(rcx) POP(r8) POP(r9) POP(r10) "  ret\n  .cfi_endproc\n  .size " #name ", . - " #name "\n")
 
 // %r11 = the step after this one; to 9: it is one that the runtime waits for.
 #define NEXT_STEP "  mov (%rdi), %r11\n  inc %r11\n  cmp 8(%rdi), %r11\n  jae 9f\n"
@@ -105,8 +105,8 @@ ENTRY(__pagecast_exit, "", "", PUSH(rax) PUSH(rax) "  call pagecast_do_exit\n" P
 
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED pagecast_opened __pagecast_enter(const pagecast_nest *nest, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
-                                          uint64_t e, uint64_t f) {
+EXPORTED pagecast_opened __pagecast_enter(const pagecast_nest *nest, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+                                          uint64_t f) {
   const uint64_t words[PAGECAST_REGISTER_WORDS] = {a, b, c, d, e, f};
   return pagecast_do_enter(nest, words, __builtin_frame_address(0));
 }

@@ -408,7 +408,8 @@ bool nest_covers(uint64_t address) {
     if (!slot.runs() || !slot.nest.plan().prefetches) continue;
     const core::Shape &shape = slot.nest.shape();
     for (unsigned g = 0; g < shape.groups; ++g)
-      if (!shape.group[g].indirect && address - reach_of(shape, shape.group[g]).begin < reach_of(shape, shape.group[g]).size()) return true;
+      if (!shape.group[g].indirect && address - reach_of(shape, shape.group[g]).begin < reach_of(shape, shape.group[g]).size())
+        return true;
   }
   return false;
 }
@@ -424,7 +425,8 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
   const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
   Pager *pager = pager_in_charge.load(std::memory_order_acquire);
   uint64_t trips;
-  if (pager && !sandboxed_strictly() && passed_over(*pager, *nest, frame) && ticked_trips(*nest, dynamic, &trips)) return {trips, nullptr};
+  if (pager && !sandboxed_strictly() && passed_over(*pager, *nest, frame) && ticked_trips(*nest, dynamic, &trips))
+    return {trips, nullptr};
   uint64_t args[kMostArguments];
   // Modules of another version have been refused: their gates are shut.
   if (!expand_args(*nest, dynamic, args)) return {0, nullptr};

@@ -128,11 +128,11 @@ void read_options(Options &options) {
     const char *name = *entry + 9;
     if (const char *equals = strchr(name, '=')) check_name(name, static_cast<size_t>(equals - name));
   }
-#define PAGECAST_OPTION(field, NAME, type, initial, kind, text)                                        \
-  if (const char *given = secure_getenv("PAGECAST_" NAME)) {                                                  \
-    type value = initial;                                                                              \
-    if (parse(given, &value, #kind)) options.field = value;                                            \
-    else say("PAGECAST_" NAME "=%s is not a %s; the default is used", given, #kind);                   \
+#define PAGECAST_OPTION(field, NAME, type, initial, kind, text)                      \
+  if (const char *given = secure_getenv("PAGECAST_" NAME)) {                         \
+    type value = initial;                                                            \
+    if (parse(given, &value, #kind)) options.field = value;                          \
+    else say("PAGECAST_" NAME "=%s is not a %s; the default is used", given, #kind); \
   }
 #include "runtime/options.def"
 #undef PAGECAST_OPTION

@@ -57,7 +57,9 @@ int advise(const iovec *ranges, unsigned count, int advice) {
   if (self_pidfd < 0 && count > 1) self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   uint64_t want = 0;
   for (unsigned i = 0; i < count; ++i) want += ranges[i].iov_len;
-  if (count > 1 && self_pidfd >= 0 && syscall(SYS_process_madvise, self_pidfd, ranges, count, advice, 0) == static_cast<long>(want)) return 0;
+  if (count > 1 && self_pidfd >= 0 &&
+      syscall(SYS_process_madvise, self_pidfd, ranges, count, advice, 0) == static_cast<long>(want))
+    return 0;
   int failed = 0;
   for (unsigned i = 0; i < count; ++i)
     if (syscall(SYS_madvise, ranges[i].iov_base, ranges[i].iov_len, advice)) failed = -errno;
@@ -79,7 +81,8 @@ FileFacts file_facts(int fd) {
   FileFacts facts;
   struct stat file;
   struct statfs system;
-  if (fstat(fd, &file) || fstatfs(fd, &system)) return facts.system = "unknown", facts.why_not = "its file cannot be examined", facts;
+  if (fstat(fd, &file) || fstatfs(fd, &system))
+    return facts.system = "unknown", facts.why_not = "its file cannot be examined", facts;
   if (S_ISBLK(file.st_mode)) {
     facts.system = "block device";
   } else if (!S_ISREG(file.st_mode)) {

@@ -82,9 +82,11 @@ Support probe() {
   const int fd = fault_open();
   if (fd < 0) {
     s.userfaultfd_error = -fd;
-    s.missing = -fd == EPERM ? "userfaultfd is not permitted: run as root, grant CAP_SYS_PTRACE, set vm.unprivileged_userfaultfd=1, or make /dev/userfaultfd readable and writable for this user"
-              : -fd == ENOSYS ? "this kernel has no userfaultfd (CONFIG_USERFAULTFD)"
-                              : "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
+    s.missing =
+        -fd == EPERM
+            ? "userfaultfd is not permitted: run as root, grant CAP_SYS_PTRACE, set vm.unprivileged_userfaultfd=1, or make /dev/userfaultfd readable and writable for this user"
+        : -fd == ENOSYS ? "this kernel has no userfaultfd (CONFIG_USERFAULTFD)"
+                        : "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
     return s;
   }
   void *page = map_memory(page_size(), false);
@@ -94,7 +96,8 @@ Support probe() {
   s.userfaultfd = error == 0;
   s.userfaultfd_error = -error;
   if (error) s.missing = "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
-  else if (open_memory() < 0 || open_page_map() < 0) s.missing = "the process may not look at its own page map (/proc/self/pagemap)";
+  else if (open_memory() < 0 || open_page_map() < 0)
+    s.missing = "the process may not look at its own page map (/proc/self/pagemap)";
   s.batch_discard = probe_batch_discard();
   return s;
 }
@@ -161,8 +164,8 @@ int fault_read(int fd, Fault *faults, unsigned most) {
   for (size_t i = 0; i < static_cast<size_t>(n) / sizeof *messages; ++i) {
     if (messages[i].event != UFFD_EVENT_PAGEFAULT) continue;
     const uint64_t flags = messages[i].arg.pagefault.flags;
-    faults[count++] = {messages[i].arg.pagefault.address & ~(page_size() - 1),
-                       (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0, (flags & UFFD_PAGEFAULT_FLAG_WP) != 0};
+    faults[count++] = {messages[i].arg.pagefault.address & ~(page_size() - 1), (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0,
+                       (flags & UFFD_PAGEFAULT_FLAG_WP) != 0};
   }
   return count;
 }
@@ -267,13 +270,14 @@ int give_to_children(uint64_t addr, uint64_t bytes, bool give) {
 }
 
 int protect_mapping(uint64_t addr, size_t bytes, int protection, int key) {
-  const long done = key < 0 ? syscall(SYS_mprotect, addr, bytes, protection)
-                            : syscall(SYS_pkey_mprotect, addr, bytes, protection, key);
+  const long done =
+      key < 0 ? syscall(SYS_mprotect, addr, bytes, protection) : syscall(SYS_pkey_mprotect, addr, bytes, protection, key);
   return done ? -errno : 0;
 }
 
 int map_file(uint64_t addr, uint64_t bytes, int protection, int fd, uint64_t offset, bool shared) {
-  return syscall(SYS_mmap, addr, bytes, protection, MAP_FIXED | (shared ? MAP_SHARED : MAP_PRIVATE), fd, offset) == -1 ? -errno : 0;
+  return syscall(SYS_mmap, addr, bytes, protection, MAP_FIXED | (shared ? MAP_SHARED : MAP_PRIVATE), fd, offset) == -1 ? -errno
+                                                                                                                       : 0;
 }
 
 int map_zeros(uint64_t addr, uint64_t bytes, int protection) {

@@ -129,11 +129,13 @@ int reserve_room(int fd, uint64_t offset, uint64_t bytes) {
 }
 
 int zero_room(int fd, uint64_t offset, uint64_t bytes) {
-  return fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes)) ? -errno : 0;
+  return fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes)) ? -errno
+                                                                                                                          : 0;
 }
 
 int free_room(int fd, uint64_t offset, uint64_t bytes) {
-  return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes)) ? -errno : 0;
+  return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes)) ? -errno
+                                                                                                                          : 0;
 }
 
 int copy_room(int from, int to, uint64_t offset, uint64_t bytes) {
@@ -164,7 +166,8 @@ int use_page_cache(int fd) {
 void wake_all(int fd, uint64_t offset, uint64_t bytes) {
   const long window = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (window == -1) return;
-  for (uint64_t i = 0; i < bytes; i += 4) syscall(SYS_futex, window + static_cast<long>(i), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  for (uint64_t i = 0; i < bytes; i += 4)
+    syscall(SYS_futex, window + static_cast<long>(i), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   unmap(reinterpret_cast<void *>(window), bytes);
 }
 

@@ -31,9 +31,11 @@ bool Pager::start_tables(const Options &options, uint64_t budget, char *why, uns
   hand_ring_.start();
   slice_ring_.start();
   requests_.start();
-  auto *blocks = static_cast<core::Cleaning::Block *>(os::reserve(PageTable::kSlots / core::Cleaning::kBlockPages * sizeof(core::Cleaning::Block)));
+  auto *blocks = static_cast<core::Cleaning::Block *>(
+      os::reserve(PageTable::kSlots / core::Cleaning::kBlockPages * sizeof(core::Cleaning::Block)));
   cleaning_.start(blocks);
-  if (bits && blocks && pages_.start() && regions_.start() && files_.start(options, map_, pages_, statistics, budget)) return true;
+  if (bits && blocks && pages_.start() && regions_.start() && files_.start(options, map_, pages_, statistics, budget))
+    return true;
   snprintf(why, room, "not enough address space for the pager's tables (ulimit -v?)");
   return false;
 }
@@ -177,7 +179,11 @@ void Pager::sleep() {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
     const bool retry = waiting_.count() || commands_.pending() || trouble_.writes_refused();
     const bool watch = requests_.any() || file_room_.busy() || trouble_.stalled();
-    const uint64_t most = files_.waiting() ? Advise::kRetryNs : retry ? kRetryNs : watch ? kWatchDiskNs : 0, look = until_next_look();
+    const uint64_t most = files_.waiting() ? Advise::kRetryNs
+                          : retry          ? kRetryNs
+                          : watch          ? kWatchDiskNs
+                                           : 0,
+                   look = until_next_look();
     const uint64_t timeout_ns = most && (look == 0 || look > most) ? most : look;
     if (!files_only_) disk_.wait(timeout_ns);
     else os::wait_readable(event_, timeout_ns);
@@ -220,9 +226,7 @@ int Pager::remove(uint64_t address, uint64_t bytes) { return command(Command::kR
 int Pager::clear(uint64_t address, uint64_t bytes) { return command(Command::kClear, address, bytes); }
 void Pager::finish_overwriting() { command(Command::kFinishOverwriting, 0, 0); }
 
-bool Pager::is_valid(const char **why) {
-  return command(Command::kCheck, reinterpret_cast<uint64_t>(why), 0) == 0;
-}
+bool Pager::is_valid(const char **why) { return command(Command::kCheck, reinterpret_cast<uint64_t>(why), 0) == 0; }
 
 bool Pager::take_commands() {
   Command *c = commands_.front();

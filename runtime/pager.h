@@ -319,7 +319,7 @@ private:
   RegionTable regions_;
   Advise files_;
   bool files_only_ = false;
-  uint64_t files_seen_ = 0;    ///< bytes of files' regions, when last accounted
+  uint64_t files_seen_ = 0; ///< bytes of files' regions, when last accounted
 
   // What goes next.
   core::Replacement order_;
@@ -363,7 +363,7 @@ private:
   std::atomic<uint32_t> started_{0};
   std::atomic<uint32_t> forking_{0}; ///< a fork is going on
   std::atomic<bool> forks_behind_nests_{false}; ///< what a fork waits for: other threads' nests, else the disk
-  bool fork_wait_said_ = false;                 ///< of the thread that forks, under fork's locks
+  bool fork_wait_said_ = false; ///< of the thread that forks, under fork's locks
   bool inherited_ = false;
   bool finishing_ = false; ///< nothing is left unread for nests, so that somebody may look
   int start_error_ = 0;

@@ -25,8 +25,9 @@ void Pager::clean_while_idle(uint64_t now, bool busy) {
   if (now < cleaning_.next_ns() || !may_clean()) return;
   if (trouble_.writes_refused() || trouble_.stalled()) return cleaning_.ran_out(now);
   const bool in_nest = open_nests.load(std::memory_order_relaxed) != 0;
-  const uint32_t want = cleaning_.wanted({now, os::process_cpu_ns(), in_nest, allowance_.exposed(used_, core::Cleaning::kNearBytes),
-                                          allowance_.exposed(used_, core::Cleaning::kFarBytes), order_.released_clean() + walked_clean_});
+  const uint32_t want =
+      cleaning_.wanted({now, os::process_cpu_ns(), in_nest, allowance_.exposed(used_, core::Cleaning::kNearBytes),
+                        allowance_.exposed(used_, core::Cleaning::kFarBytes), order_.released_clean() + walked_clean_});
   if (!want) return;
   if (cleaning_.begins()) {
     walked_clean_ = 0;
@@ -42,7 +43,8 @@ void Pager::clean_while_idle(uint64_t now, bool busy) {
 
 /// Up to kBatch dirty pages of the first `want` that are given up. `more`: the order goes on.
 uint32_t Pager::next_to_clean(uint32_t *slots, uint32_t want, uint64_t now, bool *more) {
-  uint32_t n = order_.released_clean() < want ? order_.clean(slots, std::min(kBatch, want - order_.released_clean())) : 0, kept = 0;
+  uint32_t n = order_.released_clean() < want ? order_.clean(slots, std::min(kBatch, want - order_.released_clean())) : 0,
+           kept = 0;
   for (uint32_t i = 0; i < n; ++i) {
     if (pages_[slots[i]].state != PageState::kDirty) continue;
     if (cleaning_.may_clean(slots[i], now)) slots[kept++] = slots[i];

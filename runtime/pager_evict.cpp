@@ -63,7 +63,8 @@ uint32_t Pager::run_length(const uint32_t *slots, uint32_t count) {
   const Region *r = region_of(slots[0]);
   const uint32_t end = r ? slot_of(*r, r->end()) : slots[0];
   uint32_t run = 1;
-  while (run < count && slots[run] == slots[0] + run && slots[run] < end && pages_[slots[run]].state == pages_[slots[0]].state) ++run;
+  while (run < count && slots[run] == slots[0] + run && slots[run] < end && pages_[slots[run]].state == pages_[slots[0]].state)
+    ++run;
   return run;
 }
 
@@ -171,17 +172,16 @@ void Pager::flush_discards() {
 /// Whether the backing store has room for the pages. Those that were there before need no new room.
 bool Pager::have_room(unsigned file, uint32_t slot, uint32_t pages) {
   return file_room_.have_room(file, static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_,
-                           static_cast<uint64_t>(pages_.high_water()) << shift_);
+                              static_cast<uint64_t>(pages_.high_water()) << shift_);
 }
 
 /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
 bool Pager::writes_are_held() const {
-  return trouble_.writes_refused() || trouble_.stalled() || (file_room_.busy() && os::now_ns() - file_room_.started_ns() > kLateRoomNs);
+  return trouble_.writes_refused() || trouble_.stalled() ||
+         (file_room_.busy() && os::now_ns() - file_room_.started_ns() > kLateRoomNs);
 }
 
-uint32_t Pager::most_writing() const {
-  return reading_ && used_ <= allowance_.pages() ? kMostWritingBesideReads : kMostWriting;
-}
+uint32_t Pager::most_writing() const { return reading_ && used_ <= allowance_.pages() ? kMostWritingBesideReads : kMostWriting; }
 
 /// Whether so many writes may be asked for beside what is under way. Some can always be, in their turn.
 bool Pager::may_request(unsigned writes) const {
@@ -328,7 +328,8 @@ void Pager::clean_ahead() {
   const uint32_t stock = std::clamp(allowance_.pages() / kStockShare, kLeastStock, kMostStock);
   const uint32_t most = reading_ ? kMostWritingBesideReads : kMostCleaning;
   // In lots: room for a page at a time, as writes end, would be used for writes of a page.
-  if (free_pages() > stock || pages_writing_ + kLeastVictims > most || order_.released_clean() > stock || !may_request(1) || trouble_.writes_refused())
+  if (free_pages() > stock || pages_writing_ + kLeastVictims > most || order_.released_clean() > stock || !may_request(1) ||
+      trouble_.writes_refused())
     return;
   uint32_t dirty[kVictims];
   // What is wanted before memory has been filled once more is likely to stay.

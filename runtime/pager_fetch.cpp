@@ -113,7 +113,9 @@ uint32_t Pager::fill(Region &r, uint32_t slot, uint32_t pages, const char *from,
 
 uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   // Faults may take the last of the staging memory and of the requests, hints may not.
-  if (!asked.demand && (reading_ >= kMostReading || requests_.under_way() >= Requests::kMostUnderWay || staging_.free_pages() < 64)) return 0;
+  if (!asked.demand &&
+      (reading_ >= kMostReading || requests_.under_way() >= Requests::kMostUnderWay || staging_.free_pages() < 64))
+    return 0;
   if (requests_.free() == 0) return 0;
   if (pages > io_pages_) pages = io_pages_;
   pages = admit(lineage_.run(slot, pages), asked.demand);
@@ -125,7 +127,8 @@ uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &a
   Request &q = requests_.take();
   q = {os::now_ns(), slot, pages, first, asked.site, asked.nest, false, true};
   const auto tag = requests_.tag(q);
-  if (!disk_.read(file, staging_.address(first), static_cast<uint64_t>(pages) << shift_, static_cast<uint64_t>(slot) << shift_, tag)) {
+  if (!disk_.read(file, staging_.address(first), static_cast<uint64_t>(pages) << shift_, static_cast<uint64_t>(slot) << shift_,
+                  tag)) {
     staging_.give(first, pages);
     free_request(q);
     return 0;
@@ -209,7 +212,9 @@ void Pager::install(Request &q) {
     }
     const bool writable = pages_[q.slot + i].flags & kWriteIntent;
     uint32_t n = 1;
-    while (i + n < q.pages && ((pages_[q.slot + i + n].flags & kWriteIntent) != 0) == writable && !(pages_[q.slot + i + n].flags & kHold)) ++n;
+    while (i + n < q.pages && ((pages_[q.slot + i + n].flags & kWriteIntent) != 0) == writable &&
+           !(pages_[q.slot + i + n].flags & kHold))
+      ++n;
     const uint32_t slot = q.slot + i;
     n = place(slot, staging_.address(q.staging + i), n, writable);
     if (n == 0) { // it stays in the backing store

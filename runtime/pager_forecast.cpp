@@ -30,7 +30,8 @@ void Pager::foresee(NestSlot &slot) {
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Group &group = shape.group[g];
     // What a slice only stores to, nests inside overwrite as a rule; the others have proved it, or read before.
-    uses[g] = {range_of(slot, g), !group.indirect && group.stride[0] < 0, group.reads || !(group.overwrites || group.indirect), group.writes};
+    uses[g] = {range_of(slot, g), !group.indirect && group.stride[0] < 0, group.reads || !(group.overwrites || group.indirect),
+               group.writes};
   }
   forecast_.begin(reinterpret_cast<uint64_t>(slot.description), uses, shape.groups);
   order_.set_now(forecast_.now() / due_unit_);

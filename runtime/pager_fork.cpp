@@ -24,7 +24,8 @@ void Pager::say_fork_waits() {
   if (forks_behind_nests_.load(std::memory_order_relaxed))
     say("fork() waits for loops of other threads, which have yet to store what they overwrite: the child starts after that");
   else
-    say("fork() waits for the disk of %s, which is slow to answer: the child starts after that, and nothing is lost", lineage_.directory());
+    say("fork() waits for the disk of %s, which is slow to answer: the child starts after that, and nothing is lost",
+        lineage_.directory());
 }
 
 bool Pager::stop_for_fork(uint64_t stack, bool share) {
@@ -107,7 +108,8 @@ void Pager::merge_files() {
   for (unsigned i = 0; i < Lineage::kFiles; ++i)
     if (lineage_.fd(i) >= 0 && static_cast<int>(i) != target) all_but_target_shared &= lineage_.shared(i);
   uint32_t moved = 0;
-  for (unsigned i = 0; i < Lineage::kFiles; ++i) moved |= (lineage_.fd(i) >= 0 && (all_but_target_shared || !lineage_.shared(i))) ? 1u << i : 0;
+  for (unsigned i = 0; i < Lineage::kFiles; ++i)
+    moved |= (lineage_.fd(i) >= 0 && (all_but_target_shared || !lineage_.shared(i))) ? 1u << i : 0;
   moved &= ~(1u << target);
   for (unsigned i = 0; i < regions_.count(); ++i)
     if (!move_contents(regions_[i], moved, static_cast<unsigned>(target))) return;
@@ -121,7 +123,8 @@ void Pager::merge_files() {
 /// Moves what the region has in the files `from` (a bit each) to the file `to`. False: it cannot be; nothing is lost.
 bool Pager::move_contents(const Region &r, uint32_t from, unsigned to) {
   auto to_move = [&](uint32_t s) {
-    const bool stored = pages_[s].state == PageState::kAbsent || (pages_[s].state == PageState::kClean && !(pages_[s].flags & kNoBacking));
+    const bool stored =
+        pages_[s].state == PageState::kAbsent || (pages_[s].state == PageState::kClean && !(pages_[s].flags & kNoBacking));
     return stored && (from >> lineage_.file_of(s) & 1);
   };
   const auto end = static_cast<uint32_t>(r.first_slot + (r.bytes >> shift_));

@@ -32,7 +32,8 @@ void Pager::follow(uint64_t address, bool write) {
   Region *r = regions_.find(address);
   if (!r || r->draining) return;
   const auto page = static_cast<int64_t>(address >> shift_);
-  const auto found = streams_.fault(page, static_cast<int64_t>(r->base >> shift_), static_cast<int64_t>(r->end() >> shift_), allowance_.pages() / kShare);
+  const auto found = streams_.fault(page, static_cast<int64_t>(r->base >> shift_), static_cast<int64_t>(r->end() >> shift_),
+                                    allowance_.pages() / kShare);
   if (found.stream == core::Streams::kNone) return;
   core::Stream &s = streams_[found.stream];
   if (found.started) give_up(found.replaced);
@@ -46,7 +47,8 @@ void Pager::follow(uint64_t address, bool write) {
 /// Pages that the program has passed, but for the last window, were used.
 void Pager::settle_behind(core::Stream &s) {
   const int64_t end = s.passed - s.stride * s.window;
-  for (; s.steps(s.settled, end) > 0; s.settled += s.stride) pages_[slot_at(s.settled)].flags &= static_cast<uint8_t>(~kPrefetched);
+  for (; s.steps(s.settled, end) > 0; s.settled += s.stride)
+    pages_[slot_at(s.settled)].flags &= static_cast<uint8_t>(~kPrefetched);
 }
 
 /// The stream will not be moved on any more: what was fetched beyond its mark was not used, and goes first.

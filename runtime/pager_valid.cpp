@@ -40,14 +40,16 @@ const char *Pager::broken_region(unsigned index, uint32_t *in_memory, uint32_t *
   for (uint32_t i = 0; i < pages; ++i) {
     if (i % 512 == 0) {
       const uint64_t n = pages - i < 512 ? pages - i : 512;
-      if (os::populated(r.base + (uint64_t{i} << shift_), n, populated) || os::write_protected(r.base + (uint64_t{i} << shift_), n, guarded))
+      if (os::populated(r.base + (uint64_t{i} << shift_), n, populated) ||
+          os::write_protected(r.base + (uint64_t{i} << shift_), n, guarded))
         return "the kernel does not say what is in memory";
     }
     const uint32_t slot = r.first_slot + i;
     const PageState state = pages_[slot].state;
     *in_memory += resident(state) || state == PageState::kReading || state == PageState::kHeld;
     *writing += state == PageState::kWriting;
-    if (const char *broken = broken_page(slot, (populated[i % 512] ? kPopulated : 0u) | (guarded[i % 512] ? kProtected : 0u))) return broken;
+    if (const char *broken = broken_page(slot, (populated[i % 512] ? kPopulated : 0u) | (guarded[i % 512] ? kProtected : 0u)))
+      return broken;
   }
   return nullptr;
 }
@@ -55,16 +57,21 @@ const char *Pager::broken_region(unsigned index, uint32_t *in_memory, uint32_t *
 const char *Pager::broken_page(uint32_t slot, unsigned kernel) {
   const Page &p = pages_[slot];
   const bool leaving = p.state == PageState::kWriting && (p.flags & kEvict);
-  if ((resident(p.state) && !leaving) == order_.is_free(slot)) return "a page is in the order of eviction and not in memory, or the other way round";
-  if (map_.test(pages_.address(slot)) && !resident(p.state) && p.state != PageState::kReading) return "the residency map has an absent page";
+  if ((resident(p.state) && !leaving) == order_.is_free(slot))
+    return "a page is in the order of eviction and not in memory, or the other way round";
+  if (map_.test(pages_.address(slot)) && !resident(p.state) && p.state != PageState::kReading)
+    return "the residency map has an absent page";
   if ((p.flags & kNoBacking) && p.state != PageState::kClean) return "a page that is not clean counts as zero";
   if ((p.flags & kWriteIntent) && p.state != PageState::kReading) return "a store is intended to a page that is not being read";
-  if ((p.flags & (kEvict | kRedirtied)) && p.state != PageState::kWriting) return "a page that is not being written has flags of one that is";
+  if ((p.flags & (kEvict | kRedirtied)) && p.state != PageState::kWriting)
+    return "a page that is not being written has flags of one that is";
   if ((p.flags & kDone) && p.state != PageState::kDirty) return "a page that waits for its block to be written is not dirty";
   if ((p.flags & kEvict) && (p.flags & kRedirtied)) return "a page that was stored to meanwhile is to go";
-  if (resident(p.state) != ((kernel & kPopulated) != 0) && p.state != PageState::kLost) return "the kernel has a page that the pager has not, or the other way round";
+  if (resident(p.state) != ((kernel & kPopulated) != 0) && p.state != PageState::kLost)
+    return "the kernel has a page that the pager has not, or the other way round";
   const bool guarded = p.state == PageState::kClean || (p.state == PageState::kWriting && !(p.flags & kRedirtied));
-  if (resident(p.state) && guarded != ((kernel & kProtected) != 0)) return "a clean page can be stored to unseen, or a dirty one cannot";
+  if (resident(p.state) && guarded != ((kernel & kProtected) != 0))
+    return "a clean page can be stored to unseen, or a dirty one cannot";
   return nullptr;
 }
 

@@ -50,7 +50,8 @@ void Pager::release_behind(Region &r, uint32_t slot) {
   if (ahead == 0 || options_->release != ReleasePolicy::kBuffered || slot - r.first_slot <= ahead) return;
   const uint32_t end = slot - ahead, lowest = end - std::min(end - r.first_slot, 2 * core::Growth::kMostRun);
   uint32_t begin = end;
-  while (begin > lowest && pages_[begin - 1].state == PageState::kDirty && !(pages_[begin - 1].flags & kDone) && !order_.is_released(begin - 1))
+  while (begin > lowest && pages_[begin - 1].state == PageState::kDirty && !(pages_[begin - 1].flags & kDone) &&
+         !order_.is_released(begin - 1))
     --begin;
   if (begin == end) return;
   gather(begin, end, {0, false, 0});

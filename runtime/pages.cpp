@@ -50,8 +50,7 @@ uint32_t PageTable::allocate(uint64_t address, uint64_t pages) {
     first = next_;
     next_ += static_cast<uint32_t>(grains * kGrainPages);
   }
-  for (uint64_t g = 0; g < grains; ++g)
-    grain_address_[first / kGrainPages + g] = address + ((g * kGrainPages) << shift_);
+  for (uint64_t g = 0; g < grains; ++g) grain_address_[first / kGrainPages + g] = address + ((g * kGrainPages) << shift_);
   return first;
 }
 

@@ -100,7 +100,9 @@ void let_others_see() {
 ReadEntry *take_entry() {
   for (ReadEntry &e : entries) {
     uint32_t expected = ReadEntry::kFree;
-    if (e.state.load(std::memory_order_relaxed) == ReadEntry::kFree && e.state.compare_exchange_strong(expected, ReadEntry::kTaken)) return &e;
+    if (e.state.load(std::memory_order_relaxed) == ReadEntry::kFree &&
+        e.state.compare_exchange_strong(expected, ReadEntry::kTaken))
+      return &e;
   }
   return nullptr;
 }

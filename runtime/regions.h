@@ -30,17 +30,17 @@ struct Region {
   uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
   uint64_t zero_hints = 0;  ///< and by hints
   core::Growth growth;
-  uint64_t look_ahead = 0;  ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
+  uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
   // The advise back end's.
-  uint32_t chunk = 0;       ///< bytes per request; 0 = the pager's region
+  uint32_t chunk = 0; ///< bytes per request; 0 = the pager's region
   bool may_give_up = false; ///< its pages are the file's, never the process's own
-  bool opaque = false;      ///< which of its pages are in memory cannot be seen
-  bool shared = false;      ///< taking its pages out of this process's page table loses nothing
-  bool own = false;         ///< memory in a file of ours (memory_file.h), there from first_slot on
-  bool scattered = false;   ///< the kernel was told not to read around misses
-  uint64_t stream_end = 0;  ///< where the last request ended
-  uint32_t stream = 0;      ///< requests in a row that each began where the last one ended
-  uint32_t streak = 0;      ///< requests in a row that say otherwise
+  bool opaque = false; ///< which of its pages are in memory cannot be seen
+  bool shared = false; ///< taking its pages out of this process's page table loses nothing
+  bool own = false; ///< memory in a file of ours (memory_file.h), there from first_slot on
+  bool scattered = false; ///< the kernel was told not to read around misses
+  uint64_t stream_end = 0; ///< where the last request ended
+  uint32_t stream = 0; ///< requests in a row that each began where the last one ended
+  uint32_t streak = 0; ///< requests in a row that say otherwise
   uint64_t end() const { return base + bytes; }
 };
 

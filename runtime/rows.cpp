@@ -37,7 +37,9 @@ std::atomic<uint64_t> look_at{0}; ///< value of `asked` at which to look how man
 thread_local bool growing __attribute__((tls_model("initial-exec"))) = false;
 
 uint32_t granules(size_t bytes) { return static_cast<uint32_t>((bytes + (1u << kGranuleShift) - 1) >> kGranuleShift); }
-uint32_t granule_of(const void *p) { return static_cast<uint32_t>((reinterpret_cast<uint64_t>(p) - base.load(std::memory_order_relaxed)) >> kGranuleShift); }
+uint32_t granule_of(const void *p) {
+  return static_cast<uint32_t>((reinterpret_cast<uint64_t>(p) - base.load(std::memory_order_relaxed)) >> kGranuleShift);
+}
 
 /// Bytes of the program's that the C library's allocator holds.
 uint64_t in_library() {

@@ -81,7 +81,8 @@ bool keep_memory_in_file(Pager &p, uint64_t filled_bytes) {
     return true;
   }
   const size_t length = strlen(refused_why);
-  if (strcmp(why, refused_why)) snprintf(refused_why + length, sizeof refused_why - length, ", nor can they live in a file: %.300s", why);
+  if (strcmp(why, refused_why))
+    snprintf(refused_why + length, sizeof refused_why - length, ", nor can they live in a file: %.300s", why);
   return false;
 }
 
@@ -137,8 +138,8 @@ bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
   nests_start(made);
   pager.store(made, std::memory_order_release);
   tell(files ? "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files"
-             : "large data of %llu MiB exceed the budget of %llu MiB: paging", static_cast<unsigned long long>(data_bytes >> 20),
-       static_cast<unsigned long long>(budget >> 20));
+             : "large data of %llu MiB exceed the budget of %llu MiB: paging",
+       static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20));
   if (options.hints) modules_set_gates(options.gate);
   return true;
 }
@@ -164,7 +165,8 @@ __attribute__((destructor)) void destruct() {
                                       : "large data fit in the budget";
   if (!sandboxed()) runtime_open_statistics();
   if (statistics_file == kNotOpen || statistics_file == -EEXIST) return;
-  if (const int error = statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why, wall))
+  if (const int error =
+          statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why, wall))
     say("the statistics could not be written to %s: %s", options.stats, strerror(-error));
 }
 
@@ -179,7 +181,8 @@ const Options &runtime_options() {
     set_verbose(options.verbose);
     budget = find_budget(0);
     if (options.memory != kAuto && budget < options.memory)
-      tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used", static_cast<unsigned long long>(budget >> 20));
+      tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used",
+           static_cast<unsigned long long>(budget >> 20));
     options_read.store(1, std::memory_order_release);
   }
   return options;
@@ -188,7 +191,8 @@ const Options &runtime_options() {
 uint64_t runtime_budget() { return budget; }
 
 void runtime_open_statistics() {
-  if (options.stats && statistics_file == kNotOpen) statistics_file = open_statistics(options.stats, runtime_running_pager() != nullptr);
+  if (options.stats && statistics_file == kNotOpen)
+    statistics_file = open_statistics(options.stats, runtime_running_pager() != nullptr);
 }
 
 Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
@@ -198,7 +202,8 @@ Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   if (refused || !options.enable || sandboxed()) return nullptr;
   follow_limit(data_bytes);
   if (data_bytes <= budget) return nullptr;
-  if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes) : start_pager(data_bytes, filled_bytes, false)) {
+  if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
+              : start_pager(data_bytes, filled_bytes, false)) {
     memory_paged.store(true, std::memory_order_relaxed);
     return pager.load(std::memory_order_relaxed);
   }
@@ -252,7 +257,8 @@ void runtime_forked(bool shared) {
     error = inherited->recover();
     if (!error && !(error = start_threads(*inherited))) return;
     inherited->abandon();
-    if (inherited->pages_memory() || inherited->files().has_memory()) say("the child of a fork has no access to paged data: %s", strerror(-error));
+    if (inherited->pages_memory() || inherited->files().has_memory())
+      say("the child of a fork has no access to paged data: %s", strerror(-error));
   }
   modules_set_gates(~0ull);
   nests_start(nullptr);

@@ -29,9 +29,7 @@ public:
     if (!sizes_fit()) return false;
     for (number_ = 0; number_ < slice_.ops; ++number_) {
       const pagecast_op &op = slice_.op[number_];
-      const bool fits = op.code == PAGECAST_OP_END    ? close()
-                        : op.code == PAGECAST_OP_LOOP ? open(op)
-                                                      : operation_fits(op);
+      const bool fits = op.code == PAGECAST_OP_END ? close() : op.code == PAGECAST_OP_LOOP ? open(op) : operation_fits(op);
       if (!fits) return false;
     }
     return open_ == 0;
@@ -48,9 +46,7 @@ private:
 
   bool in_vector_loop() const { return !slice_.loops || (open_ && vector_); }
   bool is_scalar(unsigned r) const { return r < slice_.scalars; }
-  bool is_vector(unsigned r) const {
-    return r != PAGECAST_NONE && r >= PAGECAST_VECTOR && r - PAGECAST_VECTOR < slice_.vectors;
-  }
+  bool is_vector(unsigned r) const { return r != PAGECAST_NONE && r >= PAGECAST_VECTOR && r - PAGECAST_VECTOR < slice_.vectors; }
   bool readable(unsigned r) const { return is_scalar(r) || (in_vector_loop() && is_vector(r)); }
   bool may_read(unsigned r, bool must) const { return readable(r) || (!must && r == PAGECAST_NONE); }
   bool depth_fits(const pagecast_op &op) const { return op.depth >= 1 && op.depth <= slice_.depths; }

@@ -51,10 +51,8 @@ template <class Each> void arithmetic(const pagecast_op &op, Each each) {
   case PAGECAST_OP_SREM: return each.two([w](u x, u y) { return w.low(remainder(w.extend(x), w.extend(y))); });
   case PAGECAST_OP_UMIN: return each.two([w](u x, u y) { return std::min(w.low(x), w.low(y)); });
   case PAGECAST_OP_UMAX: return each.two([w](u x, u y) { return std::max(w.low(x), w.low(y)); });
-  case PAGECAST_OP_SMIN:
-    return each.two([w](u x, u y) { return w.low(static_cast<u>(std::min(w.extend(x), w.extend(y)))); });
-  case PAGECAST_OP_SMAX:
-    return each.two([w](u x, u y) { return w.low(static_cast<u>(std::max(w.extend(x), w.extend(y)))); });
+  case PAGECAST_OP_SMIN: return each.two([w](u x, u y) { return w.low(static_cast<u>(std::min(w.extend(x), w.extend(y)))); });
+  case PAGECAST_OP_SMAX: return each.two([w](u x, u y) { return w.low(static_cast<u>(std::max(w.extend(x), w.extend(y)))); });
   case PAGECAST_OP_TRUNC: return each.one([w](u x) { return w.low(x); });
   case PAGECAST_OP_SEXT: {
     const Bits from(op.extra);
@@ -117,13 +115,10 @@ SliceOutcome SliceMachine::run(const SliceCall &call, const SliceFilter &filter,
   const Flow flow = slice.loops ? scalar_loop(0, slice.ops, chain, call.first, call.count)
                                 : vector_loop(0, slice.ops, PAGECAST_VECTOR, call.first, call.count);
   *work = work_;
-  return flow == Flow::kRefused ? SliceOutcome::kRefused
-         : flow == Flow::kTired ? SliceOutcome::kTired
-                                : SliceOutcome::kDone;
+  return flow == Flow::kRefused ? SliceOutcome::kRefused : flow == Flow::kTired ? SliceOutcome::kTired : SliceOutcome::kDone;
 }
 
-void SliceMachine::start(const SliceCall &call, const SliceFilter &filter, SliceMemory &memory, SliceSink &sink,
-                         uint64_t work) {
+void SliceMachine::start(const SliceCall &call, const SliceFilter &filter, SliceMemory &memory, SliceSink &sink, uint64_t work) {
   const pagecast_nest &nest = *call.nest;
   op_ = nest.slice->op;
   group_ = nest.group;
@@ -174,8 +169,7 @@ bool SliceMachine::executed(const pagecast_op &op) const {
   return hint ? op.depth == stage_ : op.depth <= stage_;
 }
 
-SliceMachine::Flow SliceMachine::scalar_loop(unsigned begin, unsigned end, unsigned to, uint64_t first,
-                                             uint64_t count) {
+SliceMachine::Flow SliceMachine::scalar_loop(unsigned begin, unsigned end, unsigned to, uint64_t first, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
     if (!spend(1)) return Flow::kTired;
     s_[to] = first + i;
@@ -221,16 +215,14 @@ SliceMachine::Flow SliceMachine::scalar_op(unsigned number) {
     s_[op.to] = value;
     return there ? Flow::kOn : Flow::kLeave;
   }
-  case PAGECAST_OP_TOUCH:
-    return op.c == PAGECAST_NONE || scalar(op.c) ? touch(op.extra, a) : Flow::kOn;
+  case PAGECAST_OP_TOUCH: return op.c == PAGECAST_NONE || scalar(op.c) ? touch(op.extra, a) : Flow::kOn;
   case PAGECAST_OP_RANGE:
     return op.c == PAGECAST_NONE || scalar(op.c) ? range(op.extra, a, scalar(op.b), scalar(op.to)) : Flow::kOn;
   default: arithmetic(op, Scalars{&s_[op.to], a, scalar(op.b), scalar(op.c)}); return Flow::kOn;
   }
 }
 
-SliceMachine::Flow SliceMachine::vector_loop(unsigned begin, unsigned end, unsigned to, uint64_t first,
-                                             uint64_t count) {
+SliceMachine::Flow SliceMachine::vector_loop(unsigned begin, unsigned end, unsigned to, uint64_t first, uint64_t count) {
   uint64_t *const number = v_[vector_number(to)];
   for (uint64_t i = 0; i < count; i += lanes_) {
     lanes_ = static_cast<unsigned>(std::min<uint64_t>(kLanes, count - i));

@@ -17,9 +17,7 @@ uint64_t word(const uint8_t *from, unsigned bytes) {
 }
 
 /// The pager changes the map while slices run; a bit that is a moment old only costs a hint.
-bool marked(const uint8_t *map, uint64_t page) {
-  return __atomic_load_n(map + (page >> 3), __ATOMIC_RELAXED) >> (page & 7) & 1;
-}
+bool marked(const uint8_t *map, uint64_t page) { return __atomic_load_n(map + (page >> 3), __ATOMIC_RELAXED) >> (page & 7) & 1; }
 
 } // namespace
 
@@ -96,8 +94,7 @@ template <class Word> void SliceMachine::load_words(unsigned number, const uint6
   }
 }
 
-template <class Word, bool kMasked>
-void SliceMachine::load_each(unsigned number, const uint64_t *address, uint64_t *to) {
+template <class Word, bool kMasked> void SliceMachine::load_each(unsigned number, const uint64_t *address, uint64_t *to) {
   Translation last = last_[number];
   for (unsigned l = 0; l < lanes_; ++l) {
     if (kMasked && !active_[l]) {
@@ -152,8 +149,8 @@ SliceMachine::Flow SliceMachine::touch_lanes(const pagecast_op &op) {
 }
 
 /// The first lane from `lane` on whose bytes are not simply in one marked page of the region. No calls in it.
-template <bool kMasked> unsigned SliceMachine::next_unmarked(const uint64_t *address, unsigned lane, uint64_t lo,
-                                                             uint64_t bytes, Region region) const {
+template <bool kMasked>
+unsigned SliceMachine::next_unmarked(const uint64_t *address, unsigned lane, uint64_t lo, uint64_t bytes, Region region) const {
   const uint8_t *const map = map_;
   const unsigned shift = shift_, lanes = lanes_;
   const uint64_t offset = page_ - 1;

@@ -28,7 +28,7 @@ private:
   Pager *pager_ = nullptr;
   bool waits_ = false;
   bool early_ = false;
-  Region region_;            ///< of the last look-up
+  Region region_; ///< of the last look-up
   uint8_t *bytes_ = nullptr; ///< kCopies pages
   uint64_t page_of_[kCopies];
   unsigned copies_ = 0;

@@ -79,7 +79,8 @@ void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, co
       uint64_t work = kWork;
       const SliceCall call{&d, live, sample.outer, sample.at, 1, 1};
       // An iteration of which only a part was seen is a long one.
-      if (machine.run(call, filter, reader, survey, &work) != SliceOutcome::kDone) survey.bytes = core::saturating_mul(survey.bytes, 4);
+      if (machine.run(call, filter, reader, survey, &work) != SliceOutcome::kDone)
+        survey.bytes = core::saturating_mul(survey.bytes, 4);
       out->iteration_bytes = core::most(out->iteration_bytes, survey.bytes);
     }
     for (const core::Extent &h : out->hull) out->total_bytes = core::saturating_add(out->total_bytes, h.size());

@@ -148,7 +148,9 @@ private:
   bool tell(unsigned group, core::Extent e) {
     const bool write = writes(group);
     pager_.map().set(e);
-    const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), static_cast<uint32_t>(step_), number()};
+    const Hint hint{e.begin, pages_of(e),    write ? Hint::kFetchWrite : Hint::kFetch,
+                    0,       site_of(group), static_cast<uint32_t>(step_),
+                    number()};
     while (!pager_.slice_hint(hint)) {
       if (!wanted()) {
         pager_.map().clear(e);
@@ -252,7 +254,8 @@ void note_backoff(Pager &pager, const NestSlot &slot, unsigned stage, uint64_t b
 }
 
 /// Step `done` of the stage has been run: where does it go on?
-uint64_t next_step(Pager &pager, NestSlot &slot, unsigned stage, uint64_t done, uint64_t work, const Hints &hints, uint64_t lead) {
+uint64_t next_step(Pager &pager, NestSlot &slot, unsigned stage, uint64_t done, uint64_t work, const Hints &hints,
+                   uint64_t lead) {
   core::Backoff *backoff = backoff_of(slot, stage);
   if (!backoff) return done + 1;
   const uint64_t backed_off = backoff->backed_off(), probes = backoff->probes();

@@ -22,9 +22,11 @@
 namespace pagecast {
 
 uint32_t Statistics::sites_of(const pagecast_nest *nest) {
-  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE))) return static_cast<uint32_t>(known - 1);
+  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE)))
+    return static_cast<uint32_t>(known - 1);
   Guard guard(locks::sites);
-  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_RELAXED))) return static_cast<uint32_t>(known - 1);
+  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_RELAXED)))
+    return static_cast<uint32_t>(known - 1);
   uint32_t first = sites.load();
   if (first + nest->groups > kSites) first = 0;
   else {
@@ -62,7 +64,8 @@ public:
     va_start(arguments, format);
     const int n = vsnprintf(buffer_ + length_, sizeof buffer_ - length_, format, arguments);
     va_end(arguments);
-    if (n > 0) length_ += static_cast<size_t>(n) < sizeof buffer_ - length_ ? static_cast<size_t>(n) : sizeof buffer_ - length_ - 1;
+    if (n > 0)
+      length_ += static_cast<size_t>(n) < sizeof buffer_ - length_ ? static_cast<size_t>(n) : sizeof buffer_ - length_ - 1;
   }
   void text(const char *s) {
     put("\"");
@@ -156,19 +159,22 @@ void put_files(Writer &w, const Statistics &s) {
   const Statistics::Files &f = s.files;
   w.put("  \"back_end\": ");
   w.text(s.back_end);
-  w.put(",\n  \"files\": {\"regions\": %llu, \"region_bytes\": %llu, \"left_alone\": %llu, \"resident_at_start\": %llu, \"hinted_pages\": %llu, "
-        "\"memory_bytes\": %llu, \"memory_left\": %llu, \"refused\": %llu, \"calls\": %llu, ",
-        ull(f.regions.load()), ull(f.region_bytes.load()), ull(f.left_alone.load()), ull(f.resident_at_start.load()), ull(f.hinted),
-        ull(f.memory_bytes.load()), ull(f.memory_left.load()), ull(f.refused), ull(f.calls));
+  w.put(
+      ",\n  \"files\": {\"regions\": %llu, \"region_bytes\": %llu, \"left_alone\": %llu, \"resident_at_start\": %llu, \"hinted_pages\": %llu, "
+      "\"memory_bytes\": %llu, \"memory_left\": %llu, \"refused\": %llu, \"calls\": %llu, ",
+      ull(f.regions.load()), ull(f.region_bytes.load()), ull(f.left_alone.load()), ull(f.resident_at_start.load()), ull(f.hinted),
+      ull(f.memory_bytes.load()), ull(f.memory_left.load()), ull(f.refused), ull(f.calls));
   w.put("\"systems\": {");
   for (unsigned i = 0; i < kFileSystems && file_systems[i].name.load(); ++i) {
     w.put(i ? ", " : "");
     w.text(file_systems[i].name.load());
     w.put(": %llu", ull(file_systems[i].mappings.load()));
   }
-  w.put("}, \"streamed\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"passed_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
-        "\"kept_pages\": %llu, \"major_faults\": %llu},\n",
-        ull(f.streamed), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.passed), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(os::major_faults()));
+  w.put(
+      "}, \"streamed\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"passed_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
+      "\"kept_pages\": %llu, \"major_faults\": %llu},\n",
+      ull(f.streamed), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.passed), ull(f.patterns), ull(f.found),
+      ull(f.reclaimed), ull(f.kept), ull(os::major_faults()));
 }
 
 } // namespace
@@ -194,30 +200,37 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
   const Totals t = total(s);
   Writer w(fd);
-  w.put("{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"active\": %s,\n  \"why_not\": ", PAGECAST_VERSION, active ? "true" : "false");
+  w.put("{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"active\": %s,\n  \"why_not\": ", PAGECAST_VERSION,
+        active ? "true" : "false");
   if (active || !why_not) w.put("null");
   else w.text(why_not);
-  w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"stall_s\": %.6f, \"pager_cpu_s\": %.6f},\n", wall_s,
-        seconds(use.ru_utime), seconds(use.ru_stime), static_cast<double>(s.stall_ns) * 1e-9, static_cast<double>(s.pager_cpu_ns) * 1e-9);
+  w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"stall_s\": %.6f, \"pager_cpu_s\": %.6f},\n",
+        wall_s, seconds(use.ru_utime), seconds(use.ru_stime), static_cast<double>(s.stall_ns) * 1e-9,
+        static_cast<double>(s.pager_cpu_ns) * 1e-9);
   w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
         "\"zero_fill_fault\": %llu, \"protect\": %llu, \"events\": %llu},\n",
-        ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults), ull(s.fault_events));
-  w.put("  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
-        "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",
-        ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(s.nests_passed_over.load()),
-        ull(t.prefetched), ull(t.overwritten), ull(t.unused),
-        ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()), ull(s.hints_dropped.load()), ull(s.refused_fetches));
-  w.put("  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
-        ull(t.released), ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty), ull(s.cleaned));
+        ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults),
+        ull(s.fault_events));
+  w.put(
+      "  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
+      "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",
+      ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(s.nests_passed_over.load()),
+      ull(t.prefetched), ull(t.overwritten), ull(t.unused), ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()),
+      ull(s.hints_dropped.load()), ull(s.refused_fetches));
+  w.put(
+      "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
+      ull(t.released), ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty), ull(s.cleaned));
   w.put("  \"io\": {\"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu},\n", ull(s.read_bytes),
         ull(s.written_bytes), ull(s.reads), ull(s.writes));
   const TroubleCounts &bad = s.trouble;
-  w.put("  \"trouble\": {\"no_room\": %llu, \"full_s\": %.3f, \"write_errors\": %llu, \"read_errors\": %llu, \"lost_pages\": %llu, "
-        "\"stalls\": %llu, \"longest_stall_s\": %.3f},\n",
-        ull(bad.no_room), static_cast<double>(bad.full_ns) * 1e-9, ull(bad.write_errors), ull(bad.read_errors), ull(bad.lost_pages),
-        ull(bad.stalls), static_cast<double>(bad.longest_io_ns) * 1e-9);
-  w.put("  \"budget\": {\"bytes\": %llu, \"own_bytes\": %llu, \"peak_bytes\": %llu, \"regions\": %llu, \"region_bytes\": %llu, \"over_time\": [",
-        ull(s.budget_bytes), ull(s.own_bytes), ull(s.peak_bytes), ull(s.regions), ull(s.region_bytes));
+  w.put(
+      "  \"trouble\": {\"no_room\": %llu, \"full_s\": %.3f, \"write_errors\": %llu, \"read_errors\": %llu, \"lost_pages\": %llu, "
+      "\"stalls\": %llu, \"longest_stall_s\": %.3f},\n",
+      ull(bad.no_room), static_cast<double>(bad.full_ns) * 1e-9, ull(bad.write_errors), ull(bad.read_errors), ull(bad.lost_pages),
+      ull(bad.stalls), static_cast<double>(bad.longest_io_ns) * 1e-9);
+  w.put(
+      "  \"budget\": {\"bytes\": %llu, \"own_bytes\": %llu, \"peak_bytes\": %llu, \"regions\": %llu, \"region_bytes\": %llu, \"over_time\": [",
+      ull(s.budget_bytes), ull(s.own_bytes), ull(s.peak_bytes), ull(s.regions), ull(s.region_bytes));
   for (unsigned i = 0; i < s.samples; ++i)
     w.put("%s[%llu, %llu, %llu]", i ? ", " : "", ull(s.sample[i].ms), ull(s.sample[i].budget), ull(s.sample[i].used));
   w.put("]},\n");

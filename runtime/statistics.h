@@ -48,7 +48,8 @@ struct Statistics {
   uint64_t evicted_clean = 0, evicted_dirty = 0;
   uint64_t cleaned = 0; ///< written while the program rested
   // Hints.
-  std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, nests_passed_over{0}, hints_by_hand{0}, hints_dropped{0};
+  std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, nests_passed_over{0}, hints_by_hand{0},
+      hints_dropped{0};
   uint64_t slice_hints = 0;
   uint64_t useless_hints = 0; ///< from slices and by hand: resident by the time they were looked at
   uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later

@@ -36,10 +36,12 @@ void Trouble::no_room(int error, uint64_t now) {
   full_since_ = now;
   if (error == -EFBIG)
     say("the file for the program's data in %s may not grow (ulimit -f): what is in memory stays there, and the program waits when "
-        "memory is full. End it with Ctrl-C, and start it again without that limit", directory_);
+        "memory is full. End it with Ctrl-C, and start it again without that limit",
+        directory_);
   else
     say("there is no room left in %s (%s): the program's data stay in memory, and it waits when memory is full. It goes on as soon as "
-        "files there are removed; end it with Ctrl-C, and choose another directory with PAGECAST_BACKING", directory_, reason(error));
+        "files there are removed; end it with Ctrl-C, and choose another directory with PAGECAST_BACKING",
+        directory_, reason(error));
 }
 
 void Trouble::room(uint64_t now) {
@@ -55,7 +57,8 @@ void Trouble::write_failed(int result, uint64_t now) {
   failing_since_ = now;
   if (silent_for_long(&failure_said_, now))
     say("writing the program's data to %s failed (%s): they stay in memory, and the write is tried again. The program waits when memory "
-        "is full; nothing is lost while it runs", directory_, reason(result));
+        "is full; nothing is lost while it runs",
+        directory_, reason(result));
 }
 
 void Trouble::wrote(uint64_t started, uint64_t now) {
@@ -69,10 +72,11 @@ void Trouble::read_failed(int result, unsigned lost, uint64_t now) {
   counts_->lost_pages += lost;
   if (!silent_for_long(&read_said_, now) && !(lost && counts_->lost_pages == lost)) return;
   if (lost)
-    say("reading the program's data back from %s failed (%s): it is lost, and touching it raises SIGBUS; pages lost so far: %llu", directory_,
-        reason(result), ull(counts_->lost_pages));
+    say("reading the program's data back from %s failed (%s): it is lost, and touching it raises SIGBUS; pages lost so far: %llu",
+        directory_, reason(result), ull(counts_->lost_pages));
   else
-    say("reading the program's data back from %s failed (%s): it is tried again when the program needs them", directory_, reason(result));
+    say("reading the program's data back from %s failed (%s): it is tried again when the program needs them", directory_,
+        reason(result));
 }
 
 void Trouble::watch(uint64_t oldest, uint64_t now, bool for_room) {
@@ -81,8 +85,9 @@ void Trouble::watch(uint64_t oldest, uint64_t now, bool for_room) {
   if (late && !stalled_since_) {
     stalled_since_ = oldest;
     ++counts_->stalls;
-    say(for_room ? "the disk of %s has not answered for %llu s when asked for room: the program waits for it when memory is full, and loses nothing"
-                 : "the disk of %s has not answered for %llu s: the program waits for it, and loses nothing",
+    say(for_room
+            ? "the disk of %s has not answered for %llu s when asked for room: the program waits for it when memory is full, and loses nothing"
+            : "the disk of %s has not answered for %llu s: the program waits for it, and loses nothing",
         directory_, ull((now - oldest) / 1000000000));
   } else if (!late && stalled_since_) {
     say("the disk of %s answers again, after %llu s", directory_, ull((now - stalled_since_) / 1000000000));

@@ -6,8 +6,7 @@ namespace pagecast::simulator {
 
 Memory::Memory(uint32_t frames) : frames_(frames), links_(frames) {
   order_.attach(links_.data(), frames);
-  for (uint32_t s = frames; s-- > 0;)
-    free_.push_back(s);
+  for (uint32_t s = frames; s-- > 0;) free_.push_back(s);
 }
 
 Frame *Memory::find(uint64_t page) {
@@ -15,17 +14,11 @@ Frame *Memory::find(uint64_t page) {
   return it == slot_of_.end() ? nullptr : &frames_[it->second];
 }
 
-void Memory::touch(const Frame &f) {
-  order_.touch(slot(f));
-}
+void Memory::touch(const Frame &f) { order_.touch(slot(f)); }
 
-void Memory::release(const Frame &f, unsigned priority) {
-  order_.release(slot(f), priority);
-}
+void Memory::release(const Frame &f, unsigned priority) { order_.release(slot(f), priority); }
 
-bool Memory::is_released(const Frame &f) const {
-  return order_.is_released(slot(f));
-}
+bool Memory::is_released(const Frame &f) const { return order_.is_released(slot(f)); }
 
 Frame *Memory::allocate(uint64_t page, uint64_t now, const std::function<void(const Frame &)> &evicted) {
   uint32_t slot = core::Replacement::kNone;
@@ -36,13 +29,11 @@ Frame *Memory::allocate(uint64_t page, uint64_t now, const std::function<void(co
     // Pages in flight cannot be evicted; they wait at the end of the list for their turn.
     for (size_t tries = 0; tries <= frames_.size(); ++tries) {
       slot = order_.victim();
-      if (slot == core::Replacement::kNone || frames_[slot].arrives <= now)
-        break;
+      if (slot == core::Replacement::kNone || frames_[slot].arrives <= now) break;
       order_.touch(slot);
       slot = core::Replacement::kNone;
     }
-    if (slot == core::Replacement::kNone)
-      return nullptr;
+    if (slot == core::Replacement::kNone) return nullptr;
     evicted(frames_[slot]);
     slot_of_.erase(frames_[slot].page);
     order_.remove(slot);
@@ -57,8 +48,7 @@ Frame *Memory::allocate(uint64_t page, uint64_t now, const std::function<void(co
 uint64_t Memory::next_arrival(uint64_t now) const {
   uint64_t next = ~uint64_t{0};
   for (const Frame &f : frames_)
-    if (f.arrives > now)
-      next = std::min(next, f.arrives);
+    if (f.arrives > now) next = std::min(next, f.arrives);
   return next == ~uint64_t{0} ? now : next;
 }
 

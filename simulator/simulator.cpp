@@ -43,12 +43,10 @@ private:
 };
 
 Simulation::Simulation(const core::Shape &s, const Machine &m)
-    : shape_(s), machine_(m), walker_(s), memory_(m.frames), disk_(m.latency, m.bandwidth),
-      outstanding_(m.timeline) {
+    : shape_(s), machine_(m), walker_(s), memory_(m.frames), disk_(m.latency, m.bandwidth), outstanding_(m.timeline) {
   const uint64_t pages = kMaxArrays * kArrayBytes / m.page;
   map_words_.resize(core::ResidencyMap::bytes(pages) / 8);
-  map_.attach(reinterpret_cast<uint8_t *>(map_words_.data()), unsigned(__builtin_ctzll(m.page)),
-              kArrays / m.page, pages);
+  map_.attach(reinterpret_cast<uint8_t *>(map_words_.data()), unsigned(__builtin_ctzll(m.page)), kArrays / m.page, pages);
   core::Conditions c;
   c.page = m.page;
   c.budget = m.frames * m.page;
@@ -69,20 +67,14 @@ Report Simulation::run() {
     // A step ends with its strip or with an execution of the ticked loop.
     if (first || walker_.begins(shape_.ticked)) {
       const bool execution = shape_.ticked > 0 && walker_.begins(shape_.ticked - 1);
-      if (!first && (execution || ++in_strip_ == nest_->strip()))
-        ++step_, in_strip_ = 0;
-      if (execution)
-        in_strip_ = 0;
-      if (machine_.hints == Hints::kCore && step_ >= wake_)
-        tick();
+      if (!first && (execution || ++in_strip_ == nest_->strip())) ++step_, in_strip_ = 0;
+      if (execution) in_strip_ = 0;
+      if (machine_.hints == Hints::kCore && step_ >= wake_) tick();
     }
-    if (machine_.hints == Hints::kOriginal)
-      original_hints();
+    if (machine_.hints == Hints::kOriginal) original_hints();
     bool moved = changed_;
-    for (unsigned g = 0; g < shape_.groups; ++g)
-      moved |= walker_.address(g) / machine_.page != last[g];
-    if (!moved)
-      continue; // the same pages in the same order: the LRU order stays as it is
+    for (unsigned g = 0; g < shape_.groups; ++g) moved |= walker_.address(g) / machine_.page != last[g];
+    if (!moved) continue; // the same pages in the same order: the LRU order stays as it is
     changed_ = false;
     for (unsigned g = 0; g < shape_.groups; ++g) {
       last[g] = walker_.address(g) / machine_.page;
@@ -100,8 +92,7 @@ Report Simulation::run() {
 
 void Simulation::tick() {
   // Asked for at once means that a burst of work was used up; when the sink refused, later.
-  do
-    wake_ = nest_->advance(step_, now_, map_, *this);
+  do wake_ = nest_->advance(step_, now_, map_, *this);
   while (wake_ <= step_ && !nest_->blocked());
 }
 
@@ -111,36 +102,30 @@ void Simulation::original_hints() {
   for (unsigned g = 0; g < shape_.groups; ++g) {
     const uint64_t stride = uint64_t(shape_.group[g].stride[inner]), a = walker_.address(g);
     if (walker_.index(inner) == 0) // prolog: one block for all of the distance
-      load({a / machine_.page * machine_.page,
-            (a + stride * distance + machine_.page - 1) / machine_.page * machine_.page},
+      load({a / machine_.page * machine_.page, (a + stride * distance + machine_.page - 1) / machine_.page * machine_.page},
            true);
     else if (walker_.index(inner) + distance < shape_.trips[inner]) // steady state
       load(extent((a + stride * distance) / machine_.page), true);
   }
 }
 
-bool Simulation::fetch(core::Extent e, unsigned, bool) {
-  return load(e, true);
-}
+bool Simulation::fetch(core::Extent e, unsigned, bool) { return load(e, true); }
 
 /// Brings in the pages of `e` that are not in memory.
 bool Simulation::load(core::Extent e, bool prefetch) {
   for (uint64_t page = e.begin / machine_.page; page < e.end / machine_.page; ++page) {
     if (Frame *f = memory_.find(page)) {
-      if (!memory_.is_released(*f))
-        continue;
+      if (!memory_.is_released(*f)) continue;
       ++report_.rescued;
       memory_.touch(*f);
     } else {
       f = memory_.allocate(page, now_, [this](const Frame &old) { evicted(old); });
-      if (!f)
-        return false; // what has been loaded so far is in the map: it is not asked for again
+      if (!f) return false; // what has been loaded so far is in the map: it is not asked for again
       f->asked = now_;
       f->arrives = disk_.request(now_, machine_.page);
       f->prefetched = prefetch;
       report_.fetched += prefetch;
-      if (prefetch)
-        outstanding_.add(now_);
+      if (prefetch) outstanding_.add(now_);
     }
     map_.set(extent(page));
   }
@@ -158,8 +143,7 @@ void Simulation::release(core::Extent e, unsigned, unsigned priority) {
 void Simulation::evicted(const Frame &f) {
   changed_ = true;
   map_.clear(extent(f.page));
-  if (!f.prefetched || f.referenced)
-    return;
+  if (!f.prefetched || f.referenced) return;
   ++report_.wasted;
   outstanding_.remove(now_);
   nest_->unused(1);
@@ -170,8 +154,7 @@ void Simulation::touch(unsigned group, uint64_t page) {
   if (!f) {
     ++report_.not_prefetched;
     const uint64_t asked = now_;
-    while (!load(extent(page), false))
-      now_ = memory_.next_arrival(now_); // every frame is in flight
+    while (!load(extent(page), false)) now_ = memory_.next_arrival(now_); // every frame is in flight
     f = memory_.find(page);
     f->referenced = true;
     wait(asked, f->arrives);
@@ -192,8 +175,7 @@ void Simulation::touch(unsigned group, uint64_t page) {
 }
 
 void Simulation::wait(uint64_t from, uint64_t until) {
-  if (until <= from)
-    return;
+  if (until <= from) return;
   ++report_.stalls;
   ++report_.outer_stalls[walker_.index(0)];
   report_.stall_cycles += until - from;
@@ -204,8 +186,6 @@ void Simulation::wait(uint64_t from, uint64_t until) {
 
 } // namespace
 
-Report simulate(const core::Shape &shape, const Machine &machine) {
-  return Simulation(shape, machine).run();
-}
+Report simulate(const core::Shape &shape, const Machine &machine) { return Simulation(shape, machine).run(); }
 
 } // namespace pagecast::simulator

@@ -45,8 +45,7 @@ core::Shape matvec(uint64_t times, uint64_t rows, uint64_t columns) {
   s.trips[0] = times;
   s.trips[1] = rows;
   s.trips[2] = columns;
-  for (unsigned g = 0; g < 3; ++g)
-    s.group[g] = array(g, 4);
+  for (unsigned g = 0; g < 3; ++g) s.group[g] = array(g, 4);
   s.group[0].stride[1] = int64_t(columns * 4);
   s.group[0].stride[2] = s.group[1].stride[2] = s.group[2].stride[1] = 4;
   s.group[2].writes = true;
@@ -68,22 +67,18 @@ core::Shape columns(uint64_t rows, uint64_t columns) {
 }
 
 Walker::Walker(const core::Shape &s) : shape_(s), done_(s.loops == 0) {
-  for (unsigned k = 0; k < s.loops; ++k)
-    done_ |= s.trips[k] == 0;
-  for (unsigned g = 0; g < s.groups; ++g)
-    address_[g] = s.group[g].base + uint64_t(s.group[g].lo);
+  for (unsigned k = 0; k < s.loops; ++k) done_ |= s.trips[k] == 0;
+  for (unsigned g = 0; g < s.groups; ++g) address_[g] = s.group[g].base + uint64_t(s.group[g].lo);
 }
 
 void Walker::next() {
   for (unsigned k = shape_.loops; k-- > 0;) {
     changed_ = k;
     if (++index_[k] < shape_.trips[k]) {
-      for (unsigned g = 0; g < shape_.groups; ++g)
-        address_[g] += uint64_t(shape_.group[g].stride[k]);
+      for (unsigned g = 0; g < shape_.groups; ++g) address_[g] += uint64_t(shape_.group[g].stride[k]);
       return;
     }
-    for (unsigned g = 0; g < shape_.groups; ++g)
-      address_[g] -= uint64_t(shape_.group[g].stride[k]) * (shape_.trips[k] - 1);
+    for (unsigned g = 0; g < shape_.groups; ++g) address_[g] -= uint64_t(shape_.group[g].stride[k]) * (shape_.trips[k] - 1);
     index_[k] = 0;
   }
   done_ = true;

@@ -32,8 +32,7 @@ TEST(Cursor, SeekAgreesWithNext) {
     jumper.start(s, 64);
     for (; !walker.at_end(); walker.next()) {
       jumper.seek(walker.position());
-      for (unsigned k = 0; k <= s.ticked; ++k)
-        ASSERT_EQ(walker.index(k), jumper.index(k));
+      for (unsigned k = 0; k <= s.ticked; ++k) ASSERT_EQ(walker.index(k), jumper.index(k));
     }
   }
 }

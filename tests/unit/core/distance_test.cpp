@@ -14,8 +14,7 @@ struct Pace {
   }
   void steps(uint64_t n, uint64_t each_ns, uint64_t lates_per_step = 0) {
     for (uint64_t i = 0; i < n; ++i) {
-      for (uint64_t l = 0; l < lates_per_step; ++l)
-        distance.late();
+      for (uint64_t l = 0; l < lates_per_step; ++l) distance.late();
       distance.observe(++step, now += each_ns);
     }
   }

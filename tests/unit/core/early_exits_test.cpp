@@ -82,7 +82,8 @@ TEST(EarlyExits, ThatItWasWrongIsRemembered) {
     EXPECT_EQ(s.gap(), EarlyExits::kFirstGap);
     while (!s.enter(false)) {}
   }
-  EXPECT_EQ(s.enter((EarlyExits::kEnough << EarlyExits::kMostPatience) - 1, true), (EarlyExits::kEnough << EarlyExits::kMostPatience) - 1);
+  EXPECT_EQ(s.enter((EarlyExits::kEnough << EarlyExits::kMostPatience) - 1, true),
+            (EarlyExits::kEnough << EarlyExits::kMostPatience) - 1);
 }
 
 TEST(EarlyExits, SearchesThatMissPagesWithoutHintsAreLetIn) {

@@ -22,8 +22,7 @@ struct Program {
   void nest(uint64_t key, std::initializer_list<unsigned> arrays) {
     Forecast::Use uses[Forecast::kUses];
     unsigned n = 0;
-    for (unsigned a : arrays)
-      uses[n++].range = array(a);
+    for (unsigned a : arrays) uses[n++].range = array(a);
     forecast->begin(key, uses, n);
   }
   /// u and v are swept, then v and w, then x alone.
@@ -91,8 +90,7 @@ TEST(Forecast, TheLastOfManyRepetitionsIsKnown) {
   Program p;
   const auto phase = [&] {
     p.nest(1, {5});
-    for (int i = 0; i < 10; ++i)
-      p.nest(2, {0, 1});
+    for (int i = 0; i < 10; ++i) p.nest(2, {0, 1});
   };
   phase();
   p.nest(3, {0});
@@ -167,7 +165,8 @@ struct Uses : testing::Test {
   void SetUp() override {
     for (int i = 0; i < 2; ++i) {
       p.nest(1, {0, 1, 2});
-      const Forecast::Use uses[] = {{array(0), false, true, false}, {array(1), false, true, true}, {array(2), false, false, true}};
+      const Forecast::Use uses[] = {
+          {array(0), false, true, false}, {array(1), false, true, true}, {array(2), false, false, true}};
       p.forecast->begin(2, uses, 3);
     }
     p.nest(1, {0, 1, 2});
@@ -219,8 +218,7 @@ protected:
   std::unique_ptr<Forecast> forecast = std::make_unique<Forecast>();
   void SetUp() override {
     const Forecast::Use use{array(0, kSize), false, true, true};
-    for (int i = 0; i < 3; ++i)
-      forecast->begin(1, &use, 1);
+    for (int i = 0; i < 3; ++i) forecast->begin(1, &use, 1);
   }
   /// Of lots of 1 MiB, those that are given up after all others of the sweep.
   std::vector<bool> staying(uint64_t memory) const {
@@ -241,8 +239,7 @@ TEST_F(Sweep, WhatStaysIsSpreadOverIt) {
 
 TEST_F(Sweep, WhatStaysInLittleMemoryStaysInMore) {
   const std::vector<bool> little = staying(100 * kMiB), more = staying(110 * kMiB);
-  for (size_t i = 0; i < little.size(); ++i)
-    EXPECT_LE(little[i], more[i]) << "lot " << i;
+  for (size_t i = 0; i < little.size(); ++i) EXPECT_LE(little[i], more[i]) << "lot " << i;
 }
 
 TEST_F(Sweep, WhatFitsIsWantedInItsOrder) {
@@ -253,8 +250,7 @@ TEST_F(Sweep, WhatFitsIsWantedInItsOrder) {
 
 TEST_F(Sweep, AsOneOfManyItIsWantedInItsOrder) {
   const Forecast::Use uses[] = {{array(0, kSize)}, {array(1, kSize)}, {array(2, kSize)}};
-  for (int i = 0; i < 3; ++i)
-    forecast->begin(2, uses, 3);
+  for (int i = 0; i < 3; ++i) forecast->begin(2, uses, 3);
   const Next next = forecast->next_use(array(0, kSize));
   ASSERT_EQ(next.kind, Next::kLater);
   for (uint64_t at = array(0).begin; at < array(0).begin + kSize; at += kMiB) {
@@ -269,8 +265,7 @@ TEST(Forecast, AnyHistoryIsBornePeacefully) {
   for (int i = 0; i < 5000; ++i) {
     Forecast::Use uses[20];
     const unsigned n = unsigned(r() % 20);
-    for (unsigned k = 0; k < n; ++k)
-      uses[k] = {{r() % 64 * kMiB, r() % 64 * kMiB}, bool(r() % 2), bool(r() % 2), bool(r() % 2)};
+    for (unsigned k = 0; k < n; ++k) uses[k] = {{r() % 64 * kMiB, r() % 64 * kMiB}, bool(r() % 2), bool(r() % 2), bool(r() % 2)};
     p.forecast->begin(r() % 5, uses, n);
     const Next next = p.forecast->next_use({r() % 64 * kMiB, r() % 64 * kMiB});
     if (next.kind == Next::kLater) {

@@ -17,9 +17,7 @@ struct Log {
     map.attach(bits.data(), 12, 0, kPages);
     log.attach(entries.data(), capacity, 12, kept, most_kept);
   }
-  void hint(uint64_t page, uint32_t pages = 1, bool bounded = false) {
-    log.add({page * kPage, pages, 0, 0, 0, bounded}, map);
-  }
+  void hint(uint64_t page, uint32_t pages = 1, bool bounded = false) { log.add({page * kPage, pages, 0, 0, 0, bounded}, map); }
   bool marked(uint64_t page) const { return map.test(page * kPage); }
 
   alignas(8) std::vector<uint8_t> bits;

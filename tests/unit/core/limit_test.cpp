@@ -44,19 +44,16 @@ public:
   void run(uint64_t ms) {
     for (const uint64_t end = now_ms + ms; now_ms < end; ++now_ms) {
       std::shuffle(order().begin(), order().end(), random_);
-      for (const size_t i : order_)
-        step(programs[i]);
+      for (const size_t i : order_) step(programs[i]);
       free_least = std::min(free_least, free());
       for (const Program &p : programs)
-        if (p.running)
-          least_seen = std::min(least_seen, p.limit.budget());
+        if (p.running) least_seen = std::min(least_seen, p.limit.budget());
     }
   }
 
   uint64_t free() const {
     uint64_t taken = others;
-    for (const Program &p : programs)
-      taken += p.used;
+    for (const Program &p : programs) taken += p.used;
     return taken < pool_.size ? pool_.size - taken : 0;
   }
 
@@ -69,28 +66,23 @@ public:
 
 private:
   std::vector<size_t> &order() {
-    while (order_.size() < programs.size())
-      order_.push_back(order_.size());
+    while (order_.size() < programs.size()) order_.push_back(order_.size());
     return order_;
   }
 
   void step(Program &p) {
     const uint64_t now = now_ms * kMs + 1;
-    if (now < p.starts_ns)
-      return;
+    if (now < p.starts_ns) return;
     if (!p.running) {
       p.limit.start(p.cap, kLowest);
       look(p, now);
       p.running = true;
     }
     const bool filled = p.limit.rising() && p.used + p.keeps + kMiB > p.limit.ceiling();
-    if (now - p.looked_ns >= (filled ? Limit::kDemandNs : p.limit.interval_ns()))
-      look(p, now);
+    if (now - p.looked_ns >= (filled ? Limit::kDemandNs : p.limit.interval_ns())) look(p, now);
     const uint64_t most = std::min(p.want, p.limit.ceiling() - std::min(p.limit.ceiling(), p.keeps));
-    if (p.used < most)
-      p.used += std::min({rate, most - p.used, free()});
-    else
-      p.used -= std::min(rate, p.used - most);
+    if (p.used < most) p.used += std::min({rate, most - p.used, free()});
+    else p.used -= std::min(rate, p.used - most);
   }
 
   void look(Program &p, uint64_t now) {
@@ -107,8 +99,7 @@ private:
 
 void expect_fair(const World &w, double within) {
   uint64_t total = 0;
-  for (const Program &p : w.programs)
-    total += p.used;
+  for (const Program &p : w.programs) total += p.used;
   const double fair = double(total) / double(w.programs.size());
   for (const Program &p : w.programs) {
     EXPECT_NEAR(double(p.used), fair, within * fair);
@@ -208,8 +199,7 @@ TEST(Limit, AnyNumberFromAnyStartMeetsAtEqualShares) {
   for (unsigned n = 2; n <= 8; ++n) {
     SCOPED_TRACE(n);
     World w(1024 * kMiB, false);
-    for (unsigned i = 0; i < n; ++i)
-      w.add(700 * (i * 7 % n)); // a late one finds the others at very different sizes
+    for (unsigned i = 0; i < n; ++i) w.add(700 * (i * 7 % n)); // a late one finds the others at very different sizes
     w.run(700 * n + 6000);
     expect_fair(w, 0.2);
     EXPECT_GE(w.least_seen, kLowest);
@@ -231,8 +221,7 @@ TEST(Limit, WhoWantsLittleLeavesTheRestToTheOthers) {
 TEST(Limit, OnesThatStartTogetherDoNotExhaustThePool) {
   World w(256 * kMiB, false);
   w.rate = 5 * kMiB; // as fast as untouched pages are made
-  for (unsigned i = 0; i < 4; ++i)
-    w.add(0);
+  for (unsigned i = 0; i < 4; ++i) w.add(0);
   w.run(3000);
   EXPECT_GT(w.free_least, 0u);
   expect_fair(w, 0.2);
@@ -241,7 +230,8 @@ TEST(Limit, OnesThatStartTogetherDoNotExhaustThePool) {
 TEST(Limit, TheTightestPoolCounts) {
   Limit limit;
   limit.start(kNoCap, kLowest);
-  const Pool pools[] = {{true, 8192 * kMiB, 6000 * kMiB, 0}, {false, 300 * kMiB, 100 * kMiB, 0}, {false, 1024 * kMiB, 60 * kMiB, 0}};
+  const Pool pools[] = {
+      {true, 8192 * kMiB, 6000 * kMiB, 0}, {false, 300 * kMiB, 100 * kMiB, 0}, {false, 1024 * kMiB, 60 * kMiB, 0}};
   limit.update(1, 50 * kMiB, pools, 3);
   const uint64_t could = 50 * kMiB + 60 * kMiB - reserve(pools[2]);
   EXPECT_EQ(limit.budget(), could - could / (Limit::kShares + 1));

@@ -26,13 +26,11 @@ struct Case {
     const bool eager = random() % 2;
     for (uint64_t step = 0, wake = 0; step <= steps.size(); ++step) {
       now = step;
-      if (step < wake && !eager)
-        continue;
+      if (step < wake && !eager) continue;
       // Asked at once means asked until there is no more to do.
       for (int again = 0; again < 100000; ++again) {
         wake = nest->advance(step, step * 5000, map, sink);
-        if (wake > step)
-          break;
+        if (wake > step) break;
       }
       ASSERT_GT(wake, step) << "the cursor never gets done";
     }
@@ -54,8 +52,7 @@ TEST(NestProperty, EachTouchedPageIsFetchedOnceAndNoOther) {
     ASSERT_EQ(c.nest->steps(), c.steps.size());
     SmallMap memory;
     Recorder sink(memory.map);
-    if (seed % 2)
-      sink.refuse = [&] { return c.random() % 3 == 0; };
+    if (seed % 2) sink.refuse = [&] { return c.random() % 3 == 0; };
     c.play(memory.map, sink);
     ASSERT_FALSE(sink.twice);
     if (!c.nest->plan().prefetches) {
@@ -76,16 +73,13 @@ TEST(NestProperty, PagesAreAskedForBeforeTheyAreTouched) {
   for (uint64_t seed = 2001; seed <= 2500; ++seed) {
     SCOPED_TRACE(seed);
     Case c(seed);
-    if (!c.nest->plan().prefetches)
-      continue;
+    if (!c.nest->plan().prefetches) continue;
     SmallMap memory;
     Recorder sink(memory.map);
     for (uint64_t step = 0, wake = 0; step < c.steps.size(); ++step) {
-      while (step >= wake)
-        wake = c.nest->advance(step, step * 5000, memory.map, sink);
+      while (step >= wake) wake = c.nest->advance(step, step * 5000, memory.map, sink);
       for (const auto &group : c.steps[step])
-        for (uint64_t page : group)
-          ASSERT_TRUE(memory.map.test(page * kPage)) << "step " << step;
+        for (uint64_t page : group) ASSERT_TRUE(memory.map.test(page * kPage)) << "step " << step;
     }
   }
 }
@@ -115,13 +109,10 @@ TEST(NestProperty, ReleasesAreOfTouchedPagesThatTheNextStepsLeave) {
     };
     c.play(memory.map, sink);
     EXPECT_FALSE(early);
-    if (c.nest->fits()) {
-      EXPECT_TRUE(sink.releases.empty());
-    }
+    if (c.nest->fits()) { EXPECT_TRUE(sink.releases.empty()); }
     for (unsigned g = 0; g < c.shape.groups; ++g) {
       std::set<uint64_t> of_group;
-      for (const auto &step : c.steps)
-        of_group.insert(step[g].begin(), step[g].end());
+      for (const auto &step : c.steps) of_group.insert(step[g].begin(), step[g].end());
       if (!c.nest->plan().group[g].releases) {
         EXPECT_TRUE(released[g].empty());
       } else {

@@ -13,14 +13,12 @@ struct Play {
   uint64_t at(uint64_t step) { return nest->advance(step, step * step_ns, memory.map, sink); }
   void run(uint64_t from, uint64_t to) {
     for (uint64_t step = from, wake = from; step < to; ++step)
-      if (step >= wake)
-        wake = at(step), ++calls;
+      if (step >= wake) wake = at(step), ++calls;
   }
   /// Up to which byte, exclusive, group 0 has been fetched.
   Addr reached() const {
     Addr end = 0;
-    for (const auto &f : sink.fetches)
-      end = std::max(end, f.e.end);
+    for (const auto &f : sink.fetches) end = std::max(end, f.e.end);
     return end;
   }
   std::unique_ptr<Nest> nest = std::make_unique<Nest>();
@@ -29,9 +27,7 @@ struct Play {
   uint64_t step_ns = 10000, calls = 0;
 };
 
-Shape sweep(uint64_t pages) {
-  return nest_of({pages * 512}, {array(kBase, {8})});
-}
+Shape sweep(uint64_t pages) { return nest_of({pages * 512}, {array(kBase, {8})}); }
 
 TEST(Nest, FetchesTheDistanceAheadAndNotMore) {
   Conditions c = machine(uint64_t{1} << 30);
@@ -64,8 +60,7 @@ TEST(Nest, TheFirstOfEachRowDoesNotCutUpTheRows) {
     p.run(0, p.nest->steps());
     EXPECT_EQ(p.sink.fetched_pages().size(), 2000u * 4840 / kPage + 1);
     size_t small = 0;
-    for (const auto &f : p.sink.fetches)
-      small += f.e.size() <= 2 * kPage;
+    for (const auto &f : p.sink.fetches) small += f.e.size() <= 2 * kPage;
     if (write) {
       EXPECT_GT(small, 100u) << "pages to be stored to are asked for as such";
     } else {
@@ -102,8 +97,7 @@ TEST(Nest, ARefusedFetchIsAskedAgainAndNothingIsLost) {
   EXPECT_EQ(p.at(0), 0u) << "again at once, when there is room";
   EXPECT_TRUE(p.nest->blocked());
   EXPECT_TRUE(p.sink.fetches.empty());
-  for (int i = 0; i < 1000; ++i)
-    p.at(0);
+  for (int i = 0; i < 1000; ++i) p.at(0);
   EXPECT_FALSE(p.sink.twice);
   EXPECT_FALSE(p.nest->blocked());
   EXPECT_EQ(p.sink.fetched_pages().size(), 500u);
@@ -117,8 +111,7 @@ TEST(Nest, AnOvertakenCursorJumps) {
   const size_t before = p.sink.fetches.size();
   p.at(1000);
   ASSERT_GT(p.sink.fetches.size(), before);
-  EXPECT_GE(p.sink.fetches[before].e.begin, kBase + 1000 * p.nest->plan().step_bytes)
-      << "nothing behind the program";
+  EXPECT_GE(p.sink.fetches[before].e.begin, kBase + 1000 * p.nest->plan().step_bytes) << "nothing behind the program";
 }
 
 TEST(Nest, CarriesIntoTheNextOuterIteration) {
@@ -159,10 +152,8 @@ TEST(Nest, IndexArraysAreFetchedFurtherAhead) {
   Play p(s, c);
   p.at(0);
   Addr direct = 0, index = 0;
-  for (const auto &f : p.sink.fetches)
-    (f.group ? index : direct) = std::max(f.group ? index : direct, f.e.end);
-  EXPECT_EQ(index - (kBase + (64 << 20)) - (direct - kBase),
-            p.nest->slice_distance() * p.nest->plan().group[0].step_bytes);
+  for (const auto &f : p.sink.fetches) (f.group ? index : direct) = std::max(f.group ? index : direct, f.e.end);
+  EXPECT_EQ(index - (kBase + (64 << 20)) - (direct - kBase), p.nest->slice_distance() * p.nest->plan().group[0].step_bytes);
 }
 
 TEST(Nest, WritesAreAskedForAsWrites) {
@@ -193,15 +184,13 @@ TEST(Nest, ReleasesRunOneStepBehind) {
 
 TEST(Nest, KeptRowsAreReleasedOncePerSweep) {
   // MATVEC with a row that fits: b's pages go once per iteration of iter, a's step by step.
-  const Shape s =
-      nest_of({3, 20, 1 << 16}, {array(kBase, {0, 1 << 19, 8}), array(kBase + (64 << 20), {0, 0, 8})});
+  const Shape s = nest_of({3, 20, 1 << 16}, {array(kBase, {0, 1 << 19, 8}), array(kBase + (64 << 20), {0, 0, 8})});
   Play p(s, machine(4 << 20));
   ASSERT_EQ(p.nest->plan().group[1].release_unit, 0);
   p.run(0, p.nest->steps());
   p.nest->finish(p.nest->steps(), p.sink);
   uint64_t b = 0, a = 0;
-  for (const auto &r : p.sink.releases)
-    (r.group ? b : a) += r.e.size();
+  for (const auto &r : p.sink.releases) (r.group ? b : a) += r.e.size();
   EXPECT_EQ(b, 3u << 19);
   EXPECT_EQ(a, 3u * 20 << 19);
 }
@@ -216,8 +205,7 @@ TEST(Nest, ColumnWalksFetchWideAndReleaseLate) {
   EXPECT_FALSE(p.sink.twice);
   p.nest->finish(p.nest->steps(), p.sink);
   uint64_t released = 0;
-  for (const auto &r : p.sink.releases)
-    released += r.e.size();
+  for (const auto &r : p.sink.releases) released += r.e.size();
   EXPECT_EQ(released, 64u * 4 * kPage) << "once each, not once per column";
   EXPECT_EQ(p.sink.fetches[0].e.size(), p.nest->plan().group[0].block);
 }
@@ -245,8 +233,7 @@ TEST(Nest, InMemoryThatIsFullItReleasesAlthoughItFits) {
   p.run(0, p.nest->steps());
   p.nest->finish(p.nest->steps(), p.sink);
   uint64_t released = 0;
-  for (const auto &r : p.sink.releases)
-    released += r.e.size();
+  for (const auto &r : p.sink.releases) released += r.e.size();
   EXPECT_EQ(released, 200 * kPage);
   EXPECT_FALSE(p.sink.twice);
 
@@ -267,13 +254,11 @@ TEST(Nest, WhatAnotherNestUsesLaterIsLeftToIt) {
 
 TEST(Nest, ProgramsThatDoNotKeepToTheirTripCounts) {
   Play p(sweep(100), machine(1 << 16));
-  for (uint64_t step = 0; step < 3 * p.nest->steps(); ++step)
-    p.at(step);
+  for (uint64_t step = 0; step < 3 * p.nest->steps(); ++step) p.at(step);
   p.at(~uint64_t{0});
   p.nest->finish(~uint64_t{0}, p.sink);
   EXPECT_LE(p.reached(), kBase + 100 * kPage);
-  for (const auto &r : p.sink.releases)
-    EXPECT_LE(r.e.end, kBase + 100 * kPage);
+  for (const auto &r : p.sink.releases) EXPECT_LE(r.e.end, kBase + 100 * kPage);
   EXPECT_EQ(p.at(0), ~uint64_t{0}) << "at the end: never again";
 }
 
@@ -283,8 +268,7 @@ TEST(Nest, TripCountsThatChangeFromEntryToEntry) {
     SmallMap fresh;
     Recorder sink(fresh.map);
     p.nest->start(sweep(pages), machine(1 << 30), 0);
-    for (uint64_t step = 0; step <= p.nest->steps(); ++step)
-      p.nest->advance(step, step * 1000, fresh.map, sink);
+    for (uint64_t step = 0; step <= p.nest->steps(); ++step) p.nest->advance(step, step * 1000, fresh.map, sink);
     EXPECT_EQ(sink.fetched_pages().size(), pages);
   }
 }
@@ -310,14 +294,12 @@ TEST(Nest, AbsurdShapesDoBoundedWork) {
     s.ticked = unsigned(r() % 11);
     s.strips = r() % 2;
     s.groups = unsigned(r() % 4);
-    for (unsigned k = 0; k < kMaxLoops; ++k)
-      s.trips[k] = r() >> (r() % 64);
+    for (unsigned k = 0; k < kMaxLoops; ++k) s.trips[k] = r() >> (r() % 64);
     for (unsigned g = 0; g < s.groups; ++g) {
       s.group[g].lo = int64_t(r());
       s.group[g].hi = s.group[g].lo / 2 + int64_t(r() >> 40);
       s.group[g].base = r() >> (r() % 64);
-      for (unsigned k = 0; k < kMaxLoops; ++k)
-        s.group[g].stride[k] = int64_t(r()) >> (r() % 64);
+      for (unsigned k = 0; k < kMaxLoops; ++k) s.group[g].stride[k] = int64_t(r()) >> (r() % 64);
     }
     Conditions c;
     c.page = r() % 3 ? 4096 : r();

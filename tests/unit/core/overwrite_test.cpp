@@ -208,7 +208,8 @@ TEST(Overwrite, WhatIsLeftUnreadButMarginsIsStoredInTime) {
       o.leave(u, {page, page + kPage});
       for (uint64_t row = 0; row < 40; ++row) { // each row of the page has been stored once more
         const Addr begin = kBase + 8 + row * 816;
-        if (begin < page + kPage && begin + 800 > page) done = std::max(done, (now - now % 40) + row + (row <= now % 40 ? 41 : 1));
+        if (begin < page + kPage && begin + 800 > page)
+          done = std::max(done, (now - now % 40) + row + (row <= now % 40 ? 41 : 1));
       }
     }
     EXPECT_FALSE(done > now && o.all_stored(done - 1)) << now;

@@ -15,8 +15,7 @@ Pieces pieces_of(const Shape &s, unsigned group = 0) {
 std::set<uint64_t> pages_of(const Pieces &p) {
   std::set<uint64_t> pages;
   for (uint64_t i = 0; i < p.size(); ++i)
-    for (Addr a = p.at(i).begin; a < p.at(i).end; a += kPage)
-      pages.insert(a / kPage);
+    for (Addr a = p.at(i).begin; a < p.at(i).end; a += kPage) pages.insert(a / kPage);
   return pages;
 }
 
@@ -45,8 +44,7 @@ TEST(Pieces, WalksInTheSameStepsMerge) {
 TEST(Pieces, EmptyAndAbsurdOnesAreNone) {
   EXPECT_EQ(pieces_of(nest_of({0, 10}, {array(kBase, {4096, 8})})).size(), 0u);
   EXPECT_EQ(pieces_of(nest_of({uint64_t{1} << 63}, {array(kBase, {8})})).size(), 0u);
-  EXPECT_EQ(pieces_of(nest_of({~uint64_t{0}, ~uint64_t{0}}, {array(kBase, {INT64_MIN, INT64_MAX})})).size(),
-            0u);
+  EXPECT_EQ(pieces_of(nest_of({~uint64_t{0}, ~uint64_t{0}}, {array(kBase, {INT64_MIN, INT64_MAX})})).size(), 0u);
   EXPECT_EQ(pieces_of(nest_of({5}, {array(kBase, {8}, 0)})).size(), 0u);
   EXPECT_EQ(pieces_of(nest_of({1 << 20}, {array(kBase, {1 << 20})})).size(), kMaxPieces);
 }
@@ -58,8 +56,7 @@ TEST(Pieces, AgreeWithBruteForce) {
     std::set<uint64_t> expected;
     touch_all(s, s.group[0], 0, s.group[0].base + uint64_t(s.group[0].lo), &expected);
     const Pieces p = pieces_of(s);
-    if (p.size() == kMaxPieces)
-      continue;
+    if (p.size() == kMaxPieces) continue;
     ASSERT_EQ(pages_of(p), expected) << "shape " << i;
     ASSERT_GE(p.footprint(), (expected.size() ? expected.size() - p.size() : 0) * kPage);
   }
@@ -70,19 +67,15 @@ TEST(Pieces, FirstOverlapIsTheFirst) {
   for (int i = 0; i < 2000; ++i) {
     const Shape s = random_shape(r);
     const Pieces p = pieces_of(s);
-    if (p.size() == 0 || p.size() == kMaxPieces)
-      continue;
+    if (p.size() == 0 || p.size() == kMaxPieces) continue;
     const auto pages = pages_of(p);
     for (int j = 0; j < 20; ++j) {
-      const uint64_t first = *pages.begin() + r() % (*pages.rbegin() - *pages.begin() + 3) - 1,
-                     n = 1 + r() % 20;
+      const uint64_t first = *pages.begin() + r() % (*pages.rbegin() - *pages.begin() + 3) - 1, n = 1 + r() % 20;
       const Extent got = p.first_overlap({first * kPage, (first + n) * kPage});
       const auto it = pages.lower_bound(first);
       const bool any = it != pages.end() && *it < first + n;
       ASSERT_EQ(!got.empty(), any) << "shape " << i;
-      if (any) {
-        ASSERT_EQ(std::max(got.begin / kPage, first), *it) << "shape " << i;
-      }
+      if (any) { ASSERT_EQ(std::max(got.begin / kPage, first), *it) << "shape " << i; }
     }
   }
 }

@@ -38,8 +38,7 @@ TEST(Plan, MatvecKeepsARowThatFits) {
 TEST(Plan, NothingIsReleasedWhenAllFits) {
   const Plan p = make_plan(matvec(1000), machine(75 << 20));
   EXPECT_TRUE(p.fits);
-  for (unsigned g = 0; g < 3; ++g)
-    EXPECT_FALSE(p.group[g].releases);
+  for (unsigned g = 0; g < 3; ++g) EXPECT_FALSE(p.group[g].releases);
 }
 
 TEST(Plan, FootprintsCountSharedPagesOnce) {
@@ -59,8 +58,7 @@ TEST(Plan, WhatSeveralGroupsTouchCountsOnce) {
   EXPECT_EQ(dense.group[1].like, 0u);
   EXPECT_EQ(dense.group[2].like, 2u);
   EXPECT_EQ(dense.group[3].like, 0u);
-  for (Group &g : s.group)
-    g.stride[1] *= 2;
+  for (Group &g : s.group) g.stride[1] *= 2;
   s.trips[1] = 64;
   s.group[1].base = kBase + uint64_t(row);
   const Plan holes = make_plan(s, machine(32 << 20));
@@ -110,8 +108,7 @@ TEST(Plan, AStepIsASmallShareOfTheBudget) {
   Conditions c = machine(8 << 20);
   c.max_io = 16 << 20;
   Shape s = nest_of({1 << 24}, {});
-  for (unsigned g = 0; g < 16; ++g)
-    s.group[s.groups++] = array(kBase + (uint64_t{g} << 30), {8});
+  for (unsigned g = 0; g < 16; ++g) s.group[s.groups++] = array(kBase + (uint64_t{g} << 30), {8});
   const Plan p = make_plan(s, c);
   EXPECT_LE(p.step_bytes, c.budget / 32);
 }
@@ -162,8 +159,8 @@ TEST(Plan, TheBlocksOfAllGroupsTogetherFit) {
 TEST(Plan, OnlyTheTrailingOfThreeRowsReleases) {
   // a[i+1][j], a[i][j], a[i-1][j] with rows of 1 MiB (figure 4.2).
   const int64_t row = 1 << 20;
-  const Shape s = nest_of({1000, 1 << 17}, {array(kBase + 2 * row, {row, 8}), array(kBase + row, {row, 8}),
-                                            array(kBase, {row, 8})});
+  const Shape s =
+      nest_of({1000, 1 << 17}, {array(kBase + 2 * row, {row, 8}), array(kBase + row, {row, 8}), array(kBase, {row, 8})});
   const Plan keeps = make_plan(s, machine(64 << 20));
   EXPECT_FALSE(keeps.group[0].releases);
   EXPECT_FALSE(keeps.group[1].releases);
@@ -177,8 +174,8 @@ TEST(Plan, NeighboursDownAColumnAreKeptOnce) {
   const int64_t row = 24000, rows = 3072;
   const core::Addr other = kBase + (1u << 30);
   const auto column = [&](core::Addr base) { return array(base, {8, row}); };
-  Shape s = nest_of({3000, uint64_t(rows)},
-                    {column(kBase), column(kBase + 2 * row), column(other), column(other + 2 * row)}, false);
+  Shape s =
+      nest_of({3000, uint64_t(rows)}, {column(kBase), column(kBase + 2 * row), column(other), column(other + 2 * row)}, false);
   const Plan p = make_plan(s, machine(36 << 20));
   EXPECT_EQ(p.localized, 0u);
   EXPECT_EQ(p.group[0].release_unit, 0) << "once the columns of its page are done";
@@ -215,8 +212,7 @@ TEST(Plan, StepsOfScatteredReferencesAreShort) {
 
 TEST(Plan, AbsurdNumbersAreHarmless) {
   const uint64_t huge = ~uint64_t{0};
-  const Shape s =
-      nest_of({huge, huge, huge}, {array(kBase, {INT64_MIN, INT64_MAX, 8}), array(0, {0, -1, 1}, 0)});
+  const Shape s = nest_of({huge, huge, huge}, {array(kBase, {INT64_MIN, INT64_MAX, 8}), array(0, {0, -1, 1}, 0)});
   for (uint64_t budget : {uint64_t{0}, uint64_t{1}, huge}) {
     const Plan p = make_plan(s, machine(budget));
     EXPECT_FALSE(p.fits && budget != huge);

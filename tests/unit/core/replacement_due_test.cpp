@@ -15,8 +15,7 @@ using Order = std::vector<uint32_t>;
 struct Slots {
   explicit Slots(uint32_t n) : links(n) {
     order.attach(links.data(), n);
-    for (uint32_t i = 0; i < n; ++i)
-      order.insert_active(i);
+    for (uint32_t i = 0; i < n; ++i) order.insert_active(i);
   }
   Order pop(uint32_t max) {
     Order out(max);
@@ -106,9 +105,7 @@ TEST(ReplacementDue, StaysValidUnderAnything) {
     case 5: s.order.new_epoch(); break;
     default: s.order.release_until(slot, now + r() % 100, r() % 2);
     }
-    if (i % 16 == 0) {
-      ASSERT_TRUE(s.order.is_valid());
-    }
+    if (i % 16 == 0) { ASSERT_TRUE(s.order.is_valid()); }
   }
 }
 

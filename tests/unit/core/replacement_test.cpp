@@ -24,8 +24,7 @@ using Order = std::vector<uint32_t>;
 
 TEST(Replacement, ActivePagesGoOldestFirst) {
   Slots s(8);
-  for (uint32_t i : {3u, 1u, 2u})
-    s.order.insert_active(i);
+  for (uint32_t i : {3u, 1u, 2u}) s.order.insert_active(i);
   s.order.touch(3);
   EXPECT_EQ(s.pop(8), (Order{1, 2, 3}));
   EXPECT_EQ(s.order.victim(), Replacement::kNone);
@@ -33,8 +32,7 @@ TEST(Replacement, ActivePagesGoOldestFirst) {
 
 TEST(Replacement, AgingPagesGoBeforeActiveOnesUnlessTouched) {
   Slots s(8);
-  for (uint32_t i = 0; i < 5; ++i)
-    s.order.insert_active(i);
+  for (uint32_t i = 0; i < 5; ++i) s.order.insert_active(i);
   uint32_t aged[3];
   ASSERT_EQ(s.order.age(aged, 3), 3u);
   EXPECT_EQ((Order{aged[0], aged[1], aged[2]}), (Order{0, 1, 2}));
@@ -46,8 +44,7 @@ TEST(Replacement, AgingPagesGoBeforeActiveOnesUnlessTouched) {
 
 TEST(Replacement, ReleasedPagesGoFirstLowestPriorityAndMostRecentFirst) {
   Slots s(8);
-  for (uint32_t i = 0; i < 8; ++i)
-    s.order.insert_active(i);
+  for (uint32_t i = 0; i < 8; ++i) s.order.insert_active(i);
   s.order.release(0, 3);
   s.order.release(1, 1);
   s.order.release(2, 1);
@@ -59,10 +56,8 @@ TEST(Replacement, ReleasedPagesGoFirstLowestPriorityAndMostRecentFirst) {
 
 TEST(Replacement, WhatIsPutBackIsDirtyAndGoesNext) {
   Slots s(8);
-  for (uint32_t i = 0; i < 4; ++i)
-    s.order.insert_active(i);
-  for (uint32_t i = 0; i < 3; ++i)
-    s.order.release(i, 1, true);
+  for (uint32_t i = 0; i < 4; ++i) s.order.insert_active(i);
+  for (uint32_t i = 0; i < 3; ++i) s.order.release(i, 1, true);
   EXPECT_EQ(s.pop(1), (Order{2}));
   s.order.put_back(2);
   EXPECT_EQ(s.order.released_clean(), 0u) << "giving it up costs a write";
@@ -77,8 +72,7 @@ TEST(Replacement, WhatIsPutBackIsDirtyAndGoesNext) {
 
 TEST(Replacement, CleanPagesOfAnEpochGoBeforeDirtyOnes) {
   Slots s(8);
-  for (uint32_t i = 0; i < 6; ++i)
-    s.order.insert_active(i);
+  for (uint32_t i = 0; i < 6; ++i) s.order.insert_active(i);
   s.order.release(0, 1, true);
   s.order.release(1, 1, false);
   s.order.release(2, 1, true);
@@ -92,8 +86,7 @@ TEST(Replacement, CleanPagesOfAnEpochGoBeforeDirtyOnes) {
 
 TEST(Replacement, CleaningTakesTheNextDirtyVictimsAndMakesThemClean) {
   Slots s(8);
-  for (uint32_t i = 0; i < 6; ++i)
-    s.order.insert_active(i);
+  for (uint32_t i = 0; i < 6; ++i) s.order.insert_active(i);
   s.order.release(0, 1, true);
   s.order.release(1, 0, true);
   s.order.release(2, 0, false);
@@ -112,8 +105,7 @@ TEST(Replacement, CleaningTakesTheNextDirtyVictimsAndMakesThemClean) {
 
 TEST(Replacement, TheOldestEpochGoesFirst) {
   Slots s(8);
-  for (uint32_t i = 0; i < 6; ++i)
-    s.order.insert_active(i);
+  for (uint32_t i = 0; i < 6; ++i) s.order.insert_active(i);
   s.order.release(0, 1);
   s.order.release(1, 1);
   s.order.new_epoch();
@@ -146,8 +138,7 @@ TEST(Replacement, ARepeatedSweepKeepsAPrefix) {
     for (uint32_t page = 0; page < 100; ++page) {
       if (s.order.is_free(page)) {
         ++misses;
-        if (resident == 60)
-          resident -= uint32_t(s.pop(1).size());
+        if (resident == 60) resident -= uint32_t(s.pop(1).size());
         ++resident;
       }
       s.order.touch(page);
@@ -178,12 +169,10 @@ struct Naive {
            std::any_of(released.begin(), released.end(), [&](const Page &p) { return p.slot == s; });
   }
   uint32_t victim() {
-    if (released.empty())
-      return !aging.empty() ? aging.front() : active.empty() ? Replacement::kNone : active.front();
+    if (released.empty()) return !aging.empty() ? aging.front() : active.empty() ? Replacement::kNone : active.front();
     return std::min_element(released.begin(), released.end(),
                             [](const Page &a, const Page &b) {
-                              if (a.priority != b.priority)
-                                return a.priority < b.priority;
+                              if (a.priority != b.priority) return a.priority < b.priority;
                               return a.epoch != b.epoch ? a.epoch < b.epoch : a.time > b.time;
                             })
         ->slot;
@@ -246,9 +235,7 @@ TEST(Replacement, AgreesWithANaiveModel) {
       }
     }
     // Epochs more than kEpochs old stay in order too: they are joined end to end.
-    if (i % 16 == 0) {
-      ASSERT_TRUE(s.order.is_valid());
-    }
+    if (i % 16 == 0) { ASSERT_TRUE(s.order.is_valid()); }
     ASSERT_EQ(s.order.active(), naive.active.size());
     ASSERT_EQ(s.order.released(), naive.released.size());
   }
@@ -256,8 +243,7 @@ TEST(Replacement, AgreesWithANaiveModel) {
 
 TEST(Replacement, AWalkGoesThroughAgingThenActiveSlotsWhateverLeaves) {
   Slots s(8);
-  for (uint32_t i = 0; i < 8; ++i)
-    s.order.insert_active(i);
+  for (uint32_t i = 0; i < 8; ++i) s.order.insert_active(i);
   s.order.release(7, 0);
   uint32_t aged[2];
   ASSERT_EQ(s.order.age(aged, 2), 2u); // 0 and 1
@@ -267,8 +253,7 @@ TEST(Replacement, AWalkGoesThroughAgingThenActiveSlotsWhateverLeaves) {
   EXPECT_EQ(s.order.walk(), 2u);
   s.order.release(3, 1);
   s.order.touch(2); // comes again, at the end
-  for (const uint32_t expected : {4u, 5u, 6u, 2u})
-    EXPECT_EQ(s.order.walk(), expected);
+  for (const uint32_t expected : {4u, 5u, 6u, 2u}) EXPECT_EQ(s.order.walk(), expected);
   EXPECT_EQ(s.order.walk(), Replacement::kNone);
   s.order.start_walk();
   EXPECT_EQ(s.order.walk(), 0u);
@@ -276,8 +261,7 @@ TEST(Replacement, AWalkGoesThroughAgingThenActiveSlotsWhateverLeaves) {
 
 TEST(Replacement, DamageIsSeen) {
   Slots s(8);
-  for (uint32_t i = 0; i < 8; ++i)
-    s.order.insert_active(i);
+  for (uint32_t i = 0; i < 8; ++i) s.order.insert_active(i);
   s.links[3].next = 1;
   EXPECT_FALSE(s.order.is_valid());
 }

@@ -6,9 +6,7 @@
 namespace pagecast::core::test {
 namespace {
 
-Extent pages(uint64_t first, uint64_t n) {
-  return {kBase + first * kPage, kBase + (first + n) * kPage};
-}
+Extent pages(uint64_t first, uint64_t n) { return {kBase + first * kPage, kBase + (first + n) * kPage}; }
 
 TEST(Residency, LayoutIsBitsOfBytes) {
   alignas(8) uint8_t bits[16] = {};
@@ -74,19 +72,14 @@ TEST(Residency, AgreesWithANaiveMap) {
     }
     const uint64_t from = r() % total, to = from + r() % (total - from + 1), room = 1 + r() % 100;
     uint64_t first = from;
-    while (first < to && naive[first])
-      ++first;
+    while (first < to && naive[first]) ++first;
     uint64_t last = first;
-    while (last < to && !naive[last] && last - first < room)
-      ++last;
+    while (last < to && !naive[last] && last - first < room) ++last;
     const Extent within{kBase - half * kPage + from * kPage, kBase - half * kPage + to * kPage};
     const Extent got = m.map.next_absent(within, room * kPage);
     ASSERT_EQ(got.size(), (last - first) * kPage);
-    if (first < to) {
-      ASSERT_EQ(got.begin, kBase - half * kPage + first * kPage);
-    }
-    ASSERT_EQ(m.map.count(within),
-              uint64_t(std::count(naive.begin() + long(from), naive.begin() + long(to), true)));
+    if (first < to) { ASSERT_EQ(got.begin, kBase - half * kPage + first * kPage); }
+    ASSERT_EQ(m.map.count(within), uint64_t(std::count(naive.begin() + long(from), naive.begin() + long(to), true)));
   }
 }
 

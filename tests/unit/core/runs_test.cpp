@@ -125,9 +125,7 @@ TEST(Runs, AgreesWithAMap) {
         t.runs.give(some->first);
         taken.erase(some);
       }
-      if (i % 50 == 0) {
-        ASSERT_TRUE(t.runs.is_valid()) << "seed " << seed << ", operation " << i;
-      }
+      if (i % 50 == 0) { ASSERT_TRUE(t.runs.is_valid()) << "seed " << seed << ", operation " << i; }
     }
     for (const auto &[first, n] : taken) t.runs.give(first);
     ASSERT_TRUE(t.runs.is_valid());

@@ -21,20 +21,16 @@ inline Group array(Addr base, std::initializer_list<int64_t> strides, uint32_t e
   g.hi = element;
   g.base = base;
   unsigned k = 0;
-  for (int64_t s : strides)
-    g.stride[k++] = s;
+  for (int64_t s : strides) g.stride[k++] = s;
   return g;
 }
 
-inline Shape nest_of(std::initializer_list<uint64_t> trips, std::initializer_list<Group> groups,
-                     bool strips = true) {
+inline Shape nest_of(std::initializer_list<uint64_t> trips, std::initializer_list<Group> groups, bool strips = true) {
   Shape s;
-  for (uint64_t t : trips)
-    s.trips[s.loops++] = t;
+  for (uint64_t t : trips) s.trips[s.loops++] = t;
   s.ticked = s.loops - 1;
   s.strips = strips;
-  for (const Group &g : groups)
-    s.group[s.groups++] = g;
+  for (const Group &g : groups) s.group[s.groups++] = g;
   return s;
 }
 
@@ -68,10 +64,8 @@ struct Recorder : Sink {
   };
   explicit Recorder(ResidencyMap &m) : map(m) {}
   bool fetch(Extent e, unsigned group, bool write) override {
-    if (refuse && refuse())
-      return false;
-    for (Addr a = e.begin; a < e.end; a += kPage)
-      twice |= map.test(a);
+    if (refuse && refuse()) return false;
+    for (Addr a = e.begin; a < e.end; a += kPage) twice |= map.test(a);
     map.set(e);
     fetches.push_back({e, group, write});
     return true;
@@ -79,14 +73,12 @@ struct Recorder : Sink {
   Extent first_served(Extent e) override { return common(e, served); }
   void release(Extent e, unsigned group, unsigned priority) override {
     releases.push_back({e, group, priority});
-    if (on_release)
-      on_release(e, group);
+    if (on_release) on_release(e, group);
   }
   std::set<uint64_t> fetched_pages() const {
     std::set<uint64_t> pages;
     for (const Fetch &f : fetches)
-      for (Addr a = f.e.begin; a < f.e.end; a += kPage)
-        pages.insert(a / kPage);
+      for (Addr a = f.e.begin; a < f.e.end; a += kPage) pages.insert(a / kPage);
     return pages;
   }
 
@@ -103,14 +95,11 @@ struct Recorder : Sink {
 /// on, `count` iterations), the loops inside run in full.
 inline void touch_all(const Shape &s, const Group &g, unsigned loop, Addr at, std::set<uint64_t> *pages) {
   if (loop == s.loops) {
-    if (g.hi <= g.lo)
-      return;
-    for (uint64_t p = at / kPage; p <= (at + uint64_t(g.hi - g.lo) - 1) / kPage; ++p)
-      pages->insert(p);
+    if (g.hi <= g.lo) return;
+    for (uint64_t p = at / kPage; p <= (at + uint64_t(g.hi - g.lo) - 1) / kPage; ++p) pages->insert(p);
     return;
   }
-  for (uint64_t i = 0; i < s.trips[loop]; ++i)
-    touch_all(s, g, loop + 1, at + uint64_t(g.stride[loop]) * i, pages);
+  for (uint64_t i = 0; i < s.trips[loop]; ++i) touch_all(s, g, loop + 1, at + uint64_t(g.stride[loop]) * i, pages);
 }
 
 /// Pages per step and group, by walking all iterations.
@@ -118,18 +107,15 @@ inline std::vector<std::vector<std::set<uint64_t>>> touched_by_step(const Shape 
   std::vector<std::vector<std::set<uint64_t>>> steps;
   std::vector<uint64_t> index(s.ticked + 1, 0);
   for (unsigned k = 0; k <= s.ticked; ++k)
-    if (s.trips[k] == 0)
-      return steps; // an empty loop inside the ticked one leaves steps without pages
+    if (s.trips[k] == 0) return steps; // an empty loop inside the ticked one leaves steps without pages
   for (;;) {
     std::vector<std::set<uint64_t>> step(s.groups);
     const uint64_t end = std::min(index[s.ticked] + strip, s.trips[s.ticked]);
     for (unsigned g = 0; g < s.groups; ++g) {
-      if (s.group[g].indirect)
-        continue;
+      if (s.group[g].indirect) continue;
       for (uint64_t i = index[s.ticked]; i < end; ++i) {
         Addr at = s.group[g].base + uint64_t(s.group[g].lo) + uint64_t(s.group[g].stride[s.ticked]) * i;
-        for (unsigned k = 0; k < s.ticked; ++k)
-          at += uint64_t(s.group[g].stride[k]) * index[k];
+        for (unsigned k = 0; k < s.ticked; ++k) at += uint64_t(s.group[g].stride[k]) * index[k];
         touch_all(s, s.group[g], s.ticked + 1, at, &step[g]);
       }
     }
@@ -138,19 +124,16 @@ inline std::vector<std::vector<std::set<uint64_t>>> touched_by_step(const Shape 
     int k = int(s.ticked);
     while (k >= 0 && index[unsigned(k)] >= s.trips[unsigned(k)]) {
       index[unsigned(k)] = 0;
-      if (--k >= 0)
-        ++index[unsigned(k)];
+      if (--k >= 0) ++index[unsigned(k)];
     }
-    if (k < 0)
-      return steps;
+    if (k < 0) return steps;
   }
 }
 
 inline std::set<uint64_t> all_pages(const std::vector<std::vector<std::set<uint64_t>>> &steps) {
   std::set<uint64_t> all;
   for (const auto &step : steps)
-    for (const auto &group : step)
-      all.insert(group.begin(), group.end());
+    for (const auto &group : step) all.insert(group.begin(), group.end());
   return all;
 }
 
@@ -162,12 +145,9 @@ inline Shape random_shape(std::mt19937_64 &r) {
   s.loops = 1 + unsigned(below(4));
   s.ticked = unsigned(below(s.loops));
   s.strips = below(2);
-  for (unsigned k = 0; k < s.loops; ++k)
-    s.trips[k] = below(20) == 0 ? 1 : 2 + below(s.loops > 2 ? 9 : 60);
-  if (below(25) == 0)
-    s.trips[below(s.loops)] = 0;
-  if (below(2))
-    s.trips[s.ticked] = s.trips[s.ticked] * 20 + below(7);
+  for (unsigned k = 0; k < s.loops; ++k) s.trips[k] = below(20) == 0 ? 1 : 2 + below(s.loops > 2 ? 9 : 60);
+  if (below(25) == 0) s.trips[below(s.loops)] = 0;
+  if (below(2)) s.trips[s.ticked] = s.trips[s.ticked] * 20 + below(7);
   s.groups = 1 + unsigned(below(3));
   for (unsigned g = 0; g < s.groups; ++g) {
     Group &group = s.group[g];
@@ -178,17 +158,14 @@ inline Shape random_shape(std::mt19937_64 &r) {
     group.hi = group.element;
     uint64_t stride = group.element << (below(3) ? 0 : below(8));
     unsigned order[kMaxLoops];
-    for (unsigned k = 0; k < s.loops; ++k)
-      order[k] = k;
+    for (unsigned k = 0; k < s.loops; ++k) order[k] = k;
     std::shuffle(order, order + s.loops, r);
     group.base = kBase + below(1 << 20) * 8;
     for (unsigned i = 0; i < s.loops; ++i) {
       const unsigned k = order[i];
-      if (below(4) == 0)
-        continue;
+      if (below(4) == 0) continue;
       const uint64_t extent = stride * std::max<uint64_t>(s.trips[k], 1);
-      if (extent > (16 << 20))
-        continue;
+      if (extent > (16 << 20)) continue;
       group.stride[k] = int64_t(stride);
       if (below(4) == 0) {
         group.base += stride * (std::max<uint64_t>(s.trips[k], 1) - 1);

@@ -142,9 +142,7 @@ TEST(Streams, TheLeastUsedMakesRoom) {
       const auto found = s.fault(kLow + n * 3000 + n * n + p, kLow, kHigh, 1000); // not evenly apart
       if (p < 2) continue;
       EXPECT_EQ(found.replaced.free(), n < int64_t(Streams::kMost));
-      if (!found.replaced.free()) {
-        EXPECT_EQ(found.replaced.passed, kLow + 2);
-      }
+      if (!found.replaced.free()) { EXPECT_EQ(found.replaced.passed, kLow + 2); }
     }
 }
 

@@ -18,8 +18,7 @@ TEST(Ticks, StepsEndWhereTheCursorsDo) {
   uint64_t ticks = 0;
   for (; !c.at_end(); c.next()) {
     EXPECT_EQ(t.ticks(c.position()), ticks);
-    for (uint64_t i = 0; i < c.count(); ++i)
-      EXPECT_EQ(t.steps(ticks + i), c.position()) << "not finished before its last tick";
+    for (uint64_t i = 0; i < c.count(); ++i) EXPECT_EQ(t.steps(ticks + i), c.position()) << "not finished before its last tick";
     ticks += c.count();
   }
   EXPECT_EQ(ticks, 3u * 118);
@@ -44,8 +43,7 @@ TEST(Ticks, ManyTicksThatMoveByLittleMakeOneStep) {
   s.stages = 1;
   EXPECT_EQ(make_plan(s, machine(64 << 20)).strip, 1u) << "slices count as the program does";
   s.stages = 0;
-  for (int64_t &stride : s.group[0].stride)
-    stride *= 1000;
+  for (int64_t &stride : s.group[0].stride) stride *= 1000;
   EXPECT_EQ(make_plan(s, machine(64 << 20)).strip, 1u);
 }
 

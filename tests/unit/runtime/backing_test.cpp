@@ -27,9 +27,7 @@ TEST(Backing, SaysWhyItCannotBe) {
   EXPECT_EQ(error, -ENOTDIR);
   EXPECT_NE(why_not("/var/tmp", ~0ull >> 1, &error).find("free"), std::string::npos);
   EXPECT_EQ(error, -ENOSPC);
-  if (!access("/dev/shm", W_OK)) {
-    EXPECT_NE(why_not("/dev/shm", 0, &error).find("in memory"), std::string::npos);
-  }
+  if (!access("/dev/shm", W_OK)) { EXPECT_NE(why_not("/dev/shm", 0, &error).find("in memory"), std::string::npos); }
 }
 
 TEST(Backing, LeavesNoName) {

@@ -58,7 +58,8 @@ void __real__ZN8pagecast4Disk4waitEm(Disk *, uint64_t);
 int __real__ZN8pagecast2os9read_fileEiPvmm(int, void *, uint64_t, uint64_t);
 
 bool __wrap__ZN8pagecast4Disk8allocateEjimmm(Disk *self, unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag) {
-  if (!reserving && !one_in(chances.reserve)) return __real__ZN8pagecast4Disk8allocateEjimmm(self, file, mode, offset, bytes, tag);
+  if (!reserving && !one_in(chances.reserve))
+    return __real__ZN8pagecast4Disk8allocateEjimmm(self, file, mode, offset, bytes, tag);
   answer(tag, reserving ? reserving.load() : -ENOSPC);
   return true;
 }
@@ -72,7 +73,8 @@ bool __wrap__ZN8pagecast4Disk4readEjPvmmm(Disk *self, unsigned file, void *to, u
   return true;
 }
 
-bool __wrap__ZN8pagecast4Disk5writeEjPKvmmm(Disk *self, unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) {
+bool __wrap__ZN8pagecast4Disk5writeEjPKvmmm(Disk *self, unsigned file, const void *from, uint64_t bytes, uint64_t offset,
+                                            uint64_t tag) {
   ++writes;
   if (!writing && !one_in(chances.write)) return __real__ZN8pagecast4Disk5writeEjPKvmmm(self, file, from, bytes, offset, tag);
   answer(tag, writing ? writing.load() : -EIO);

@@ -21,7 +21,8 @@ constexpr uint64_t kPages = 64, kPlenty = 1 << 20;
 class MarginsTest : public testing::Test {
 protected:
   void SetUp() override {
-    memory = static_cast<unsigned char *>(mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memory =
+        static_cast<unsigned char *>(mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(memory, MAP_FAILED);
     std::mt19937 random(1);
     for (uint64_t i = 0; i < kPages * page; ++i) memory[i] = static_cast<unsigned char>(random());

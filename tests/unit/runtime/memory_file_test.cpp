@@ -76,7 +76,9 @@ TEST_F(MemoryFileTest, WhatIsNotPlainStays) {
 
 TEST_F(MemoryFileTest, WithOtherThreadsOnlyWhatIsNewAndUntouchedMoves) {
   std::atomic<bool> stop{false};
-  std::thread other([&] { while (!stop) std::this_thread::yield(); });
+  std::thread other([&] {
+    while (!stop) std::this_thread::yield();
+  });
   EXPECT_EQ(take(false), 0u);
   at_[page_] = 1;
   EXPECT_EQ(take(true), 0u);

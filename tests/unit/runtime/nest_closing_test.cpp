@@ -43,7 +43,8 @@ struct Nest {
   Nest(const Nest &) = delete;
   pagecast_ticket *enter(uint64_t depth) {
     // What is closing is the pager's until it has seen that.
-    while (std::none_of(std::begin(nest_slots), std::end(nest_slots), [](const NestSlot &s) { return s.state == NestSlot::kFree; }))
+    while (
+        std::none_of(std::begin(nest_slots), std::end(nest_slots), [](const NestSlot &s) { return s.state == NestSlot::kFree; }))
       usleep(100);
     return pagecast_do_enter(&description, nullptr, frame(depth)).ticket;
   }

@@ -14,7 +14,7 @@ extern "C" {
 extern char pagecast_has_ymm;
 
 // Of all registers: VCMPTRUEPS makes every bit 1.
-#define TIMES16(one)                                                                                                   \
+#define TIMES16(one) \
   one(0) one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11) one(12) one(13) one(14) one(15)
 #define SPOIL_XMM(n) "pcmpeqd %xmm" #n ", %xmm" #n "\n"
 #define SPOIL_YMM(n) "vcmptrueps %ymm" #n ", %ymm" #n ", %ymm" #n "\n"
@@ -47,21 +47,22 @@ uint64_t through_xmm(const void *entry, pagecast_ticket *, const Xmm *before, Xm
 #define GIVE_XMM(n) "movups 16*" #n "(%rdx), %xmm" #n "\n"
 #define TAKE_XMM(n) "movups %xmm" #n ", 16*" #n "(%rbx)\n"
 #define CALL " push %rbx\n mov %rcx, %rbx\n mov %rdi, %rax\n mov %rsi, %rdi\n mov entered(%rip), %r10\n"
-__asm__(".text\nthrough_ymm:\n" CALL TIMES16(GIVE_YMM) " xor %edx, %edx\n call *%rax\n" TIMES16(TAKE_YMM)
-        " vzeroupper\n pop %rbx\n ret\n"
-        "through_xmm:\n" CALL " vzeroupper\n" TIMES16(GIVE_XMM) " xor %edx, %edx\n call *%rax\n" TIMES16(TAKE_XMM)
-        " mov $1, %ecx\n xgetbv\n shl $32, %rdx\n or %rdx, %rax\n vzeroupper\n pop %rbx\n ret\n");
+__asm__(".text\nthrough_ymm:\n" CALL TIMES16(GIVE_YMM) " xor %edx, %edx\n call *%rax\n" TIMES16(
+    TAKE_YMM) " vzeroupper\n pop %rbx\n ret\n"
+              "through_xmm:\n" CALL " vzeroupper\n" TIMES16(GIVE_XMM) " xor %edx, %edx\n call *%rax\n" TIMES16(
+                  TAKE_XMM) " mov $1, %ecx\n xgetbv\n shl $32, %rdx\n or %rdx, %rax\n vzeroupper\n pop %rbx\n ret\n");
 
 // __pagecast_enter(entered) with these six words and what is in these registers, and its results, afterwards.
 struct General {
   uint64_t rdi, rsi, rdx, rcx, r8, r9, r10;
 };
 pagecast_opened through_general(const uint64_t *words, General *after);
-__asm__(".text\nthrough_general:\n push %rbx\n push %rbp\n push %r12\n mov %rsi, %rbx\n mov %rdi, %r12\n"
-        " mov (%r12), %rdi\n mov 8(%r12), %rsi\n mov 16(%r12), %rdx\n mov 24(%r12), %rcx\n mov 32(%r12), %r8\n mov 40(%r12), %r9\n"
-        " mov entered(%rip), %r10\n call __pagecast_enter\n"
-        " mov %rdi, (%rbx)\n mov %rsi, 8(%rbx)\n mov %rcx, 24(%rbx)\n mov %r8, 32(%rbx)\n mov %r9, 40(%rbx)\n mov %r10, 48(%rbx)\n"
-        " pop %r12\n pop %rbp\n pop %rbx\n ret\n");
+__asm__(
+    ".text\nthrough_general:\n push %rbx\n push %rbp\n push %r12\n mov %rsi, %rbx\n mov %rdi, %r12\n"
+    " mov (%r12), %rdi\n mov 8(%r12), %rsi\n mov 16(%r12), %rdx\n mov 24(%r12), %rcx\n mov 32(%r12), %r8\n mov 40(%r12), %r9\n"
+    " mov entered(%rip), %r10\n call __pagecast_enter\n"
+    " mov %rdi, (%rbx)\n mov %rsi, 8(%rbx)\n mov %rcx, 24(%rbx)\n mov %r8, 32(%rbx)\n mov %r9, 40(%rbx)\n mov %r10, 48(%rbx)\n"
+    " pop %r12\n pop %rbp\n pop %rbx\n ret\n");
 }
 
 namespace {
@@ -104,14 +105,12 @@ template <class Registers> Registers numbered() {
   Registers all;
   uint64_t value = 0x1111;
   for (auto &one : all)
-    for (uint64_t &word : one)
-      word = value += 0x9e3779b97f4a7c15;
+    for (uint64_t &word : one) word = value += 0x9e3779b97f4a7c15;
   return all;
 }
 
 TEST(NestEntry, KeepsVectors) {
-  if (!pagecast_has_ymm)
-    GTEST_SKIP() << "the processor has no %ymm registers";
+  if (!pagecast_has_ymm) GTEST_SKIP() << "the processor has no %ymm registers";
   for (const Entry &e : kEntries) {
     Nest nest(0);
     pagecast_ticket ticket = {0, 1, 1};
@@ -127,8 +126,7 @@ TEST(NestEntry, KeepsVectors) {
 
 // With an upper half in use, SSE instructions take several times as long on some processors.
 TEST(NestEntry, UpperHalvesThatWereNotInUseAreNotAfterwards) {
-  if (!pagecast_has_ymm || !tells_use())
-    GTEST_SKIP() << "the processor does not tell which registers are in use";
+  if (!pagecast_has_ymm || !tells_use()) GTEST_SKIP() << "the processor does not tell which registers are in use";
   const Xmm before = numbered<Xmm>();
   Xmm after = {};
   Nest nest(0);
@@ -145,8 +143,7 @@ TEST(NestEntry, UpperHalvesThatWereNotInUseAreNotAfterwards) {
 }
 
 TEST(NestEntry, WhatIsPassedOverTouchesNoVectors) {
-  if (!pagecast_has_ymm)
-    GTEST_SKIP() << "the processor has no %ymm registers";
+  if (!pagecast_has_ymm) GTEST_SKIP() << "the processor has no %ymm registers";
   Nest nest(2);
   Ymm before = numbered<Ymm>(), after = {};
   through_ymm(kEntries[0].address, nullptr, &before, &after);

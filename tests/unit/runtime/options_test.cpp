@@ -10,8 +10,15 @@ TEST(Options, SizesAsPeopleWriteThem) {
   const struct {
     const char *text;
     uint64_t bytes;
-  } good[] = {{"0", 0},          {"1048576", 1048576},     {"256M", 256ull << 20}, {"4GiB", 4ull << 30}, {"1.5g", 3ull << 29},
-              {"512k", 512 << 10}, {"64MB", 64ull << 20},    {"2T", 2ull << 40},     {"100B", 100}};
+  } good[] = {{"0", 0},
+              {"1048576", 1048576},
+              {"256M", 256ull << 20},
+              {"4GiB", 4ull << 30},
+              {"1.5g", 3ull << 29},
+              {"512k", 512 << 10},
+              {"64MB", 64ull << 20},
+              {"2T", 2ull << 40},
+              {"100B", 100}};
   for (const auto &g : good) {
     uint64_t bytes = 1;
     EXPECT_TRUE(parse_size(g.text, &bytes)) << g.text;
@@ -60,8 +67,7 @@ TEST(Options, TooLittleMemoryBecomesTheLeast) {
 
 TEST(Options, HelpNamesEveryOption) {
   const std::string help = options_help();
-#define PAGECAST_OPTION(field, NAME, type, initial, kind, text) \
-  EXPECT_NE(help.find("PAGECAST_" NAME " ("), std::string::npos);
+#define PAGECAST_OPTION(field, NAME, type, initial, kind, text) EXPECT_NE(help.find("PAGECAST_" NAME " ("), std::string::npos);
 #include "runtime/options.def"
 #undef PAGECAST_OPTION
 }

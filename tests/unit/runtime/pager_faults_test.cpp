@@ -25,7 +25,7 @@ sigjmp_buf touched;
 
 /// Whether loading the byte raises SIGBUS.
 bool is_lost(const volatile char *p) {
-  struct sigaction before, handler {};
+  struct sigaction before, handler{};
   handler.sa_handler = [](int) { siglongjmp(touched, 1); };
   sigaction(SIGBUS, &handler, &before);
   const bool lost = sigsetjmp(touched, 1) != 0;
@@ -213,7 +213,7 @@ TEST(PagerFaults, AllWhoWaitForAPageThatIsLostAreTold) {
   char *region = marked_region();
   const uint64_t at = absent(region, 1u << 20, 1);
   make_unreadable(at, page, -EREMOTEIO);
-  struct sigaction handler {};
+  struct sigaction handler{};
   static std::atomic<unsigned> told{0};
   handler.sa_handler = [](int) {
     ++told;
@@ -281,7 +281,8 @@ TEST(PagerFaults, AForkThatWaitsForItsStackSaysSoOnce) {
   failing::waiting_stalled = true;
   fork_during(region + at, failing::waiting_stalled, [&] { wait_until([&] { return listener.heard(kForkWaits); }); });
   failing::waiting_stalled = true;
-  fork_during(region + far, failing::waiting_stalled, [] { usleep(2500000); }); // nothing is said, but for that nothing can be waited
+  fork_during(region + far, failing::waiting_stalled,
+              [] { usleep(2500000); }); // nothing is said, but for that nothing can be waited
   EXPECT_EQ(listener.times("fork() waits"), 1u);
   for (uint64_t i : {at, far}) EXPECT_EQ(region[i], mark(i));
   expect_valid();

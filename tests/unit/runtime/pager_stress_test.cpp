@@ -118,7 +118,8 @@ void work(Mirrored &shared, unsigned thread, uint64_t seed, uint64_t operations)
 }
 
 void stress(ReleasePolicy policy, uint64_t otherwise) {
-  const uint64_t seed = from_environment("PAGECAST_STRESS_SEED", 1), operations = from_environment("PAGECAST_STRESS_OPS", otherwise);
+  const uint64_t seed = from_environment("PAGECAST_STRESS_SEED", 1),
+                 operations = from_environment("PAGECAST_STRESS_OPS", otherwise);
   printf("PAGECAST_STRESS_SEED=%llu PAGECAST_STRESS_OPS=%llu repeats this\n", static_cast<unsigned long long>(seed),
          static_cast<unsigned long long>(operations));
   // A refused write costs half a second: few of them.

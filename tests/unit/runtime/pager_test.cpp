@@ -39,7 +39,8 @@ void stress(unsigned seed, uint64_t bytes, unsigned operations) {
     case 1: pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kFetchWrite, 0, 0, 0, 0}); break;
     case 2:
     case 3:
-      pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kRelease, static_cast<uint8_t>(random() % 8), 0, 0, 0});
+      pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kRelease, static_cast<uint8_t>(random() % 8), 0,
+                  0, 0});
       break;
     case 4:
       if (random() % 64 == 0) {
@@ -58,9 +59,7 @@ void stress(unsigned seed, uint64_t bytes, unsigned operations) {
     case 8:
     case 9:
     case 10:
-    case 11:
-      region[at] = copy[at] = static_cast<char>(random());
-      break;
+    case 11: region[at] = copy[at] = static_cast<char>(random()); break;
     default: ASSERT_EQ(region[at], copy[at]) << "operation " << i; break;
     }
   }
@@ -140,9 +139,7 @@ TEST(Pager, PartOfARegionCanGo) {
   ASSERT_EQ(pager.remove(address(region) + hole, hole), 0);
   munmap(region + hole, hole);
   for (uint64_t i = 0; i < bytes; i += 4096)
-    if (i < hole || i >= 2 * hole) {
-      ASSERT_EQ(region[i], static_cast<char>(i >> 12)) << i;
-    }
+    if (i < hole || i >= 2 * hole) { ASSERT_EQ(region[i], static_cast<char>(i >> 12)) << i; }
   EXPECT_EQ(pager.look_up(address(region) + hole).bytes, 0u);
   EXPECT_EQ(pager.look_up(address(region) + 2 * hole).bytes, hole);
 }
@@ -166,7 +163,8 @@ TEST(Pager, RepeatedSweepWithReleasesKeepsAPrefix) {
   ASSERT_EQ(pager.add(address(region), bytes), 0);
   auto sweep = [&](bool store) {
     for (uint64_t i = 0; i < bytes; i += 65536) {
-      while (!pager.hint({address(region) + i, 16, store ? Hint::kFetchWrite : Hint::kFetch, 0, 0, 0, 0})) std::this_thread::yield();
+      while (!pager.hint({address(region) + i, 16, store ? Hint::kFetchWrite : Hint::kFetch, 0, 0, 0, 0}))
+        std::this_thread::yield();
       for (uint64_t k = i; k < i + 65536; k += 4096)
         if (store) region[k] = static_cast<char>(k >> 12);
         else ASSERT_EQ(region[k], static_cast<char>(k >> 12));
@@ -201,8 +199,7 @@ TEST(Pager, DirtyPagesOfAColumnWalkAreWrittenInBlocks) {
     for (uint64_t row = 0; row < kRows; ++row) ask(row, page, Hint::kRelease);
   }
   for (uint64_t row = 0; row < kRows; ++row)
-    for (uint64_t page = 0; page < kPages; ++page)
-      ASSERT_EQ(region[row * kRow + page * 4096], static_cast<char>(row + page));
+    for (uint64_t page = 0; page < kPages; ++page) ASSERT_EQ(region[row * kRow + page * 4096], static_cast<char>(row + page));
   EXPECT_GT(pager.statistics.evicted_dirty, 0u);
   // 41 to 59 KiB mostly, 22 at times; 6 to 7 where columns are not gathered.
   EXPECT_GE(pager.statistics.written_bytes / pager.statistics.writes, 12u << 10);
@@ -295,9 +292,7 @@ TEST(Pager, MappingsThatGoUnseenBlockNobody) {
   for (uint64_t i = 0; i < bytes; i += 64 * page)
     while (!pager.hint({address(region) + i, 64, Hint::kFetch, 0, 0, 0, 0})) std::this_thread::yield();
   for (uint64_t i = 0; i < bytes; i += page)
-    if (i < 1u << 20 || i >= (1u << 20) + 16 * page) {
-      ASSERT_EQ(region[i], 0) << i;
-    }
+    if (i < 1u << 20 || i >= (1u << 20) + 16 * page) { ASSERT_EQ(region[i], 0) << i; }
   EXPECT_FALSE(pager.map().test(address(region) + (1u << 20) + page));
   EXPECT_TRUE(pager.map().test(address(region) + (1u << 20) - page));
 }

@@ -107,7 +107,7 @@ TEST_F(ReadsTest, HandlersReadInTheMiddleOfReads) {
     for (char *stack : {below, above}) {
       stack_t handlers{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof above};
       ASSERT_EQ(sigaltstack(&handlers, nullptr), 0);
-      struct sigaction action {};
+      struct sigaction action{};
       action.sa_handler = read_in_handler;
       action.sa_flags = flags;
       sigaction(SIGUSR1, &action, nullptr);

@@ -17,17 +17,17 @@ inline Pager pager;
 inline bool pager_started = false;
 
 /// Skips where the kernel or the privilege lacks; else a running pager.
-#define START_PAGER(policy)                                                   \
-  do {                                                                        \
-    ASSERT_FALSE(pager_started) << "one test a process: use ctest, or a filter for one"; \
-    pager_started = true;                                                     \
-    test_options.release = policy;                                            \
-    const os::Support support = os::probe();                                  \
-    if (support.missing) GTEST_SKIP() << support.missing;                     \
-    char why[400];                                                            \
+#define START_PAGER(policy)                                                                          \
+  do {                                                                                               \
+    ASSERT_FALSE(pager_started) << "one test a process: use ctest, or a filter for one";             \
+    pager_started = true;                                                                            \
+    test_options.release = policy;                                                                   \
+    const os::Support support = os::probe();                                                         \
+    if (support.missing) GTEST_SKIP() << support.missing;                                            \
+    char why[400];                                                                                   \
     ASSERT_EQ(pager.prepare(test_options, test_budget, test_budget * 4, why, sizeof why), 0) << why; \
-    ASSERT_EQ(os::start_thread("pager", [] { pager.run(); }), 0);             \
-    ASSERT_EQ(pager.wait_started(), 0);                                       \
+    ASSERT_EQ(os::start_thread("pager", [] { pager.run(); }), 0);                                    \
+    ASSERT_EQ(pager.wait_started(), 0);                                                              \
   } while (0)
 
 inline char *map(uint64_t bytes) {

@@ -145,8 +145,7 @@ TEST(SliceCheck, WidthsCodesDepthsAndGroupsExist) {
     EXPECT_FALSE(valid_op(3, op(PAGECAST_OP_MADD, width, V(1), V(0), 4, 1))) << width;
     EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_EQ, width, 5, 4, 4))) << width;
   }
-  for (unsigned width : {0u, 1u, 24u, 63u, 128u})
-    EXPECT_FALSE(valid_op(4, op(PAGECAST_OP_LOAD, width, V(2), V(1)))) << width;
+  for (unsigned width : {0u, 1u, 24u, 63u, 128u}) EXPECT_FALSE(valid_op(4, op(PAGECAST_OP_LOAD, width, V(2), V(1)))) << width;
   for (unsigned from : {0u, 33u, 64u, 1u << 20})
     EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_SEXT, 32, 5, 4, kNone, kNone, from))) << from;
   EXPECT_TRUE(valid_op(7, op(PAGECAST_OP_SEXT, 32, 5, 4, kNone, kNone, 32)));

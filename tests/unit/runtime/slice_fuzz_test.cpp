@@ -49,15 +49,7 @@ public:
     p_ = Program();
     p_.has_loops = below(2);
     p_.depths = 1 + below(PAGECAST_MAX_DEPTH);
-    p_.live = {7,
-               kData,
-               kPages * kPage - 1,
-               0x20000,
-               0x3fff,
-               1,
-               8,
-               1 + below(below(4) ? 10 : 150),
-               random_() >> below(64),
+    p_.live = {7,    kData, kPages * kPage - 1, 0x20000, 0x3fff, 1, 8, 1 + below(below(4) ? 10 : 150), random_() >> below(64),
                ~0ull};
     for (unsigned n = below(3); n; --n) p_.index.push_back(below(10));
     for (unsigned n = 1 + below(4); n; --n) {
@@ -83,14 +75,9 @@ private:
   };
 
   unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
-  Known any() {
-    return known_[below(2) ? known_.size() - 1 - below(std::min<size_t>(known_.size(), 4))
-                           : below(known_.size())];
-  }
+  Known any() { return known_[below(2) ? known_.size() - 1 - below(std::min<size_t>(known_.size(), 4)) : below(known_.size())]; }
   Known maybe() { return below(3) ? Known{kNone, 1} : any(); }
-  bool full() {
-    return scalars_ + 4 > PAGECAST_MAX_SCALARS || vectors_ + 4 > PAGECAST_MAX_VECTORS || p_.ops.size() > 120;
-  }
+  bool full() { return scalars_ + 4 > PAGECAST_MAX_SCALARS || vectors_ + 4 > PAGECAST_MAX_VECTORS || p_.ops.size() > 120; }
 
   Known emit(unsigned code, unsigned width, bool vector, Known a, Known b, Known c, unsigned extra = 0) {
     const uint16_t to = vector ? V(vectors_++) : static_cast<uint16_t>(scalars_++);
@@ -135,8 +122,7 @@ private:
     block(level + 1, vector);
     if (!vector) { // scalar only because of a loop inside
       const size_t last = p_.ops.size();
-      p_.ops.push_back(
-          op(PAGECAST_OP_LOOP, 64, V(vectors_++), 7, kNone, kNone, static_cast<unsigned>(last + 1), depth));
+      p_.ops.push_back(op(PAGECAST_OP_LOOP, 64, V(vectors_++), 7, kNone, kNone, static_cast<unsigned>(last + 1), depth));
       p_.ops.push_back(op(PAGECAST_OP_END, 0, kNone, kNone));
     }
     p_.ops[begin].extra = static_cast<uint32_t>(p_.ops.size());
@@ -148,9 +134,7 @@ private:
     for (unsigned n = 2 + below(8); n && !full(); --n) {
       const unsigned kind = below(10);
       if (kind < 4) hint(vector);
-      else if (kind < 6)
-        emit(PAGECAST_OP_LOAD, 8u << below(4), vector, below(8) ? address(vector) : any(), {kNone, 1},
-             maybe());
+      else if (kind < 6) emit(PAGECAST_OP_LOAD, 8u << below(4), vector, below(8) ? address(vector) : any(), {kNone, 1}, maybe());
       else if (kind < 7 && !vector && level + 1 < PAGECAST_MAX_SLICE_LOOPS) loop(level);
       else {
         const unsigned code = below(PAGECAST_OP_SELECT + 1), width = below(2) ? 64 : 1 + below(64);
@@ -248,7 +232,8 @@ TEST(SliceFuzz, StagesByThemselvesHintWhatTheSliceDoes) {
     hints = {};
     uint64_t work = kWork;
     const SliceCall call{&part.nest(), p.live.data(), p.index.data(), first, count, part.stage()};
-    if (!part.empty() && machine().run(call, world.regions.filter(), world.memory, world.regions, &work) != SliceOutcome::kDone) continue;
+    if (!part.empty() && machine().run(call, world.regions.filter(), world.memory, world.regions, &work) != SliceOutcome::kDone)
+      continue;
     const Hints got = hints;
     hints = {};
     if (run(p, first, count, stage, world.memory, world.regions, &(work = kWork)) != SliceOutcome::kDone) continue;
@@ -294,8 +279,8 @@ TEST(SliceFuzz, CorruptedSlicesAreHarmless) {
     world.regions.told = 0;
     world.regions.hints = {};
     uint64_t work = kWork;
-    (void)run(p, random() >> random() % 64, random() >> random() % 64, 1 + random() % p.depths, world.memory,
-              world.regions, &work);
+    (void)run(p, random() >> random() % 64, random() >> random() % 64, 1 + random() % p.depths, world.memory, world.regions,
+              &work);
     ASSERT_LE(work, kWork);
     ASSERT_LE(world.regions.told, 3 * (kWork - work) + 3) << "program " << n; // two pages a touch, and the last
   }

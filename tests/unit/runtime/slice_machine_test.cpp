@@ -29,17 +29,8 @@ std::vector<std::tuple<unsigned, uint64_t, uint64_t>> shown(const std::vector<ui
 
 std::vector<uint64_t> operands(std::mt19937_64 &random, unsigned width, unsigned n) {
   std::vector<uint64_t> values;
-  const uint64_t edges[] = {0,
-                            1,
-                            2,
-                            ~0ull,
-                            1ull << (width - 1),
-                            (1ull << (width - 1)) - 1,
-                            ~0ull >> (64 - width),
-                            width,
-                            width - 1ull,
-                            63,
-                            64};
+  const uint64_t edges[] = {
+      0, 1, 2, ~0ull, 1ull << (width - 1), (1ull << (width - 1)) - 1, ~0ull >> (64 - width), width, width - 1ull, 63, 64};
   for (unsigned i = 0; i < n; ++i)
     values.push_back(random() % 3 ? edges[random() % std::size(edges)] : random() >> random() % 64);
   return values;
@@ -48,8 +39,7 @@ std::vector<uint64_t> operands(std::mt19937_64 &random, unsigned width, unsigned
 /// a[b[i]], b of 32 bits: live 1 = b, 2 = a, 3 = 4, 4 = 8.
 Program gather() {
   Program p({op(PAGECAST_OP_MADD, 64, V(1), V(0), 3, 1), op(PAGECAST_OP_LOAD, 32, V(2), V(1)),
-             op(PAGECAST_OP_SEXT, 64, V(3), V(2), kNone, kNone, 32, 2),
-             op(PAGECAST_OP_MADD, 64, V(4), V(3), 4, 2, 0, 2),
+             op(PAGECAST_OP_SEXT, 64, V(3), V(2), kNone, kNone, 32, 2), op(PAGECAST_OP_MADD, 64, V(4), V(3), 4, 2, 0, 2),
              op(PAGECAST_OP_TOUCH, 0, kNone, V(4), kNone, kNone, 0, 2)});
   p.live = {1, kTable, kTarget, 4, 8};
   p.depths = 2;
@@ -113,8 +103,7 @@ TEST_F(SliceMachineTest, ComputesVectorsOfEveryWidth) {
         for (unsigned i = 0; i < kCount; ++i) values.push_back(expected(o, given[0][i], given[1][i], given[2][i]));
         Hints wanted;
         for (unsigned i = 0; i < kCount; i += SliceMachine::kLanes) {
-          const std::vector<uint64_t> batch(values.begin() + i,
-                                            values.begin() + std::min(i + SliceMachine::kLanes, kCount));
+          const std::vector<uint64_t> batch(values.begin() + i, values.begin() + std::min(i + SliceMachine::kLanes, kCount));
           for (const auto &range : shown(batch)) wanted.ranges.push_back(range);
         }
         regions.hints = {};
@@ -146,8 +135,7 @@ TEST_F(SliceMachineTest, GathersInTwoStages) {
   Program p = gather();
   std::mt19937 random(3);
   std::vector<int32_t> b(1000);
-  for (int32_t &x : b)
-    x = static_cast<int32_t>(random() % (80 * 512)) - 8 * 512; // some before, some after the region
+  for (int32_t &x : b) x = static_cast<int32_t>(random() % (80 * 512)) - 8 * 512; // some before, some after the region
   memory.put(kTable + 12, b);
   p.live[1] += 12;
   for (uint64_t page = 0; page < 64; page += 3) regions.set_resident(kTarget + page * kPage);
@@ -162,10 +150,8 @@ TEST_F(SliceMachineTest, GathersInTwoStages) {
 TEST_F(SliceMachineTest, ChainsOfLoadsAreTouchedStageByStage) {
   // a[b[c[i]]]: stage 2 touches b, stage 3 a; c and b of 64 bits.
   Program p({op(PAGECAST_OP_MADD, 64, V(1), V(0), 3, 1), op(PAGECAST_OP_LOAD, 64, V(2), V(1)),
-             op(PAGECAST_OP_MADD, 64, V(3), V(2), 3, 2, 0, 2),
-             op(PAGECAST_OP_TOUCH, 0, kNone, V(3), kNone, kNone, 0, 2),
-             op(PAGECAST_OP_LOAD, 64, V(4), V(3), kNone, kNone, 0, 2),
-             op(PAGECAST_OP_MADD, 64, V(5), V(4), 3, 4, 0, 3),
+             op(PAGECAST_OP_MADD, 64, V(3), V(2), 3, 2, 0, 2), op(PAGECAST_OP_TOUCH, 0, kNone, V(3), kNone, kNone, 0, 2),
+             op(PAGECAST_OP_LOAD, 64, V(4), V(3), kNone, kNone, 0, 2), op(PAGECAST_OP_MADD, 64, V(5), V(4), 3, 4, 0, 3),
              op(PAGECAST_OP_TOUCH, 0, kNone, V(5), kNone, kNone, 1, 3)});
   p.live = {1, kTable, kTarget, 8, 0x800000};
   p.depths = 3;
@@ -185,15 +171,13 @@ TEST_F(SliceMachineTest, ChainsOfLoadsAreTouchedStageByStage) {
 
 TEST_F(SliceMachineTest, RowsHaveRangesAndAnInnerLoop) {
   // for row i: k from rows[i] to rows[i + 1]: x[columns[k]]; columns is announced as a range.
-  Program p(
-      {op(PAGECAST_OP_MADD, 64, 6, 5, 4, 1), op(PAGECAST_OP_LOAD, 32, 7, 6), op(PAGECAST_OP_ADD, 64, 8, 6, 4),
-       op(PAGECAST_OP_LOAD, 32, 9, 8), op(PAGECAST_OP_SUB, 64, 10, 9, 7, kNone, 0, 2),
-       op(PAGECAST_OP_MADD, 64, 11, 7, 4, 2, 0, 2), op(PAGECAST_OP_RANGE, 0, 10, 11, 4, kNone, 1, 2),
-       op(PAGECAST_OP_LOOP, 64, V(0), 10, kNone, kNone, 13, 2),
-       op(PAGECAST_OP_MADD, 64, V(1), V(0), 4, 11, 0, 2),
-       op(PAGECAST_OP_LOAD, 32, V(2), V(1), kNone, kNone, 0, 2),
-       op(PAGECAST_OP_SHL, 64, V(3), V(2), 0, kNone, 0, 3), op(PAGECAST_OP_MADD, 64, V(3), V(3), 4, 3, 0, 3),
-       op(PAGECAST_OP_TOUCH, 0, kNone, V(3), kNone, kNone, 0, 3), op(PAGECAST_OP_END, 0, kNone, kNone)});
+  Program p({op(PAGECAST_OP_MADD, 64, 6, 5, 4, 1), op(PAGECAST_OP_LOAD, 32, 7, 6), op(PAGECAST_OP_ADD, 64, 8, 6, 4),
+             op(PAGECAST_OP_LOAD, 32, 9, 8), op(PAGECAST_OP_SUB, 64, 10, 9, 7, kNone, 0, 2),
+             op(PAGECAST_OP_MADD, 64, 11, 7, 4, 2, 0, 2), op(PAGECAST_OP_RANGE, 0, 10, 11, 4, kNone, 1, 2),
+             op(PAGECAST_OP_LOOP, 64, V(0), 10, kNone, kNone, 13, 2), op(PAGECAST_OP_MADD, 64, V(1), V(0), 4, 11, 0, 2),
+             op(PAGECAST_OP_LOAD, 32, V(2), V(1), kNone, kNone, 0, 2), op(PAGECAST_OP_SHL, 64, V(3), V(2), 0, kNone, 0, 3),
+             op(PAGECAST_OP_MADD, 64, V(3), V(3), 4, 3, 0, 3), op(PAGECAST_OP_TOUCH, 0, kNone, V(3), kNone, kNone, 0, 3),
+             op(PAGECAST_OP_END, 0, kNone, kNone)});
   p.live = {1, kTable, 0x100000, kTarget, 4}; // rows, columns, x
   p.has_loops = 1;
   p.depths = 3;
@@ -253,8 +237,7 @@ TEST_F(SliceMachineTest, IterationsEndWhereMemoryIsMissing) {
   memory.put(kTable, std::vector<uint32_t>(1024, 512)); // one page, then nothing, then another
   memory.put(kTable + 2 * kPage, std::vector<uint32_t>(1024, 1024));
   p.ops.push_back(op(PAGECAST_OP_TOUCH, 0, kNone, V(1), kNone, kNone, 1, 2));
-  p.add_group(static_cast<int64_t>(kTarget + 8 * kPage - kTable),
-              static_cast<int64_t>(kTarget + 8 * kPage - kTable) + 4);
+  p.add_group(static_cast<int64_t>(kTarget + 8 * kPage - kTable), static_cast<int64_t>(kTarget + 8 * kPage - kTable) + 4);
   const uint64_t failed = machine().failed_loads(), asked = memory.asked;
   expect_as_reference(p, 1000, 2000, 2);
   Hints wanted = pages({kTarget + kPage, kTarget + 2 * kPage});
@@ -375,9 +358,9 @@ TEST_F(SliceMachineTest, LoadsThatCrossPagesNeedBoth) {
       memory.pages.erase(end >> 12); // now the first is the last before an unmapped one
       expect_as_reference(p, end - 20, 30, 1);
       const uint64_t whole = 20 - width / 8 + 1;
-      EXPECT_EQ(std::count_if(regions.hints.ranges.begin(), regions.hints.ranges.end(),
-                              [](auto r) { return std::get<0>(r) == 0; }),
-                static_cast<long>(whole));
+      EXPECT_EQ(
+          std::count_if(regions.hints.ranges.begin(), regions.hints.ranges.end(), [](auto r) { return std::get<0>(r) == 0; }),
+          static_cast<long>(whole));
     }
 }
 
@@ -430,9 +413,9 @@ TEST_F(SliceMachineTest, GarbageEndsWithTheWork) {
       EXPECT_EQ(run(p, first, ~0ull, stage, memory, regions, &work), SliceOutcome::kTired);
       EXPECT_EQ(work, 0u);
     }
-  Program loops({op(PAGECAST_OP_LOOP, 64, 8, 0, kNone, kNone, 4),
-                 op(PAGECAST_OP_LOOP, 64, V(0), 8, kNone, kNone, 3), op(PAGECAST_OP_ADD, 64, V(1), V(0), 0),
-                 op(PAGECAST_OP_END, 0, kNone, kNone), op(PAGECAST_OP_END, 0, kNone, kNone)});
+  Program loops({op(PAGECAST_OP_LOOP, 64, 8, 0, kNone, kNone, 4), op(PAGECAST_OP_LOOP, 64, V(0), 8, kNone, kNone, 3),
+                 op(PAGECAST_OP_ADD, 64, V(1), V(0), 0), op(PAGECAST_OP_END, 0, kNone, kNone),
+                 op(PAGECAST_OP_END, 0, kNone, kNone)});
   loops.has_loops = 1;
   loops.live = {~0ull};
   uint64_t work = 100000;

@@ -22,8 +22,8 @@ constexpr uint16_t V(unsigned number) { return static_cast<uint16_t>(PAGECAST_VE
 inline pagecast_op op(unsigned code, unsigned width, unsigned to, unsigned a, unsigned b = kNone, unsigned c = kNone,
                       unsigned extra = 0, unsigned depth = 1) {
   const auto r = [](unsigned x) { return static_cast<uint16_t>(x); };
-  return {static_cast<uint8_t>(code), static_cast<uint8_t>(depth), static_cast<uint8_t>(width), 0, r(to), r(a), r(b),
-          r(c), extra};
+  return {
+      static_cast<uint8_t>(code), static_cast<uint8_t>(depth), static_cast<uint8_t>(width), 0, r(to), r(a), r(b), r(c), extra};
 }
 
 /// A nest with its slice. nest() is valid until the next change.
@@ -112,7 +112,8 @@ struct Hints {
     std::sort(ranges.begin(), ranges.end());
     std::vector<std::tuple<unsigned, uint64_t, uint64_t>> joined;
     for (auto [group, begin, end] : ranges) {
-      if (joined.empty() || std::get<0>(joined.back()) != group || std::get<2>(joined.back()) < begin) joined.push_back({group, begin, end});
+      if (joined.empty() || std::get<0>(joined.back()) != group || std::get<2>(joined.back()) < begin)
+        joined.push_back({group, begin, end});
       else std::get<2>(joined.back()) = std::max(std::get<2>(joined.back()), end);
     }
     ranges = joined;
@@ -187,16 +188,15 @@ inline SliceMachine &machine() {
   return m;
 }
 
-inline SliceOutcome run(Program &p, uint64_t first, uint64_t count, unsigned stage, PagedMemory &memory,
-                        Regions &regions, uint64_t *work) {
+inline SliceOutcome run(Program &p, uint64_t first, uint64_t count, unsigned stage, PagedMemory &memory, Regions &regions,
+                        uint64_t *work) {
   const pagecast_nest &nest = p.nest();
   EXPECT_TRUE(slice_valid(nest));
   const SliceCall call{&nest, p.live.data(), p.index.data(), first, count, stage};
   return machine().run(call, regions.filter(), memory, regions, work);
 }
 
-inline SliceOutcome run(Program &p, uint64_t first, uint64_t count, unsigned stage, PagedMemory &memory,
-                        Regions &regions) {
+inline SliceOutcome run(Program &p, uint64_t first, uint64_t count, unsigned stage, PagedMemory &memory, Regions &regions) {
   uint64_t work = 1ull << 40;
   return run(p, first, count, stage, memory, regions, &work);
 }

@@ -38,8 +38,7 @@ private:
   void loop(size_t begin, size_t end, unsigned to, uint64_t first, uint64_t count) {
     for (uint64_t i = 0; i < count && !gave_up(); ++i) {
       at(to) = first + i;
-      for (size_t n = begin; n < end && step(n);)
-        n = p_.ops[n].code == PAGECAST_OP_LOOP ? p_.ops[n].extra + 1 : n + 1;
+      for (size_t n = begin; n < end && step(n);) n = p_.ops[n].code == PAGECAST_OP_LOOP ? p_.ops[n].extra + 1 : n + 1;
     }
   }
 
@@ -90,8 +89,7 @@ private:
         hints.ranges.push_back({group, static_cast<uint64_t>(begin), static_cast<uint64_t>(end)});
     };
     const Wide last = address + stride * static_cast<Wide>(times - 1);
-    if (stride >= -page && stride <= page)
-      return tell(std::min<Wide>(address, last) + lo, std::max<Wide>(address, last) + hi);
+    if (stride >= -page && stride <= page) return tell(std::min<Wide>(address, last) + lo, std::max<Wide>(address, last) + hi);
     Wide begin = address + lo;
     for (uint64_t k = 0; k < times && !gave_up(); ++k, begin += stride) {
       if (begin > static_cast<Wide>(~0ull) && stride > 0) return;

@@ -71,7 +71,8 @@ TEST_F(TroubleTest, AStallBeginsAndEndsOnce) {
   EXPECT_EQ(said([&] { trouble_.watch(0, 100 * kSecond); }), "");
   EXPECT_EQ(said([&] { trouble_.watch(10 * kSecond, 10 * kSecond + Trouble::kStall - 1); }), "");
   EXPECT_EQ(said([&] { trouble_.watch(10 * kSecond + 1, 10 * kSecond); }), "") << "started since";
-  EXPECT_NE(said([&] { trouble_.watch(10 * kSecond, 10 * kSecond + Trouble::kStall); }).find("/disk has not answered for 5 s"), std::string::npos);
+  EXPECT_NE(said([&] { trouble_.watch(10 * kSecond, 10 * kSecond + Trouble::kStall); }).find("/disk has not answered for 5 s"),
+            std::string::npos);
   EXPECT_EQ(said([&] { trouble_.watch(10 * kSecond, 20 * kSecond); }), "");
   EXPECT_TRUE(trouble_.stalled());
   EXPECT_NE(said([&] { trouble_.watch(0, 22 * kSecond); }).find("after 12 s"), std::string::npos);
@@ -81,6 +82,7 @@ TEST_F(TroubleTest, AStallBeginsAndEndsOnce) {
 }
 
 TEST_F(TroubleTest, WaitingForRoomIsSaidAsThat) {
-  EXPECT_NE(said([&] { trouble_.watch(10 * kSecond, 16 * kSecond, true); }).find("for 6 s when asked for room"), std::string::npos);
+  EXPECT_NE(said([&] { trouble_.watch(10 * kSecond, 16 * kSecond, true); }).find("for 6 s when asked for room"),
+            std::string::npos);
   EXPECT_NE(said([&] { trouble_.watch(0, 18 * kSecond); }).find("answers again"), std::string::npos);
 }

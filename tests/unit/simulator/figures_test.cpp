@@ -12,16 +12,10 @@ constexpr core::Schedule kSingle = core::Schedule::kSingle, kNested = core::Sche
                          kContinuous = core::Schedule::kContinuous;
 constexpr bool kSequential = true, kApart = false;
 
-Report core_run(double ratio, bool sequential, core::Schedule s) {
-  return run_rows(ratio, sequential, Hints::kCore, s);
-}
-Report original(double ratio, bool sequential) {
-  return run_rows(ratio, sequential, Hints::kOriginal, kSingle);
-}
+Report core_run(double ratio, bool sequential, core::Schedule s) { return run_rows(ratio, sequential, Hints::kCore, s); }
+Report original(double ratio, bool sequential) { return run_rows(ratio, sequential, Hints::kOriginal, kSingle); }
 
-double saved(const Report &by, const Report &than) {
-  return 1 - double(by.cycles) / double(than.cycles);
-}
+double saved(const Report &by, const Report &than) { return 1 - double(by.cycles) / double(than.cycles); }
 
 TEST(Figures, TheLoopTouches428Pages) {
   const Report r = core_run(kRatioLarger, kSequential, kContinuous);
@@ -33,8 +27,7 @@ TEST(Figures, TheLoopTouches428Pages) {
 TEST(Figures, F56aOriginalStallsOncePerOuterIteration) {
   const Report r = original(kRatioLarger, kSequential);
   EXPECT_EQ(r.stalls, 10u);
-  for (uint64_t n : r.outer_stalls)
-    EXPECT_EQ(n, 1u);
+  for (uint64_t n : r.outer_stalls) EXPECT_EQ(n, 1u);
   EXPECT_EQ(core_run(kRatioLarger, kSequential, kSingle).stalls, 10u);
 }
 
@@ -60,8 +53,7 @@ TEST(Figures, F56fNestedSavesAboutAFifth) {
   const Report nested = core_run(kRatioTwoNeeded, kSequential, kNested);
   const Report before = original(kRatioTwoNeeded, kSequential);
   EXPECT_GE(before.stalls, 3u);
-  EXPECT_LE(before.stalls, 6u)
-      << "blocks that reach into the next rows: the thesis sees five stalls, not ten";
+  EXPECT_LE(before.stalls, 6u) << "blocks that reach into the next rows: the thesis sees five stalls, not ten";
   EXPECT_GT(saved(nested, before), 0.15);
   EXPECT_LT(saved(nested, before), 0.25);
   EXPECT_LT(nested.stall_cycles, core_run(kRatioTwoNeeded, kSequential, kSingle).stall_cycles / 5);
@@ -91,8 +83,7 @@ TEST(Figures, F58efSingleWastesNothingAndStallsOncePerOuterIteration) {
     EXPECT_EQ(r.wasted, 0u);
     EXPECT_EQ(r.outer_stalls, std::vector<uint64_t>(10, 1));
   }
-  EXPECT_EQ(core_run(kRatioTwoThirds, kApart, kSingle).steady_max,
-            core_run(kRatioTwoNeeded, kApart, kSingle).steady_max)
+  EXPECT_EQ(core_run(kRatioTwoThirds, kApart, kSingle).steady_max, core_run(kRatioTwoNeeded, kApart, kSingle).steady_max)
       << "the curves are identical: both fetch one row";
 }
 
@@ -112,8 +103,7 @@ TEST(Figures, F513ContinuousStallsOnceWhateverTheLatencyAndTheLayout) {
 }
 
 TEST(Figures, TheTableRunsEveryCase) {
-  for (const FigureCase &c : figure_cases())
-    EXPECT_GE(run_figure(c).prefetched_hits + run_figure(c).late, 428u);
+  for (const FigureCase &c : figure_cases()) EXPECT_GE(run_figure(c).prefetched_hits + run_figure(c).late, 428u);
 }
 
 } // namespace

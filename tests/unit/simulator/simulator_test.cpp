@@ -29,8 +29,7 @@ TEST(Memory, IsExactLruWithReleasedPagesFirst) {
   Memory m(3);
   std::vector<uint64_t> gone;
   const auto evicted = [&](const Frame &f) { gone.push_back(f.page); };
-  for (uint64_t page : {1, 2, 3})
-    m.allocate(page, 0, evicted);
+  for (uint64_t page : {1, 2, 3}) m.allocate(page, 0, evicted);
   m.touch(*m.find(1));
   m.allocate(4, 0, evicted);
   m.release(*m.find(1), 0);
