@@ -9,7 +9,7 @@
 // A step that nobody waits for is counted without any of this, and an entry that is passed over (core/early_exits.h)
 // saves no vectors. Elsewhere they are plain functions.
 #include "pagecast/abi.h"
-#include "runtime/nest_word.h"
+#include "nest_word.h" // beside this file, which a fake runtime of the tests includes, too
 
 pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *words, const void *frame);
 void pagecast_do_tick(pagecast_ticket *);
