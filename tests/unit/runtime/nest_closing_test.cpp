@@ -40,6 +40,11 @@ struct Nest {
     description.cache = &cache;
     description.closes = closes;
   }
+  /// The pager has seen the last of it.
+  ~Nest() {
+    for (const NestSlot &slot : nest_slots)
+      while (slot.state == NestSlot::kClosing) usleep(100);
+  }
   Nest(const Nest &) = delete;
   pagecast_ticket *enter(uint64_t depth) {
     // What is closing is the pager's until it has seen that.
