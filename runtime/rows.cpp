@@ -6,6 +6,7 @@
 #include "runtime/locks.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
+#include "runtime/sandbox.h"
 
 #include <algorithm>
 #include <atomic>
@@ -60,6 +61,7 @@ bool has_many(size_t bytes) {
 
 /// Reserves the addresses. Nobody can touch them until they are granted in pieces, not even mlockall().
 bool reserve_range() {
+  if (sandboxed()) return false;
   Guard guard(locks::rows);
   if (base.load(std::memory_order_relaxed)) return true;
   void *tables = os::reserve(core::Runs::bytes(kGranules)), *range = tables ? os::reserve(kRange) : nullptr;
@@ -75,8 +77,9 @@ bool reserve_range() {
 }
 
 /// More granules, as one large block. This may start the paging of everything, under a lock of its own: what is allocated
-/// meanwhile, by that too, is the C library's.
+/// meanwhile, by that too, is the C library's. Not in a sandbox, where the system calls may be deadly.
 bool grow(uint32_t seen) {
+  if (sandboxed()) return false;
   growing = true;
   Guard guard(locks::rows_growth);
   const uint32_t end = runs.end(); // changes under both locks only
@@ -104,6 +107,7 @@ void give_back(uint32_t first, uint32_t n) {
 
 /// The same of all long runs. Many are freed one after the other: this is done seldom.
 void give_back_long_ones() {
+  if (sandboxed()) return;
   constexpr unsigned kMost = 64;
   uint32_t first[kMost], n[kMost];
   unsigned count = 0;
