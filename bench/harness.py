@@ -2,25 +2,17 @@
 """What the harnesses with a table share: the command, how it ends, its JSON, the run under pagecast."""
 
 import re
-import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
 import disk
+import interruption
 import runs
 from asked import Failed, read_result
 from limits import MemoryGroup, Unavailable
 from report import Screen, provenance, write_json
-
-
-def interrupt(*_):
-    """SIGTERM and Ctrl-C unwind, so that swap file and control groups are removed; once that has begun, it must
-    not be interrupted, nor the tools that it starts."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def phases(errors: str) -> dict[str, float]:
@@ -90,8 +82,7 @@ def main(name: str, parse: Callable[[], Namespace], table: Callable[[dict], str]
 def exit_status(name: str, work: Callable[[], int]) -> int:
     """Of the command: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130
     interrupted."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, interrupt)
+    interruption.install()
     try:
         return work()
     except (Failed, Unavailable, RuntimeError, ValueError, OSError) as error:

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import disk
+import interruption
 import runs
 from asked import Failed, chosen, parse
 from building import Source, compile_both, compile_once
@@ -88,8 +89,9 @@ class Task:
         self.responses: list[dict] = []  # microseconds, major and minor faults of each sweep
 
     def __enter__(self) -> "Task":
-        self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                                         preexec_fn=self._group.join)
+        with interruption.deferred():
+            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                             preexec_fn=self._group.join)
         if self._process.stdout.readline() != "ready\n":
             self.__exit__()
             raise Failed("the interactive task ended before it had made its working set: the limit is too small")

@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import interruption
+
 
 @dataclass
 class Run:
@@ -46,19 +48,21 @@ def run(command: list, group=None, environment: dict | None = None, timeout: flo
     do not count: `environment` has those of the run."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
     start = time.monotonic()
-    process = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, env={**clean, **(environment or {})},
-                               preexec_fn=group.join if group else None)
-    texts: dict[str, bytes] = {}
-    readers = [threading.Thread(target=lambda n=n, p=p: texts.__setitem__(n, p.read()))
-               for n, p in (("out", process.stdout), ("err", process.stderr))]
-    for reader in readers:
-        reader.start()
-    late = threading.Event()
-    timer = threading.Timer(timeout, lambda: (late.set(), _kill(process))) if timeout else None
-    if timer:
-        timer.start()
+    with interruption.deferred():
+        process = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env={**clean, **(environment or {})},
+                                   preexec_fn=group.join if group else None)
+        texts: dict[str, bytes] = {}
+        readers = [threading.Thread(target=lambda n=n, p=p: texts.__setitem__(n, p.read()))
+                   for n, p in (("out", process.stdout), ("err", process.stderr))]
+        for reader in readers:
+            reader.start()
+        late = threading.Event()
+        timer = threading.Timer(timeout, lambda: (late.set(), _kill(process))) if timeout else None
+        if timer:
+            timer.start()
     try:
+        interruption.check()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         first_thread = _first_thread_cpu(process.pid)
         _, status, usage = os.wait4(process.pid, 0)

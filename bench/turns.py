@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import interruption
 from figures import given_up
 from report import Screen
 
@@ -40,6 +41,7 @@ def missing(turns: int, parts: Callable[[int], list[Part]], measure_disk: Callab
 
 def make(parts: list[Part], screen: Screen, save: Callable[[], None]):
     for part in parts:
+        interruption.check()
         screen.step(part.words)
         part.make()
         save()
