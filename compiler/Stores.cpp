@@ -78,30 +78,40 @@ Value *firstByte(Instruction *I) {
 }
 
 Stores::Stores(Loop *L, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {
+  SmallVector<Instruction *, 16> All;
   for (BasicBlock *Block : L->blocks())
     for (Instruction &I : *Block)
       if (isPlainStore(I) && certainBytes(&I)) All.push_back(&I);
-  if (All.size() > MostStores) All.clear();
+  if (All.size() > MostStores) return;
+  for (Instruction *I : All) add(I);
 }
 
-/// What dominates a place in the same loop, or one inside, has been executed in the same iteration. Of these stores each
-/// is tried as the one that the addresses of the others, and of `Pointer`, are relative to: in loops inside, only such
-/// differences are known.
+void Stores::add(Instruction *At) {
+  const SCEV *Address = SE.getSCEV(firstByte(At)), *Base = SE.getPointerBase(Address);
+  for (Family &F : Families) {
+    if (SE.getPointerBase(F.From) != Base) continue; // much cheaper than to subtract
+    if (std::optional<int64_t> Begin = constantDifference(F.From, Address, SE)) return F.Members.push_back({At, *Begin});
+  }
+  Families.push_back({Address, {{At, 0}}});
+}
+
+/// What dominates a place in the same loop, or one inside, has been executed in the same iteration. The address must be
+/// within what these stores of one family cover: in loops inside, only differences of addresses are known.
 bool Stores::precede(const Instruction *At, Value *Pointer, uint64_t Bytes) const {
-  SmallVector<Instruction *, 16> Before;
-  for (Instruction *I : All)
-    if (I != At && LI.getLoopFor(I->getParent())->contains(At) && DT.dominates(I, At)) Before.push_back(I);
-  for (Instruction *Base : Before) {
-    const SCEV *From = SE.getSCEV(firstByte(Base)), *Offset = SE.getMinusSCEV(SE.getSCEV(Pointer), From);
+  const SCEV *Address = SE.getSCEV(Pointer), *Base = SE.getPointerBase(Address);
+  for (const Family &F : Families) {
+    if (SE.getPointerBase(F.From) != Base) continue;
+    SmallVector<std::pair<int64_t, int64_t>, 16> Parts;
+    for (auto [Store, Begin] : F.Members)
+      if (Store != At && LI.getLoopFor(Store->getParent())->contains(At) && DT.dominates(Store, At))
+        Parts.push_back({Begin, Begin + int64_t(certainBytes(Store))});
+    if (Parts.empty()) continue;
+    const SCEV *Offset = SE.getMinusSCEV(Address, F.From);
     if (isa<SCEVCouldNotCompute>(Offset)) continue;
     ConstantRange Where = SE.getSignedRange(withinCalls(Offset, SE));
     if (Where.isFullSet() || Where.isSignWrappedSet() || Where.getSignedMin().getSignificantBits() > 32 ||
         Where.getSignedMax().getSignificantBits() > 32)
       continue;
-    SmallVector<std::pair<int64_t, int64_t>, 16> Parts;
-    for (Instruction *I : Before)
-      if (std::optional<int64_t> Begin = constantDifference(From, SE.getSCEV(firstByte(I)), SE))
-        Parts.push_back({*Begin, *Begin + int64_t(certainBytes(I))});
     llvm::sort(Parts);
     int64_t Covered = Where.getSignedMin().getSExtValue(), End = Where.getSignedMax().getSExtValue() + int64_t(Bytes);
     for (auto [Begin, Behind] : Parts)

@@ -32,10 +32,22 @@ public:
   bool precede(const llvm::Instruction *At, llvm::Value *Pointer, uint64_t Bytes) const;
 
 private:
+  struct Store {
+    llvm::Instruction *At;
+    int64_t Begin; ///< bytes from the first byte of the family's first store
+  };
+  /// Stores a constant number of bytes apart, in the loop and the loops inside.
+  struct Family {
+    const llvm::SCEV *From;
+    llvm::SmallVector<Store, 8> Members;
+  };
+
+  void add(llvm::Instruction *At);
+
   const llvm::LoopInfo &LI;
   const llvm::DominatorTree &DT;
   llvm::ScalarEvolution &SE;
-  llvm::SmallVector<llvm::Instruction *, 16> All; ///< in the loop and the loops inside
+  llvm::SmallVector<Family, 4> Families;
 };
 
 } // namespace pagecast
