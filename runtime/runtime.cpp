@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <dlfcn.h>
 #include <new>
 
 extern char **environ;
@@ -144,6 +145,26 @@ bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
   return true;
 }
 
+/// Whether the program's heap is not this library's, but a sanitizer's or one that is linked into the program. Whose it is,
+/// refused_why says.
+bool has_other_allocator() {
+  void *allocate = dlsym(RTLD_DEFAULT, "malloc");
+  Dl_info theirs, ours;
+  if (!allocate || !dladdr(allocate, &theirs) || !dladdr(reinterpret_cast<void *>(&runtime_pager), &ours)) return false;
+  if (theirs.dli_fbase == ours.dli_fbase) return false;
+  snprintf(refused_why, sizeof refused_why,
+           "the program's heap is another allocator's, of %s, and other large data fit in the budget", theirs.dli_fname);
+  return true;
+}
+
+/// Why nothing was paged.
+const char *why_inactive() {
+  if (refused) return refused_why;
+  if (!options.enable) return "switched off by PAGECAST_ENABLE";
+  if (sandboxed()) return "the program put on a seccomp filter while nothing was paged";
+  return has_other_allocator() ? refused_why : "large data fit in the budget";
+}
+
 __attribute__((constructor(101))) void construct() {
   started_ns = os::now_ns();
   watch_forks();
@@ -159,14 +180,10 @@ __attribute__((destructor)) void destruct() {
   if (!running) s.budget_bytes = budget;
   s.files.left_alone = left_alone.load();
   const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
-  const char *why = refused           ? refused_why
-                    : !options.enable ? "switched off by PAGECAST_ENABLE"
-                    : sandboxed()     ? "the program put on a seccomp filter while nothing was paged"
-                                      : "large data fit in the budget";
   if (!sandboxed()) runtime_open_statistics();
   if (statistics_file == kNotOpen || statistics_file == -EEXIST) return;
   if (const int error =
-          statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why, wall))
+          statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why_inactive(), wall))
     say("the statistics could not be written to %s: %s", options.stats, strerror(-error));
 }
 

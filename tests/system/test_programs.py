@@ -283,3 +283,30 @@ def test_hints_by_hand(built, disk_dir, tmp_path):
     assert figures["hints"]["by_hand"] > 0
     by_hand = [s for s in figures["sites"] if s["name"] == "by hand"]
     assert by_hand and by_hand[0]["prefetched"] > 0
+
+
+ALLOCATOR = """
+#include <stdlib.h>
+#include <string.h>
+static _Alignas(16) char memory[64 << 20];
+static size_t used;
+void *malloc(size_t bytes) { void *p = memory + used; used += (bytes + 15) & ~15ul; return p; }
+void *calloc(size_t n, size_t bytes) { return memset(malloc(n * bytes), 0, n * bytes); }
+void *realloc(void *old, size_t bytes) { void *p = malloc(bytes); return old ? memmove(p, old, bytes) : p; }
+void free(void *p) { (void)p; }
+"""
+PROGRAM = """
+int main(void) { return ((char *)malloc(1 << 20))[0]; }
+"""
+
+
+@pytest.mark.parametrize("own, said", [(True, "another allocator's, of "), (False, "large data fit in the budget")])
+def test_a_program_with_an_allocator_of_its_own_is_told_so(built, tmp_path, own, said):
+    source = tmp_path / "program.c"
+    source.write_text((ALLOCATOR if own else "#include <stdlib.h>\n") + PROGRAM)
+    program = compile_with(built, built.cc, source, tmp_path / "program")
+    done = built.run(built.pagecast, "run", "--stats", tmp_path / "stats.json", "--", program)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads((tmp_path / "stats.json").read_text())
+    assert not figures["active"] and said in figures["why_not"]
+    assert own == ("program" in figures["why_not"])
