@@ -225,6 +225,9 @@ uint64_t moved(const Shape &s, const Group &g, uint64_t page) {
   return saturating_mul(pieces, two.span() - least(two.span(), one.span()));
 }
 
+/// Slices that go by rows, or by what is inside the ticked loop, count as the program does; those of a single loop's elements do not.
+bool by_rows(const Shape &s) { return s.stages > 0 && (s.loops > 1 || s.sliced_bytes > 0); }
+
 void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *plan) {
   uint64_t fastest = 0, sum = 0, scattered = 0;
   for (unsigned g = 0; g < s.groups; ++g) {
@@ -239,7 +242,7 @@ void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *pla
   const uint64_t trip = s.trips[s.ticked];
   if (given) {
     plan->strip = given;
-  } else if (s.strips || (s.stages == 0 && c.fixed_distance == 0)) { // slices and users count as the program does
+  } else if (s.strips || (!by_rows(s) && c.fixed_distance == 0)) { // users count as the program does
     const uint64_t block = most(c.page, least(c.max_io / 4, c.budget / 256));
     uint64_t strip = fastest ? block / fastest : 4096; // nothing moves: only slices count steps
     if (sum || scattered) strip = least(strip, c.budget / 32 / saturating_add(sum, scattered));

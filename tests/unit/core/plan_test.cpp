@@ -210,6 +210,22 @@ TEST(Plan, StepsOfScatteredReferencesAreShort) {
   EXPECT_GT(p.strip * kPage, budget / 40);
 }
 
+TEST(Plan, TicksOfElementsMakeAStepOfABlockWithASliceToo) {
+  Conditions c = machine(uint64_t{1} << 30);
+  Shape s = nest_of({1 << 24}, {array(kBase, {8}), array(kBase + (1u << 30), {0})});
+  s.strips = false;
+  const uint64_t direct = make_plan(s, c).strip;
+  EXPECT_GT(direct, 64u);
+  s.group[1].indirect = true;
+  s.stages = 2;
+  EXPECT_EQ(make_plan(s, c).strip, direct);
+  s.sliced_bytes = 96; // rows: the slice's steps are the program's
+  EXPECT_EQ(make_plan(s, c).strip, 1u);
+  s.sliced_bytes = 0;
+  c.fixed_distance = 4; // a user counts iterations
+  EXPECT_EQ(make_plan(s, c).strip, 1u);
+}
+
 TEST(Plan, AbsurdNumbersAreHarmless) {
   const uint64_t huge = ~uint64_t{0};
   const Shape s = nest_of({huge, huge, huge}, {array(kBase, {INT64_MIN, INT64_MAX, 8}), array(0, {0, -1, 1}, 0)});
