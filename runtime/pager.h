@@ -226,7 +226,14 @@ private:
   uint32_t zeros_from(const Region &, uint32_t slot, uint32_t most) const;
   uint32_t zeros_begin(uint32_t slot, uint32_t lowest) const;
   void look_ahead(Region &);
-  void release_behind(Region &, uint32_t slot);
+  void release_behind(Region &, uint32_t slot, uint32_t ahead);
+
+  // pager_refill.cpp
+  uint32_t resident_before(const Region &, uint32_t slot, uint32_t most) const;
+  uint32_t absent_from(const Region &, uint32_t slot, uint32_t most) const;
+  uint32_t refill_ahead(const Region &) const;
+  uint32_t refill(Region &, uint32_t slot, bool write);
+  Run refill_run(Region &, uint32_t slot);
 
   // pager_forecast.cpp
   void foresee(NestSlot &);

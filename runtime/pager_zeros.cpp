@@ -40,13 +40,13 @@ uint32_t Pager::zero_cluster(Region &r, uint32_t slot) {
 
 /// Tells slices how far ahead of the program's stores to look.
 void Pager::look_ahead(Region &r) {
-  __atomic_store_n(&r.look_ahead, r.growth.ahead(allowance_.pages()) << shift_, __ATOMIC_RELAXED);
+  const uint64_t pages = std::max(r.growth.ahead(allowance_.pages()), refill_ahead(r));
+  __atomic_store_n(&r.look_ahead, pages << shift_, __ATOMIC_RELAXED);
 }
 
-/// A slice had pages filled at `slot`, where those in use end: the program is ahead() of it, and has finished what lies
+/// A slice had pages filled or read at `slot`, where those in use end: the program is `ahead` of it, and has finished what lies
 /// behind. That is released, in whole blocks: what goes next is written at once, and is not what is being stored to.
-void Pager::release_behind(Region &r, uint32_t slot) {
-  const uint32_t ahead = r.growth.ahead(allowance_.pages());
+void Pager::release_behind(Region &r, uint32_t slot, uint32_t ahead) {
   if (ahead == 0 || options_->release != ReleasePolicy::kBuffered || slot - r.first_slot <= ahead) return;
   const uint32_t end = slot - ahead, lowest = end - std::min(end - r.first_slot, 2 * core::Growth::kMostRun);
   uint32_t begin = end;

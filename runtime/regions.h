@@ -30,6 +30,7 @@ struct Region {
   uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
   uint64_t zero_hints = 0;  ///< and by hints
   core::Growth growth;
+  core::Growth refill; ///< the same of pages that have contents
   uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
   // The advise back end's.
   uint32_t chunk = 0; ///< bytes per request; 0 = the pager's region

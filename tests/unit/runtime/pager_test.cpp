@@ -117,6 +117,43 @@ TEST(Pager, StreamsSideBySideFaultLessThanOnceAPage) {
   expect_budget_kept();
 }
 
+/// `places` places of `each` pages, stored to before; each is gone through in order, which of them next at random. Returns
+/// the pages that were read for faults.
+uint64_t store_at_places(uint64_t places, uint64_t each, bool in_order) {
+  const uint64_t page = os::page_size(), pages = places * each;
+  char *region = map(pages * page);
+  EXPECT_EQ(pager.add(address(region), pages * page), 0);
+  for (uint64_t i = 0; i < pages; ++i) region[i * page] = static_cast<char>(i * 7 + 1);
+  const uint64_t before = pager.statistics.not_prefetched;
+  std::mt19937_64 random(3);
+  std::vector<uint64_t> next(places);
+  for (uint64_t left = pages; left;) {
+    const uint64_t place = random() % places;
+    if (next[place] == each) continue;
+    const uint64_t i = place * each + (in_order ? next[place] : random() % each);
+    ++next[place], --left;
+    EXPECT_EQ(region[i * page], static_cast<char>(i * 7 + 1));
+    region[i * page + 1] = 1;
+  }
+  return pager.statistics.not_prefetched - before;
+}
+
+TEST(Pager, PlacesThatGoOnAreReadSomePagesAtATime) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  constexpr uint64_t kPlaces = 256, kEach = 96;
+  EXPECT_LT(store_at_places(kPlaces, kEach, true), kPlaces * kEach * 5 / 8);
+  EXPECT_LT(pager.statistics.site[Statistics::kHistory].unused, kPlaces * kEach / 8);
+  expect_valid();
+  expect_budget_kept();
+}
+
+TEST(Pager, PlacesAtRandomAreReadAlone) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  constexpr uint64_t kPlaces = 256, kEach = 96;
+  EXPECT_GT(store_at_places(kPlaces, kEach, false), kPlaces * kEach / 2);
+  EXPECT_LT(pager.statistics.site[Statistics::kHistory].prefetched, kPlaces * kEach / 16);
+}
+
 TEST(Pager, TakesOverPagesThatHaveContents) {
   START_PAGER(ReleasePolicy::kBuffered);
   const uint64_t bytes = 64u << 20;
