@@ -4,6 +4,7 @@
 
 #include "Emit.h"
 #include "Arguments.h"
+#include "Counters.h"
 #include "Eligible.h"
 #include "Fixed.h"
 #include "Overwrite.h"
@@ -286,6 +287,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
     return Changed;
   };
   bool Changed = Canonicalize();
+  Changed |= mendCounters(LI, SE);
   Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
   auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
   Assumed A(LI, DT, SE);

@@ -2,6 +2,7 @@
 //
 // The printer of the analysis: nests, groups and refusals as text, without any transformation.
 
+#include "Counters.h"
 #include "Eligible.h"
 #include "Fixed.h"
 #include "Nests.h"
@@ -72,7 +73,8 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   auto &LI = AM.getResult<LoopAnalysis>(F);
   auto &DT = AM.getResult<DominatorTreeAnalysis>(F);
   auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
-  bool Changed = hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
+  bool Changed = mendCounters(LI, SE);
+  Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
   Assumed A(LI, DT, SE);
   A.insert();
   NestList List = findNests(F, LI, DT, SE, A, [](Loop &) { return false; });

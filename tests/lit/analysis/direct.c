@@ -68,7 +68,7 @@ void along(long n) {
       result[i][j] = wide[i - 1][j] * wide[i + 1][j];
 }
 // CHECK-LABEL: nests of 'beside'
-// CHECK: group 0: reads element=8 [0, 24) {{.*}} strides={8192} {{.*}} members=2
+// CHECK: group 0: reads element=8 [0, 24) {{.*}} strides={8, 8192} {{.*}} members=2
 // CHECK: group 1: writes {{.*}}name=result
 // CHECK-NOT: group
 void beside(long n) {
