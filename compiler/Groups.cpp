@@ -38,6 +38,16 @@ bool isSmallObject(const Value *Pointer, const DataLayout &DL) {
   return false;
 }
 
+/// memcpy and the like as what they mostly were in the source: loops over a row.
+void addRow(SmallVectorImpl<Reference> &Out, MemIntrinsic *Row, const DataLayout &DL) {
+  auto Add = [&](Value *Pointer, bool Reads) {
+    if (Pointer->getType()->getPointerAddressSpace() == 0 && !isSmallObject(Pointer, DL))
+      Out.push_back({Row, Pointer, 1, Reads, !Reads, /*Passed=*/false, Row->getLength()});
+  };
+  Add(Row->getRawDest(), false);
+  if (auto *Transfer = dyn_cast<MemTransferInst>(Row)) Add(Transfer->getRawSource(), true);
+}
+
 void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLayout &DL) {
   auto Add = [&](Value *Pointer, Type *T, bool Reads, bool Writes) {
     TypeSize Size = DL.getTypeStoreSize(T);
@@ -63,7 +73,8 @@ void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLay
     }
   } else if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
     auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
-    if (Memory->isVolatile() || !Length || Length->isZero() || Length->getZExtValue() > uint64_t(BlockBytes)) return;
+    if (Memory->isVolatile() || (Length && Length->isZero())) return;
+    if (!Length || Length->getZExtValue() > uint64_t(BlockBytes)) return addRow(Out, Memory, DL);
     Type *Bytes = ArrayType::get(Type::getInt8Ty(I.getContext()), Length->getZExtValue());
     Add(Memory->getRawDest(), Bytes, false, true);
     if (auto *Transfer = dyn_cast<MemTransferInst>(Memory)) Add(Transfer->getRawSource(), Bytes, true, false);
@@ -132,7 +143,8 @@ public:
 
   bool addIndirect(const Classified &C) {
     for (Group &G : Groups) {
-      if (!G.indirect() || G.Target.Step != C.Target.Step || G.Target.Over != C.Target.Over) continue;
+      if (!G.indirect() || G.Target.Step != C.Target.Step || G.Target.Over != C.Target.Over || G.Target.Times != C.Target.Times)
+        continue;
       std::optional<int64_t> Offset = 0;
       if (G.Target.Address != C.Target.Address) Offset = constantDifference(G.Target.Address, C.Target.Address, SE);
       if (!Offset || std::abs(*Offset) > (C.Target.Step ? BlockBytes : ElementReach)) continue;

@@ -159,7 +159,8 @@ uint64_t bytesPerIteration(const Nest &N, const StepContext &X) {
   for (const Group &G : N.Groups) {
     Bytes = std::max(Bytes, G.Element);
     if (G.indirect()) {
-      Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? X.OnlyRows ? SlicedBytes : BlockBytes : 64);
+      uint64_t Row = G.Target.Times ? StepBytes : X.OnlyRows ? SlicedBytes : BlockBytes;
+      Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? Row : 64);
       continue;
     }
     uint64_t Smallest = StepBytes;

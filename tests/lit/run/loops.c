@@ -229,6 +229,13 @@ NOINLINE void memory(char (*p)[200], char (*q)[200], long n) {
     memset(p[i] + 150, (int)i, 50);
   }
 }
+NOINLINE void copied_rows(char *p, const char *q, long n, long m, const int *length) {
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j < m; j++)
+      p[i * 200 + j] = q[(n - 1 - i) * 200 + j];
+  for (long i = 0; i < n; i++)
+    memset(p + i * 200 + m, (int)i, length[i] % (200 - m));
+}
 
 int main(void) {
   for (int i = 0; i < N; i++) {
@@ -324,6 +331,8 @@ int main(void) {
   deep((char *)cube, 3, 5, 7, 300);
   SHOW("deep", cube);
   memory((char(*)[200])a, (char(*)[200])cube, 150);
+  copied_rows((char *)b, (const char *)cube, 150, 120, key);
   SHOW("memory", a);
+  SHOW("copied rows", b);
   return 0;
 }
