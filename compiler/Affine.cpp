@@ -143,4 +143,17 @@ std::optional<int64_t> constantDifference(const SCEV *From, const SCEV *To, Scal
   return isa<SCEVCouldNotCompute>(Difference) ? std::nullopt : constantOf(Difference);
 }
 
+bool movesBySymbol(const SCEV *S, const Loop *L) {
+  const auto *Walk = dyn_cast<SCEVAddRecExpr>(S);
+  return Walk && Walk->getLoop() == L && !isa<SCEVConstant>(Walk->getOperand(1));
+}
+
+bool hasLoaded(const SCEV *S, const Loop *L) {
+  return SCEVExprContains(S, [&](const SCEV *Part) {
+    const auto *Unknown = dyn_cast<SCEVUnknown>(Part);
+    const auto *Load = Unknown ? dyn_cast<LoadInst>(Unknown->getValue()) : nullptr;
+    return Load && L->contains(Load);
+  });
+}
+
 } // namespace pagecast

@@ -49,6 +49,12 @@ std::optional<int64_t> constantOf(const llvm::SCEV *S);
 /// `To - From` where that is a constant; nothing for a pointer and an integer.
 std::optional<int64_t> constantDifference(const llvm::SCEV *From, const llvm::SCEV *To, llvm::ScalarEvolution &SE);
 
+/// Whether `S` is a recurrence whose distance from one iteration of `L` to the next is no constant.
+bool movesBySymbol(const llvm::SCEV *S, const llvm::Loop *L);
+
+/// Whether `S` depends on what is loaded in `L`.
+bool hasLoaded(const llvm::SCEV *S, const llvm::Loop *L);
+
 } // namespace pagecast
 
 #endif

@@ -294,6 +294,18 @@ private:
     return all_of(*Outer, [&](Loop *Row) { return Small.count(Row) || all_of(*Row, [&](Loop *L) { return Small.count(L); }); });
   }
 
+  /// Whether rows are places of their own (vectors of vectors, diagonals of a matrix, each with its bounds), of which few may
+  /// be all there is; and not pieces of one sequence, or of one array as a triangle is.
+  bool areApart(const Nest &Row, ArrayRef<Classified> References, Loop *Parent) {
+    auto IsLoaded = [&](const SCEV *S) { return hasLoaded(S, Parent); };
+    return any_of(References, [&](const Classified &C) {
+      if (C.Is != Classified::Direct) return false;
+      if (!SE.isLoopInvariant(SE.getPointerBase(C.Form.Base), Parent)) return true;
+      return SCEVExprContains(C.Form.Base, [&](const SCEV *S) { return movesBySymbol(S, Parent); }) &&
+             (IsLoaded(C.Form.Base) || any_of(Row.Backedges, IsLoaded));
+    });
+  }
+
   /// Whether the slice of a nest around this one hints the reference.
   bool slicedAround(const Classified &C, const Nest &N) const {
     const Loop *By = Claimed.lookup({C.Ref.At, C.Ref.Pointer});
@@ -326,9 +338,10 @@ private:
       if (N.Backedges.empty()) return refuse(Refusal::UnknownTripCount, L);
       return finish(N, References, none_of(References, [&](const Classified &C) { return slicedAround(C, N); }));
     }
-    // Where rows have several loops there are nests of those as well, for when an iteration of the outer loop is too
-    // much at a time.
-    if (onlyRows(Outer->root())) Done.insert(Outer->root());
+    // Where rows have several loops, or nobody knows how long they are, there are nests of those as well, for when an
+    // iteration of the outer loop is too much at a time.
+    Outer->Apart = areApart(N, References, Outer->root());
+    if (onlyRows(Outer->root()) && !Outer->Apart) Done.insert(Outer->root());
     else if (!N.Backedges.empty()) finish(N, References, /*Claims=*/false);
     while (climb(*Outer, All));
     if (!Sliced.insert(Outer->Loops.back()).second) return;
@@ -407,7 +420,7 @@ private:
     const bool Innermost = Counts.isExact(N.Loops.back(), N.Backedges.back());
     N.Exact = Innermost;
     for (unsigned K = 0; N.Exact && K + 1 < N.Loops.size(); ++K) N.Exact = Counts.isExact(N.Loops[K], N.Backedges[K]);
-    const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back())};
+    const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart};
     if (!chooseTicked(N, X)) return refuse(Refusal::NotStripMinable, N.root());
     N.Closes = endsInStrips(N, DT);
     N.Bytes = bytesPerIteration(N, X);

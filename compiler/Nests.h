@@ -11,8 +11,9 @@
 // Small inner loops of constant length (the five unknowns of a grid point) count as part of the loop around
 // them. Where an inner loop's bounds or bases differ from one iteration of its parent to the next (rows of a
 // sparse matrix, triangles, pointers to rows), the chain begins with the parent, and a slice (Slice.h) goes
-// through its inner loops. Where some of these have loops inside there are nests of all of them as well, for when an
-// iteration of the parent is too much at a time.
+// through its inner loops. Where some of these have loops inside, or the rows are places of their own and not pieces of
+// one sequence (vectors of vectors, diagonals), there are nests of all of them as well, for when an iteration of the parent
+// is too much at a time.
 //
 // The chain with the groups of its references is a nest. Chains may share outer loops: in
 //
@@ -45,6 +46,7 @@ struct Nest {
   bool Strips = false; ///< that loop is to be strip-mined
   bool Closes = false; ///< the runtime closes it by itself (endsInStrips): there are no calls for that but on early exits
   bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
+  bool Apart = false;  ///< sliced: the rows are places of their own, each of which may be large
   bool Exact = false;  ///< each loop, once entered, runs as often as its count says, unless an iteration ends it early
   unsigned Beside = 0; ///< loops at the end of the chain that are not inside the one before, but next to it (Siblings.h)
   Slice Code;          ///< for the indirect groups

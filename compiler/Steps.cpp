@@ -19,6 +19,9 @@ namespace {
 
 /// What an iteration with a range in its slice is taken to touch, for the gate.
 constexpr uint64_t SlicedBytes = 256;
+/// The same where rows are places of their own. If fewer than the gate makes of this are more than memory, each is large
+/// enough for a nest of its own.
+constexpr uint64_t ApartBytes = 1024;
 /// Nests that cannot touch more than this get no code at all.
 constexpr uint64_t SmallNestBytes = BlockBytes;
 
@@ -159,7 +162,7 @@ uint64_t bytesPerIteration(const Nest &N, const StepContext &X) {
   for (const Group &G : N.Groups) {
     Bytes = std::max(Bytes, G.Element);
     if (G.indirect()) {
-      uint64_t Row = G.Target.Times ? StepBytes : X.OnlyRows ? SlicedBytes : BlockBytes;
+      uint64_t Row = G.Target.Times ? StepBytes : !X.OnlyRows ? BlockBytes : X.Apart ? ApartBytes : SlicedBytes;
       Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? Row : 64);
       continue;
     }

@@ -172,12 +172,15 @@ void pieces(double *restrict x, double *restrict y, const double *restrict z, lo
   }
 }
 
-// Row pointers: the rows are ranges that start where the pointers say; a nest for each would be too short.
+// Row pointers: the rows are ranges that start where the pointers say, and nests of their own for when there are few that
+// are long.
 // CHECK-LABEL: nests of 'rows'
-// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 sliced
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 bytes=8
+// CHECK: group 0: reads writes element=8 [0, 8) {{.*}} strides={8}
+// CHECK-NEXT: nest 1: loops=1 ticked=0 strips=1 sliced bytes=1024
 // CHECK: group 0: reads index element=8 [0, 8) base=%p strides={8}
 // CHECK-NEXT: group 1: reads writes indirect element=8 [0, 8) base=0 indices=1 range=8
-// CHECK-NOT: nest 1
+// CHECK-NOT: nest 2
 void rows(double **p, long n, long m) {
   for (long i = 0; i < n; i++)
     for (long j = 0; j < m; j++)

@@ -91,9 +91,12 @@ void running(double *restrict a, const double *restrict x, long n) {
       a[k++] *= x[j];
 }
 
-// Pointers to rows of different lengths.
+// Pointers to rows of different lengths. There may be few of them, each longer than memory.
 // CHECK-LABEL: nests of 'ragged'
-// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 sliced
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 bytes=8
+// CHECK-NEXT: loop 0
+// CHECK-NEXT: group 0: reads writes element=8 [0, 8) {{.*}} strides={8}
+// CHECK-NEXT: nest 1: loops=1 ticked=0 strips=1 sliced bytes=1024
 // CHECK: group 0: reads index element=4 {{.*}} name=len
 // CHECK-NEXT: group 1: reads index element=8 {{.*}} name=p
 // CHECK-NEXT: group 2: reads writes indirect element=8 [0, 8) base=0 indices=2 range=8
@@ -102,6 +105,38 @@ void ragged(long **p, const int *len, long n) {
   for (long i = 0; i < n; i++)
     for (int j = 0; j < len[i]; j++)
       p[i][j]++;
+}
+
+// Diagonals, side by side, each as long as it is said to be: rows of their own as well.
+// CHECK-LABEL: nests of 'diagonals'
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 bytes=8
+// CHECK: group {{[0-9]}}: reads element=8 {{.*}} strides={8}
+// CHECK: nest 1: loops=1 ticked=0 strips=1 sliced bytes=1024
+// CHECK-NOT: {{nest|refused}}
+void diagonals(double *restrict y, const double *restrict a, const long *restrict first, long n, long m) {
+  for (long d = 0; d < m; d++)
+    for (long i = first[d]; i < n; i++)
+      y[i] += a[d * n + i];
+}
+
+// CHECK-LABEL: nests of 'prefixes'
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 bytes=8
+// CHECK: nest 1: loops=1 ticked=0 strips=1 sliced bytes=1024
+// CHECK-NOT: {{nest|refused}}
+void prefixes(double *restrict y, const double *restrict a, const long *restrict length, long n, long m) {
+  for (long d = 0; d < m; d++)
+    for (long i = 0; i < length[d]; i++)
+      y[d] += a[d * n + i];
+}
+
+// Negative twin: the pieces of one sequence are as short as there are many.
+// CHECK-LABEL: nests of 'sequence'
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 sliced bytes=256
+// CHECK-NOT: {{nest|refused}}
+void sequence(double *restrict y, const double *restrict a, const long *restrict first, long m) {
+  for (long d = 0; d < m; d++)
+    for (long i = first[d]; i < first[d + 1]; i++)
+      y[d] += a[i];
 }
 
 // Two inner loops in one row: one nest, one slice.

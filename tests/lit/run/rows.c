@@ -87,6 +87,15 @@ NOINLINE void packed(double *restrict a, const double *restrict x, long n) {
 // CHECK: range 2 +4096 stride=8 times=3
 // CHECK-NEXT: range 2 +1024 stride=8 times=1
 // CHECK-NEXT: range 2 +8192 stride=8 times=2
+// CHECK-NEXT: enter ragged loops=1 ticked=0 strips=1 trips 3
+// CHECK-NEXT: group 0 flags=3 element=8 lo=0 hi=8 base=+4096 8
+// CHECK-NEXT: exit
+// CHECK-NEXT: enter ragged loops=1 ticked=0 strips=1 trips 1
+// CHECK-NEXT: group 0 {{.*}} base=+1024 8
+// CHECK-NEXT: exit
+// CHECK-NEXT: enter ragged loops=1 ticked=0 strips=1 trips 2
+// CHECK-NEXT: group 0 {{.*}} base=+8192 8
+// CHECK-NEXT: exit
 // CHECK-NEXT: exit
 NOINLINE void ragged(long **p, const int *len, long n) {
   for (long i = 0; i < n; i++)
