@@ -310,3 +310,13 @@ def test_a_program_with_an_allocator_of_its_own_is_told_so(built, tmp_path, own,
     figures = json.loads((tmp_path / "stats.json").read_text())
     assert not figures["active"] and said in figures["why_not"]
     assert own == ("program" in figures["why_not"])
+
+
+def test_few_long_rows_are_hinted_and_rows_that_are_copied(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "diagonals.c", tmp_path / "hinted", "-g")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    found = figures["faults"]["prefetched_hit"] + figures["faults"]["late"]
+    of_streams = sum(s["prefetched"] for s in figures["sites"] if s["name"] == "history")
+    assert found > 3 * 9 * 600000 * 8 // os.sysconf("SC_PAGE_SIZE") / 2, "the matrix, three times, but for what stays"
+    assert of_streams < found / 10, "by hints, not by what the faults foretell"
+    assert figures["faults"]["not_prefetched"] < found / 50
