@@ -138,6 +138,19 @@ void choose_release(const Shape &s, const Conditions &c, const Plan &plan, unsig
                 footprint(s, s.group[g], 0, c.page) > kSmallPages * c.page;
 }
 
+/// Bytes in pages that `n` iterations of loop k touch: those of elements share pages.
+uint64_t bytes_of(const Shape &s, unsigned k, uint64_t n, uint64_t page) {
+  uint64_t counts[kMaxLoops], sum = 0;
+  for (unsigned m = 0; m < s.loops; ++m) counts[m] = m == k ? n : s.trips[m];
+  for (unsigned g = 0; g < s.groups; ++g) {
+    if (s.group[g].indirect) continue;
+    Pieces p;
+    p.set(s.group[g], 0, counts, k, s.loops, page);
+    sum = saturating_add(sum, p.footprint());
+  }
+  return sum;
+}
+
 /// Group reuse that only run-time values show: `later` touches, n iterations of a localized loop later, what
 /// `g` touches now (a[i+1][j] and a[i-1][j] with a whole row between them). Only the last one releases.
 bool trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &g, const Group &later) {
@@ -150,7 +163,7 @@ bool trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &
     if (stride == 0 || (apart < 0) != (g.stride[k] < 0)) continue;
     const uint64_t n = (magnitude(apart) + stride / 2) / stride;
     const uint64_t exact = n * stride, off = exact > magnitude(apart) ? exact - magnitude(apart) : magnitude(apart) - exact;
-    if (n > 0 && n < s.trips[k] && off < c.page && saturating_mul(n, plan.iteration_bytes[k]) <= c.budget / 2) return true;
+    if (n > 0 && n < s.trips[k] && off < c.page && bytes_of(s, k, n, c.page) <= c.budget / 2) return true;
   }
   return false;
 }

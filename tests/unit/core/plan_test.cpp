@@ -156,6 +156,14 @@ TEST(Plan, TheBlocksOfAllGroupsTogetherFit) {
   EXPECT_EQ(make_plan(s, machine(64 << 20)).group[7].block, 8u << 10);
 }
 
+TEST(Plan, OfTwoReferencesAFewPagesApartTheTrailingOneReleases) { // a[i] = a[i + 100000]
+  const Shape s = nest_of({40 << 20}, {array(kBase + 800000, {8}, 8), array(kBase, {8}, 8)});
+  const Plan keeps = make_plan(s, machine(16 << 20));
+  EXPECT_FALSE(keeps.group[0].releases) << "what lies between them are 2 * 800,000 bytes, not a page for each element";
+  EXPECT_TRUE(keeps.group[1].releases);
+  EXPECT_TRUE(make_plan(s, machine(3 << 20)).group[0].releases) << "there it does not fit";
+}
+
 TEST(Plan, OnlyTheTrailingOfThreeRowsReleases) {
   // a[i+1][j], a[i][j], a[i-1][j] with rows of 1 MiB (figure 4.2).
   const int64_t row = 1 << 20;
