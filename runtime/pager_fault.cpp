@@ -90,15 +90,17 @@ void Pager::stored_to_protected(Region &r, uint32_t slot) {
     return;
   }
   if (stored_in_stream(r, slot)) return;
-  const uint64_t address = pages_.address(slot);
+  const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
+  const auto dirty = [&](uint32_t at) { return at >= r.first_slot && at < end && pages_[at].state == PageState::kDirty; };
+  const bool down = !dirty(slot - 1) && dirty(slot + 1);
   uint32_t want = 1;
-  if (slot > r.first_slot && pages_[slot - 1].state == PageState::kDirty)
-    want = address == r.store_end && r.store_pages * 2 < 64 ? r.store_pages * 2 : 16;
+  if (down || dirty(slot - 1)) want = slot == r.store_next && r.store_pages * 2 < 64 ? r.store_pages * 2 : 16;
+  const uint32_t room = down ? slot - r.first_slot + 1 : end - slot;
   uint32_t n = 1;
-  while (n < want && address + (static_cast<uint64_t>(n) << shift_) < r.end() && pages_[slot + n].state == PageState::kClean) ++n;
-  r.store_end = address + (static_cast<uint64_t>(n) << shift_);
+  while (n < want && n < room && pages_[down ? slot - n : slot + n].state == PageState::kClean) ++n;
+  r.store_next = down ? slot - n : slot + n;
   r.store_pages = n;
-  make_writable(r, slot, n);
+  make_writable(r, down ? slot - n + 1 : slot, n);
   statistics.protect_faults += n;
 }
 

@@ -25,7 +25,7 @@ struct Region {
   uint32_t in_flight = 0;   ///< requests under way
   uint32_t pinned = 0;      ///< nests under way that use all of it without hints
   bool draining = false;    ///< about to go: nothing new is started
-  uint64_t store_end = 0;   ///< where the last pages ended that a first store made writable
+  uint32_t store_next = 0;  ///< the slot behind the last pages that a first store made writable, upward or downward
   uint32_t store_pages = 0; ///< how many these were
   uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
   uint64_t zero_hints = 0;  ///< and by hints

@@ -154,6 +154,20 @@ TEST(Pager, PlacesAtRandomAreReadAlone) {
   EXPECT_LT(pager.statistics.site[Statistics::kHistory].prefetched, kPlaces * kEach / 16);
 }
 
+// As memmove does upwards: what was read some pages ago is stored to, from the end on.
+TEST(Pager, FirstStoresDownwardsFaultLessThanOnceAPage) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const uint64_t page = os::page_size(), pages = 2 * kBudget / page, apart = 1500;
+  char *region = map(pages * page);
+  ASSERT_EQ(pager.add(address(region), pages * page), 0);
+  memset(region, 1, pages * page);
+  const uint64_t before = pager.statistics.fault_events;
+  for (uint64_t i = pages; i-- > apart;) region[i * page] = static_cast<char>(region[(i - apart) * page] + 1);
+  EXPECT_LT(pager.statistics.fault_events - before, pages / 4);
+  for (uint64_t i = apart; i < pages; ++i) ASSERT_EQ(region[i * page], 2);
+  expect_valid();
+}
+
 TEST(Pager, TakesOverPagesThatHaveContents) {
   START_PAGER(ReleasePolicy::kBuffered);
   const uint64_t bytes = 64u << 20;
