@@ -115,7 +115,7 @@ bool Fetcher::flush(Call &call, unsigned group) {
       p.begin = part.empty() ? p.end : part.end;
       continue;
     }
-    if (!call.sink.fetch(absent, group, call.shape.group[group].writes)) {
+    if (!call.sink.fetch(absent, group, call.shape.group[group].writes || call.plan.group[group].stored)) {
       p.begin = absent.begin;
       return false;
     }

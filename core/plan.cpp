@@ -171,7 +171,10 @@ bool trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &
 void choose_trailing(const Shape &s, const Conditions &c, Plan *plan) {
   for (unsigned g = 0; g < s.groups; ++g)
     for (unsigned h = 0; h < s.groups && plan->group[g].releases; ++h)
-      if (h != g && trails(s, c, *plan, s.group[g], s.group[h])) plan->group[g].releases = false;
+      if (h != g && trails(s, c, *plan, s.group[g], s.group[h])) {
+        plan->group[g].releases = false;
+        plan->group[g].stored = s.group[h].writes || plan->group[h].stored;
+      }
 }
 
 /// A group of which each step touches many narrow pieces, and a loop whose next iterations want their neighbours.

@@ -30,6 +30,7 @@ struct GroupPlan {
   /// -1: when the nest has finished.
   int8_t release_unit = 0;
   bool releases = false;
+  bool stored = false; ///< another group, which stores, comes to its pages soon: they are fetched for that
   int8_t wide_loop = -1; ///< loop <= ticked whose next iterations want the neighbouring pages; -1: none
   unsigned priority = 0;
   uint64_t block = 0;      ///< bytes: walks with a wide_loop fetch whole blocks

@@ -157,8 +157,11 @@ TEST(Plan, TheBlocksOfAllGroupsTogetherFit) {
 }
 
 TEST(Plan, OfTwoReferencesAFewPagesApartTheTrailingOneReleases) { // a[i] = a[i + 100000]
-  const Shape s = nest_of({40 << 20}, {array(kBase + 800000, {8}, 8), array(kBase, {8}, 8)});
+  Shape s = nest_of({40 << 20}, {array(kBase + 800000, {8}, 8), array(kBase, {8}, 8)});
+  s.group[1].writes = true;
   const Plan keeps = make_plan(s, machine(16 << 20));
+  EXPECT_TRUE(keeps.group[0].stored);
+  EXPECT_FALSE(keeps.group[1].stored);
   EXPECT_FALSE(keeps.group[0].releases) << "what lies between them are 2 * 800,000 bytes, not a page for each element";
   EXPECT_TRUE(keeps.group[1].releases);
   EXPECT_TRUE(make_plan(s, machine(3 << 20)).group[0].releases) << "there it does not fit";
