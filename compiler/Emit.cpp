@@ -160,6 +160,10 @@ private:
       Value *When = B.CreateFreeze(Guard.When);
       Large = B.CreateAnd(Large, Guard.Holds ? When : B.CreateNot(When), "guarded");
     }
+    if (N.Up) {
+      Value *Distance = expand(Expander, N.Up->Distance, At), *Bytes = expand(Expander, N.Up->Bytes, At);
+      Large = B.CreateAnd(Large, B.CreateFreeze(B.CreateICmpUGE(Distance, Bytes)), "upwards");
+    }
     return Large;
   }
 
@@ -273,10 +277,11 @@ private:
 PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   if (!isEligible(F)) return PreservedAnalyses::all();
   auto &LI = AM.getResult<LoopAnalysis>(F);
-  if (LI.empty()) return PreservedAnalyses::all();
   auto &DT = AM.getResult<DominatorTreeAnalysis>(F);
   auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
   auto &AC = AM.getResult<AssumptionAnalysis>(F);
+  Transfers T(F, LI, DT, SE);
+  if (LI.empty() && !T.any()) return PreservedAnalyses::all();
   auto Canonicalize = [&] {
     bool Changed = false;
     SmallVector<Loop *, 8> TopLevel(LI.begin(), LI.end());
@@ -290,9 +295,12 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   Changed |= mendCounters(LI, SE);
   Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
   auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
+  auto Checks = [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; };
+  Changed |= T.any();
+  unfoldWhatPays(F, T, LI, DT, SE, Checks);
   Assumed A(LI, DT, SE);
   A.insert();
-  NestList List = findNests(F, LI, DT, SE, A, [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; });
+  NestList List = findNests(F, LI, DT, SE, A, T, Checks);
   Accesses.clear();
   markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
@@ -302,9 +310,10 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
     Emitter E(F, LI, DT, SE);
     for (const Nest &N : List.Nests) E.emit(N);
     E.finish();
-    Canonicalize();
     Changed = true;
   }
+  T.fold();
+  if (!List.Nests.empty()) Canonicalize();
   Changed |= A.removeUnused();
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }

@@ -23,21 +23,6 @@ namespace {
 /// Members of one indirect group lie within one element of the target, those of a range within a block.
 constexpr int64_t ElementReach = 256;
 
-/// True for storage too small to be paged: tables, scratch arrays.
-bool isSmallObject(const Value *Pointer, const DataLayout &DL) {
-  const Value *Object = getUnderlyingObject(Pointer, 12);
-  if (const auto *Alloca = dyn_cast<AllocaInst>(Object)) {
-    std::optional<TypeSize> Size = Alloca->getAllocationSize(DL);
-    return Size && !Size->isScalable() && Size->getFixedValue() < uint64_t(BlockBytes);
-  }
-  if (const auto *Global = dyn_cast<GlobalVariable>(Object)) {
-    TypeSize Size = DL.getTypeAllocSize(Global->getValueType());
-    return Global->isThreadLocal() ||
-           (!Size.isScalable() && Size.getFixedValue() > 0 && Size.getFixedValue() < uint64_t(BlockBytes));
-  }
-  return false;
-}
-
 /// memcpy and the like as what they mostly were in the source: loops over a row.
 void addRow(SmallVectorImpl<Reference> &Out, MemIntrinsic *Row, const DataLayout &DL) {
   auto Add = [&](Value *Pointer, bool Reads) {
@@ -177,6 +162,20 @@ private:
 };
 
 } // namespace
+
+bool isSmallObject(const Value *Pointer, const DataLayout &DL) {
+  const Value *Object = getUnderlyingObject(Pointer, 12);
+  if (const auto *Alloca = dyn_cast<AllocaInst>(Object)) {
+    std::optional<TypeSize> Size = Alloca->getAllocationSize(DL);
+    return Size && !Size->isScalable() && Size->getFixedValue() < uint64_t(BlockBytes);
+  }
+  if (const auto *Global = dyn_cast<GlobalVariable>(Object)) {
+    TypeSize Size = DL.getTypeAllocSize(Global->getValueType());
+    return Global->isThreadLocal() ||
+           (!Size.isScalable() && Size.getFixedValue() > 0 && Size.getFixedValue() < uint64_t(BlockBytes));
+  }
+  return false;
+}
 
 bool Group::indirect() const { return Flags & PAGECAST_INDIRECT; }
 

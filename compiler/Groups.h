@@ -71,6 +71,9 @@ struct Group {
   llvm::DebugLoc where() const;
 };
 
+/// True for storage too small to be paged: tables, scratch arrays.
+bool isSmallObject(const llvm::Value *Pointer, const llvm::DataLayout &DL);
+
 /// All references in the blocks that belong to the loops of a chain, in program order; those that cannot
 /// matter (volatile, small locals and small globals) are left out. `Belongs` says which loops beside those of
 /// the chain count as part of them.

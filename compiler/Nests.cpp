@@ -10,6 +10,7 @@
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -32,8 +33,9 @@ constexpr uint64_t SmallTrips = 1024;
 
 class NestFinder {
 public:
-  NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, NeedsChecks Checks)
-      : LI(LI), DT(DT), SE(SE), A(A), Checks(Checks), Counts(F, LI, SE, A),
+  NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, const Transfers &T,
+             NeedsChecks Checks)
+      : LI(LI), DT(DT), SE(SE), A(A), T(T), Checks(Checks), Counts(F, LI, SE, A),
         Expander(SE, F.getParent()->getDataLayout(), "pagecast") {}
 
   NestList run() {
@@ -48,6 +50,7 @@ private:
   DominatorTree &DT;
   ScalarEvolution &SE;
   Assumed &A;
+  const Transfers &T;
   NeedsChecks Checks;
   TripCounts Counts;
   SCEVExpander Expander;
@@ -395,6 +398,14 @@ private:
     return false;
   }
 
+  /// When the innermost loop, which stands for memmove, may run in strips, as far as that is known before the nest.
+  std::optional<Upwards> upwards(const Nest &N) {
+    if (!T.isMove(N.Loops.back())) return std::nullopt;
+    const Upwards U = T.upwards(N.Loops.back());
+    if (!available(U.Distance, N.root()) || !available(U.Bytes, N.root())) return std::nullopt;
+    return U;
+  }
+
   /// Assumed trip counts are for climbing: where the nest ends up, the program may have the count itself.
   void preferExact(Nest &N) {
     for (unsigned K = 0; K < N.Loops.size(); ++K)
@@ -420,8 +431,11 @@ private:
     const bool Innermost = Counts.isExact(N.Loops.back(), N.Backedges.back());
     N.Exact = Innermost;
     for (unsigned K = 0; N.Exact && K + 1 < N.Loops.size(); ++K) N.Exact = Counts.isExact(N.Loops[K], N.Backedges[K]);
-    const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart};
+    const std::optional<Upwards> Up = upwards(N);
+    const bool Whole = T.isMove(N.Loops.back()) && !Up;
+    const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart, Whole};
     if (!chooseTicked(N, X)) return refuse(Refusal::NotStripMinable, N.root());
+    if (N.Strips) N.Up = Up;
     N.Closes = endsInStrips(N, DT);
     N.Bytes = bytesPerIteration(N, X);
     for (const Classified &C : References)
@@ -432,8 +446,30 @@ private:
 
 } // namespace
 
-NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, NeedsChecks Checks) {
-  return NestFinder(F, LI, DT, SE, A, Checks).run();
+/// The instructions whose references are hinted.
+static SmallPtrSet<const Instruction *, 32> hintedIn(Function &F, const Transfers &T, LoopInfo &LI, DominatorTree &DT,
+                                                     ScalarEvolution &SE, NeedsChecks Checks) {
+  Assumed A(LI, DT, SE);
+  A.insert();
+  SmallPtrSet<const Instruction *, 32> Hinted;
+  for (const Nest &N : findNests(F, LI, DT, SE, A, T, Checks).Nests)
+    for (const Group &G : N.Groups) Hinted.insert(G.Members.begin(), G.Members.end());
+  A.removeUnused();
+  return Hinted;
+}
+
+void unfoldWhatPays(Function &F, Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, NeedsChecks Checks) {
+  SmallPtrSet<const Instruction *, 32> Before, After;
+  if (T.anyInLoops()) Before = hintedIn(F, T, LI, DT, SE, Checks);
+  T.unfold();
+  if (Before.empty()) return;
+  After = hintedIn(F, T, LI, DT, SE, Checks);
+  if (!all_of(Before, [&](const Instruction *I) { return After.contains(I); })) T.fold(/*InLoopsOnly=*/true);
+}
+
+NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, const Transfers &T,
+                   NeedsChecks Checks) {
+  return NestFinder(F, LI, DT, SE, A, T, Checks).run();
 }
 
 } // namespace pagecast

@@ -28,8 +28,10 @@
 
 #include "Control.h"
 #include "Groups.h"
+#include "Transfers.h"
 
 #include "llvm/IR/PassManager.h"
+#include <optional>
 #include <vector>
 
 namespace llvm {
@@ -53,6 +55,8 @@ struct Nest {
   uint64_t Bytes = 0;  ///< footprint per innermost iteration, for the gate
   llvm::SmallVector<Condition, 2> Guards; ///< fixed in the nest: unless all hold it does nothing and is not entered
 
+  std::optional<Upwards> Up; ///< unless it holds the nest is not entered: its strips are memmove's
+
   llvm::Loop *root() const { return Loops.front(); }
 };
 
@@ -75,7 +79,11 @@ using NeedsChecks = llvm::function_ref<bool(llvm::Loop &)>;
 /// All nests of a function, whose loops are in simplified and LCSSA form.
 /// Expressions of the nests may have copies of `A`.
 NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE, Assumed &A,
-                   NeedsChecks Checks);
+                   const Transfers &, NeedsChecks Checks);
+
+/// Makes loops of the transfers, but of those in loops only if every reference that would be hinted without still is.
+void unfoldWhatPays(llvm::Function &F, Transfers &T, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
+                    NeedsChecks Checks);
 
 /// `opt -passes='print<pagecast-nests>'`
 class NestPrinterPass : public llvm::PassInfoMixin<NestPrinterPass> {

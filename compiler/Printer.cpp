@@ -75,9 +75,13 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
   bool Changed = mendCounters(LI, SE);
   Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
+  Transfers T(F, LI, DT, SE);
+  auto NoChecks = [](Loop &) { return false; };
+  Changed |= T.any();
+  unfoldWhatPays(F, T, LI, DT, SE, NoChecks);
   Assumed A(LI, DT, SE);
   A.insert();
-  NestList List = findNests(F, LI, DT, SE, A, [](Loop &) { return false; });
+  NestList List = findNests(F, LI, DT, SE, A, T, NoChecks);
   markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   for (unsigned I = 0; I < List.Nests.size(); ++I) printNest(List.Nests[I], I, OS);
   for (const Refused &R : List.Refusals) {
@@ -86,6 +90,7 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
     if (R.Where) OS << " at " << R.Where.getLine() << ":" << R.Where.getCol();
     OS << "\n";
   }
+  T.fold();
   A.removeUnused();
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }

@@ -140,7 +140,7 @@ bool chooseTicked(Nest &N, const StepContext &X) {
   N.Ticked = Innermost;
   while (N.Ticked > 0 && !N.Sliced && movesLittle(N, N.Ticked)) --N.Ticked;
   if (N.Ticked < Innermost) return true;
-  N.Strips = X.Exact && canStripMine(N.Loops[Innermost], X.SE) && !rowsAreSteps(N, X);
+  N.Strips = X.Exact && !X.Whole && canStripMine(N.Loops[Innermost], X.SE) && !rowsAreSteps(N, X);
   if (N.Strips || N.Sliced) return true;
   if (Innermost == 0) // each iteration, as no one but the program can count them: that keeps nothing from being vectorized
     return !X.Exact && !leavesEarly(N.root());

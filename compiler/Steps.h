@@ -21,6 +21,7 @@ struct StepContext {
   bool InPlanes; ///< the nest is a plane of a larger one, whose slice goes through planes
   bool OnlyRows; ///< the loops inside a sliced nest's innermost one are loops of elements
   bool Apart;    ///< and what each of them goes over is a place of its own
+  bool Whole;    ///< the innermost loop must not run in strips
 };
 
 /// Sets Ticked and Strips. False if there is no loop to tick.
