@@ -6,12 +6,14 @@
 #include "Arguments.h"
 #include "Counters.h"
 #include "Eligible.h"
+#include "Entries.h"
 #include "Fixed.h"
 #include "Overwrite.h"
 #include "Remarks.h"
 #include "Siblings.h"
 #include "StripMine.h"
 #include "Tables.h"
+#include "TransferCall.h"
 #include "TripCounts.h"
 #include "pagecast/abi.h"
 
@@ -23,7 +25,6 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -37,42 +38,22 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-// What the entry points preserve: see pagecast/abi.h.
-CallingConv::ID conventionOf(const Module &M) {
-  return Triple(M.getTargetTriple()).getArch() == Triple::x86_64 ? CallingConv::PreserveAll : CallingConv::C;
-}
-
-// A runtime entry point. It touches its arguments and memory that the program cannot see, so it
-// hinders nothing around it; it is weak, so that the program links and runs without the runtime.
-FunctionCallee runtimeFunction(Module &M, StringRef Name, FunctionType *T) {
-  FunctionCallee Callee = M.getOrInsertFunction(Name, T);
-  auto *F = dyn_cast<Function>(Callee.getCallee());
-  if (!F || !F->isDeclaration() || F->hasExternalWeakLinkage()) return Callee;
-  F->setLinkage(GlobalValue::ExternalWeakLinkage);
-  F->addFnAttr(Attribute::NoUnwind);
-  F->addFnAttr(Attribute::Cold);
-  F->addFnAttr(Attribute::NonLazyBind); // a call through the GOT needs no PLT entry
-  F->setCallingConv(conventionOf(M));
-  F->setMemoryEffects(MemoryEffects::inaccessibleOrArgMemOnly());
-  for (Argument &A : F->args())
-    if (A.getType()->isPointerTy()) F->addParamAttr(A.getArgNo(), Attribute::NoCapture);
-  return Callee;
-}
-
 /// What is done for an open nest is taken to be done once in so many times. It is never, in a process in which nothing is
 /// paged; but what is taken for rarer gets all the register moves that come up anywhere near it, and is more code.
 constexpr uint32_t UsualRuns = 64;
 
 class Emitter {
 public:
-  Emitter(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
-      : F(F), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE), Updater(DT, DomTreeUpdater::UpdateStrategy::Eager),
-        Void(Type::getVoidTy(C)), I64(Type::getInt64Ty(C)), Ptr(PointerType::get(C, 0)),
-        Unlikely(MDBuilder(C).createBranchWeights(1, UsualRuns)) {}
+  Emitter(Function &F, const Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
+      : F(F), T(T), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE),
+        Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), Void(Type::getVoidTy(C)), I64(Type::getInt64Ty(C)),
+        Ptr(PointerType::get(C, 0)), Unlikely(MDBuilder(C).createBranchWeights(1, UsualRuns)) {}
 
   void emit(const Nest &N) {
     Where = N.root()->getStartLoc();
+    if (emitTransfer(N)) return;
     Value *Large = gate(N);
+    if (N.Up) Large = apart(*N.Up, Large, N.root()->getLoopPreheader()->getTerminator());
     SE.forgetTopmostLoop(N.root());
     BasicBlock *Head = N.root()->getLoopPreheader();
     Instruction *At = Head->getTerminator();
@@ -93,6 +74,7 @@ public:
 
 private:
   Function &F;
+  const Transfers &T;
   Module &M;
   LLVMContext &C;
   LoopInfo &LI;
@@ -160,14 +142,40 @@ private:
       Value *When = B.CreateFreeze(Guard.When);
       Large = B.CreateAnd(Large, Guard.Holds ? When : B.CreateNot(When), "guarded");
     }
-    if (N.Up) {
-      Value *Distance = expand(Expander, N.Up->Distance, At), *Bytes = expand(Expander, N.Up->Bytes, At);
-      Large = B.CreateAnd(Large, B.CreateFreeze(B.CreateICmpUGE(Distance, Bytes)), "upwards");
-    }
     return Large;
   }
 
-  FunctionCallee nextFunction() { return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {Ptr, I64, I64}, false)); }
+  Value *apart(const Upwards &U, Value *Large, Instruction *At) {
+    SCEVExpander Expander(SE, M.getDataLayout(), "pagecast");
+    Value *Distance = expand(Expander, U.Distance, At), *Bytes = expand(Expander, U.Bytes, At);
+    IRBuilder<> B(At);
+    return B.CreateAnd(Large, B.CreateFreeze(B.CreateICmpUGE(Distance, Bytes)), "upwards");
+  }
+
+  /// A call that is a nest by itself: what is large is another function's, the call is as it was. False, with nothing done,
+  /// if it is no such nest.
+  bool emitTransfer(const Nest &N) {
+    std::optional<Transfers::Parts> P = N.Loops.size() == 1 ? T.parts(N.root()) : std::nullopt;
+    BasicBlock *After = N.root()->getExitBlock();
+    Arguments Words(N, SE);
+    if (!P || !N.Strips || Words.dynamic().size() > TransferWords || !After || !After->phis().empty()) return false;
+    Value *Large = gate(N);
+    SE.forgetTopmostLoop(N.root());
+    Instruction *At = N.root()->getLoopPreheader()->getTerminator();
+    Instruction *Then = SplitBlockAndInsertIfThen(Large, At->getIterator(), false, Unlikely, &Updater, &LI);
+    SCEVExpander Expander(SE, M.getDataLayout(), "pagecast");
+    SmallVector<Value *, 8> Passed{nestTable(M, N, Words), P->To, P->From ? P->From : P->Byte, P->Bytes};
+    for (const SCEV *S : Words.dynamic()) Passed.push_back(expand(Expander, S, Then));
+    Passed.resize(4 + TransferWords, PoisonValue::get(I64));
+    IRBuilder<> B(Then);
+    B.SetCurrentDebugLocation(Where);
+    B.CreateCall(P->From ? copyFunction(M) : fillFunction(M), Passed);
+    BasicBlock *Body = Then->getSuccessor(0);
+    Then->setSuccessor(0, After);
+    Updater.applyUpdates({{DominatorTree::Delete, Then->getParent(), Body}, {DominatorTree::Insert, Then->getParent(), After}});
+    SE.forgetAllLoops();
+    return true;
+  }
 
   /// Everything that only the runtime needs is computed here, off the fast path.
   std::pair<Value *, Value *> enter(const Nest &N, Instruction *At) {
@@ -175,7 +183,7 @@ private:
     IRBuilder<> B(At);
     B.SetCurrentDebugLocation(Where);
     Arguments Words(N, SE);
-    SmallVector<Value *, 6> Passed{nestTable(M, N, Words)};
+    SmallVector<Value *, 6> Passed;
     bool InMemory = Words.dynamic().size() > PAGECAST_REGISTER_WORDS;
     if (InMemory) {
       if (!Memory) Memory = createAlloca(ArrayType::get(I64, 1), "pagecast.words");
@@ -189,25 +197,10 @@ private:
       else Passed.push_back(Word);
     }
     MemoryWords = std::max<uint64_t>(MemoryWords, Number);
-    // The first is a pointer, so that what lies in memory is known to be read.
-    if (Passed.size() > 1) Passed[1] = B.CreateBitOrPointerCast(Passed[1], Ptr);
-    else Passed.push_back(PoisonValue::get(Ptr));
-    Passed.resize(1 + PAGECAST_REGISTER_WORDS, PoisonValue::get(I64));
-    auto *T = FunctionType::get(StructType::get(I64, Ptr), {Ptr, Ptr, I64, I64, I64, I64, I64}, false);
-    FunctionCallee Callee = runtimeFunction(M, "__pagecast_enter", T);
-    if (auto *Entry = dyn_cast<Function>(Callee.getCallee())) {
-      Entry->addParamAttr(1, Attribute::ReadOnly);
-      Entry->removeFnAttr(Attribute::Memory); // each call says for itself
-    }
-    CallInst *Both = B.CreateCall(Callee, Passed);
-    Both->setCallingConv(conventionOf(M));
+    CallInst *Both = callEnter(B, M, nestTable(M, N, Words), Passed);
     // What is overwritten may change by this call: no load from before may be moved behind it.
     if (none_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; }))
       Both->setMemoryEffects(MemoryEffects::inaccessibleOrArgMemOnly());
-    if (Both->getCallingConv() == CallingConv::PreserveAll) {
-      Both->addParamAttr(0, Attribute::Nest); // in %r10
-      if (auto *Entry = dyn_cast<Function>(Callee.getCallee())) Entry->addParamAttr(0, Attribute::Nest);
-    }
     return {B.CreateExtractValue(Both, 1, "granted"), B.CreateExtractValue(Both, 0, "count")};
   }
 
@@ -226,7 +219,7 @@ private:
     Loop *Stripped = N.Loops[N.Ticked];
     ExitTest Test = exitTestOf(Stripped, TickedTrips, SE, Dead);
     Value *Limit = firstLimit(Test, Head, Count, Stripped);
-    Loop *Whole = stripMine(Stripped, Test, Limit, Ticket, nextFunction(), Unlikely, LI, DT, Dead);
+    Loop *Whole = stripMine(Stripped, Test, Limit, Ticket, nextFunction(M), Unlikely, LI, DT, Dead);
     // The end of the last strip closes a nest of one loop.
     if (N.Loops.size() == 1) exitNest(Stripped, Whole);
   }
@@ -307,7 +300,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   joinSiblings(List.Nests, SE);
   linkOverwrites(List.Nests);
   if (!List.Nests.empty()) {
-    Emitter E(F, LI, DT, SE);
+    Emitter E(F, T, LI, DT, SE);
     for (const Nest &N : List.Nests) E.emit(N);
     E.finish();
     Changed = true;

@@ -161,6 +161,14 @@ const Transfers::Transfer *Transfers::of(const Loop *L) const {
   return Found == All.end() ? nullptr : Found;
 }
 
+std::optional<Transfers::Parts> Transfers::parts(const Loop *L) const {
+  const Transfer *T = of(L);
+  if (!T) return std::nullopt;
+  auto [Store, Load] = accessesOf(*T);
+  auto *Compare = cast<ICmpInst>(cast<BranchInst>(T->Body->getTerminator())->getCondition());
+  return Parts{beginOf(Store), Load ? beginOf(Load) : nullptr, Load ? nullptr : Store->getValueOperand(), Compare->getOperand(1)};
+}
+
 bool Transfers::isMove(const Loop *L) const {
   const Transfer *T = of(L);
   return T && isa<MemMoveInst>(T->Call);

@@ -19,6 +19,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
 
+#include <optional>
 #include <utility>
 
 namespace pagecast {
@@ -42,6 +43,12 @@ public:
   /// Makes calls of the loops again: of those in loops only, or of all. What is folded stays so.
   void fold(bool InLoopsOnly = false);
 
+  /// What the loop does: `Bytes` bytes to `To`, from `From` or, if that is null, `Byte`.
+  struct Parts {
+    llvm::Value *To, *From, *Byte, *Bytes;
+  };
+  /// Nothing if `L` stands for no call.
+  std::optional<Parts> parts(const llvm::Loop *L) const;
   /// Whether `L` stands for memmove.
   bool isMove(const llvm::Loop *L) const;
   /// When it may run in strips.

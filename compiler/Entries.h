@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Entries: the runtime's entry points (pagecast/abi.h) as functions of the module, and calls of them.
+#ifndef PAGECAST_COMPILER_ENTRIES_H
+#define PAGECAST_COMPILER_ENTRIES_H
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace pagecast {
+
+/// What the entry points preserve.
+llvm::CallingConv::ID conventionOf(const llvm::Module &);
+
+/// It touches its arguments and memory that the program cannot see, so it hinders nothing around it; it is weak, so that
+/// the program links and runs without the runtime.
+llvm::FunctionCallee runtimeFunction(llvm::Module &, llvm::StringRef Name, llvm::FunctionType *);
+
+llvm::FunctionCallee nextFunction(llvm::Module &);
+
+/// Calls __pagecast_enter with up to PAGECAST_REGISTER_WORDS words, or one that is the address of all of them. Its result
+/// is {count, ticket}.
+llvm::CallInst *callEnter(llvm::IRBuilder<> &, llvm::Module &, llvm::Value *Nest, llvm::ArrayRef<llvm::Value *> Words);
+
+} // namespace pagecast
+
+#endif
