@@ -52,6 +52,13 @@ def test_same_output(built, disk_dir, tmp_path, source, release):
     assert list(disk_dir.iterdir()) == []
 
 
+def test_what_copies_store_over_is_not_read(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "transfers.c", tmp_path / "hinted")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    assert figures["hints"]["nests_opened"] > 30
+    assert figures["hints"]["overwritten_pages"] > 4000
+
+
 def test_loops_that_load_their_bound_again_are_hinted(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "reloaded.c", tmp_path / "hinted")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
