@@ -23,16 +23,6 @@ namespace {
 /// Members of one indirect group lie within one element of the target, those of a range within a block.
 constexpr int64_t ElementReach = 256;
 
-/// memcpy and the like as what they mostly were in the source: loops over a row.
-void addRow(SmallVectorImpl<Reference> &Out, MemIntrinsic *Row, const DataLayout &DL) {
-  auto Add = [&](Value *Pointer, bool Reads) {
-    if (Pointer->getType()->getPointerAddressSpace() == 0 && !isSmallObject(Pointer, DL))
-      Out.push_back({Row, Pointer, 1, Reads, !Reads, /*Passed=*/false, Row->getLength()});
-  };
-  Add(Row->getRawDest(), false);
-  if (auto *Transfer = dyn_cast<MemTransferInst>(Row)) Add(Transfer->getRawSource(), true);
-}
-
 void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLayout &DL) {
   auto Add = [&](Value *Pointer, Type *T, bool Reads, bool Writes) {
     TypeSize Size = DL.getTypeStoreSize(T);
@@ -58,8 +48,7 @@ void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLay
     }
   } else if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
     auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
-    if (Memory->isVolatile() || (Length && Length->isZero())) return;
-    if (!Length || Length->getZExtValue() > uint64_t(BlockBytes)) return addRow(Out, Memory, DL);
+    if (Memory->isVolatile() || !Length || Length->isZero() || Length->getZExtValue() > uint64_t(BlockBytes)) return;
     Type *Bytes = ArrayType::get(Type::getInt8Ty(I.getContext()), Length->getZExtValue());
     Add(Memory->getRawDest(), Bytes, false, true);
     if (auto *Transfer = dyn_cast<MemTransferInst>(Memory)) Add(Transfer->getRawSource(), Bytes, true, false);
@@ -128,8 +117,7 @@ public:
 
   bool addIndirect(const Classified &C) {
     for (Group &G : Groups) {
-      if (!G.indirect() || G.Target.Step != C.Target.Step || G.Target.Over != C.Target.Over || G.Target.Times != C.Target.Times)
-        continue;
+      if (!G.indirect() || G.Target.Step != C.Target.Step || G.Target.Over != C.Target.Over) continue;
       std::optional<int64_t> Offset = 0;
       if (G.Target.Address != C.Target.Address) Offset = constantDifference(G.Target.Address, C.Target.Address, SE);
       if (!Offset || std::abs(*Offset) > (C.Target.Step ? BlockBytes : ElementReach)) continue;

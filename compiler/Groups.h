@@ -37,7 +37,6 @@ struct Reference {
   bool Reads;
   bool Writes;
   bool Passed = false; ///< an argument of a call: the function touches something there
-  llvm::Value *Length = nullptr; ///< of memcpy and the like, if it is not a small constant: so many bytes, and `Size` is 1
 };
 
 /// A reference as seen from one chain of loops.

@@ -147,12 +147,7 @@ private:
     while (Small.count(In) && !is_contained(Loops, In)) In = In->getParentLoop();
     bool Inner = !is_contained(Loops, In); // inside the innermost loop of the chain: a slice goes there
     Loop *Until = Inner ? Loops.back() : In;
-    SliceTarget T = Ref.Length ? rowTarget(Ref.Pointer, Ref.Length, Ref.At->getParent(), SE, A)
-                               : sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A);
-    if (Ref.Length && SE.isLoopInvariant(T.Address, Loops.front())) {
-      C.Is = Classified::Ignored; // the same row again and again
-      return C;
-    }
+    SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A);
     if (classifyDirect(C, T, Loops)) return C;
     if (Until != Loops.back()) return C; // slices run through the innermost loop
     LoopValues Values(*this, Loops.front());
@@ -417,7 +412,7 @@ private:
     if (isSpecialCase(N, References)) return;
     const Stores Own(N.Loops.back(), LI, DT, SE);
     erase_if(References, [&](const Classified &C) {
-      return claimed(C, N, Claims) || (hinted(C) && !C.Ref.Length && Own.precede(C.Ref.At, C.Ref.Pointer, C.Ref.Size));
+      return claimed(C, N, Claims) || (hinted(C) && Own.precede(C.Ref.At, C.Ref.Pointer, C.Ref.Size));
     });
     SmallVector<Instruction *, 4> Overflow;
     N.Groups = groupsOf(References, SE, DT, Overflow);

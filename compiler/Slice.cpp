@@ -55,13 +55,11 @@ public:
     Loop *At = X.LI.getLoopFor(T.At);
     BasicBlock *Block = T.At;
     if (T.Step) {
-      std::optional<Operand> S = value(T.Step), N = T.Over ? tripsOf(T.Over) : value(T.Times);
+      std::optional<Operand> S = value(T.Step), N = tripsOf(T.Over);
       if (!S || !N) return Why;
       Step = *S, Times = *N;
-      if (T.Over) {
-        At = T.Over->getParentLoop();
-        Block = T.Over->getLoopPreheader();
-      }
+      At = T.Over->getParentLoop();
+      Block = T.Over->getLoopPreheader();
     }
     int Node = nodeOf(At);
     if (Node < 0) return Refusal::UnknownTripCount;

@@ -53,14 +53,4 @@ SliceTarget sliceTarget(Value *Pointer, uint64_t Size, BasicBlock *At, ArrayRef<
   return T;
 }
 
-SliceTarget rowTarget(Value *Pointer, Value *Length, BasicBlock *At, ScalarEvolution &SE, Assumed &A) {
-  SliceTarget T;
-  T.Address = A.scev(Pointer);
-  T.Step = SE.getOne(Type::getInt64Ty(SE.getContext()));
-  T.Times = A.scev(Length);
-  T.At = At;
-  T.Hi = 1;
-  return T;
-}
-
 } // namespace pagecast

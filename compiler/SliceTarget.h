@@ -18,8 +18,7 @@ namespace pagecast {
 struct SliceTarget {
   const llvm::SCEV *Address = nullptr; ///< of the first byte; of a range: in its first iteration
   const llvm::SCEV *Step = nullptr;    ///< range: bytes an iteration; null: one access
-  llvm::Loop *Over = nullptr;          ///< the loop that the range replaces; null: there are `Times` iterations, in `At`
-  const llvm::SCEV *Times = nullptr;
+  llvm::Loop *Over = nullptr;          ///< the loop that the range replaces
   llvm::BasicBlock *At = nullptr;      ///< where conditions are looked up
   int64_t Hi = 0;                      ///< bytes touched at the address
 };
@@ -28,9 +27,6 @@ struct SliceTarget {
 /// loop inside it: inner loops through which the address moves evenly become ranges.
 SliceTarget sliceTarget(llvm::Value *Pointer, uint64_t Size, llvm::BasicBlock *At, llvm::ArrayRef<llvm::Loop *> Chain,
                         llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, Assumed &A);
-
-/// The same of `Length` bytes, which memcpy or the like goes over in one go: a range of bytes.
-SliceTarget rowTarget(llvm::Value *Pointer, llvm::Value *Length, llvm::BasicBlock *At, llvm::ScalarEvolution &SE, Assumed &A);
 
 } // namespace pagecast
 

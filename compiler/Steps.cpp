@@ -162,7 +162,7 @@ uint64_t bytesPerIteration(const Nest &N, const StepContext &X) {
   for (const Group &G : N.Groups) {
     Bytes = std::max(Bytes, G.Element);
     if (G.indirect()) {
-      uint64_t Row = G.Target.Times ? StepBytes : !X.OnlyRows ? BlockBytes : X.Apart ? ApartBytes : SlicedBytes;
+      uint64_t Row = !X.OnlyRows ? BlockBytes : X.Apart ? ApartBytes : SlicedBytes;
       Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? Row : 64);
       continue;
     }
