@@ -94,22 +94,12 @@ bool rowsAreSteps(const Nest &N, const StepContext &X) {
          (Innermost > 1 && N.Loops[Innermost]->isInnermost() && X.Checks(*N.Loops[Innermost]));
 }
 
-/// Whether the program does not come back from `Block`: it throws there, or ends.
-bool givesUp(const BasicBlock *Block) {
-  if (const auto *Call = dyn_cast<InvokeInst>(Block->getTerminator())) Block = Call->getNormalDest();
-  return isa<UnreachableInst>(Block->getTerminator());
-}
-
 /// Whether the program may be done with `L` after a few iterations, again and again, as where it looks for the next element
 /// of a kind: each time the nest would be opened for all that is left. Exceptions are not what loops are left by.
 bool leavesEarly(const Loop *L) {
   SmallVector<BasicBlock *, 4> Exiting;
   L->getExitingBlocks(Exiting);
-  auto Leaves = [&](const BasicBlock *Block) {
-    return !isa<InvokeInst>(Block->getTerminator()) &&
-           any_of(successors(Block), [&](const BasicBlock *To) { return !L->contains(To) && !givesUp(To); });
-  };
-  return count_if(Exiting, Leaves) > 1;
+  return count_if(Exiting, [](const BasicBlock *Block) { return !isa<InvokeInst>(Block->getTerminator()); }) > 1;
 }
 
 } // namespace

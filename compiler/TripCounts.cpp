@@ -35,15 +35,6 @@ private:
   const DenseMap<const SCEV *, Value *> &Quotients;
 };
 
-/// Scalar evolution does not subtract pointers that come from two places, as the begin and the end of a container that are loaded.
-const SCEV *distance(const SCEV *From, const SCEV *To, ScalarEvolution &SE) {
-  const SCEV *Way = SE.getMinusSCEV(To, From);
-  if (!isa<SCEVCouldNotCompute>(Way) || !From->getType()->isPointerTy() || !To->getType()->isPointerTy()) return Way;
-  From = SE.getLosslessPtrToIntExpr(From), To = SE.getLosslessPtrToIntExpr(To);
-  if (isa<SCEVCouldNotCompute>(From) || isa<SCEVCouldNotCompute>(To)) return Way;
-  return SE.getMinusSCEV(To, From);
-}
-
 /// Trip count - 1 from the exit test of `Block`, as if nothing could wrap around: in
 /// for (i = 0; i < n; i += 16) scalar evolution has to think of an n near the type's end.
 const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
@@ -62,7 +53,7 @@ const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, A
   const auto *Step = dyn_cast<SCEVConstant>(Walk->getStepRecurrence(SE));
   if (!Step || Step->isZero()) return nullptr;
   bool Down = Step->getAPInt().isNegative();
-  const SCEV *Way = Down ? distance(Bound, Walk->getStart(), SE) : distance(Walk->getStart(), Bound, SE);
+  const SCEV *Way = Down ? SE.getMinusSCEV(Walk->getStart(), Bound) : SE.getMinusSCEV(Bound, Walk->getStart());
   if (isa<SCEVCouldNotCompute>(Way) || !Way->getType()->isIntegerTy()) return nullptr;
   const SCEV *Each =
       SE.getConstant(Way->getType(), Step->getAPInt().abs().sextOrTrunc(SE.getTypeSizeInBits(Way->getType())).getZExtValue());

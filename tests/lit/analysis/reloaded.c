@@ -80,7 +80,7 @@ void moving(struct Vector *v, int *x) {
 // CHECK-LABEL: nests of 'after_reload'
 // CHECK: nest 1: loops=1 ticked=0 strips=1
 // CHECK: group 1: reads writes {{.*}}strides={8}
-// CHECK-LABEL: nests of 'checked'
+// CHECK-LABEL: nests of 'last'
 struct Series {
   unsigned long n;
   double *x, *y;
@@ -98,35 +98,6 @@ void after_reload(int steps) {
       s.x[i] += s.y[i];
     other();
   }
-}
-
-// A begin and an end that are loaded, and a check that ends the program: the count is the distance, and the loop is not left
-// early. Its twin is.
-// CHECK: nest 0: loops=1 ticked=0 strips=0
-// CHECK: group 0: reads {{.*}}strides={8}
-// CHECK-LABEL: nests of 'found'
-// CHECK-NOT: nest 0
-// CHECK-LABEL: nests of 'last'
-struct Range {
-  long *begin, *end;
-};
-_Noreturn void fail(void);
-long checked(struct Range *r) {
-  long sum = 0;
-  for (long *p = r->begin; p != r->end; p++) {
-    if (*p < 0)
-      fail();
-    sum += *p;
-  }
-  return sum;
-}
-
-long *found(struct Range *r) {
-  long *p = r->begin;
-  for (; p != r->end; p++)
-    if (*p < 0)
-      break;
-  return p;
 }
 
 void last(double *a, long n) {
