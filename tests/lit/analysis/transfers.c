@@ -35,12 +35,15 @@ void idiom(double *a, long n) {
 // CHECK-NOT: nest
 // CHECK-LABEL: nests of 'few'
 // CHECK-NOT: nest
+// CHECK-LABEL: nests of 'inlined'
+// CHECK-NOT: nest
 // CHECK-LABEL: nests of 'local'
 // CHECK-NOT: nest 0
 // CHECK-LABEL: nests of 'tidied'
 void constant(char *p) { memset(p, 0, 1000000); }
 void small(char *p) { memset(p, 0, 60000); }
 void few(char *p, const char *q, unsigned short n) { memcpy(p, q, n); }
+void inlined(char *p, const char *q) { __builtin_memcpy_inline(p, q, 100000); }
 void use(char *);
 void local(size_t n) {
   char buffer[4000];
