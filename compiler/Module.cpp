@@ -4,7 +4,6 @@
 
 #include "Module.h"
 #include "Tables.h"
-#include "TransferCall.h"
 #include "pagecast/abi.h"
 
 #include "llvm/IR/Constants.h"
@@ -91,7 +90,6 @@ PreservedAnalyses PagecastModulePass::run(Module &M, ModuleAnalysisManager &) {
   for (GlobalVariable &G : M.globals())
     if (isLarge(G, M.getDataLayout())) Large.push_back(&G);
   if (Large.empty() && !M.getNamedGlobal(GateName)) return PreservedAnalyses::all();
-  defineTransferFunctions(M);
   addConstructor(M, moduleTable(M, Large));
   return PreservedAnalyses::none();
 }

@@ -196,6 +196,10 @@ void __pagecast_tick(pagecast_ticket *);
 /// Closes a nest.
 void __pagecast_exit(pagecast_ticket *);
 
+/// memmove and memset of `bytes` as a nest with up to three dynamic words, which is over on return. These are plain functions.
+void __pagecast_copy(const pagecast_nest *, char *to, const char *from, uint64_t bytes, uint64_t, uint64_t, uint64_t);
+void __pagecast_fill(const pagecast_nest *, char *to, unsigned char value, uint64_t bytes, uint64_t, uint64_t, uint64_t);
+
 /// A large global of the module: its interior pages may become a region.
 typedef struct pagecast_global {
   void *address;

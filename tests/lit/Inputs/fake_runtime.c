@@ -15,6 +15,7 @@
 #include "pagecast/abi.h"
 
 #include "../../../runtime/nest_entry.c"
+#include "../../../runtime/nest_transfer.c"
 
 #include <inttypes.h>
 #include <setjmp.h>

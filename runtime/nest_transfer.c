@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of memcpy, memmove and memset that are nests by themselves: what programs call instead when the gate lets them
+// through (compiler/TransferCall.h). They are here and not in each program, which would grow by as much.
+#include "pagecast/abi.h"
+
+#include <string.h>
+
+pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *words, const void *frame);
+uint64_t pagecast_do_next(pagecast_ticket *, uint64_t at, uint64_t bound);
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED void __pagecast_copy(const pagecast_nest *nest, char *to, const char *from, uint64_t bytes, uint64_t a, uint64_t b,
+                              uint64_t c) {
+  // Strips go upwards. Where that is not as good as any order, all is one piece, and no nest.
+  if ((uint64_t)to - (uint64_t)from < bytes) {
+    memmove(to, from, bytes);
+    return;
+  }
+  const uint64_t words[PAGECAST_REGISTER_WORDS] = {a, b, c};
+  const pagecast_opened opened = pagecast_do_enter(nest, words, __builtin_frame_address(0));
+  for (uint64_t begin = 0, end = opened.count;;) {
+    memmove(to + begin, from + begin, end - begin);
+    begin = end;
+    if (!opened.ticket || (end = pagecast_do_next(opened.ticket, begin, bytes)) == begin) return;
+  }
+}
+
+EXPORTED void __pagecast_fill(const pagecast_nest *nest, char *to, unsigned char value, uint64_t bytes, uint64_t a, uint64_t b,
+                              uint64_t c) {
+  const uint64_t words[PAGECAST_REGISTER_WORDS] = {a, b, c};
+  const pagecast_opened opened = pagecast_do_enter(nest, words, __builtin_frame_address(0));
+  for (uint64_t begin = 0, end = opened.count;;) {
+    memset(to + begin, value, end - begin);
+    begin = end;
+    if (!opened.ticket || (end = pagecast_do_next(opened.ticket, begin, bytes)) == begin) return;
+  }
+}
