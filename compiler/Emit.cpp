@@ -15,6 +15,7 @@
 #include "Tables.h"
 #include "TransferCall.h"
 #include "TripCounts.h"
+#include "Unfolding.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -156,9 +157,10 @@ private:
   /// if it is no such nest.
   bool emitTransfer(const Nest &N) {
     std::optional<Transfers::Parts> P = N.Loops.size() == 1 ? T.parts(N.root()) : std::nullopt;
+    if (!P || !N.Strips) return false;
     BasicBlock *After = N.root()->getExitBlock();
     Arguments Words(N, SE);
-    if (!P || !N.Strips || Words.dynamic().size() > TransferWords || !After || !After->phis().empty()) return false;
+    if (Words.dynamic().size() > TransferWords || !After || !After->phis().empty()) return false;
     Value *Large = gate(N);
     SE.forgetTopmostLoop(N.root());
     Instruction *At = N.root()->getLoopPreheader()->getTerminator();

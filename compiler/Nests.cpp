@@ -10,7 +10,6 @@
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -440,27 +439,6 @@ private:
 };
 
 } // namespace
-
-/// The instructions whose references are hinted.
-static SmallPtrSet<const Instruction *, 32> hintedIn(Function &F, const Transfers &T, LoopInfo &LI, DominatorTree &DT,
-                                                     ScalarEvolution &SE, NeedsChecks Checks) {
-  Assumed A(LI, DT, SE);
-  A.insert();
-  SmallPtrSet<const Instruction *, 32> Hinted;
-  for (const Nest &N : findNests(F, LI, DT, SE, A, T, Checks).Nests)
-    for (const Group &G : N.Groups) Hinted.insert(G.Members.begin(), G.Members.end());
-  A.removeUnused();
-  return Hinted;
-}
-
-void unfoldWhatPays(Function &F, Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, NeedsChecks Checks) {
-  SmallPtrSet<const Instruction *, 32> Before, After;
-  if (T.anyInLoops()) Before = hintedIn(F, T, LI, DT, SE, Checks);
-  T.unfold();
-  if (Before.empty()) return;
-  After = hintedIn(F, T, LI, DT, SE, Checks);
-  if (!all_of(Before, [&](const Instruction *I) { return After.contains(I); })) T.fold(/*InLoopsOnly=*/true);
-}
 
 NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, const Transfers &T,
                    NeedsChecks Checks) {

@@ -81,10 +81,6 @@ using NeedsChecks = llvm::function_ref<bool(llvm::Loop &)>;
 NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE, Assumed &A,
                    const Transfers &, NeedsChecks Checks);
 
-/// Makes loops of the transfers, but of those in loops only if every reference that would be hinted without still is.
-void unfoldWhatPays(llvm::Function &F, Transfers &T, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
-                    NeedsChecks Checks);
-
 /// `opt -passes='print<pagecast-nests>'`
 class NestPrinterPass : public llvm::PassInfoMixin<NestPrinterPass> {
 public:

@@ -8,6 +8,7 @@
 #include "Nests.h"
 #include "Overwrite.h"
 #include "Tables.h"
+#include "Unfolding.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/StringExtras.h"
