@@ -222,6 +222,19 @@ private:
   // pager_zeros.cpp
   uint32_t zero_cluster(Region &, uint32_t slot);
   Run zero_run(const Region &, uint32_t slot) const;
+  /// Pages right before `slot`, up to `most`, of whose state `is` holds.
+  template <class Is> uint32_t pages_before(const Region &r, uint32_t slot, uint32_t most, Is is) const {
+    uint32_t n = 0;
+    while (n < most && n < slot - r.first_slot && is(pages_[slot - 1 - n].state)) ++n;
+    return n;
+  }
+  /// The same of pages from `slot` on.
+  template <class Is> uint32_t pages_from(const Region &r, uint32_t slot, uint32_t most, Is is) const {
+    const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
+    uint32_t n = 0;
+    while (n < most && slot + n < end && is(pages_[slot + n].state)) ++n;
+    return n;
+  }
   uint32_t used_before(const Region &, uint32_t slot, uint32_t most) const;
   uint32_t zeros_from(const Region &, uint32_t slot, uint32_t most) const;
   uint32_t zeros_begin(uint32_t slot, uint32_t lowest) const;

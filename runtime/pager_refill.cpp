@@ -13,17 +13,12 @@ namespace pagecast {
 
 /// Pages in memory right before `slot`, up to `most`.
 uint32_t Pager::resident_before(const Region &r, uint32_t slot, uint32_t most) const {
-  uint32_t n = 0;
-  while (n < most && n < slot - r.first_slot && resident(pages_[slot - 1 - n].state)) ++n;
-  return n;
+  return pages_before(r, slot, most, [this](PageState s) { return resident(s); });
 }
 
 /// Absent pages from `slot` on, up to `most`.
 uint32_t Pager::absent_from(const Region &r, uint32_t slot, uint32_t most) const {
-  const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
-  uint32_t n = 0;
-  while (n < most && slot + n < end && pages_[slot + n].state == PageState::kAbsent) ++n;
-  return n;
+  return pages_from(r, slot, most, [](PageState s) { return s == PageState::kAbsent; });
 }
 
 /// How many pages before the end of a run slices are to ask for the next one; 0: not at all.

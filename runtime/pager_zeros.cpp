@@ -9,17 +9,12 @@ namespace pagecast {
 
 /// Pages in use right before `slot`, up to `most`.
 uint32_t Pager::used_before(const Region &r, uint32_t slot, uint32_t most) const {
-  uint32_t n = 0;
-  while (n < most && n < slot - r.first_slot && pages_[slot - 1 - n].state != PageState::kZero) ++n;
-  return n;
+  return pages_before(r, slot, most, [](PageState s) { return s != PageState::kZero; });
 }
 
 /// Pages from `slot` on that were never stored to, up to `most`, one at least.
 uint32_t Pager::zeros_from(const Region &r, uint32_t slot, uint32_t most) const {
-  const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
-  uint32_t n = 1;
-  while (n < most && slot + n < end && pages_[slot + n].state == PageState::kZero) ++n;
-  return n;
+  return 1 + pages_from(r, slot + 1, std::max(most, 1u) - 1, [](PageState s) { return s == PageState::kZero; });
 }
 
 /// The first of the pages up to `slot` that were never stored to, not below `lowest`.
