@@ -138,6 +138,7 @@ private:
 
   // Adviser's thread.
   static constexpr unsigned kBatch = 64; ///< ranges in one call
+  static constexpr uint64_t kLook = 2048; ///< pages of which the kernel is asked at a time; also when a region is new
   uint64_t refresh_at_ = 0; ///< address
   core::Extent passed_[kBatch];
   unsigned passed_count_ = 0;

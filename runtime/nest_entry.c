@@ -9,15 +9,10 @@
 // A step that nobody waits for is counted without any of this, and an entry that is passed over (core/early_exits.h)
 // saves no vectors. Elsewhere they are plain functions.
 #include "pagecast/abi.h"
-#include "nest_word.h" // beside this file, which a fake runtime of the tests includes, too
+#include "nest_bodies.h" // beside this file, which a fake runtime of the tests includes, too
+#include "nest_word.h"
 
-pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *words, const void *frame);
-void pagecast_do_tick(pagecast_ticket *);
-void pagecast_do_exit(pagecast_ticket *);
-uint64_t pagecast_do_next(pagecast_ticket *, uint64_t at, uint64_t bound);
-
-/// Nests that this thread has open.
-__attribute__((tls_model("initial-exec"), visibility("hidden"))) __thread unsigned pagecast_open_count = 0;
+__thread unsigned pagecast_open_count = 0;
 
 #if defined(__x86_64__)
 

@@ -90,6 +90,9 @@ extern NestSlot nest_slots[kNestSlots];
 /// Bit i: slot i is open or closing.
 extern std::atomic<uint32_t> open_nests;
 
+/// A free one, for a nest to be opened in; NULL: there is none. Any thread.
+NestSlot *claim_slot();
+
 inline unsigned number_of(const NestSlot *slot) { return static_cast<unsigned>(slot - nest_slots); }
 
 /// The slots that were open or closing when it was made: for (NestSlot &slot : OpenNests()). Any thread.
@@ -134,5 +137,7 @@ void slicer_run();
 void slicer_poke();
 /// Returns when no slice reads memory that was in a region before the call. For who is going to unmap it.
 void slicer_let_go();
+/// Someone waits for that: a run should end soon.
+bool slicer_waited_for();
 
 } // namespace pagecast

@@ -2,12 +2,9 @@
 //
 // Calls of memcpy, memmove and memset that are nests by themselves: what programs call instead when the gate lets them
 // through (compiler/TransferCall.h). They are here and not in each program, which would grow by as much.
-#include "pagecast/abi.h"
+#include "nest_bodies.h" // beside this file, which a fake runtime of the tests includes, too
 
 #include <string.h>
-
-pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *words, const void *frame);
-uint64_t pagecast_do_next(pagecast_ticket *, uint64_t at, uint64_t bound);
 
 #define EXPORTED __attribute__((visibility("default")))
 

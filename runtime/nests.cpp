@@ -3,10 +3,11 @@
 // The program's side of nests: the bodies of __pagecast_enter, _next, _tick and _exit (pagecast/abi.h).
 #include "core/arithmetic.h"
 #include "core/early_exits.h"
-#include "runtime/fork.h"
 #include "runtime/message.h"
 #include "runtime/nest_args.h"
+#include "runtime/nest_bodies.h"
 #include "runtime/nest_slots.h"
+#include "runtime/nest_stack.h"
 #include "runtime/nest_word.h"
 #include "runtime/pager.h"
 #include "runtime/sandbox.h"
@@ -14,19 +15,11 @@
 #include "runtime/slice_survey.h"
 
 #include <algorithm>
-#include <pthread.h>
-
-/// Nests that this thread has open; where there are none, nest_entry.c passes entries over by itself.
-extern "C" __thread unsigned pagecast_open_count __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 namespace pagecast {
 
 static_assert(PAGECAST_WORD_LEFT == core::EarlyExits::kLeftBits && PAGECAST_WORD_SITE + core::EarlyExits::kBits <= 64 &&
               Statistics::kSites < 1u << PAGECAST_WORD_SITE);
-
-std::atomic<Pager *> pager_in_charge{nullptr};
-NestSlot nest_slots[kNestSlots];
-std::atomic<uint32_t> open_nests{0};
 
 namespace {
 
@@ -40,82 +33,11 @@ constexpr uint64_t kTrailShare = 8;
 /// Nests up to this size are first looked up in the residency map.
 constexpr uint64_t kFilteredNest = 8u << 20;
 
-/// The nests that this thread has open, the oldest first.
-constexpr unsigned kDepth = 8;
-struct OpenNest {
-  NestSlot *slot;
-  const void *frame;
-};
-thread_local OpenNest open_stack[kDepth] __attribute__((tls_model("initial-exec")));
-
-NestSlot *claim_slot() {
-  for (NestSlot &slot : nest_slots) {
-    uint32_t expected = NestSlot::kFree;
-    if (slot.state.load(std::memory_order_relaxed) == NestSlot::kFree &&
-        slot.state.compare_exchange_strong(expected, NestSlot::kClaimed, std::memory_order_acquire))
-      return &slot;
-  }
-  return nullptr;
-}
-
-void close_slot(NestSlot *slot) {
-  slot->state.store(NestSlot::kClosing, std::memory_order_seq_cst);
-  // The slice reads the program's memory, which may be freed once we return.
-  while (slot->slicing.load(std::memory_order_seq_cst)) os::futex_wait(reinterpret_cast<uint32_t *>(&slot->slicing), 1);
-}
-
-/// Closes the nests of this thread that were opened last, until `left` are open.
-void close_until(unsigned left) {
-  while (pagecast_open_count > left) close_slot(open_stack[--pagecast_open_count].slot);
-}
-
-/// Closes nests whose frames have gone without passing an exit: longjmp, exceptions. The stack grows down.
-void close_below(const void *frame) {
-  while (pagecast_open_count && open_stack[pagecast_open_count - 1].frame < frame) close_until(pagecast_open_count - 1);
-}
-
-/// Also the same nest of the same frame: one frame may have several open, one inside the other, but each only once.
-void close_stale(const pagecast_nest *d, const void *frame) {
-  close_below(frame);
-  for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
-    if (open_stack[i].slot->description == d) close_until(i);
-}
-
-/// Closes a nest that has come to its end. Others of its frame, which were opened after it, may go on.
-void close_finished(unsigned i) {
-  close_below(open_stack[i].frame);
-  close_slot(open_stack[i].slot);
-  std::copy(open_stack + i + 1, open_stack + pagecast_open_count, open_stack + i);
-  --pagecast_open_count;
-}
-
-/// Where the nest of the ticket is on the stack of this thread; pagecast_open_count if it is not there.
-unsigned place_of(const pagecast_ticket *ticket) {
-  for (unsigned i = pagecast_open_count; i-- > 0;)
-    if (&open_stack[i].slot->ticket == ticket) return i;
-  return pagecast_open_count;
-}
-
 /// How often the last loop of a nest is entered, if the nest is closed at the end of the last of these times, else 0.
 uint64_t ends_of(const pagecast_nest &d, const uint64_t *trips) {
   uint64_t times = d.closes ? 1 : 0;
   for (unsigned k = 0; k + 1 < d.loops; ++k) times = core::saturating_mul(times, trips[k]);
   return times;
-}
-
-/// Threads that end inside nests (pthread_exit, cancellation) take them along.
-pthread_key_t end_of_thread;
-bool end_is_watched = false;
-thread_local bool will_close __attribute__((tls_model("initial-exec"))) = false;
-
-void close_at_end_of_thread() {
-  if (will_close || !end_is_watched) return;
-  will_close = pthread_setspecific(end_of_thread, &will_close) == 0;
-}
-
-void thread_ends(void *) {
-  will_close = false; // what comes after us may enter nests
-  close_until(0);
 }
 
 /// A look at its ends: the first and last pages of globals are in no region.
@@ -180,13 +102,6 @@ bool find_ranges(NestSlot &slot, const pagecast_slice &s) {
     any = true;
   }
   return any;
-}
-
-/// The nest of the frame, if there is one, whose slice goes through the loops inside as well.
-NestSlot *covering(const void *frame) {
-  for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
-    if (open_stack[i].slot->covers) return open_stack[i].slot;
-  return nullptr;
 }
 
 bool overwrites_sliced(const pagecast_nest &d) {
@@ -308,7 +223,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
     pager.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  NestSlot *slot = pagecast_open_count < kDepth ? claim_slot() : nullptr;
+  NestSlot *slot = open_room() ? claim_slot() : nullptr;
   if (!slot) {
     pager.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
     pager.poke(); // slots that are closing become free
@@ -347,8 +262,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->frame = frame;
   slot->ends = ends_of(d, shape.trips);
   slot->can_be_early = slot->nest.steps() > 1 && slot->nest.plan().step_bytes <= kLongStep;
-  open_stack[pagecast_open_count++] = {slot, frame};
-  close_at_end_of_thread();
+  push_open(slot);
   slot->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
   slot->shared = ~0ull;
   slot->left_to_others = 0;
@@ -361,57 +275,9 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
 
 } // namespace
 
-void nests_forked() {
-  for (NestSlot &slot : nest_slots) {
-    slot.slicing.store(0, std::memory_order_relaxed);
-    slot.sliced = false; // the copy may be in the middle of something
-    bool mine = false;
-    for (unsigned i = 0; i < pagecast_open_count; ++i) mine |= open_stack[i].slot == &slot;
-    const uint32_t state = slot.state.load(std::memory_order_relaxed);
-    if (mine || state == NestSlot::kFree) continue;
-    // Of a thread that is not here.
-    slot.state.store(state == NestSlot::kClaimed ? NestSlot::kFree : NestSlot::kClosing, std::memory_order_relaxed);
-    if (state != NestSlot::kClaimed) open_nests.fetch_or(1u << number_of(&slot), std::memory_order_relaxed);
-  }
-}
-
 void nests_start(Pager *pager) {
-  if (!end_is_watched) end_is_watched = pthread_key_create(&end_of_thread, thread_ends) == 0;
+  watch_ends_of_threads();
   pager_in_charge.store(pager, std::memory_order_release);
-}
-
-void nest_measured(unsigned nest, uint64_t latency_ns) {
-  NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (slot.runs()) slot.nest.measured(latency_ns);
-}
-
-void nest_late(unsigned nest, unsigned site) {
-  NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (!slot.runs()) return;
-  if (site >= slot.sites && site - slot.sites < slot.description->groups) slot.nest.late(site - slot.sites);
-}
-
-bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned site) {
-  NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (!slot.runs() || (slot.turn & 31) != turn) return false;
-  const auto step = static_cast<uint32_t>(slot.step());
-  const bool not_yet = ((due - step) & ((1u << 22) - 1)) - 1 < (1u << 21); // due > step, modulo 2^22
-  if (not_yet) slot.nest.unused(1);
-  const unsigned group = site - slot.sites;
-  if (not_yet && group < slot.description->groups && (slot.description->group[group].flags & PAGECAST_INDIRECT))
-    slot.slice_wasted.fetch_add(1, std::memory_order_relaxed);
-  return not_yet;
-}
-
-bool nest_covers(uint64_t address) {
-  for (NestSlot &slot : OpenNests()) {
-    if (!slot.runs() || !slot.nest.plan().prefetches) continue;
-    const core::Shape &shape = slot.nest.shape();
-    for (unsigned g = 0; g < shape.groups; ++g)
-      if (!shape.group[g].indirect && address - reach_of(shape, shape.group[g]).begin < reach_of(shape, shape.group[g]).size())
-        return true;
-  }
-  return false;
 }
 
 } // namespace pagecast
@@ -420,7 +286,6 @@ using namespace pagecast;
 
 extern "C" {
 
-// The bodies of the entry points, which are in nest_entry.c. `words` are those of __pagecast_enter.
 pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
   const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
   Pager *pager = pager_in_charge.load(std::memory_order_acquire);
@@ -448,7 +313,7 @@ void pagecast_do_exit(pagecast_ticket *ticket) {
   // A nest inside this one may have been left open by a jump: it goes with it.
   const unsigned i = place_of(ticket);
   if (i == pagecast_open_count) return;
-  note_exit(*open_stack[i].slot);
+  note_exit(open_at(i));
   close_until(i);
 }
 
@@ -457,8 +322,8 @@ uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) 
   pagecast_do_tick(ticket);
   if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
   const unsigned i = place_of(ticket);
-  if (i < pagecast_open_count && open_stack[i].slot->ends && --open_stack[i].slot->ends == 0) {
-    note_exit(*open_stack[i].slot);
+  if (i < pagecast_open_count && open_at(i).ends && --open_at(i).ends == 0) {
+    note_exit(open_at(i));
     close_finished(i);
   }
   return at;

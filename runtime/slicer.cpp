@@ -10,6 +10,7 @@
 #include "runtime/nest_slots.h"
 #include "runtime/os.h"
 #include "runtime/pager.h"
+#include "runtime/slice_hints.h"
 #include "runtime/slice_machine.h"
 #include "runtime/slice_reader.h"
 
@@ -33,147 +34,6 @@ core::Backoff backoffs[Statistics::kSites]; ///< of the stages of each nest, fro
 Lock running; ///< held during each run
 std::atomic<uint32_t> waiting_for_it{0}; ///< threads in slicer_let_go()
 
-/// Hints of one run of one nest. `window`, if any, counts them.
-class Hints final : public SliceSink {
-public:
-  Hints(Pager &pager, NestSlot &slot, SliceWindow *window, uint64_t step)
-      : pager_(pager), slot_(slot), window_(window), step_(step) {}
-
-  bool page(unsigned group, uint64_t page) override {
-    const core::Extent e{page, page + os::page_size()}, before = slot_.trail.waiting(group);
-    if (slot_.dropped >> group & 1 || page - before.begin < before.size()) return true;
-    count(e);
-    return found(group, slot_.trail.add(group, e, step_));
-  }
-
-  bool range(unsigned group, uint64_t begin, uint64_t end) override {
-    if (slot_.dropped >> group & 1) return true;
-    return found(group, slot_.trail.add(group, {begin, end}, step_));
-  }
-
-  /// What the trail has given back. A page that stands alone is asked for; more of them wait for their neighbours.
-  bool found(unsigned group, core::Extent e) {
-    if (e.empty() || overwritten(group)) return true;
-    if (e.size() == os::page_size() && slot_.touch_stage[group]) return pager_.map().test(e.begin) || ask(group, e);
-    if (e.size() >= pager_.max_io()) return ask_absent(group, e);
-    core::Lots::Lot full;
-    if (!slot_.lots.add({e, slot_.trail.taken_since(), group, writes(group)}, &full)) return true;
-    return ask_absent(full.group, full.extent);
-  }
-
-  /// Asks for what has been found in step `by` and before.
-  bool ask_found(uint64_t by) {
-    return slot_.lots.take(by, [this](const core::Lots::Lot &lot) { return ask_absent(lot.group, lot.extent); });
-  }
-
-  /// The program's thread waits for the run's end when it leaves the nest, and when it unmaps memory.
-  bool wanted() override {
-    return slot_.state.load(std::memory_order_relaxed) == NestSlot::kOpen && !waiting_for_it.load(std::memory_order_relaxed);
-  }
-
-  bool region(uint64_t address, uint64_t *begin, uint64_t *end) override {
-    const Region r = pager_.look_up(address);
-    *begin = r.base;
-    *end = r.end();
-    return r.bytes != 0;
-  }
-
-  uint64_t look_ahead(uint64_t address) override { return pager_.look_up(address).look_ahead; }
-
-  /// A page that the program is about to store to, which says nothing for or against the slice: one that was never stored
-  /// to, or the one where the next place began, which the two have in common.
-  bool page_ahead(unsigned group, uint64_t page) override {
-    const Region r = pager_.look_up(page);
-    if (slot_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
-    if (r.chunk) return pager_.map().test(page) || tell(group, {page, page + os::page_size()});
-    const PageState state = pager_.state_of(r, page), before = pager_.state_of(r, page - os::page_size());
-    if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
-    return tell(group, {page, page + os::page_size()});
-  }
-
-  /// The absent pages of `e`, as far as it is in regions.
-  bool ask_absent(unsigned group, core::Extent e) {
-    while (!e.empty()) {
-      const Region r = pager_.look_up(e.begin);
-      if (r.bytes == 0) { // the ends of arrays may lie outside
-        e.begin += os::page_size();
-        if (++outside_ > kMostOutside) return true;
-        continue;
-      }
-      const core::Extent here{e.begin, r.end() < e.end ? r.end() : e.end};
-      const core::Extent absent = pager_.map().next_absent(here, pager_.max_io());
-      if (absent.empty()) e.begin = here.end;
-      else if (!ask(group, absent)) return false;
-      else e.begin = absent.end;
-    }
-    return true;
-  }
-
-  /// What the program has passed is given up.
-  void release_passed(uint64_t program_step) {
-    unsigned group;
-    core::Extent e;
-    while (slot_.trail.passed(program_step, &group, &e))
-      pager_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), static_cast<uint32_t>(step_), number()});
-  }
-
-  uint64_t absent() const { return absent_; }       ///< pages found one by one that take a read, or would before long
-  uint64_t untouched() const { return untouched_; } ///< and that were never stored to
-
-private:
-  static constexpr unsigned kMostOutside = 64; ///< pages, in one run
-  Pager &pager_;
-  NestSlot &slot_;
-  SliceWindow *window_;
-  uint64_t step_;
-  unsigned outside_ = 0;
-  uint64_t absent_ = 0, untouched_ = 0;
-
-  uint8_t number() const { return static_cast<uint8_t>(number_of(&slot_)); }
-  /// By nests inside, which see to its pages themselves.
-  bool overwritten(unsigned group) const { return slot_.overwritten.load(std::memory_order_relaxed) >> group & 1; }
-  bool writes(unsigned group) const { return slot_.description->group[group].flags & PAGECAST_WRITES; }
-  uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(slot_.sites + group); }
-  static uint32_t pages_of(core::Extent e) { return static_cast<uint32_t>(e.size() >> os::page_shift()); }
-
-  /// Pages that a slice found absent.
-  bool ask(unsigned group, core::Extent e) {
-    if (overwritten(group)) return true;
-    if (!tell(group, e)) return false;
-    if (window_) window_->add(step_, pages_of(e));
-    return true;
-  }
-
-  /// They are marked at once, so that they are asked for once. Waits for room.
-  bool tell(unsigned group, core::Extent e) {
-    const bool write = writes(group);
-    pager_.map().set(e);
-    const Hint hint{e.begin, pages_of(e),    write ? Hint::kFetchWrite : Hint::kFetch,
-                    0,       site_of(group), static_cast<uint32_t>(step_),
-                    number()};
-    while (!pager_.slice_hint(hint)) {
-      if (!wanted()) {
-        pager_.map().clear(e);
-        return false;
-      }
-      pager_.poke();
-      timespec t{0, 50000};
-      nanosleep(&t, nullptr);
-    }
-    return true;
-  }
-
-  void count(core::Extent e) {
-    const Region r = pager_.look_up(e.begin);
-    if (r.chunk) absent_ += pages_of(e); // of a file: the map knows no more
-    for (uint64_t page = e.begin; !r.chunk && page < e.end && page < r.end(); page += os::page_size()) {
-      const PageState state = pager_.state_of(r, page);
-      absent_ += state == PageState::kAbsent || state >= PageState::kClean; // in memory, but about to go
-      untouched_ += state == PageState::kZero;
-    }
-  }
-};
-
 /// Calls `callback(group, Extent)` for what the slice reads in the cursor's step and the nest itself fetches.
 template <class Callback> void for_each_index(const NestSlot &slot, const core::Cursor &cursor, Callback callback) {
   const core::Shape &shape = slot.nest.shape();
@@ -188,13 +48,13 @@ void keep_index(Pager &pager, NestSlot &slot, uint64_t position) {
   core::Cursor &ahead = slot.index_cursor;
   if (ahead.position() < position) ahead.seek(position);
   for (; !ahead.at_end() && ahead.position() <= position + kIndexLead; ahead.next()) {
-    Hints hints(pager, slot, nullptr, ahead.position());
+    SliceHints hints(pager, slot, nullptr, ahead.position());
     for_each_index(slot, ahead, [&](unsigned group, core::Extent e) { hints.ask_absent(group, e); });
   }
 }
 
 /// The index arrays of this step are there: the slice will not stall.
-bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &cursor, Hints &hints) {
+bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &cursor, SliceHints &hints) {
   bool there = true;
   for_each_index(slot, cursor, [&](unsigned group, core::Extent e) {
     hints.ask_absent(group, e);
@@ -207,7 +67,7 @@ bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &curs
 }
 
 /// One step of one stage; adds to `spent`. False: something that it needs is on its way.
-bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned stage, Hints &hints, uint64_t *spent) {
+bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent) {
   const pagecast_nest &d = *slot.description;
   uint64_t index[PAGECAST_MAX_LOOPS];
   for (unsigned k = 0; k < d.ticked; ++k) index[k] = cursor.index(k);
@@ -254,7 +114,7 @@ void note_backoff(Pager &pager, const NestSlot &slot, unsigned stage, uint64_t b
 }
 
 /// Step `done` of the stage has been run: where does it go on?
-uint64_t next_step(Pager &pager, NestSlot &slot, unsigned stage, uint64_t done, uint64_t work, const Hints &hints,
+uint64_t next_step(Pager &pager, NestSlot &slot, unsigned stage, uint64_t done, uint64_t work, const SliceHints &hints,
                    uint64_t lead) {
   core::Backoff *backoff = backoff_of(slot, stage);
   if (!backoff) return done + 1;
@@ -281,7 +141,7 @@ uint64_t asked_up_to(const NestSlot &slot, unsigned stage) {
 
 /// What a stage finds is gathered over the further half of its lead, to be asked for in large pieces. What is nearer, and
 /// at the end all of it, is asked for now; single pages are when the step that found them is done.
-void ask_gathered(NestSlot &slot, unsigned stage, uint64_t program_step, Hints &hints) {
+void ask_gathered(NestSlot &slot, unsigned stage, uint64_t program_step, SliceHints &hints) {
   const core::Cursor &cursor = slot.slice_cursor[stage - 1];
   const bool last = cursor.at_end();
   const uint64_t by = last ? ~0ull : program_step + (cursor.position() - core::least(cursor.position(), program_step)) / 2;
@@ -308,7 +168,7 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
     const uint64_t most_ahead = SliceWindow::end(step, distance, worked);
     if (cursor.position() < step) cursor.seek(step);
     const bool ended = cursor.at_end();
-    Hints hints(pager, slot, &window, cursor.position());
+    SliceHints hints(pager, slot, &window, cursor.position());
     hints.release_passed(step);
     ask_gathered(slot, stage, step, hints);
     window.pass(step);
@@ -318,7 +178,7 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
     if (stage == 1) keep_index(pager, slot, cursor.position());
     if (stage == 1 && !index_resident(pager, slot, cursor, hints)) break;
     if (stage > 1 && cursor.position() >= asked_up_to(slot, stage - 1)) break;
-    Hints found(pager, slot, &window, cursor.position());
+    SliceHints found(pager, slot, &window, cursor.position());
     uint64_t work = 0;
     if (!run_step(pager, slot, cursor, stage, found, &work)) break;
     const uint64_t done = cursor.position();
@@ -410,6 +270,8 @@ void slicer_forked() {
   waiting_for_it.store(0);
   slicer_asleep.store(0);
 }
+
+bool slicer_waited_for() { return waiting_for_it.load(std::memory_order_relaxed); }
 
 void slicer_let_go() {
   waiting_for_it.fetch_add(1, std::memory_order_seq_cst);

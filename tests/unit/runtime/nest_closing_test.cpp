@@ -5,17 +5,12 @@
 #include "running_pager.h"
 
 #include "core/early_exits.h"
+#include "runtime/nest_bodies.h"
 #include "runtime/nest_slots.h"
 
 #include <algorithm>
 #include <unistd.h>
 #include <vector>
-
-extern "C" {
-pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *, const void *frame);
-uint64_t pagecast_do_next(pagecast_ticket *, uint64_t at, uint64_t bound);
-void pagecast_do_exit(pagecast_ticket *);
-}
 
 using namespace pagecast;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The entries that nests call, around bodies that overwrite all vector registers.
-#include "pagecast/abi.h"
+#include "runtime/nest_bodies.h"
 #include "runtime/nest_word.h"
 #include <array>
 #include <cstring>
@@ -22,7 +22,6 @@ __asm__(".text\nspoil:\n cmpb $0, pagecast_has_ymm(%rip)\n je 1f\n" TIMES16(SPOI
 void spoil();
 
 const pagecast_nest *given; ///< to pagecast_do_enter
-extern __thread unsigned pagecast_open_count;
 pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *, const void *) {
   given = nest;
   spoil();
