@@ -3,44 +3,33 @@
 // Nests: growing chains of loops outwards.
 
 #include "Nests.h"
+#include "Classify.h"
 #include "Control.h"
 #include "Steps.h"
 #include "Stores.h"
-#include "TripCounts.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <functional>
 
 using namespace llvm;
 
 namespace pagecast {
 namespace {
 
-/// Inner loops of so many iterations in all count as part of the loop around them.
-constexpr uint64_t SmallTrips = 1024;
-
 class NestFinder {
 public:
   NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, const Transfers &T,
              NeedsChecks Checks)
-      : LI(LI), DT(DT), SE(SE), A(A), T(T), Checks(Checks), Counts(F, LI, SE, A),
-        Expander(SE, F.getParent()->getDataLayout(), "pagecast") {}
+      : LI(LI), DT(DT), SE(SE), A(A), T(T), Checks(Checks), Counts(F, LI, SE, A), Refs(F, LI, DT, SE, A, Counts) {}
 
   NestList run() {
-    findSmall();
     for (Loop *L : LI.getLoopsInPreorder())
-      if (!Small.count(L) && all_of(*L, [&](Loop *Inner) { return Small.count(Inner); })) visit(L);
+      if (!Refs.folds(L) && all_of(*L, [&](Loop *Inner) { return Refs.folds(Inner); })) visit(L);
     return std::move(Result);
   }
 
@@ -52,8 +41,7 @@ private:
   const Transfers &T;
   NeedsChecks Checks;
   TripCounts Counts;
-  SCEVExpander Expander;
-  DenseSet<const Loop *> Small;              ///< inner loops that count as part of the loop around them
+  Classifier Refs;
   DenseSet<const Loop *> Done;               ///< what is inside belongs to the slice of a nest
   DenseSet<const Loop *> Sliced;             ///< innermost chain loops of nests with slices through inner loops
   DenseSet<const CallBase *> Hidden;         ///< calls that there is a remark about
@@ -66,134 +54,6 @@ private:
   }
 
   void refuse(Refusal Why, Loop *L) { Result.Refusals.push_back({Why, L->getStartLoc(), L->getHeader(), ""}); }
-
-  /// Inner loops of few iterations, at most a constant, with nothing but such loops inside.
-  void findSmall() {
-    DenseMap<const Loop *, uint64_t> Trips;
-    SmallVector<Loop *, 8> Outwards = LI.getLoopsInReverseSiblingPreorder();
-    std::reverse(Outwards.begin(), Outwards.end());
-    for (Loop *L : Outwards) {
-      if (!L->getParentLoop() || !all_of(*L, [&](Loop *Inner) { return Small.count(Inner); })) continue;
-      uint64_t Own = fewTrips(L, SmallTrips, SE), Inside = L->isInnermost();
-      if (Own == 0 || !movesWithin(L, Own)) continue;
-      for (Loop *Inner : *L) Inside += Trips[Inner];
-      if (SaturatingMultiply(Own, Inside) > SmallTrips) continue;
-      Trips[L] = Own * Inside;
-      Small.insert(L);
-    }
-  }
-
-  /// Whether no reference in `L` moves far in it.
-  bool movesWithin(Loop *L, uint64_t Trips) {
-    return all_of(referencesIn(L, LI, [&](const Loop *In) { return In && L->contains(In); }), [&](const Reference &R) {
-      std::optional<AffineForm> Form = affineForm(A.scev(R.Pointer), {L}, SE);
-      if (!Form) return true; // a matter for slices
-      std::optional<int64_t> Stride = constantOf(Form->Stride.front());
-      return Stride && SaturatingMultiply<uint64_t>(std::abs(*Stride), Trips) < StepBytes;
-    });
-  }
-
-  /// Whether `S` can be computed before `Root`.
-  bool available(const SCEV *S, Loop *Root) {
-    return SE.isLoopInvariant(S, Root) && Expander.isSafeToExpandAt(S, Root->getLoopPreheader()->getTerminator());
-  }
-
-  bool available(const AffineForm &Form, Loop *Root) {
-    return available(Form.Base, Root) && all_of(Form.Stride, [&](const SCEV *S) { return available(S, Root); });
-  }
-
-  /// What a function that is given the address touches, about: up to where the next call's begins.
-  static uint64_t passedBytes(const AffineForm &Form) {
-    for (const SCEV *Stride : reverse(Form.Stride))
-      if (!Stride->isZero()) {
-        std::optional<int64_t> Bytes = constantOf(Stride);
-        return Bytes ? std::min<uint64_t>(std::abs(*Bytes), StepBytes) : 64;
-      }
-    return 1;
-  }
-
-  /// As a direct reference: its address when small loops inside the chain have been folded into it.
-  bool classifyDirect(Classified &C, const SliceTarget &Folded, ArrayRef<Loop *> Loops) {
-    if (Folded.Step) return false;
-    AffineFailure Failure;
-    std::optional<AffineForm> Form = affineForm(Folded.Address, Loops, SE, &Failure);
-    if (!Form) {
-      C.Why = Failure == AffineFailure::VariantStride ? Refusal::VariantStride : Refusal::NonAffine;
-      return false;
-    }
-    C.Bytes = uint64_t(Folded.Hi);
-    if (Form->invariant()) {
-      C.Is = Classified::Ignored;
-      return true;
-    }
-    Form->Base = Counts.defined(Form->Base);
-    for (const SCEV *&Stride : Form->Stride) Stride = Counts.defined(Stride);
-    C.Is = available(*Form, Loops.front()) ? Classified::Direct : Classified::Refused;
-    if (C.Ref.Passed) C.Bytes = passedBytes(*Form);
-    C.Why = C.Is == Classified::Direct ? Refusal::None : Refusal::NonAffine;
-    C.Form = std::move(*Form);
-    return C.Is == Classified::Direct;
-  }
-
-  Classified classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
-    Classified C;
-    C.Ref = Ref;
-    C.Bytes = Ref.Size;
-    C.Is = Classified::Refused;
-    C.Why = Refusal::NonAffine;
-    C.Conditional = !runsEachIteration(Ref.At->getParent(), LI, DT);
-    Loop *In = LI.getLoopFor(Ref.At->getParent());
-    while (Small.count(In) && !is_contained(Loops, In)) In = In->getParentLoop();
-    bool Inner = !is_contained(Loops, In); // inside the innermost loop of the chain: a slice goes there
-    Loop *Until = Inner ? Loops.back() : In;
-    SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A);
-    if (classifyDirect(C, T, Loops)) return C;
-    if (Until != Loops.back()) return C; // slices run through the innermost loop
-    LoopValues Values(*this, Loops.front());
-    Refusal Why = sliceable(T, {Loops, LI, DT, SE, A, Values.function()}, &C.Index);
-    if (Why != Refusal::None) {
-      if (C.Why == Refusal::NonAffine) C.Why = Why;
-      return C;
-    }
-    C.Is = Classified::Indirect;
-    C.Why = Refusal::None;
-    C.Target = T;
-    C.Bytes = uint64_t(T.Hi);
-    C.Form.Base = baseOf(T.Address, Loops.front());
-    return C;
-  }
-
-  /// The array behind an address, for a look at its region on entry; 0 when it differs within the nest.
-  const SCEV *baseOf(const SCEV *Address, Loop *Root) {
-    const SCEV *Base = SE.getPointerBase(Address);
-    if (Base->getType()->isPointerTy() && available(Base, Root)) return Base;
-    return SE.getZero(Type::getInt64Ty(SE.getContext()));
-  }
-
-  /// What slices get on entry.
-  class LoopValues {
-  public:
-    LoopValues(NestFinder &Finder, Loop *Root)
-        : Get([&Finder, Root](const SCEV *S) -> const SCEV * {
-            const SCEV *Computable = Finder.Counts.defined(S);
-            return Finder.available(Computable, Root) ? Computable : nullptr;
-          }) {}
-    LiveFunction function() { return Get; }
-
-  private:
-    std::function<const SCEV *(const SCEV *)> Get;
-  };
-
-  SmallVector<Classified, 16> classifyAll(ArrayRef<Loop *> Loops, bool Sliced) {
-    SmallVector<Classified, 16> All;
-    auto Belongs = [&](const Loop *L) {
-      if (Sliced && L && Loops.back()->contains(L)) return true;
-      while (L && Small.count(L) && !is_contained(Loops, L)) L = L->getParentLoop();
-      return is_contained(Loops, L);
-    };
-    for (const Reference &Ref : referencesIn(Loops, LI, Belongs)) All.push_back(classify(Ref, Loops));
-    return All;
-  }
 
   static bool hinted(const Classified &C) { return C.Is == Classified::Direct || C.Is == Classified::Indirect; }
 
@@ -233,7 +93,7 @@ private:
     Loop *Parent = N.root()->getParentLoop();
     if (!Parent || N.Loops.size() == PAGECAST_MAX_LOOPS) return nullptr;
     const SCEV *Count = Counts.backedges(Parent);
-    return Count && available(Count, Parent) ? Count : nullptr;
+    return Count && Refs.available(Count, Parent) ? Count : nullptr;
   }
 
   /// The nest one loop further out, if nothing is lost by it. A parent with several sub-loops is
@@ -244,14 +104,14 @@ private:
     const SCEV *Count = parentCount(N);
     if (!Count) return false;
     Loop *Parent = N.root()->getParentLoop();
-    if (!all_of(N.Backedges, [&](const SCEV *Inner) { return available(Inner, Parent); })) return false;
+    if (!all_of(N.Backedges, [&](const SCEV *Inner) { return Refs.available(Inner, Parent); })) return false;
     Chain Candidate{Parent};
     append_range(Candidate, N.Loops);
-    SmallVector<Classified, 16> All = classifyAll(Candidate, N.Sliced);
+    SmallVector<Classified, 16> All = Refs.classify(Candidate, N.Sliced);
     auto Lost = lost(References, All);
     if (!Lost.empty() && (!all_of(Lost, [&](const Classified *C) { return isResult(*C, Parent); }) || none_of(All, advances)))
       return false;
-    if (count_if(*Parent, [&](Loop *L) { return !Small.count(L); }) > 1 && !any_of(All, advances)) return false;
+    if (count_if(*Parent, [&](Loop *L) { return !Refs.folds(L); }) > 1 && !any_of(All, advances)) return false;
     N.Loops = std::move(Candidate);
     N.Backedges.insert(N.Backedges.begin(), Count);
     References.assign(All.begin(), All.end());
@@ -260,9 +120,9 @@ private:
 
   /// Whether the iterations of the loop around the nest differ in more than their place: in trip counts or bases.
   bool differs(const Nest &N, ArrayRef<Classified> References, Loop *Parent) {
-    return !all_of(N.Backedges, [&](const SCEV *Inner) { return available(Inner, Parent); }) ||
+    return !all_of(N.Backedges, [&](const SCEV *Inner) { return Refs.available(Inner, Parent); }) ||
            any_of(References, [&](const Classified &C) {
-             return C.Is == Classified::Direct && !available(C.Form.Base, Parent) && !affineForm(C.Form.Base, {Parent}, SE);
+             return C.Is == Classified::Direct && !Refs.available(C.Form.Base, Parent) && !affineForm(C.Form.Base, {Parent}, SE);
            });
   }
 
@@ -272,7 +132,7 @@ private:
     const SCEV *Count = N.Loops.size() <= 3 ? parentCount(N) : nullptr;
     Loop *Parent = N.root()->getParentLoop();
     if (!Count || !differs(N, Before, Parent)) return std::nullopt;
-    SmallVector<Classified, 16> All = classifyAll({Parent}, true);
+    SmallVector<Classified, 16> All = Refs.classify({Parent}, true);
     // Where each iteration goes over the same data from the start, its inner loops are sweeps, not rows.
     auto MovesOn = [&](const Classified &C) {
       return C.Is == Classified::Indirect && !SE.isLoopInvariant(C.Target.Address, Parent);
@@ -288,7 +148,7 @@ private:
 
   /// Whether the loops inside are loops of elements.
   bool onlyRows(Loop *Outer) {
-    return all_of(*Outer, [&](Loop *Row) { return Small.count(Row) || all_of(*Row, [&](Loop *L) { return Small.count(L); }); });
+    return all_of(*Outer, [&](Loop *Row) { return Refs.folds(Row) || all_of(*Row, [&](Loop *L) { return Refs.folds(L); }); });
   }
 
   /// Whether rows are places of their own (vectors of vectors, diagonals of a matrix, each with its bounds), of which few may
@@ -324,9 +184,9 @@ private:
     N.Loops.push_back(L);
     SmallVector<Classified, 16> References;
     const SCEV *Count = Counts.backedges(L);
-    if (Count && available(Count, L)) {
+    if (Count && Refs.available(Count, L)) {
       N.Backedges.push_back(Count);
-      References = classifyAll(N.Loops, false);
+      References = Refs.classify(N.Loops, false);
       while (climb(N, References));
     }
     SmallVector<Classified, 16> All;
@@ -351,9 +211,9 @@ private:
       SmallVector<std::pair<unsigned, SliceTarget>, 8> Targets;
       for (unsigned G = 0; G < N.Groups.size(); ++G)
         if (N.Groups[G].indirect()) Targets.push_back({G, N.Groups[G].Target});
-      LoopValues Values(*this, N.root());
+      auto Live = [&](const SCEV *S) { return Refs.live(S, N.root()); };
       SmallVector<unsigned, 4> Left;
-      N.Code = buildSlice(Targets, {N.Loops, LI, DT, SE, A, Values.function()}, Left);
+      N.Code = buildSlice(Targets, {N.Loops, LI, DT, SE, A, Live}, Left);
       if (Left.empty()) return;
       llvm::sort(Left);
       for (unsigned G : reverse(Left)) {
@@ -396,14 +256,14 @@ private:
   std::optional<Upwards> upwards(const Nest &N) {
     if (!T.isMove(N.Loops.back())) return std::nullopt;
     const Upwards U = T.upwards(N.Loops.back());
-    if (!available(U.Distance, N.root()) || !available(U.Bytes, N.root())) return std::nullopt;
+    if (!Refs.available(U.Distance, N.root()) || !Refs.available(U.Bytes, N.root())) return std::nullopt;
     return U;
   }
 
   /// Assumed trip counts are for climbing: where the nest ends up, the program may have the count itself.
   void preferExact(Nest &N) {
     for (unsigned K = 0; K < N.Loops.size(); ++K)
-      if (const SCEV *Count = Counts.exact(N.Loops[K]); Count && available(Count, N.root())) N.Backedges[K] = Count;
+      if (const SCEV *Count = Counts.exact(N.Loops[K]); Count && Refs.available(Count, N.root())) N.Backedges[K] = Count;
   }
 
   void finish(Nest &N, SmallVectorImpl<Classified> &References, bool Claims = true) {
