@@ -13,7 +13,13 @@ using namespace llvm;
 
 namespace pagecast {
 
-Arguments::Arguments(const Nest &N, ScalarEvolution &SE) : SE(SE) {
+Arguments::Arguments(const Nest &N, ScalarEvolution &SE, ArrayRef<Value *> Anyway) : SE(SE) {
+  for (Value *V : Anyway) {
+    const Register Passed{Register::Dynamic, unsigned(Dynamic.size())};
+    Dynamic.push_back(SE.getSCEV(V));
+    Computed.try_emplace(Dynamic.back(), Passed);
+    Computed.try_emplace(SE.getUnknown(V), Passed); // bounds may be known as that
+  }
   const SCEV *Zero = SE.getZero(Type::getInt64Ty(SE.getContext()));
   for (const SCEV *Count : N.Backedges) add(tripsOf(Count, SE));
   for (const Group &G : N.Groups) {
@@ -95,6 +101,8 @@ Arguments::Register Arguments::compute(const SCEV *S) {
 // Narrow expressions wrap at their own width: they are passed whole.
 void Arguments::add(const SCEV *S) {
   Type *I64 = Type::getInt64Ty(SE.getContext());
+  if (auto Found = Computed.find(S); Found != Computed.end() && Found->second.Is == Register::Dynamic)
+    return Words.push_back({ConstantInt::get(I64, 0), 1, Found->second});
   uint64_t Known = 0;
   int32_t Scale = 1;
   if (SE.getTypeSizeInBits(S->getType()) == 64) {

@@ -18,7 +18,8 @@ namespace pagecast {
 
 class Arguments {
 public:
-  Arguments(const Nest &N, llvm::ScalarEvolution &SE);
+  /// What the program passes anyway, all of it, comes first.
+  Arguments(const Nest &N, llvm::ScalarEvolution &SE, llvm::ArrayRef<llvm::Value *> Anyway = {});
 
   /// The pagecast_words.
   llvm::Constant *table(llvm::LLVMContext &C) const;

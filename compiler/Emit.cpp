@@ -47,8 +47,8 @@ class Emitter {
 public:
   Emitter(Function &F, const Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
       : F(F), T(T), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE),
-        Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), Void(Type::getVoidTy(C)), I64(Type::getInt64Ty(C)),
-        Ptr(PointerType::get(C, 0)), Unlikely(MDBuilder(C).createBranchWeights(1, UsualRuns)) {}
+        Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), I64(Type::getInt64Ty(C)), Ptr(PointerType::get(C, 0)),
+        Unlikely(MDBuilder(C).createBranchWeights(1, UsualRuns)) {}
 
   void emit(const Nest &N) {
     Where = N.root()->getStartLoc();
@@ -82,7 +82,7 @@ private:
   DominatorTree &DT;
   ScalarEvolution &SE;
   DomTreeUpdater Updater;
-  Type *Void, *I64;
+  Type *I64;
   PointerType *Ptr;
   MDNode *Unlikely;
   AllocaInst *Memory = nullptr; ///< for the words of nests that have many
@@ -159,19 +159,18 @@ private:
     std::optional<Transfers::Parts> P = N.Loops.size() == 1 ? T.parts(N.root()) : std::nullopt;
     if (!P || !N.Strips) return false;
     BasicBlock *After = N.root()->getExitBlock();
-    Arguments Words(N, SE);
-    if (Words.dynamic().size() > TransferWords || !After || !After->phis().empty()) return false;
+    SmallVector<Value *, 3> Anyway{P->To, P->Bytes};
+    if (P->From) Anyway.push_back(P->From);
+    Arguments Words(N, SE, Anyway);
+    if (Words.dynamic().size() > Anyway.size() || !After || !After->phis().empty()) return false;
     Value *Large = gate(N);
     SE.forgetTopmostLoop(N.root());
     Instruction *At = N.root()->getLoopPreheader()->getTerminator();
     Instruction *Then = SplitBlockAndInsertIfThen(Large, At->getIterator(), false, Unlikely, &Updater, &LI);
-    SCEVExpander Expander(SE, M.getDataLayout(), "pagecast");
-    SmallVector<Value *, 8> Passed{nestTable(M, N, Words), P->To, P->From ? P->From : P->Byte, P->Bytes};
-    for (const SCEV *S : Words.dynamic()) Passed.push_back(expand(Expander, S, Then));
-    Passed.resize(4 + TransferWords, PoisonValue::get(I64));
     IRBuilder<> B(Then);
     B.SetCurrentDebugLocation(Where);
-    B.CreateCall(P->From ? copyFunction(M) : fillFunction(M), Passed);
+    B.CreateCall(P->From ? copyFunction(M) : fillFunction(M),
+                 {P->To, P->From ? P->From : P->Byte, P->Bytes, nestTable(M, N, Words)});
     BasicBlock *Body = Then->getSuccessor(0);
     Then->setSuccessor(0, After);
     Updater.applyUpdates({{DominatorTree::Delete, Then->getParent(), Body}, {DominatorTree::Insert, Then->getParent(), After}});
@@ -242,8 +241,7 @@ private:
   void tick(BasicBlock::iterator At) {
     IRBuilder<> B(ifOpened(At));
     B.SetCurrentDebugLocation(Where);
-    B.CreateCall(runtimeFunction(M, "__pagecast_tick", FunctionType::get(Void, {Ptr}, false)), {Ticket})
-        ->setCallingConv(conventionOf(M));
+    callWithTicket(B, M, "__pagecast_tick", Ticket);
   }
 
   Instruction *ifOpened(BasicBlock::iterator At) {
@@ -261,8 +259,7 @@ private:
       if ((Within && Within->contains(Exit)) || isa<UnreachableInst>(Exit->getTerminator())) continue;
       IRBuilder<> B(ifOpened(Exit->getFirstInsertionPt()));
       B.SetCurrentDebugLocation(Where);
-      B.CreateCall(runtimeFunction(M, "__pagecast_exit", FunctionType::get(Void, {Ptr}, false)), {Ticket})
-          ->setCallingConv(conventionOf(M));
+      callWithTicket(B, M, "__pagecast_exit", Ticket);
     }
   }
 };

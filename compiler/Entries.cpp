@@ -32,7 +32,16 @@ FunctionCallee runtimeFunction(Module &M, StringRef Name, FunctionType *T) {
 
 FunctionCallee nextFunction(Module &M) {
   Type *I64 = Type::getInt64Ty(M.getContext()), *Ptr = PointerType::get(M.getContext(), 0);
-  return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {Ptr, I64, I64}, false));
+  return runtimeFunction(M, "__pagecast_next", FunctionType::get(I64, {I64, I64, Ptr}, false));
+}
+
+CallInst *callWithTicket(IRBuilder<> &B, Module &M, StringRef Name, Value *Ticket) {
+  Type *I64 = B.getInt64Ty();
+  Value *Nothing = PoisonValue::get(I64);
+  FunctionCallee Callee = runtimeFunction(M, Name, FunctionType::get(B.getVoidTy(), {I64, I64, B.getPtrTy()}, false));
+  CallInst *Call = B.CreateCall(Callee, {Nothing, Nothing, Ticket});
+  Call->setCallingConv(conventionOf(M));
+  return Call;
 }
 
 CallInst *callEnter(IRBuilder<> &B, Module &M, Value *Nest, ArrayRef<Value *> Words) {

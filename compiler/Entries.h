@@ -18,6 +18,9 @@ llvm::FunctionCallee runtimeFunction(llvm::Module &, llvm::StringRef Name, llvm:
 
 llvm::FunctionCallee nextFunction(llvm::Module &);
 
+/// A call of __pagecast_tick or __pagecast_exit.
+llvm::CallInst *callWithTicket(llvm::IRBuilder<> &B, llvm::Module &M, llvm::StringRef Name, llvm::Value *Ticket);
+
 /// Calls __pagecast_enter with up to PAGECAST_REGISTER_WORDS words, or one that is the address of all of them. Its result
 /// is {count, ticket}.
 llvm::CallInst *callEnter(llvm::IRBuilder<> &, llvm::Module &, llvm::Value *Nest, llvm::ArrayRef<llvm::Value *> Words);

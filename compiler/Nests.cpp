@@ -283,14 +283,15 @@ private:
     sliceGroups(N);
     if (N.Groups.empty()) return;
     const bool Innermost = Counts.isExact(N.Loops.back(), N.Backedges.back());
-    N.Exact = Innermost;
-    for (unsigned K = 0; N.Exact && K + 1 < N.Loops.size(); ++K) N.Exact = Counts.isExact(N.Loops[K], N.Backedges[K]);
+    unsigned Exact = 0;
+    while (Exact < N.Loops.size() && Counts.isExact(N.Loops[Exact], N.Backedges[Exact])) ++Exact;
+    N.Exact = Exact == N.Loops.size();
     const std::optional<Upwards> Up = upwards(N);
     const bool Whole = T.isMove(N.Loops.back()) && !Up;
     const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart, Whole};
     if (!chooseTicked(N, X)) return refuse(Refusal::NotStripMinable, N.root());
     if (N.Strips) N.Up = Up;
-    N.Closes = endsInStrips(N, DT);
+    N.Closes = endsByItself(N, Exact, DT);
     N.Bytes = bytesPerIteration(N, X);
     for (const Classified &C : References)
       if (Claims) Claimed.insert({{C.Ref.At, C.Ref.Pointer}, N.Sliced ? N.Loops.back() : nullptr});

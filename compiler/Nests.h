@@ -46,7 +46,7 @@ struct Nest {
   llvm::SmallVector<Group, 8> Groups;
   unsigned Ticked = 0; ///< the loop whose steps are ticked
   bool Strips = false; ///< that loop is to be strip-mined
-  bool Closes = false; ///< the runtime closes it by itself (endsInStrips): there are no calls for that but on early exits
+  bool Closes = false; ///< the runtime closes it by itself (endsByItself): there are no calls for that but on early exits
   bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
   bool Apart = false;  ///< sliced: the rows are places of their own, each of which may be large
   bool Exact = false;  ///< each loop, once entered, runs as often as its count says, unless an iteration ends it early

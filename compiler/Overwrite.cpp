@@ -254,6 +254,15 @@ private:
   }
 };
 
+/// Whether a nest stores over something in an outer loop, when the last step of the iteration may be over: a nest that the
+/// runtime has closed by itself is taken to have stored all that was left unread for it.
+bool storesBehindSteps(const Nest &N) {
+  return any_of(N.Groups, [&](const Group &G) {
+    return G.Flags & PAGECAST_OVERWRITES &&
+           !all_of(G.Members, [&](const Instruction *I) { return N.Loops[N.Ticked]->contains(I); });
+  });
+}
+
 } // namespace
 
 void markOverwrites(std::vector<Nest> &Nests, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE, AAResults &AA,
@@ -265,7 +274,10 @@ void markOverwrites(std::vector<Nest> &Nests, const LoopInfo &LI, const Dominato
       if (&Other != &N && Other.root() == N.root() && Other.Exact) Others.push_back(&Other);
     Compared.push_back(Proof(N, Others, LI, DT, SE, AA, TLI).run());
   }
-  for (unsigned I = 0; I < Nests.size(); ++I) Compared[I].moveTo(Nests[I], SE);
+  for (unsigned I = 0; I < Nests.size(); ++I) {
+    Compared[I].moveTo(Nests[I], SE);
+    if (storesBehindSteps(Nests[I])) Nests[I].Closes = false;
+  }
 }
 
 void linkOverwrites(std::vector<Nest> &Nests) {

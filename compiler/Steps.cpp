@@ -138,11 +138,11 @@ bool chooseTicked(Nest &N, const StepContext &X) {
   return true;
 }
 
-bool endsInStrips(const Nest &N, const DominatorTree &DT) {
-  if (!N.Strips || N.Loops.size() == 1) return N.Strips;
+bool endsByItself(const Nest &N, unsigned Exact, const DominatorTree &DT) {
+  if (N.Strips && N.Loops.size() == 1) return true;
   auto OnlyEnds = [](const Loop *L) { return L->getExitingBlock() == L->getLoopLatch(); };
-  if (!N.Exact || !all_of(N.Loops, OnlyEnds)) return false;
-  for (unsigned K = 1; K < N.Loops.size(); ++K)
+  if (Exact <= N.Ticked || !all_of(ArrayRef(N.Loops).take_front(N.Ticked + 1), OnlyEnds)) return false;
+  for (unsigned K = 1; K <= N.Ticked; ++K)
     if (!DT.dominates(N.Loops[K]->getLoopPreheader(), N.Loops[K - 1]->getLoopLatch())) return false;
   return true;
 }

@@ -27,9 +27,10 @@ struct StepContext {
 /// Sets Ticked and Strips. False if there is no loop to tick.
 bool chooseTicked(Nest &, const StepContext &);
 
-/// Whether a chosen nest ends with the last strip of its last loop, and the runtime can tell which that is: each iteration of
-/// the loops around it gets there, as often as their counts say. A nest of one loop may have early exits besides.
-bool endsInStrips(const Nest &, const llvm::DominatorTree &);
+/// Whether a chosen nest ends with the last strip or tick of its ticked loop, and the runtime can tell which that is: each
+/// iteration of the loops around it gets there, as often as their counts say. The first `Exact` loops run as often as theirs.
+/// A nest of one loop in strips may have early exits besides.
+bool endsByItself(const Nest &, unsigned Exact, const llvm::DominatorTree &);
 
 /// The largest element, or the stride where whole elements are skipped; a page when every stride
 /// is a symbol; a cache line for an indirect access. It is only for the gate: on entry

@@ -184,7 +184,7 @@ private:
     // Full words are handed over as they are; for others the runtime counts from 0.
     bool Whole = !Test.Down && At->getType()->isIntegerTy(64);
     Value *From = Whole ? At : B.getInt64(0);
-    CallInst *Next = B.CreateCall(NextStrip, {Ticket, From, Whole ? Test.Bound : Test.left(B, At)}, "strip.next");
+    CallInst *Next = B.CreateCall(NextStrip, {From, Whole ? Test.Bound : Test.left(B, At), Ticket}, "strip.next");
     if (auto *Callee = dyn_cast<Function>(NextStrip.getCallee())) Next->setCallingConv(Callee->getCallingConv());
     LimitPhi->addIncoming(Whole ? Next : Test.moved(B, At, Next), NextBlock);
     BranchInst *Back = B.CreateCondBr(B.CreateICmpEQ(Next, From), Exit, StripHeader);

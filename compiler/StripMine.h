@@ -7,7 +7,7 @@
 //     limit = n                                      or less, where the nest has been opened
 //     strip: for (; ; ) { body; i++; if (i == limit) break; }
 //     if (ticket) {                                  predicted not taken
-//         limit = __pagecast_next(ticket, i, n)
+//         limit = __pagecast_next(i, n, ticket)
 //         if (limit != i) goto strip
 //     }
 //

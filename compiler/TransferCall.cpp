@@ -13,12 +13,11 @@ namespace {
 FunctionCallee declare(Module &M, const char *Name, bool Copies) {
   LLVMContext &C = M.getContext();
   Type *I64 = Type::getInt64Ty(C), *Ptr = PointerType::get(C, 0);
-  SmallVector<Type *, 8> Types{Ptr, Ptr, Copies ? Ptr : Type::getInt8Ty(C), I64};
-  Types.append(TransferWords, I64);
+  Type *Types[] = {Ptr, Copies ? Ptr : Type::getInt8Ty(C), I64, Ptr};
   FunctionCallee Callee = runtimeFunction(M, Name, FunctionType::get(Type::getVoidTy(C), Types, false));
   if (auto *F = dyn_cast<Function>(Callee.getCallee())) {
     F->setCallingConv(CallingConv::C);
-    if (!Copies) F->addParamAttr(2, Attribute::ZExt);
+    if (!Copies) F->addParamAttr(1, Attribute::ZExt);
   }
   return Callee;
 }

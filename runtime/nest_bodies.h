@@ -15,7 +15,7 @@ extern "C" {
 pagecast_opened pagecast_do_enter(const pagecast_nest *, const uint64_t *words, const void *frame);
 void pagecast_do_tick(pagecast_ticket *);
 void pagecast_do_exit(pagecast_ticket *);
-uint64_t pagecast_do_next(pagecast_ticket *, uint64_t at, uint64_t bound);
+uint64_t pagecast_do_next(uint64_t at, uint64_t bound, pagecast_ticket *);
 
 /// Nests that this thread has open (nest_stack.h); where there are none, nest_entry.c passes entries over by itself.
 extern __thread unsigned pagecast_open_count __attribute__((tls_model("initial-exec"), visibility("hidden")));

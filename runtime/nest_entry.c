@@ -77,8 +77,8 @@ VECTORS(pagecast_load_vectors,
               POP(rcx) POP(r8) POP(r9) POP(r10) "  ret\n  .cfi_endproc\n  .size " #name ", . - " #name "\n")
 
 // %r11 = the step after this one; to 9: it is one that the runtime waits for.
-#define NEXT_STEP "  mov (%rdi), %r11\n  inc %r11\n  cmp 8(%rdi), %r11\n  jae 9f\n"
-#define STORE_STEP "  mov %r11, (%rdi)\n"
+#define NEXT_STEP "  mov (%rdx), %r11\n  inc %r11\n  cmp 8(%rdx), %r11\n  jae 9f\n"
+#define STORE_STEP "  mov %r11, (%rdx)\n"
 _Static_assert(__builtin_offsetof(pagecast_ticket, step) == 0 && __builtin_offsetof(pagecast_ticket, wake) == 8 &&
                    __builtin_offsetof(pagecast_ticket, strip) == 16,
                "the entries know the ticket");
@@ -88,13 +88,13 @@ ENTRY(__pagecast_enter, "",
       "  mov 560(%rsp), %rdi\n  lea 512(%rsp), %rsi\n  lea 576(%rsp), %rdx\n  call pagecast_do_enter\n", r11);
 // As pagecast_do_next: %rax = strip - 1 < bound - at ? at + strip : bound.
 ENTRY(__pagecast_next,
-      NEXT_STEP "  cmp %rsi, %rdx\n  je 9f\n" STORE_STEP "  mov %rdx, %r11\n  sub %rsi, %r11\n  mov 16(%rdi), %rax\n"
-                "  dec %rax\n  cmp %r11, %rax\n  lea 1(%rsi,%rax), %rax\n  cmovae %rdx, %rax\n  ret\n9:\n",
+      NEXT_STEP "  cmp %rdi, %rsi\n  je 9f\n" STORE_STEP "  mov %rsi, %r11\n  sub %rdi, %r11\n  mov 16(%rdx), %rax\n"
+                "  dec %rax\n  cmp %r11, %rax\n  lea 1(%rdi,%rax), %rax\n  cmovae %rsi, %rax\n  ret\n9:\n",
       "", "  call pagecast_do_next\n", rdx);
 // What returns nothing keeps %rax as well; twice, for the alignment.
-ENTRY(__pagecast_tick, NEXT_STEP STORE_STEP "  ret\n9:\n", "", PUSH(rax) PUSH(rax) "  call pagecast_do_tick\n" POP(rax) POP(rax),
-      rdx);
-ENTRY(__pagecast_exit, "", "", PUSH(rax) PUSH(rax) "  call pagecast_do_exit\n" POP(rax) POP(rax), rdx);
+ENTRY(__pagecast_tick, NEXT_STEP STORE_STEP "  ret\n9:\n", "",
+      PUSH(rax) PUSH(rax) "  mov %rdx, %rdi\n  call pagecast_do_tick\n" POP(rax) POP(rax), rdx);
+ENTRY(__pagecast_exit, "", "", PUSH(rax) PUSH(rax) "  mov %rdx, %rdi\n  call pagecast_do_exit\n" POP(rax) POP(rax), rdx);
 
 #else
 
@@ -105,10 +105,10 @@ EXPORTED pagecast_opened __pagecast_enter(const pagecast_nest *nest, uint64_t a,
   const uint64_t words[PAGECAST_REGISTER_WORDS] = {a, b, c, d, e, f};
   return pagecast_do_enter(nest, words, __builtin_frame_address(0));
 }
-EXPORTED uint64_t __pagecast_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) {
-  return pagecast_do_next(ticket, at, bound);
+EXPORTED uint64_t __pagecast_next(uint64_t at, uint64_t bound, pagecast_ticket *ticket) {
+  return pagecast_do_next(at, bound, ticket);
 }
-EXPORTED void __pagecast_tick(pagecast_ticket *ticket) { pagecast_do_tick(ticket); }
-EXPORTED void __pagecast_exit(pagecast_ticket *ticket) { pagecast_do_exit(ticket); }
+EXPORTED void __pagecast_tick(uint64_t a, uint64_t b, pagecast_ticket *ticket) { (void)a, (void)b, pagecast_do_tick(ticket); }
+EXPORTED void __pagecast_exit(uint64_t a, uint64_t b, pagecast_ticket *ticket) { (void)a, (void)b, pagecast_do_exit(ticket); }
 
 #endif

@@ -38,6 +38,7 @@ struct NestSlot {
   uint32_t sites; ///< of group 0
   const void *frame;
   uint64_t ends;   ///< how often the last loop will still end before the nest is closed by that; 0: it is not
+  uint64_t last_tick; ///< the tick that closes it, or ~0. The ticket's `wake` is never later
   bool can_be_early; ///< leaving it before its first step's end is leaving it early (core/early_exits.h)
   uint64_t serial; ///< counts nests in the order of their opening
   core::Shape draft; ///< of the nest that is being opened
@@ -93,6 +94,10 @@ extern std::atomic<uint32_t> open_nests;
 /// A free one, for a nest to be opened in; NULL: there is none. Any thread.
 NestSlot *claim_slot();
 
+/// The ticket is a slot's.
+inline NestSlot &slot_of(const pagecast_ticket *ticket) {
+  return nest_slots[(reinterpret_cast<uint64_t>(ticket) - reinterpret_cast<uint64_t>(nest_slots)) / sizeof(NestSlot)];
+}
 inline unsigned number_of(const NestSlot *slot) { return static_cast<unsigned>(slot - nest_slots); }
 
 /// The slots that were open or closing when it was made: for (NestSlot &slot : OpenNests()). Any thread.

@@ -8,29 +8,27 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED void __pagecast_copy(const pagecast_nest *nest, char *to, const char *from, uint64_t bytes, uint64_t a, uint64_t b,
-                              uint64_t c) {
+EXPORTED void __pagecast_copy(char *to, const char *from, uint64_t bytes, const pagecast_nest *nest) {
   // Strips go upwards. Where that is not as good as any order, all is one piece, and no nest.
   if ((uint64_t)to - (uint64_t)from < bytes) {
     memmove(to, from, bytes);
     return;
   }
-  const uint64_t words[PAGECAST_REGISTER_WORDS] = {a, b, c};
+  const uint64_t words[PAGECAST_REGISTER_WORDS] = {(uint64_t)to, bytes, (uint64_t)from};
   const pagecast_opened opened = pagecast_do_enter(nest, words, __builtin_frame_address(0));
   for (uint64_t begin = 0, end = opened.count;;) {
     memmove(to + begin, from + begin, end - begin);
     begin = end;
-    if (!opened.ticket || (end = pagecast_do_next(opened.ticket, begin, bytes)) == begin) return;
+    if (!opened.ticket || (end = pagecast_do_next(begin, bytes, opened.ticket)) == begin) return;
   }
 }
 
-EXPORTED void __pagecast_fill(const pagecast_nest *nest, char *to, unsigned char value, uint64_t bytes, uint64_t a, uint64_t b,
-                              uint64_t c) {
-  const uint64_t words[PAGECAST_REGISTER_WORDS] = {a, b, c};
+EXPORTED void __pagecast_fill(char *to, unsigned char value, uint64_t bytes, const pagecast_nest *nest) {
+  const uint64_t words[PAGECAST_REGISTER_WORDS] = {(uint64_t)to, bytes};
   const pagecast_opened opened = pagecast_do_enter(nest, words, __builtin_frame_address(0));
   for (uint64_t begin = 0, end = opened.count;;) {
     memset(to + begin, value, end - begin);
     begin = end;
-    if (!opened.ticket || (end = pagecast_do_next(opened.ticket, begin, bytes)) == begin) return;
+    if (!opened.ticket || (end = pagecast_do_next(begin, bytes, opened.ticket)) == begin) return;
   }
 }

@@ -35,9 +35,17 @@ constexpr uint64_t kFilteredNest = 8u << 20;
 
 /// How often the last loop of a nest is entered, if the nest is closed at the end of the last of these times, else 0.
 uint64_t ends_of(const pagecast_nest &d, const uint64_t *trips) {
-  uint64_t times = d.closes ? 1 : 0;
+  uint64_t times = d.closes && d.strips ? 1 : 0;
   for (unsigned k = 0; k + 1 < d.loops; ++k) times = core::saturating_mul(times, trips[k]);
   return times;
+}
+
+/// The tick of a nest that closes it, or ~0.
+uint64_t last_tick_of(const pagecast_nest &d, const uint64_t *trips) {
+  if (!d.closes || d.strips) return ~0ull;
+  uint64_t ticks = 1;
+  for (unsigned k = 0; k <= d.ticked; ++k) ticks = core::saturating_mul(ticks, trips[k]);
+  return ticks;
 }
 
 /// A look at its ends: the first and last pages of globals are in no region.
@@ -216,6 +224,14 @@ void note_exit(const NestSlot &slot) {
   if (exits.bits() != before) note_early_exits(*slot.description, exits.bits());
 }
 
+/// Closes the nest if it is this thread's.
+void finish(const pagecast_ticket *ticket) {
+  const unsigned i = place_of(ticket);
+  if (i == pagecast_open_count) return;
+  note_exit(open_at(i));
+  close_finished(i);
+}
+
 pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
   close_stale(&d, frame);
   NestSlot *around = covering(frame);
@@ -255,7 +271,8 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   slot->overwritten.store(0, std::memory_order_relaxed);
   slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
   slot->ticks.start(shape, slot->nest.strip());
-  slot->ticket = {0, ~0ull, shape.strips ? slot->nest.strip() : 1};
+  slot->last_tick = last_tick_of(d, shape.trips);
+  slot->ticket = {0, slot->last_tick, shape.strips ? slot->nest.strip() : 1};
   slot->wake_at = 0;
   slot->room_seen = 0;
   slot->started = false;
@@ -305,7 +322,9 @@ void pagecast_do_tick(pagecast_ticket *ticket) {
   const uint64_t step = ticket->step + 1; // the only writer
   __atomic_store_n(&ticket->step, step, __ATOMIC_RELEASE);
   if (__builtin_expect(step < __atomic_load_n(&ticket->wake, __ATOMIC_RELAXED), 1)) return;
-  __atomic_store_n(&ticket->wake, ~0ull, __ATOMIC_RELAXED); // once; the pager sets the next
+  const uint64_t last = slot_of(ticket).last_tick;
+  __atomic_store_n(&ticket->wake, last, __ATOMIC_RELAXED); // once; the pager sets the next
+  if (step >= last) finish(ticket);
   if (Pager *pager = pager_in_charge.load(std::memory_order_acquire)) pager->poke();
 }
 
@@ -318,14 +337,11 @@ void pagecast_do_exit(pagecast_ticket *ticket) {
 }
 
 // Whatever the ticket says, never more iterations than the program has left, and never none of some.
-uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) {
+uint64_t pagecast_do_next(uint64_t at, uint64_t bound, pagecast_ticket *ticket) {
   pagecast_do_tick(ticket);
   if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
   const unsigned i = place_of(ticket);
-  if (i < pagecast_open_count && open_at(i).ends && --open_at(i).ends == 0) {
-    note_exit(open_at(i));
-    close_finished(i);
-  }
+  if (i < pagecast_open_count && open_at(i).ends && --open_at(i).ends == 0) finish(ticket);
   return at;
 }
 }

@@ -170,7 +170,7 @@ bool Pager::run_nests() {
     // Blocked: only room can help, not the program's progress.
     slot.wake_at = slot.nest.blocked() && wake <= step ? step + 1 : wake;
     slot.slice_ahead.store(slot.nest.slice_distance(), std::memory_order_relaxed);
-    __atomic_store_n(&slot.ticket.wake, slot.ticks.ticks(slot.wake_at), __ATOMIC_RELAXED);
+    __atomic_store_n(&slot.ticket.wake, std::min(slot.ticks.ticks(slot.wake_at), slot.last_tick), __ATOMIC_RELAXED);
     busy = true;
   }
   return busy;

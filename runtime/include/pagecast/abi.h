@@ -12,7 +12,7 @@
 //         { count, ticket } = __pagecast_enter(&nest, words...)
 //     do
 //         strip of `count` iterations of the ticked loop, with no call in it
-//     while (ticket && (count = __pagecast_next(ticket, 0, iterations left)))
+//     while (ticket && (count = __pagecast_next(0, iterations left, ticket)))
 //     if (ticket)  __pagecast_exit(ticket)                        on other edges that leave the nest
 #ifndef PAGECAST_ABI_H
 #define PAGECAST_ABI_H
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define PAGECAST_ABI_VERSION 5u
+#define PAGECAST_ABI_VERSION 6u
 #define PAGECAST_MAX_LOOPS 8u
 #define PAGECAST_MAX_GROUPS 32u
 #define PAGECAST_MAX_LIVE 96u
@@ -155,7 +155,7 @@ typedef struct pagecast_nest {
   uint32_t line;
   uint32_t prologue_ops;
   uint64_t *cache; ///< one zero-initialised word that belongs to the runtime
-  uint32_t closes; ///< 1: the end of its last strip closes it, which is that of the last iteration of the loops around
+  uint32_t closes; ///< 1: its last strip, or its last tick, closes it: that of the last iteration of the loops around
 } pagecast_nest;
 
 // The arguments of a nest, which the runtime computes on entry. The registers of the prologue are the dynamic
@@ -182,7 +182,7 @@ typedef struct pagecast_opened {
 // On x86-64 these preserve all general registers but %r11 and those of their result, and %xmm0 to %xmm15, or %ymm0
 // to %ymm15 where the processor has them: LLVM's preserve_all convention, so that a nest spills next to nothing
 // around its calls. The nest is passed in %r10, so that six words fit in the argument registers. C programs cannot
-// call them there.
+// call them there. The ticket is the third argument, in %rdx, where it was returned; some have nothing to pass before it.
 
 /// Opens a nest. Nests of stack frames that have gone (longjmp, exceptions) are closed by the address
 /// of the caller's frame. The words are the dynamic ones, or the first is the address of an array of
@@ -190,15 +190,16 @@ typedef struct pagecast_opened {
 pagecast_opened __pagecast_enter(const pagecast_nest *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 /// A strip has been finished, with `bound` - `at` iterations of the ticked loop to go. Returns where the next one
 /// ends: `at` if none are left, else at + 1 .. bound. Some nests are closed by that (`closes`). Never blocks.
-uint64_t __pagecast_next(pagecast_ticket *, uint64_t at, uint64_t bound);
-/// An iteration of the ticked loop has been finished (strips == 0). Never blocks.
-void __pagecast_tick(pagecast_ticket *);
+uint64_t __pagecast_next(uint64_t at, uint64_t bound, pagecast_ticket *);
+/// An iteration of the ticked loop has been finished (strips == 0). The last of some nests closes them (`closes`). Never blocks.
+void __pagecast_tick(uint64_t, uint64_t, pagecast_ticket *);
 /// Closes a nest.
-void __pagecast_exit(pagecast_ticket *);
+void __pagecast_exit(uint64_t, uint64_t, pagecast_ticket *);
 
-/// memmove and memset of `bytes` as a nest with up to three dynamic words, which is over on return. These are plain functions.
-void __pagecast_copy(const pagecast_nest *, char *to, const char *from, uint64_t bytes, uint64_t, uint64_t, uint64_t);
-void __pagecast_fill(const pagecast_nest *, char *to, unsigned char value, uint64_t bytes, uint64_t, uint64_t, uint64_t);
+/// memmove and memset as a nest, which is over on return. Its dynamic words are `to`, `bytes`, and `from`. These are plain
+/// functions, with the nest behind what the C library's take.
+void __pagecast_copy(char *to, const char *from, uint64_t bytes, const pagecast_nest *);
+void __pagecast_fill(char *to, unsigned char value, uint64_t bytes, const pagecast_nest *);
 
 /// A large global of the module: its interior pages may become a region.
 typedef struct pagecast_global {

@@ -31,7 +31,7 @@ typedef struct open_nest {
   pagecast_ticket ticket; // first: a ticket is its nest
   const pagecast_nest *nest;
   const char *frame;
-  uint64_t ends; // of its last loop, until it is closed; 0: the program closes it
+  uint64_t ends; // of its last loop, or ticks, until it is closed; 0: the program closes it
 } open_nest;
 
 static open_nest nests[MAX_OPEN];
@@ -390,18 +390,10 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
   if (granting_nothing || open_count == MAX_OPEN)
     return (pagecast_opened){all, 0};
   uint64_t ends = nest->closes;
-  for (uint32_t k = 0; k + 1 < nest->loops; k++)
+  for (uint32_t k = 0; k < nest->ticked + !nest->strips; k++)
     ends *= args[k];
   nests[open_count] = (open_nest){{0, 1, strip}, nest, frame, ends};
   return (pagecast_opened){strip < all ? strip : all, &nests[open_count++].ticket};
-}
-
-void pagecast_do_tick(pagecast_ticket *ticket) {
-  spoil_vectors();
-  open_nest *open = (open_nest *)ticket;
-  if (open < nests || open >= nests + open_count || !open->nest)
-    abort();
-  ticket->step++;
 }
 
 // Nests of the same frame that were opened after it may go on: its place stays, without a nest.
@@ -413,7 +405,17 @@ static void end(open_nest *open) {
     open_count--;
 }
 
-uint64_t pagecast_do_next(pagecast_ticket *ticket, uint64_t at, uint64_t bound) {
+void pagecast_do_tick(pagecast_ticket *ticket) {
+  spoil_vectors();
+  open_nest *open = (open_nest *)ticket;
+  if (open < nests || open >= nests + open_count || !open->nest)
+    abort();
+  ticket->step++;
+  if (!open->nest->strips && open->ends && --open->ends == 0)
+    end(open);
+}
+
+uint64_t pagecast_do_next(uint64_t at, uint64_t bound, pagecast_ticket *ticket) {
   if (!((open_nest *)ticket)->nest->strips)
     abort();
   pagecast_do_tick(ticket);

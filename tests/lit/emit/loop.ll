@@ -12,7 +12,7 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; The arguments: trip count = n, base = a + 12, stride = 20.
 ; CHECK: @.pagecast.words = private unnamed_addr constant [3 x { i64, i32, i32 }] [{ i64, i32, i32 } { i64 0, i32 1, i32 0 }, { i64, i32, i32 } { i64 12, i32 1, i32 1 }, { i64, i32, i32 } { i64 20, i32 0, i32 0 }]
 ; abi, loops, ticked, strips, groups, live, dynamic, constants, groups, words, slice, constants, prologue, file, function, line, operations of the prologue, cache, closes
-; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 5, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr null, ptr null, ptr null, ptr @{{.*}}, ptr @{{.*}}, i32 0, i32 0, ptr @.pagecast.cache, i32 1 }
+; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 6, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr null, ptr null, ptr null, ptr @{{.*}}, ptr @{{.*}}, i32 0, i32 0, ptr @.pagecast.cache, i32 1 }
 ; CHECK-NOT: @.pagecast.nest
 
 ; CHECK-LABEL: define void @loop(
@@ -50,7 +50,7 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; CHECK-NEXT: br i1 %opened, label %body.strip.next, label %exit, !prof [[UNLIKELY]]
 
 ; CHECK: body.strip.next:
-; CHECK-NEXT: [[MORE]] = call i64 @__pagecast_next(ptr %ticket, i64 %next.strip, i64 %n)
+; CHECK-NEXT: [[MORE]] = call i64 @__pagecast_next(i64 %next.strip, i64 %n, ptr %ticket)
 ; CHECK-NEXT: [[LAST:%.*]] = icmp eq i64 [[MORE]], %next.strip
 ; CHECK-NEXT: br i1 [[LAST]], label %exit, label %body.strip, !llvm.loop [[OUTER:![0-9]+]]
 ; CHECK-NOT: {{^body}}
@@ -110,7 +110,7 @@ exit:
 }
 
 ; CHECK: declare extern_weak { i64, ptr } @__pagecast_enter(ptr nocapture, ptr nocapture readonly, i64, i64, i64, i64, i64)
-; CHECK: declare extern_weak i64 @__pagecast_next(ptr nocapture, i64, i64)
+; CHECK: declare extern_weak i64 @__pagecast_next(i64, i64, ptr nocapture)
 ; CHECK-NOT: declare{{.*}}@__pagecast_
 
 ; CHECK: [[UNLIKELY]] = !{!"branch_weights", i32 1, i32 64}

@@ -30,6 +30,17 @@ NOINLINE void sweeps(size_t times, size_t n, size_t m, double *restrict sum, con
         sum[i] += u[i * m + j];
 }
 
+/// Ticks: one for each row.
+NOINLINE void planes(size_t times, size_t l3, size_t l2, size_t l1, double u[l3][l2][l1]) {
+  if (l1 == 0 || l2 == 0)
+    return;
+  for (size_t t = 0; t < times; t++)
+    for (size_t k = 0; k < l3; k++)
+      for (size_t j = 0; j < l2; j++)
+        for (size_t i = 0; i < l1; i++)
+          u[k][j][i] = u[k][j][i] * 0.75 + (double)(i ^ t);
+}
+
 int main(void) {
   size_t n = 7, m = 300, l = 200;
   double *u = calloc(n * m, sizeof *u), *v = calloc(n * l, sizeof *v), *sum = calloc(n, sizeof *sum);
@@ -39,6 +50,8 @@ int main(void) {
     both(n, m, l, u, v);
     both(1, 1, 1, u, v);
     sweeps(2, n, m, sum, u);
+    planes(2, n, 15, 20, (void *)u);
+    planes(1, 1, 1, 1, (void *)v);
   }
   double total = 0;
   for (size_t i = 0; i < n; i++)

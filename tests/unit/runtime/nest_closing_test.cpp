@@ -56,10 +56,10 @@ struct Nest {
 };
 
 void go_through_row(pagecast_ticket *ticket) {
-  for (uint64_t at = std::min(ticket->strip, kColumns), end; (end = pagecast_do_next(ticket, at, kColumns)) != at;) at = end;
+  for (uint64_t at = std::min(ticket->strip, kColumns), end; (end = pagecast_do_next(at, kColumns, ticket)) != at;) at = end;
 }
 
-void begin_row(pagecast_ticket *ticket) { ASSERT_GT(pagecast_do_next(ticket, ticket->strip, kColumns), ticket->strip); }
+void begin_row(pagecast_ticket *ticket) { ASSERT_GT(pagecast_do_next(ticket->strip, kColumns, ticket), ticket->strip); }
 
 const NestSlot &slot_of(const pagecast_ticket *ticket) {
   for (const NestSlot &slot : nest_slots)
@@ -179,6 +179,46 @@ TEST(NestClosing, ANestOfTheSameFrameGoesOn) {
   EXPECT_TRUE(is_open(b));
   go_through_all_rows(b);
   expect_all_closed(first);
+}
+
+TEST(NestClosing, TheLastTickCloses) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const char *region = large_region();
+  for (unsigned ticked = 0; ticked < 2; ++ticked) {
+    Nest nest(region), other(region, false);
+    nest.description.strips = other.description.strips = 0;
+    nest.description.ticked = other.description.ticked = ticked;
+    const uint64_t ticks = ticked ? kRows * kColumns : kRows;
+    for (unsigned again = 0; again < 20; ++again) {
+      pagecast_ticket *ticket = nest.enter(1);
+      ASSERT_NE(ticket, nullptr);
+      for (uint64_t i = 0; i + 1 < ticks; ++i) __pagecast_tick(0, 0, ticket);
+      ASSERT_TRUE(is_open(ticket)) << ticked;
+      if (again % 4 == 0) usleep(2000); // the pager's time to say that nothing is left for it to be woken for
+      __pagecast_tick(0, 0, ticket);
+      ASSERT_FALSE(is_open(ticket)) << ticked;
+    }
+    pagecast_ticket *ticket = other.enter(1);
+    ASSERT_NE(ticket, nullptr);
+    for (uint64_t i = 0; i < ticks + 2; ++i) __pagecast_tick(0, 0, ticket);
+    EXPECT_TRUE(is_open(ticket)) << "its end is told";
+    pagecast_do_exit(ticket);
+    expect_all_closed(nest);
+  }
+}
+
+TEST(NestClosing, ATickClosesWhatAJumpLeftOpenInside) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  const char *region = large_region();
+  Nest nest(region), called(region);
+  nest.description.strips = nest.description.ticked = 0;
+  pagecast_ticket *outer = nest.enter(1), *inner = called.enter(2);
+  ASSERT_TRUE(outer && inner);
+  begin_row(inner); // longjmp(): back in the first frame
+  for (unsigned row = 0; row < kRows; ++row) __pagecast_tick(0, 0, outer);
+  EXPECT_FALSE(is_open(outer));
+  EXPECT_FALSE(is_open(inner));
+  expect_all_closed(nest);
 }
 
 namespace {

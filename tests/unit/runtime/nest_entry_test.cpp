@@ -28,9 +28,17 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *, c
   return {1, nullptr};
 }
 const pagecast_nest *entered; ///< by __pagecast_enter
-void pagecast_do_tick(pagecast_ticket *) { spoil(); }
-void pagecast_do_exit(pagecast_ticket *) { spoil(); }
-uint64_t pagecast_do_next(pagecast_ticket *, uint64_t, uint64_t bound) {
+const pagecast_ticket *told; ///< to the bodies below
+void pagecast_do_tick(pagecast_ticket *ticket) {
+  told = ticket;
+  spoil();
+}
+void pagecast_do_exit(pagecast_ticket *ticket) {
+  told = ticket;
+  spoil();
+}
+uint64_t pagecast_do_next(uint64_t, uint64_t bound, pagecast_ticket *ticket) {
+  told = ticket;
   spoil();
   return bound;
 }
@@ -46,9 +54,9 @@ uint64_t through_xmm(const void *entry, pagecast_ticket *, const Xmm *before, Xm
 #define GIVE_XMM(n) "movups 16*" #n "(%rdx), %xmm" #n "\n"
 #define TAKE_XMM(n) "movups %xmm" #n ", 16*" #n "(%rbx)\n"
 #define CALL " push %rbx\n mov %rcx, %rbx\n mov %rdi, %rax\n mov %rsi, %rdi\n mov entered(%rip), %r10\n"
-__asm__(".text\nthrough_ymm:\n" CALL TIMES16(GIVE_YMM) " xor %edx, %edx\n call *%rax\n" TIMES16(
+__asm__(".text\nthrough_ymm:\n" CALL TIMES16(GIVE_YMM) " mov %rdi, %rdx\n xor %edi, %edi\n call *%rax\n" TIMES16(
     TAKE_YMM) " vzeroupper\n pop %rbx\n ret\n"
-              "through_xmm:\n" CALL " vzeroupper\n" TIMES16(GIVE_XMM) " xor %edx, %edx\n call *%rax\n" TIMES16(
+              "through_xmm:\n" CALL " vzeroupper\n" TIMES16(GIVE_XMM) " mov %rdi, %rdx\n xor %edi, %edi\n call *%rax\n" TIMES16(
                   TAKE_XMM) " mov $1, %ecx\n xgetbv\n shl $32, %rdx\n or %rdx, %rax\n vzeroupper\n pop %rbx\n ret\n");
 
 // __pagecast_enter(entered) with these six words and what is in these registers, and its results, afterwards.
@@ -114,8 +122,10 @@ TEST(NestEntry, KeepsVectors) {
     Nest nest(0);
     pagecast_ticket ticket = {0, 1, 1};
     Ymm before = numbered<Ymm>(), after = {};
+    told = nullptr;
     through_ymm(e.address, &ticket, &before, &after);
     EXPECT_EQ(before, after) << e.name;
+    EXPECT_EQ(told, e.address == kEntries[0].address ? nullptr : &ticket) << e.name;
     before = {};
     before[11][3] = 1; // one bit of one upper half
     through_ymm(e.address, &ticket, &before, &after);
