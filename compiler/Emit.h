@@ -6,7 +6,7 @@
 //     outer loops ... {
 //         strip of `count` iterations; if (ticket) more strips, as __pagecast_next says
 //     }
-//     if (ticket) __pagecast_exit(ticket)            unless the runtime can count when the last strip has ended
+//     if (ticket) __pagecast_exit(ticket)            unless the runtime can count which strip or tick is the last
 //
 // There is one copy of the loop, and what only an open nest needs is off its path: so where nothing is
 // paged, a nest costs a product of trip counts, two predicted branches, and one more on each entry to
