@@ -2,6 +2,7 @@
 
 #include "Classify.h"
 #include "Control.h"
+#include "SmallLoops.h"
 #include "Steps.h"
 
 #include "llvm/IR/Module.h"
@@ -14,9 +15,6 @@ using namespace llvm;
 
 namespace pagecast {
 namespace {
-
-/// Inner loops of so many iterations in all count as part of the loop around them.
-constexpr uint64_t SmallTrips = 1024;
 
 /// What a function that is given the address touches, about: up to where the next call's begins.
 uint64_t passedBytes(const AffineForm &Form) {
@@ -31,34 +29,12 @@ uint64_t passedBytes(const AffineForm &Form) {
 } // namespace
 
 Classifier::Classifier(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, TripCounts &Counts)
-    : LI(LI), DT(DT), SE(SE), A(A), Counts(Counts), Expander(SE, F.getParent()->getDataLayout(), "pagecast") {
-  findSmall();
-}
+    : LI(LI), DT(DT), SE(SE), A(A), Counts(Counts), Expander(SE, F.getParent()->getDataLayout(), "pagecast"),
+      Small(smallLoops(LI, SE, A)), Search(LI, SE, [this](Loop *L) { return count(L) != nullptr; }, Small) {}
 
-/// Inner loops of few iterations, at most a constant, with nothing but such loops inside.
-void Classifier::findSmall() {
-  DenseMap<const Loop *, uint64_t> Trips;
-  SmallVector<Loop *, 8> Outwards = LI.getLoopsInReverseSiblingPreorder();
-  std::reverse(Outwards.begin(), Outwards.end());
-  for (Loop *L : Outwards) {
-    if (!L->getParentLoop() || !all_of(*L, [&](Loop *Inner) { return folds(Inner); })) continue;
-    uint64_t Own = fewTrips(L, SmallTrips, SE), Inside = L->isInnermost();
-    if (Own == 0 || !movesWithin(L, Own)) continue;
-    for (Loop *Inner : *L) Inside += Trips[Inner];
-    if (SaturatingMultiply(Own, Inside) > SmallTrips) continue;
-    Trips[L] = Own * Inside;
-    Small.insert(L);
-  }
-}
-
-/// Whether no reference in `L` moves far in it.
-bool Classifier::movesWithin(Loop *L, uint64_t Trips) {
-  return all_of(referencesIn(L, LI, [&](const Loop *In) { return In && L->contains(In); }), [&](const Reference &R) {
-    std::optional<AffineForm> Form = affineForm(A.scev(R.Pointer), {L}, SE);
-    if (!Form) return true; // a matter for slices
-    std::optional<int64_t> Stride = constantOf(Form->Stride.front());
-    return Stride && SaturatingMultiply<uint64_t>(std::abs(*Stride), Trips) < StepBytes;
-  });
+const SCEV *Classifier::count(Loop *L) {
+  const SCEV *Count = Counts.backedges(L);
+  return Count && available(Count, L) ? Count : nullptr;
 }
 
 bool Classifier::available(const SCEV *S, Loop *Root) {
@@ -103,21 +79,24 @@ Classified Classifier::classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
   C.Bytes = Ref.Size;
   C.Is = Classified::Refused;
   C.Why = Refusal::NonAffine;
-  C.Conditional = !runsEachIteration(Ref.At->getParent(), LI, DT);
   Loop *In = LI.getLoopFor(Ref.At->getParent());
   while (folds(In) && !is_contained(Loops, In)) In = In->getParentLoop();
   bool Inner = !is_contained(Loops, In); // inside the innermost loop of the chain: a slice goes there
   Loop *Until = Inner ? Loops.back() : In;
-  SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A);
+  SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A, Search);
+  C.Searched =
+      Search.contains(LI.getLoopFor(Ref.At->getParent())) || Search.first(A.scev(Ref.Pointer), Until) != A.scev(Ref.Pointer);
+  C.Conditional = C.Searched || !runsEachIteration(Ref.At->getParent(), LI, DT);
   if (classifyDirect(C, T, Loops)) return C;
   if (Until != Loops.back()) return C; // slices run through the innermost loop
   auto Live = [&](const SCEV *S) { return live(S, Loops.front()); };
-  Refusal Why = sliceable(T, {Loops, LI, DT, SE, A, Live}, &C.Index);
+  bool Moves = true;
+  Refusal Why = sliceable(T, {Loops, LI, DT, SE, A, Search, Live}, C.Index, Moves);
   if (Why != Refusal::None) {
     if (C.Why == Refusal::NonAffine) C.Why = Why;
     return C;
   }
-  C.Is = Classified::Indirect;
+  C.Is = C.Searched && !Moves ? Classified::Ignored : Classified::Indirect;
   C.Why = Refusal::None;
   C.Target = T;
   C.Bytes = uint64_t(T.Hi);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What references are to a chain of loops: direct, where their addresses are strides in the loops; indirect, where a slice can
-// tell the addresses; ignored, or refused. Small inner loops of constant length (the five unknowns of a grid point) count as
-// part of the loop around them: what a reference touches in them is one piece.
+// tell the addresses; ignored, or refused. Small inner loops count as part of the loop around them: what a reference touches in
+// them is one piece. So do searches, as far as their first iteration goes.
 #ifndef PAGECAST_COMPILER_CLASSIFY_H
 #define PAGECAST_COMPILER_CLASSIFY_H
 
 #include "Groups.h"
+#include "Searches.h"
 #include "TripCounts.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -19,7 +20,10 @@ public:
   Classifier(llvm::Function &, llvm::LoopInfo &, llvm::DominatorTree &, llvm::ScalarEvolution &, Assumed &, TripCounts &);
 
   /// Whether the loop counts as part of the one around it.
-  bool folds(const llvm::Loop *L) const { return Small.count(L); }
+  bool folds(const llvm::Loop *L) const { return Small.count(L) || Search.contains(L); }
+  const Searches &searches() const { return Search; }
+  /// The loop's trip count - 1, if it is known on its entry; else null.
+  const llvm::SCEV *count(llvm::Loop *L);
 
   /// Whether `S` can be computed before `Root`.
   bool available(const llvm::SCEV *S, llvm::Loop *Root);
@@ -38,9 +42,8 @@ private:
   TripCounts &Counts;
   llvm::SCEVExpander Expander;
   llvm::DenseSet<const llvm::Loop *> Small;
+  Searches Search;
 
-  void findSmall();
-  bool movesWithin(llvm::Loop *L, uint64_t Trips);
   bool available(const AffineForm &, llvm::Loop *Root);
   bool classifyDirect(Classified &, const SliceTarget &Folded, llvm::ArrayRef<llvm::Loop *> Loops);
   Classified classify(const Reference &, llvm::ArrayRef<llvm::Loop *> Loops);

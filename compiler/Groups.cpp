@@ -85,6 +85,7 @@ Group groupOf(const Classified &C) {
   Group G;
   G.Flags = accessFlags(C) | (C.Is == Classified::Indirect ? unsigned(PAGECAST_INDIRECT) : 0u) |
             (C.Conditional ? unsigned(PAGECAST_CONDITIONAL) : 0u);
+  G.Searched = C.Searched;
   G.Element = C.Ref.Size;
   G.Hi = int64_t(C.Bytes);
   G.Form = C.Form;
@@ -171,6 +172,7 @@ void Group::absorb(const Group &Other, int64_t Offset) {
   // A group is conditional only when every member is.
   unsigned Both = Flags & Other.Flags;
   Flags = ((Flags | Other.Flags) & ~unsigned(PAGECAST_CONDITIONAL)) | (Both & PAGECAST_CONDITIONAL);
+  Searched &= Other.Searched;
   Element = std::max(Element, Other.Element);
   Lo = std::min(Lo, Offset + Other.Lo);
   Hi = std::max(Hi, Offset + Other.Hi);

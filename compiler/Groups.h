@@ -49,6 +49,7 @@ struct Classified {
   llvm::SmallVector<llvm::LoadInst *, 2> Index; ///< Indirect: loads that its slice begins with
   Refusal Why = Refusal::None;
   bool Conditional = false;
+  bool Searched = false; ///< in a search: as its first iteration has it (Searches.h)
 };
 
 struct Group {
@@ -62,6 +63,7 @@ struct Group {
   llvm::SmallVector<llvm::Instruction *, 4> Members;
   llvm::Instruction *Leading = nullptr; ///< the first to touch a new page
   int64_t LeadingOffset = 0;
+  bool Searched = false; ///< every member is
 
   bool indirect() const;
   /// Takes in the members of a group whose addresses are those of this one plus `Offset`, but for its leading reference.

@@ -9,7 +9,6 @@
 #include "Stores.h"
 #include "pagecast/abi.h"
 
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -30,6 +29,7 @@ public:
   NestList run() {
     for (Loop *L : LI.getLoopsInPreorder())
       if (!Refs.folds(L) && all_of(*L, [&](Loop *Inner) { return Refs.folds(Inner); })) visit(L);
+    refuseSearches();
     return std::move(Result);
   }
 
@@ -55,6 +55,16 @@ private:
 
   void refuse(Refusal Why, Loop *L) { Result.Refusals.push_back({Why, L->getStartLoc(), L->getHeader(), ""}); }
 
+  /// Searches that nothing is hinted in.
+  void refuseSearches() {
+    DenseSet<const Loop *> Hinted;
+    for (const Nest &N : Result.Nests)
+      for (const Group &G : N.Groups)
+        for (const Instruction *I : G.Members) Hinted.insert(LI.getLoopFor(I->getParent()));
+    for (Loop *L : LI.getLoopsInPreorder())
+      if (Refs.searches().contains(L) && !Hinted.count(L)) refuse(Refusal::UnknownTripCount, L);
+  }
+
   static bool hinted(const Classified &C) { return C.Is == Classified::Direct || C.Is == Classified::Indirect; }
 
   /// Whether what the inner loops go over moves on with the iterations of the outermost one.
@@ -63,8 +73,10 @@ private:
            any_of(drop_begin(C.Form.Stride), [](const SCEV *S) { return !S->isZero(); });
   }
 
-  /// Whether a reference that was hinted still is, and as well: one touch for each element is no match for strides.
+  /// Whether a reference that was hinted still is, and as well: one touch for each element is no match for strides, nor
+  /// where a search begins for what it has found.
   static bool keeps(const Classified &Old, const Classified &New) {
+    if (hinted(Old) && New.Searched && !Old.Searched) return false;
     if (Old.Is == Classified::Direct)
       return New.Is == Classified::Direct || New.Is == Classified::Ignored || (New.Is == Classified::Indirect && New.Target.Step);
     return Old.Is != Classified::Indirect || hinted(New);
@@ -92,8 +104,7 @@ private:
   const SCEV *parentCount(const Nest &N) {
     Loop *Parent = N.root()->getParentLoop();
     if (!Parent || N.Loops.size() == PAGECAST_MAX_LOOPS) return nullptr;
-    const SCEV *Count = Counts.backedges(Parent);
-    return Count && Refs.available(Count, Parent) ? Count : nullptr;
+    return Refs.count(Parent);
   }
 
   /// The nest one loop further out, if nothing is lost by it. A parent with several sub-loops is
@@ -183,8 +194,7 @@ private:
     Nest N;
     N.Loops.push_back(L);
     SmallVector<Classified, 16> References;
-    const SCEV *Count = Counts.backedges(L);
-    if (Count && Refs.available(Count, L)) {
+    if (const SCEV *Count = Refs.count(L)) {
       N.Backedges.push_back(Count);
       References = Refs.classify(N.Loops, false);
       while (climb(N, References));
@@ -213,7 +223,7 @@ private:
         if (N.Groups[G].indirect()) Targets.push_back({G, N.Groups[G].Target});
       auto Live = [&](const SCEV *S) { return Refs.live(S, N.root()); };
       SmallVector<unsigned, 4> Left;
-      N.Code = buildSlice(Targets, {N.Loops, LI, DT, SE, A, Live}, Left);
+      N.Code = buildSlice(Targets, {N.Loops, LI, DT, SE, A, Refs.searches(), Live}, Left);
       if (Left.empty()) return;
       llvm::sort(Left);
       for (unsigned G : reverse(Left)) {
@@ -252,6 +262,14 @@ private:
     return false;
   }
 
+  /// Whether a nest with searches in it is worth its code. Where they begin next to each other, as where elements are
+  /// inserted in order, faults foretell as much.
+  static bool pays(const Nest &N, ArrayRef<Classified> References) {
+    return any_of(N.Groups, [](const Group &G) { return G.indirect(); }) ||
+           (!N.Groups.empty() &&
+            none_of(References, [](const Classified &C) { return C.Is == Classified::Direct && C.Searched; }));
+  }
+
   /// When the innermost loop, which stands for memmove, may run in strips, as far as that is known before the nest.
   std::optional<Upwards> upwards(const Nest &N) {
     if (!T.isMove(N.Loops.back())) return std::nullopt;
@@ -276,8 +294,9 @@ private:
     SmallVector<Instruction *, 4> Overflow;
     N.Groups = groupsOf(References, SE, DT, Overflow);
     if (!N.Groups.empty() && !N.Sliced && isSmall(N)) return;
+    if (Refs.searches().anyIn(N.Loops.back()) && !pays(N, References)) return;
     for (const Classified &C : References)
-      if (C.Is == Classified::Refused && !C.Ref.Passed) refuse(C.Why, C.Ref.At);
+      if (C.Is == Classified::Refused && !C.Ref.Passed && !C.Searched) refuse(C.Why, C.Ref.At);
     refuseCalls(N);
     for (Instruction *I : Overflow) refuse(Refusal::TooManyGroups, I);
     sliceGroups(N);
@@ -285,7 +304,7 @@ private:
     const bool Innermost = Counts.isExact(N.Loops.back(), N.Backedges.back());
     unsigned Exact = 0;
     while (Exact < N.Loops.size() && Counts.isExact(N.Loops[Exact], N.Backedges[Exact])) ++Exact;
-    N.Exact = Exact == N.Loops.size();
+    N.Exact = Exact == N.Loops.size() && !Refs.searches().anyIn(N.Loops.back()); // who knows whether they end
     const std::optional<Upwards> Up = upwards(N);
     const bool Whole = T.isMove(N.Loops.back()) && !Up;
     const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart, Whole};

@@ -9,7 +9,7 @@
 //   - the parent has no other sub-loop, or its iterations move on to other data.
 //
 // Small inner loops of constant length (the five unknowns of a grid point) count as part of the loop around
-// them. Where an inner loop's bounds or bases differ from one iteration of its parent to the next (rows of a
+// them, and so do loops that end when they have found something (Searches.h). Where an inner loop's bounds or bases differ from one iteration of its parent to the next (rows of a
 // sparse matrix, triangles, pointers to rows), the chain begins with the parent, and a slice (Slice.h) goes
 // through its inner loops. Where some of these have loops inside, or the rows are places of their own and not pieces of
 // one sequence (vectors of vectors, diagonals), there are nests of all of them as well, for when an iteration of the parent
@@ -41,18 +41,18 @@ class raw_ostream;
 namespace pagecast {
 
 struct Nest {
-  Chain Loops;                                       ///< the outermost first
+  Chain Loops; ///< the outermost first
   llvm::SmallVector<const llvm::SCEV *, 8> Backedges; ///< trip count - 1 of each loop, invariant in the root
   llvm::SmallVector<Group, 8> Groups;
   unsigned Ticked = 0; ///< the loop whose steps are ticked
   bool Strips = false; ///< that loop is to be strip-mined
   bool Closes = false; ///< the runtime closes it by itself (endsByItself): there are no calls for that but on early exits
   bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
-  bool Apart = false;  ///< sliced: the rows are places of their own, each of which may be large
-  bool Exact = false;  ///< each loop, once entered, runs as often as its count says, unless an iteration ends it early
+  bool Apart = false; ///< sliced: the rows are places of their own, each of which may be large
+  bool Exact = false; ///< each loop, once entered, runs as often as its count says, unless an iteration ends it early
   unsigned Beside = 0; ///< loops at the end of the chain that are not inside the one before, but next to it (Siblings.h)
-  Slice Code;          ///< for the indirect groups
-  uint64_t Bytes = 0;  ///< footprint per innermost iteration, for the gate
+  Slice Code; ///< for the indirect groups
+  uint64_t Bytes = 0; ///< footprint per innermost iteration, for the gate
   llvm::SmallVector<Condition, 2> Guards; ///< fixed in the nest: unless all hold it does nothing and is not entered
 
   std::optional<Upwards> Up; ///< unless it holds the nest is not entered: its strips are memmove's

@@ -51,6 +51,7 @@ public:
     unsigned Before = Ops.size();
     std::optional<Operand> Address = value(T.Address);
     if (!Address) return Why;
+    Moves = Counted || T.Step;
     Operand Step, Times, When;
     Loop *At = X.LI.getLoopFor(T.At);
     BasicBlock *Block = T.At;
@@ -81,6 +82,8 @@ public:
     return S;
   }
   ArrayRef<LoadInst *> index() const { return Index; }
+  /// Whether the address of the first target depends on an iteration number.
+  bool moves() const { return Moves; }
 
 private:
   const SliceContext &X;
@@ -95,6 +98,8 @@ private:
   DenseMap<const BasicBlock *, Operand> KnownPredicates;
   SmallPtrSet<const Value *, 8> Open; ///< being computed: meeting one again is a cycle
   Refusal Why = Refusal::NonAffine;
+  bool Counted = false; ///< an iteration number was wanted
+  bool Moves = false;
   bool Astray = false; ///< a value of one inner loop was wanted in another
 
   /// Whether what varies in `Inner` may use what varies in `Outer`.
@@ -110,6 +115,7 @@ private:
 
   /// -1 when its trip count is unknown.
   int nodeOf(Loop *L) {
+    L = X.S.around(L);
     for (unsigned N = 0; N < Nodes.size(); ++N)
       if (Nodes[N].L == L) return N;
     int Parent = -1;
@@ -227,6 +233,7 @@ private:
   }
 
   std::optional<Operand> iteration(const Loop *L) {
+    Counted = true;
     const auto *Level = find(X.Chain, L);
     if (Level != X.Chain.end() && L != X.Chain.back()) return Operand{Operand::Outer, unsigned(Level - X.Chain.begin()), 0, 0};
     if (!X.Chain.back()->contains(L)) return refuse(Refusal::NonAffine);
@@ -237,6 +244,7 @@ private:
 
   /// {start, +, step}, or with a step that itself grows evenly: rows of triangles.
   std::optional<Operand> recurrence(const SCEVAddRecExpr *S, unsigned Width) {
+    if (X.S.contains(S->getLoop())) return value(S->getStart());
     if (S->getNumOperands() > 3) return refuse(Refusal::NonAffine);
     std::optional<Operand> I = iteration(S->getLoop()), Start = value(S->getStart()), Step = value(S->getOperand(1));
     if (!I || !Start || !Step) return std::nullopt;
@@ -295,6 +303,7 @@ private:
   }
 
   std::optional<Operand> phi(PHINode *Phi) {
+    if (Value *First = X.S.first(Phi)) return valueOf(First);
     if (Phi->getNumIncomingValues() == 1) // what leaves an inner loop
       return refuse(Refusal::LoopCarried);
     if (X.LI.isLoopHeader(Phi->getParent())) return earlierLoad(Phi);
@@ -359,10 +368,11 @@ private:
 
 } // namespace
 
-Refusal sliceable(const SliceTarget &T, const SliceContext &X, SmallVectorImpl<LoadInst *> *Index) {
+Refusal sliceable(const SliceTarget &T, const SliceContext &X, SmallVectorImpl<LoadInst *> &Index, bool &Moves) {
   Builder B(X);
   Refusal Why = B.add(0, T);
-  if (Why == Refusal::None && Index) Index->append(B.index().begin(), B.index().end());
+  if (Why == Refusal::None) Index.append(B.index().begin(), B.index().end());
+  Moves = B.moves();
   return Why;
 }
 

@@ -49,11 +49,13 @@ struct SliceContext {
   llvm::DominatorTree &DT;
   llvm::ScalarEvolution &SE;
   Assumed &A;
+  const Searches &S;
   LiveFunction Live;
 };
 
-/// Whether a slice can touch it: Refusal::None, or why not. The loads that it needs go to `Index`.
-Refusal sliceable(const SliceTarget &, const SliceContext &, llvm::SmallVectorImpl<llvm::LoadInst *> *Index = nullptr);
+/// Whether a slice can touch it: Refusal::None, or why not. The loads that it needs go to `Index`; `Moves` tells whether
+/// the address differs from one iteration of the chain to another.
+Refusal sliceable(const SliceTarget &, const SliceContext &, llvm::SmallVectorImpl<llvm::LoadInst *> &Index, bool &Moves);
 
 /// The slice that touches the targets, each given with its group's number. None too many are given: those that
 /// do not fit (Refusal::SliceTooLarge) are left out, and their group numbers added to `Left`.

@@ -20,13 +20,18 @@ static Loop *movingLoop(const SCEV *Address, Loop *Innermost, Loop *Outermost, S
 }
 
 SliceTarget sliceTarget(Value *Pointer, uint64_t Size, BasicBlock *At, ArrayRef<Loop *> Chain, LoopInfo &LI, ScalarEvolution &SE,
-                        Assumed &A) {
+                        Assumed &A, const Searches &S) {
   SliceTarget T;
-  T.Address = A.scev(Pointer);
+  T.Address = S.first(A.scev(Pointer), Chain.back());
   T.At = At;
   T.Hi = int64_t(Size);
   Loop *L = LI.getLoopFor(At);
   while (L != Chain.back()) {
+    if (S.contains(L)) {
+      T.At = L->getLoopPreheader();
+      L = L->getParentLoop();
+      continue;
+    }
     if (Loop *Moving = movingLoop(T.Address, L, Chain.back(), SE); Moving != L) {
       while (L != Moving) { // the same in each iteration
         T.At = L->getLoopPreheader();

@@ -11,6 +11,7 @@
 
 #include "Affine.h"
 #include "Assumed.h"
+#include "Searches.h"
 
 namespace pagecast {
 
@@ -24,9 +25,9 @@ struct SliceTarget {
 };
 
 /// What is touched by `Size` bytes at `Pointer` in `At`, a block of the innermost loop of the chain or of a
-/// loop inside it: inner loops through which the address moves evenly become ranges.
+/// loop inside it: inner loops through which the address moves evenly become ranges, searches count for their first iteration.
 SliceTarget sliceTarget(llvm::Value *Pointer, uint64_t Size, llvm::BasicBlock *At, llvm::ArrayRef<llvm::Loop *> Chain,
-                        llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, Assumed &A);
+                        llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, Assumed &A, const Searches &S);
 
 } // namespace pagecast
 

@@ -133,6 +133,43 @@ def hash_table(m: Maker):
     m.unit.calls.append(f"r ^= hash({m.prefix}_table, sizeof {m.prefix}_table);")
 
 
+def buckets(m: Maker):
+    """Lists in arrays: what is looked for may be anywhere in its list, and is stored to, or moved to the front."""
+    rng, a = m.rng, m.integers()
+    bits, n = rng.choice((4, 10, 16)), min(a.length, 15000)
+    at = f"mix((u64)p[i]) & {(1 << bits) - 1}"
+    m.unit.code.append(f"static int {m.prefix}_head[{1 << bits}], {m.prefix}_next[{n + 1}];")
+    m.unit.code.append(f"static u64 {m.prefix}_count[{n + 1}];")
+    found = rng.choice(
+        (
+            [f"if (j) {m.prefix}_count[j]++;"],
+            [f"{m.prefix}_count[j] += (u64)i;", f"sum = sum * 3 + {m.prefix}_count[j];"],
+            [f"for (int k = 0; k < {rng.choice((3, 700))} && k <= j; k++)", f"  sum += {m.prefix}_count[j - k] += (u64)k;"],
+        )
+    )
+    m.function(
+        f"u64 {m.prefix}(const {a.element.ctype} *p, int n)",
+        "u64 sum = 0;",
+        "for (int i = 0; i < n; i++) {",
+        f"  int j = {m.prefix}_head[{at}];",
+        *rng.choice(
+            (
+                ["  while (j && p[j - 1] != p[i])", f"    j = {m.prefix}_next[j];"],
+                [f"  for (; j; j = {m.prefix}_next[j])", "    if (p[j - 1] == p[i])", "      break;", "    else", "      sum++;"],
+            )
+        ),
+        *("  " + line for line in found),
+        f"  if (!j && i < {n - 1}) {{",
+        f"    {m.prefix}_next[i + 1] = {m.prefix}_head[{at}];",
+        f"    {m.prefix}_head[{at}] = i + 1;",
+        "  }",
+        "}",
+        "return sum;",
+    )
+    m.call(f"{a.name}, {m.number(n)}")
+    m.unit.calls.append(f"r ^= hash({m.prefix}_count, sizeof {m.prefix}_count);")
+
+
 def counting_sort(m: Maker):
     """Count, sum up, move: three nests, the last one scattered."""
     rng, a = m.rng, m.integers()
@@ -316,6 +353,7 @@ IRREGULAR = [
     search,
     hops,
     hash_table,
+    buckets,
     counting_sort,
     partition,
     rewritten_index,

@@ -230,6 +230,14 @@ def test_rows_that_are_allocated_one_by_one_are_paged(built, disk_dir, tmp_path)
     assert figures["hints"]["prefetched_pages"] * 4096 >= 100 << 20
 
 
+def test_what_searches_begin_with_is_prefetched(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "searches.c", tmp_path / "hinted", "-gline-tables-only")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("insert", "find", "join")}
+    assert read["insert"] > 8000 and read["find"] > 6000 and read["join"] > 12000  # 12000 lookups; join: in three arrays
+    assert figures["faults"]["not_prefetched"] < 1000
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")

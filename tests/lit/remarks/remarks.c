@@ -35,6 +35,15 @@ void histogram(int *restrict count, const int *restrict key, long n) {
     count[key[i]]++;
 }
 
+// CHECK: remarks.c:[[@LINE+5]]:12: remark: {{.*}} read where a search begins through 1 index load(s): a slice runs ahead
+long listed(const int *value, const int *next, const int *first, long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++)
+    for (int j = first[i]; j >= 0; j = next[j])
+      s += value[j];
+  return s;
+}
+
 // Integer arithmetic without a load; its twin's address comes from floating point.
 // CHECK: remarks.c:[[@LINE+3]]:14: remark: {{.*}} a slice runs ahead [-Rpass=pagecast]
 void square(double *a, long n) {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Searches: inner loops that end when they have found something are hinted for where they begin.
+// RUN: %nests %s | %FileCheck %s
+
+struct slot { long key, value; };
+static inline unsigned long hash(long key) { return ((unsigned long)key * 0x9E3779B97F4A7C15u) >> 7; }
+
+// CHECK-LABEL: nests of 'probe'
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 bytes=64
+// CHECK: group 0: reads index element=8 {{.*}} strides={8} {{.*}} name=key
+// CHECK-NEXT: group 1: reads indirect element=8 [0, 16) base=%t indices=1 {{.*}} name=t
+// CHECK-NEXT: group 2: reads indirect conditional element=8 {{.*}} name=t
+// CHECK-NOT: {{nest|refused}}
+long probe(const struct slot *t, unsigned long mask, const long *key, long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++)
+    for (unsigned long p = hash(key[i]) & mask; t[p].key; p = (p + 1) & mask)
+      if (t[p].key == key[i]) {
+        s += t[p].value;
+        break;
+      }
+  return s;
+}
+
+// What was found at once is where the search begins.
+// CHECK-LABEL: nests of 'insert'
+// CHECK: group 1: reads writes indirect element=8 [0, 16) base=%t indices=1 members=4
+// CHECK-NOT: {{nest|refused}}
+void insert(struct slot *t, unsigned long mask, const long *key, long n) {
+  for (long i = 0; i < n; i++) {
+    unsigned long p = hash(key[i]) & mask;
+    while (t[p].key && t[p].key != key[i])
+      p = (p + 1) & mask;
+    t[p].key = key[i];
+    t[p].value += i;
+  }
+}
+
+// CHECK-LABEL: nests of 'chained'
+// CHECK: group 1: reads indirect element=4 {{.*}} name=head
+// CHECK-NEXT: group 2: reads indirect conditional element=8 [0, 16) {{.*}} name=row
+// CHECK-NEXT: group 3: reads indirect conditional element=4 {{.*}} name=next
+// CHECK-NOT: {{nest|refused}}
+long chained(const int *head, const int *next, const struct slot *row, const long *key, long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++)
+    for (int j = head[hash(key[i])]; j >= 0; j = next[j])
+      if (row[j].key == key[i])
+        s += row[j].value;
+  return s;
+}
+
+// In rows.
+// CHECK-LABEL: nests of 'intersect'
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 sliced
+// CHECK: group 1: reads indirect element=4 {{.*}} range=4 {{.*}} name=list
+// CHECK-NEXT: group 2: reads indirect element=4 [0, 8) {{.*}} name=first
+// CHECK-NEXT: group 3: reads indirect conditional {{.*}} name=list
+// CHECK-NEXT: group 4: reads indirect conditional {{.*}} name=list
+// CHECK-NOT: {{nest|refused}}
+long intersect(const int *first, const int *list, int n) {
+  long common = 0;
+  for (int v = 0; v < n; v++)
+    for (int k = first[v]; k < first[v + 1]; k++) {
+      int a = first[v], b = first[list[k]];
+      while (a < first[v + 1] && b < first[list[k] + 1]) {
+        if (list[a] < list[b]) a++;
+        else if (list[a] > list[b]) b++;
+        else common++, a++, b++;
+      }
+    }
+  return common;
+}
+
+// One search in another.
+// CHECK-LABEL: nests of 'descend'
+// CHECK: group 2: reads indirect conditional element=8 [0, 72) base=0 indices=1
+// CHECK-NOT: {{nest|refused}}
+struct node { long key[8]; struct node *child[8]; struct node *next; };
+long descend(struct node *const *root, const long *key, long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++)
+    for (const struct node *p = root[i]; p;) {
+      int c = 0;
+      while (p->key[c] < key[i]) c++;
+      s += c;
+      p = p->child[c];
+    }
+  return s;
+}
+
+// Negative twins: all begin at the same place,
+// CHECK-LABEL: nests of 'sorted'
+// CHECK: group 0: reads element=8 {{.*}} name=key
+// CHECK-NOT: group
+// CHECK: refused UnknownTripCount
+long sorted(const long *a, long m, const long *key, long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++) {
+    long from = 0, to = m;
+    while (from < to) {
+      long middle = from + (to - from) / 2;
+      if (a[middle] < key[i]) from = middle + 1;
+      else to = middle;
+    }
+    s += from;
+  }
+  return s;
+}
+
+// where it begins depends on the searches before,
+// CHECK-LABEL: nests of 'rolling'
+// CHECK: group 0: {{.*}} name=text
+// CHECK-NOT: group
+// CHECK: refused LoopCarried
+// CHECK: refused UnknownTripCount
+long rolling(const struct slot *t, unsigned long mask, const unsigned char *text, long n) {
+  long s = 0;
+  unsigned long word = 0;
+  for (long i = 0; i < n; i++) {
+    word = word << 2 ^ text[i] ^ word >> 40;
+    for (unsigned long p = hash(word) & mask; t[p].key; p = (p + 1) & mask)
+      s += t[p].value;
+  }
+  return s;
+}
+
+// nothing around it can be counted,
+// CHECK-LABEL: nests of 'alone'
+// CHECK-NEXT: refused UnknownTripCount
+long alone(const int *next, const int *value, int i) {
+  long s = 0;
+  for (; i >= 0; i = next[i])
+    s += value[i];
+  return s;
+}
+
+// what goes on with what a search has found knows where that is,
+// CHECK-LABEL: nests of 'behind'
+// CHECK-NEXT: nest 0: loops=1 ticked=0 strips=1 bytes=8
+// CHECK: group 0: reads writes element=8 [0, 8) base=((8 * %m * %j.0) + %a) strides={8}
+// CHECK-NOT: group
+// CHECK: refused UnknownTripCount
+void behind(double *restrict a, const int *restrict next, long n, long m) {
+  for (long i = 0; i < n; i++) {
+    long j = i;
+    while (next[j] >= 0)
+      j = next[j];
+    for (long k = 0; k < m; k++)
+      a[j * m + k] += 1;
+  }
+}
+
+// they begin next to each other,
+// CHECK-LABEL: nests of 'insertion'
+// CHECK-NEXT: refused UnknownTripCount
+void insertion(long *a, long n) {
+  for (long i = 1; i < n; i++) {
+    long moved = a[i], j = i;
+    for (; a[j - 1] > moved; j--)
+      a[j] = a[j - 1];
+    a[j] = moved;
+  }
+}
+
+// and a search may not come to an end: what is stored in such a loop is not overwritten for certain.
+// CHECK-LABEL: nests of 'filled'
+// CHECK-NOT: overwrites
+// CHECK: writes element=8 {{.*}} name=a
+// CHECK-NOT: overwrites
+void filled(double *restrict a, const int *restrict next, const int *restrict first, long n) {
+  for (long i = 0; i < n; i++) {
+    int j = first[i];
+    while (next[j] >= 0)
+      j = next[j];
+    a[i] = j;
+  }
+}
