@@ -5,6 +5,7 @@
 #include "Assumed.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -18,7 +19,7 @@ namespace {
 /// A load that `V` is the value of, whichever way it came: earlier optimizations turn what is loaded again at the
 /// end of each iteration into phis of loads of one address.
 LoadInst *loadBehind(Value *V) {
-  constexpr unsigned Most = 16;
+  constexpr unsigned Most = 64;
   LoadInst *Found = nullptr;
   SmallVector<Value *, 8> Work{V};
   SmallPtrSet<Value *, 16> Seen;
@@ -37,14 +38,22 @@ LoadInst *loadBehind(Value *V) {
   return Found;
 }
 
-/// Whether `L` itself says that what is at the address changes: a store to it, or a call that is given it.
-bool changes(const Value *Pointer, const Loop *L) {
-  return any_of(Pointer->users(), [&](const User *U) {
+/// How often `L` itself says that what is at the address changes.
+enum class Changes { Never, NowAndThen, Always };
+
+/// By a store to it, or a call that is given it. One that is not made in each iteration, as by a vector that needs more room,
+/// changes it now and then.
+Changes changes(const Value *Pointer, const Loop *L, const DominatorTree &DT) {
+  Changes Most = Changes::Never;
+  for (const User *U : Pointer->users()) {
     const auto *I = dyn_cast<Instruction>(U);
-    if (!I || !L->contains(I)) return false;
-    if (const auto *Store = dyn_cast<StoreInst>(I)) return Store->getPointerOperand() == Pointer;
-    return isa<CallBase>(I) && !I->isLifetimeStartOrEnd() && !I->isDebugOrPseudoInst();
-  });
+    if (!I || !L->contains(I)) continue;
+    if (const auto *Store = dyn_cast<StoreInst>(I); Store && Store->getPointerOperand() == Pointer) return Changes::Always;
+    if (!isa<CallBase>(I) || I->isLifetimeStartOrEnd() || I->isDebugOrPseudoInst()) continue;
+    if (!L->getLoopLatch() || DT.dominates(I->getParent(), L->getLoopLatch())) return Changes::Always;
+    Most = Changes::NowAndThen;
+  }
+  return Most;
 }
 
 /// Whether the load is reached whenever the loop is entered: nothing before it in the header leaves.
@@ -71,6 +80,46 @@ bool wasTouchedBefore(const LoadInst *I, const Loop *L) {
   return false;
 }
 
+/// Whether something goes towards an end of `L`: of other loops there are no nests.
+bool isCounted(const Loop *L, ScalarEvolution &SE) {
+  SmallVector<BasicBlock *, 4> Exiting;
+  L->getExitingBlocks(Exiting);
+  return any_of(Exiting, [&](const BasicBlock *Block) {
+    const auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
+    const auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
+    return Compare && SE.isSCEVable(Compare->getOperand(0)->getType()) && any_of(Compare->operands(), [&](Value *V) {
+             const auto *Walk = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(V));
+             return Walk && Walk->getLoop() == L;
+           });
+  });
+}
+
+/// The phis that `Base`, of the header of `L`, goes on with: when on some way it stays what it is, and on the others becomes
+/// memory that is new, or loaded from where it is kept, as when a vector needs more room. None if it is any other.
+SmallPtrSet<PHINode *, 16> movedNowAndThen(PHINode *Base, const Loop *L) {
+  constexpr unsigned Most = 64;
+  SmallPtrSet<PHINode *, 16> Web;
+  bool Stays = false;
+  SmallVector<Value *, 8> Work{Base->getIncomingValueForBlock(L->getLoopLatch())};
+  while (!Work.empty()) {
+    Value *Next = Work.pop_back_val();
+    if (auto *Phi = dyn_cast<PHINode>(Next); Phi && Phi != Base && L->contains(Phi)) {
+      if (!Web.insert(Phi).second) continue;
+      if (Web.size() > Most) return {};
+      append_range(Work, Phi->incoming_values());
+      continue;
+    }
+    const auto *Load = dyn_cast<LoadInst>(Next);
+    Stays |= Next == Base;
+    if (Next != Base && !isa<ConstantPointerNull>(Next) && !isNoAliasCall(Next) &&
+        !(Load && isHeld(Load) && L->isLoopInvariant(Load->getPointerOperand())))
+      return {};
+  }
+  if (!Stays) return {};
+  Web.insert(Base);
+  return Web;
+}
+
 } // namespace
 
 bool isHeld(const LoadInst *I) {
@@ -89,13 +138,61 @@ bool canLoadBefore(LoadInst *I, Loop *L, const DominatorTree &DT) {
 Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
   Loop *Found = nullptr;
   for (Loop *L = Innermost; L; L = L->getParentLoop()) {
-    if (!L->getLoopPreheader() || !L->isLoopInvariant(I->getPointerOperand()) || changes(I->getPointerOperand(), L)) break;
+    if (!L->getLoopPreheader() || !L->isLoopInvariant(I->getPointerOperand())) break;
+    const Changes How = changes(I->getPointerOperand(), L, DT);
+    if (How == Changes::Always || (How == Changes::NowAndThen && !isCounted(L, SE))) break;
     if (canLoadBefore(I, L, DT)) Found = L;
   }
   return Found;
 }
 
+/// Bases that the program moves now and then are taken to stay where they are when the loop is entered: the outermost one
+/// that there can be a nest of.
+void Assumed::assumeBases() {
+  for (Loop *L : LI.getLoopsInPreorder()) {
+    if (!L->getLoopPreheader() || !L->getLoopLatch() || !isCounted(L, SE)) continue;
+    for (PHINode &Base : L->getHeader()->phis()) {
+      if (!Base.getType()->isPointerTy() || Known.count(&Base) || !isa<SCEVUnknown>(SE.getSCEV(&Base))) continue;
+      for (PHINode *Phi : movedNowAndThen(&Base, L))
+        Known.try_emplace(Phi, rewrite(SE.getSCEV(Base.getIncomingValueForBlock(L->getLoopPreheader()))));
+    }
+  }
+}
+
+/// Loads whose address stays if what has been assumed does: the value is the one that the same load has in front of the
+/// loop, as in the test that rotation leaves there.
+void Assumed::assumeLoadsOfThose() {
+  if (Known.empty()) return;
+  for (Loop *L : LI.getLoopsInPreorder())
+    for (BasicBlock *Block : L->blocks())
+      for (Instruction &I : *Block) {
+        auto *Load = dyn_cast<LoadInst>(&I);
+        if (!Load || LI.getLoopFor(Block) != L || !isHeld(Load) || Known.count(Load)) continue;
+        const SCEV *Own = SE.getSCEV(Load->getPointerOperand()), *Address = rewrite(Own);
+        if (Address == Own || !SE.isLoopInvariant(Address, L)) continue;
+        if (LoadInst *Same = loadedBefore(Load, Address, L)) Known[Load] = SE.getUnknown(Same);
+      }
+}
+
+LoadInst *Assumed::loadedBefore(const LoadInst *Load, const SCEV *Address, const Loop *L) {
+  unsigned Left = 64;
+  for (BasicBlock *Block = L->getLoopPreheader(); Block; Block = Block->getSinglePredecessor())
+    for (Instruction &Before : reverse(*Block)) {
+      if (Left-- == 0) return nullptr;
+      auto *Other = dyn_cast<LoadInst>(&Before);
+      if (Other && isHeld(Other) && Other->getType() == Load->getType() && scev(Other->getPointerOperand()) == Address)
+        return Other;
+    }
+  return nullptr;
+}
+
 void Assumed::insert() {
+  assumeLoads();
+  assumeBases();
+  assumeLoadsOfThose();
+}
+
+void Assumed::assumeLoads() {
   DenseMap<std::pair<Loop *, Value *>, LoadInst *> Made;
   SmallVector<Instruction *, 16> Values; // loads and phis of loads
   for (Loop *Top : LI)

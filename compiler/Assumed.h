@@ -3,6 +3,7 @@
 // Assumed values: what is loaded again in every iteration from an address that stays is taken to stay, too.
 //
 //     for (i = 0; i < n; i++) f(a + 5 * i);        n and a are globals, and f might change them
+//     for (i..n) if (wanted(a[i])) v.push_back(a[i]);      and v moves when it needs more room
 //
 // Hints may be wrong, so the bound and the base are loaded once more before the loop, for the hints alone. The
 // program's own loads remain what they are. A copy of a load is made only where it cannot fault.
@@ -43,6 +44,10 @@ private:
   llvm::ValueToSCEVMapTy Known;
   llvm::SmallVector<llvm::LoadInst *, 8> Copies;
 
+  void assumeLoads();
+  void assumeBases();
+  void assumeLoadsOfThose();
+  llvm::LoadInst *loadedBefore(const llvm::LoadInst *, const llvm::SCEV *Address, const llvm::Loop *);
   llvm::Loop *furthest(llvm::LoadInst *I, llvm::Loop *Innermost);
 };
 

@@ -87,6 +87,8 @@ Classified Classifier::classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
   C.Searched =
       Search.contains(LI.getLoopFor(Ref.At->getParent())) || Search.first(A.scev(Ref.Pointer), Until) != A.scev(Ref.Pointer);
   C.Conditional = C.Searched || !runsEachIteration(Ref.At->getParent(), LI, DT);
+  // What a call might store to, if it were made: a page that is taken for stored to would have to be written.
+  if (Ref.Passed && Ref.Reads && C.Conditional) C.Ref.Writes = false;
   if (classifyDirect(C, T, Loops)) return C;
   if (Until != Loops.back()) return C; // slices run through the innermost loop
   auto Live = [&](const SCEV *S) { return live(S, Loops.front()); };

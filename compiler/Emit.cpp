@@ -16,6 +16,7 @@
 #include "TransferCall.h"
 #include "TripCounts.h"
 #include "Unfolding.h"
+#include "Worklists.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -286,6 +287,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   bool Changed = Canonicalize();
   Changed |= mendCounters(LI, SE);
   Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
+  Changed |= splitWorklists(LI, DT, SE);
   auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
   auto Checks = [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; };
   Changed |= T.any();

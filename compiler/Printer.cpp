@@ -9,6 +9,7 @@
 #include "Overwrite.h"
 #include "Tables.h"
 #include "Unfolding.h"
+#include "Worklists.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -76,6 +77,7 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
   bool Changed = mendCounters(LI, SE);
   Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
+  Changed |= splitWorklists(LI, DT, SE);
   Transfers T(F, LI, DT, SE);
   auto NoChecks = [](Loop &) { return false; };
   Changed |= T.any();

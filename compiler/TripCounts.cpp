@@ -53,7 +53,11 @@ const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, A
   const auto *Step = dyn_cast<SCEVConstant>(Walk->getStepRecurrence(SE));
   if (!Step || Step->isZero()) return nullptr;
   bool Down = Step->getAPInt().isNegative();
-  const SCEV *Way = Down ? SE.getMinusSCEV(Walk->getStart(), Bound) : SE.getMinusSCEV(Bound, Walk->getStart());
+  // Of two pointers scalar evolution has no difference unless it knows that they are of one object.
+  auto Number = [&](const SCEV *S) { return S->getType()->isPointerTy() ? SE.getLosslessPtrToIntExpr(S) : S; };
+  const SCEV *From = Number(Walk->getStart()), *To = Number(Bound);
+  if (isa<SCEVCouldNotCompute>(From) || isa<SCEVCouldNotCompute>(To)) return nullptr;
+  const SCEV *Way = Down ? SE.getMinusSCEV(From, To) : SE.getMinusSCEV(To, From);
   if (isa<SCEVCouldNotCompute>(Way) || !Way->getType()->isIntegerTy()) return nullptr;
   const SCEV *Each =
       SE.getConstant(Way->getType(), Step->getAPInt().abs().sextOrTrunc(SE.getTypeSizeInBits(Way->getType())).getZExtValue());
