@@ -10,6 +10,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 
@@ -21,8 +22,9 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Iterations of a round: a list that needs more room moves, and is looked for anew in the next one.
-constexpr uint64_t MostInRound = 1 << 16;
+/// Iterations of a round. A list that needs more room moves, and is looked for anew in the next one; so it does only where
+/// functions are called.
+constexpr uint64_t MostInRound = 1 << 16, MostBesideCalls = 1 << 13;
 
 /// The test that a worklist ends with, and how it goes towards it.
 struct ListTest {
@@ -99,6 +101,12 @@ private:
   DebugLoc Where;
   DenseMap<Value *, PHINode *> Closed;
 
+  bool makesCalls() const {
+    return any_of(L->blocks(), [](BasicBlock *Block) {
+      return any_of(*Block, [](const Instruction &I) { return isa<CallBase>(I) && !isa<IntrinsicInst>(I); });
+    });
+  }
+
   /// How many iterations the next round is: at least one.
   Value *next(const ListTest &Test) {
     Value *At = closed(Test.Moving), *Bound = closed(Test.Bound);
@@ -112,7 +120,7 @@ private:
     if (Test.Inclusive) Way = B.CreateAdd(Way, B.getInt64(1));
     Value *Iterations = B.CreateSDiv(Way, B.getInt64(std::abs(Test.Step)));
     Value *AtLeast = B.CreateBinaryIntrinsic(Intrinsic::smax, Iterations, B.getInt64(1));
-    return B.CreateBinaryIntrinsic(Intrinsic::smin, AtLeast, B.getInt64(MostInRound), nullptr, "round.next");
+    return B.CreateBinaryIntrinsic(Intrinsic::smin, AtLeast, B.getInt64(makesCalls() ? MostBesideCalls : MostInRound), nullptr, "round.next");
   }
 
   void pauseAfter(Value *Count) {

@@ -117,6 +117,8 @@ public:
   core::Conditions conditions() const;
   /// Bytes that the program may hold in regions, the runtime's own memory included. It moves: see core/limit.h.
   uint64_t budget() const { return allowance_.budget(); }
+  /// Pages given up so far that nobody had released. Any thread.
+  uint64_t crowded() const { return crowded_.load(std::memory_order_relaxed); }
   /// The user's cap from now on, bytes; ~0: none but the machine's and the control group's.
   void set_cap(uint64_t bytes);
   /// So much of what will be added is in memory already: the program holds it, before prepare() and until it is added. 0: all is.
@@ -351,7 +353,7 @@ private:
   static constexpr unsigned kDiscards = 256;
   Run discard_[kDiscards]; ///< clean pages that go with the next flush_discards()
   unsigned discards_ = 0;
-  uint64_t crowded_ = 0; ///< pages evicted that nobody had released
+  std::atomic<uint64_t> crowded_{0}; ///< pages evicted that nobody had released; changed by the pager alone
   Margins margins_; ///< of pages that are absent
 
   // The backing store, and what is on its way there and back.

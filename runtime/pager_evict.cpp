@@ -81,7 +81,7 @@ uint32_t Pager::evict(uint32_t pages) {
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
     uint32_t n = order_.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims), order_.released() > 0);
     if (n == 0) break;
-    if (order_.released() == 0) crowded_ += n;
+    if (order_.released() == 0) crowded_.store(crowded() + n, std::memory_order_relaxed);
     std::sort(victims, victims + n);
     bool stuck = false;
     for (uint32_t i = 0; i < n;) {

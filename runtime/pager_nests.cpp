@@ -141,7 +141,7 @@ void Pager::start_nests() {
     NestSlot &slot = *next;
     slot.started = true;
     ++slot.turn;
-    slot.crowded_seen = crowded_;
+    slot.crowded_seen = crowded();
     share_memory(allowance_.for_pages());
     order_.new_epoch();
     foresee(slot);
@@ -162,8 +162,8 @@ bool Pager::run_nests() {
     if (step < slot.wake_at && !(slot.nest.blocked() && slot.room_seen != room_)) continue;
     NestSink sink(*this, slot);
     const uint64_t room = room_;
-    slot.nest.crowded(crowded_ - slot.crowded_seen);
-    slot.crowded_seen = crowded_;
+    slot.nest.crowded(crowded() - slot.crowded_seen);
+    slot.crowded_seen = crowded();
     slot.nest.budget(std::min(slot.shared, allowance_.for_pages()));
     const uint64_t wake = slot.nest.advance(step, os::now_ns(), map_, sink);
     slot.room_seen = room;

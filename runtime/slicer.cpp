@@ -159,14 +159,19 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   const pagecast_nest &d = *slot.description;
   core::Cursor &cursor = slot.slice_cursor[stage - 1];
   SliceWindow &window = slot.slice_window[stage - 1];
+  SliceLead &lead = slot.slice_lead[stage - 1];
   const uint64_t distance = slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1);
   if (core::Backoff *backoff = missed ? backoff_of(slot, stage) : nullptr)
     move(cursor, window, backoff->missed(slot.step(), cursor.position()));
   bool worked = false;
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = slot.step();
-    const uint64_t most_ahead = SliceWindow::end(step, distance, worked);
     if (cursor.position() < step) cursor.seek(step);
+    if (lead.is_stale(step, pager.crowded())) {
+      lead.back_to(step, cursor.position());
+      move(cursor, window, core::least(step + 1, cursor.position()));
+    }
+    const uint64_t most_ahead = core::least(SliceWindow::end(step, distance, worked), lead.end(step));
     const bool ended = cursor.at_end();
     SliceHints hints(pager, slot, &window, cursor.position());
     hints.release_passed(step);
@@ -180,6 +185,7 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
     if (stage > 1 && cursor.position() >= asked_up_to(slot, stage - 1)) break;
     SliceHints found(pager, slot, &window, cursor.position());
     uint64_t work = 0;
+    lead.runs(cursor.position(), pager.crowded());
     if (!run_step(pager, slot, cursor, stage, found, &work)) break;
     const uint64_t done = cursor.position();
     move(cursor, window, core::most(next_step(pager, slot, stage, done, work, found, distance), step));
@@ -201,8 +207,11 @@ void prepare_stages(Pager &pager, NestSlot &slot) {
     slot.stages = stage;
     ++used;
   }
-  const uint64_t share = (pager.budget() >> os::page_shift()) / kAheadShare / core::most(used, 1);
-  for (unsigned stage = 0; stage < slot.stages; ++stage) slot.slice_window[stage].start(core::most(1, share));
+  const uint64_t share = (pager.budget() >> os::page_shift()) / kAheadShare;
+  for (unsigned stage = 0; stage < slot.stages; ++stage) {
+    slot.slice_window[stage].start(core::most(1, share / core::most(used, 1)));
+    slot.slice_lead[stage].start(share);
+  }
 }
 
 bool run_slice(Pager &pager, NestSlot &slot) {
