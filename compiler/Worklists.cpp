@@ -120,7 +120,8 @@ private:
     if (Test.Inclusive) Way = B.CreateAdd(Way, B.getInt64(1));
     Value *Iterations = B.CreateSDiv(Way, B.getInt64(std::abs(Test.Step)));
     Value *AtLeast = B.CreateBinaryIntrinsic(Intrinsic::smax, Iterations, B.getInt64(1));
-    return B.CreateBinaryIntrinsic(Intrinsic::smin, AtLeast, B.getInt64(makesCalls() ? MostBesideCalls : MostInRound), nullptr, "round.next");
+    return B.CreateBinaryIntrinsic(Intrinsic::smin, AtLeast, B.getInt64(makesCalls() ? MostBesideCalls : MostInRound), nullptr,
+                                   "round.next");
   }
 
   void pauseAfter(Value *Count) {

@@ -346,7 +346,46 @@ def marked_end(m: Maker):
     m.call(f"{m.number(0)} + ({bound}), {m.number(rng.choice((0, 1, 3)))}")
 
 
+def worklist(m: Maker):
+    """A list that grows and shrinks while it is gone over, and moves when it needs more room."""
+    rng, a, p = m.rng, m.array(single, 1000), m.prefix
+    most, first = rng.choice((300, 5000, 40000)), rng.choice((1, 20, 1000))
+    leaf, ctype = a.element.leaves[0], rng.choice(("u32", "int", "i64"))
+    add = (
+        f"if (tail == room) list = checked(realloc(list, (room *= 2) * sizeof *list));",
+        f"list[tail++] = ({ctype})(x % {a.length});",
+    )
+    grow = rng.choice(
+        (
+            (f"if (x % 3 && tail < {most}) {{", *add, "}"),
+            (f"for (u64 e = x % {rng.choice((3, 9))}; e > 0 && tail < {most}; e--) {{", "x = mix(x + e);", *add, "}"),
+            (f"if (x % 3 && tail < {most}) {{", *add, "} else if (x % 11 == 5) {", "tail--;", "}"),
+        )
+    )
+    going = rng.choice(("head < tail", "head < tail", "head != tail", "head + 1 <= tail"))
+    if going == "head != tail" and len(grow) > 6:
+        going = "head < tail"  # it shrinks, perhaps to less than the head
+    use = rng.choice((update(leaf, f"{a.name}[at]", "head"), f"x += (u64)(i64){a.name}[at];", f"if (x % 977 == 3) break;"))
+    m.function(
+        f"u64 {p}(i64 tail, u64 x)",
+        f"i64 room = tail + {rng.choice((1, 500, most))}, head = 0;",
+        f"{ctype} *list = checked(malloc(room * sizeof *list));",
+        "for (i64 i = 0; i < tail; i++)",
+        f"  list[i] = ({ctype})(mix((u64)i + x) % {a.length});",
+        f"while ({going}) {{",
+        "  i64 at = (i64)list[head++];",
+        f"  x = mix(x + (u64)(i64){a.name}[at]);",
+        f"  {use}",
+        *(f"  {line}" for line in grow),
+        "}",
+        "free(list);",
+        "return x + (u64)head + (u64)tail;",
+    )
+    m.call(f"{m.number(first)}, {rng.randrange(1 << 30)}u")
+
+
 IRREGULAR = [
+    worklist,
     sparse,
     sparse,
     chain,
