@@ -2,76 +2,85 @@
 #include "core/streams.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace pagecast::core {
 
-Streams::Found Streams::fault(int64_t page, int64_t low, int64_t high, uint64_t pages) {
+Streams::Found Streams::fault(int64_t place, int64_t low, int64_t high, uint64_t pages) {
   ++clock_;
   Found found;
-  found.stream = find(page);
+  found.stream = find(place);
   if (found.stream == kNone) {
-    const int64_t stride = recognise(page, low, high);
-    if (stride == 0) {
-      remember(page);
+    const int64_t exact = recognise(place, low, high, /*pages=*/false), whole = recognise(place, low, high, /*pages=*/true);
+    if (exact == 0 && whole == 0) {
+      remember(place);
       return found;
     }
     found.stream = victim();
     found.started = true;
     found.replaced = stream_[found.stream];
-    start(stream_[found.stream], page, stride, low, high);
+    // Pages some rows apart may look even for a while, at a distance that is the rows' but for the rest of a page.
+    const bool by_pages = exact == 0 || (whole != 0 && std::abs(whole) <= std::abs(exact) - (int64_t(1) << shift_));
+    start(stream_[found.stream], by_pages ? page_of(place) : place, by_pages ? whole : exact, low, high);
   }
-  advance(stream_[found.stream], page, pages);
+  advance(stream_[found.stream], place, pages);
   return found;
 }
 
-/// The stream that goes on at `page`: where it has its mark, or anywhere before what it was going to ask for. The
+/// The stream that goes on at `place`: where it has its mark, or anywhere before what it was going to ask for. The
 /// nearest, since streams of the same stride may follow each other.
-unsigned Streams::find(int64_t page) const {
+unsigned Streams::find(int64_t place) const {
   unsigned best = kNone;
   int64_t nearest = 0;
   for (unsigned i = 0; i < kMost; ++i) {
     const Stream &s = stream_[i];
-    if (s.free() || page < s.low || page >= s.high) continue;
-    const int64_t n = s.steps(s.passed, page);
+    if (s.free() || place < s.low || place >= s.high) continue;
+    const int64_t n = s.steps(s.passed, place);
     if (n <= 0 || n > s.steps(s.passed, s.next) + s.left) continue;
     if (best == kNone || n < nearest) best = i, nearest = n;
   }
   return best;
 }
 
-unsigned Streams::around(int64_t page) const {
+unsigned Streams::around(int64_t place) const {
   for (unsigned i = 0; i < kMost; ++i) {
     const Stream &s = stream_[i];
     if (s.free()) continue;
-    const int64_t n = s.steps(s.settled, page);
+    const int64_t n = s.steps(s.settled, place);
     if (n >= 0 && n < s.steps(s.settled, s.next)) return i;
   }
   return kNone;
 }
 
-/// Whether `page` is among the remembered faults that are older than number `newer` (0 = the newest).
-bool Streams::remembered(int64_t page, unsigned newer) const {
-  for (unsigned age = newer + 1; age < recent_count_; ++age)
-    if (recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered] == page) return true;
+/// Whether `place`, or its page, is among the remembered faults that are older than number `newer` (0 = the newest).
+bool Streams::remembered(int64_t place, unsigned newer, bool pages) const {
+  for (unsigned age = newer + 1; age < recent_count_; ++age) {
+    const int64_t before = recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered];
+    if ((pages ? page_of(before) : before) == place) return true;
+  }
   return false;
 }
 
-/// The stride at which this fault goes on from earlier ones, or 0. The shortest, since a row's pages have many.
-int64_t Streams::recognise(int64_t page, int64_t low, int64_t high) const {
+/// The stride at which this fault goes on from earlier ones, or 0: that of places, or that of their pages. The shortest,
+/// since a row's pages have many. Places less than a page apart are pages next to each other.
+int64_t Streams::recognise(int64_t place, int64_t low, int64_t high, bool pages) const {
   int64_t best = 0;
+  const int64_t page = int64_t(1) << shift_;
+  if (pages) place = page_of(place);
   for (unsigned age = 0; age < recent_count_; ++age) {
-    const int64_t before = recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered];
-    const int64_t stride = page - before, size = stride < 0 ? -stride : stride;
-    if (before < low || before >= high || size == 0 || size > kMostStride) continue;
-    if (best != 0 && size >= (best < 0 ? -best : best)) continue;
-    if (!remembered(before - stride, age)) continue;
-    if (size == 1 || remembered(before - 2 * stride, age)) best = stride;
+    int64_t before = recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered];
+    if (pages) before = page_of(before);
+    const int64_t stride = place - before, size = std::abs(stride);
+    if (before < low || before >= high || size < page || size > kMostStride * page || (size == page && !pages)) continue;
+    if (best != 0 && size >= std::abs(best)) continue;
+    if (!remembered(before - stride, age, pages)) continue;
+    if (size == page || remembered(before - 2 * stride, age, pages)) best = stride;
   }
   return best;
 }
 
-void Streams::remember(int64_t page) {
-  recent_[recent_next_] = page;
+void Streams::remember(int64_t place) {
+  recent_[recent_next_] = place;
   recent_next_ = (recent_next_ + 1) % kRemembered;
   if (recent_count_ < kRemembered) ++recent_count_;
 }
@@ -85,25 +94,26 @@ unsigned Streams::victim() const {
   return oldest;
 }
 
-void Streams::start(Stream &s, int64_t page, int64_t stride, int64_t low, int64_t high) {
+void Streams::start(Stream &s, int64_t place, int64_t stride, int64_t low, int64_t high) {
   s = {};
+  s.shift = shift_;
   s.stride = stride;
   s.low = low;
   s.high = high;
-  s.passed = page - stride;
-  s.settled = page - stride;
-  s.next = page + stride;
+  s.passed = place - stride;
+  s.settled = place - stride;
+  s.next = place + stride;
   s.window = kFirstWindow / 2; // advancing doubles it
 }
 
-/// The program is at `page`.
-void Streams::advance(Stream &s, int64_t page, uint64_t pages) {
+/// The program is in the page of `place`.
+void Streams::advance(Stream &s, int64_t place, uint64_t pages) {
   s.used = clock_;
-  s.passed = page;
+  s.passed += s.stride * s.steps(s.passed, place);
   s.mark = Stream::kNoMark;
   s.window = std::min(s.window * 2, most_window(s, pages));
-  const int64_t beyond = s.steps(page, s.next);
-  if (beyond <= 0) s.next = page + s.stride;
+  const int64_t beyond = s.steps(s.passed, s.next);
+  if (beyond <= 0) s.next = s.passed + s.stride;
   const auto ahead = static_cast<uint32_t>(std::max<int64_t>(beyond, 1) - 1); // asked for, not passed
   s.left = 2 * s.window > ahead ? 2 * s.window - ahead : 0;
   s.unmarked = s.window - 1 > ahead ? s.window - 1 - ahead : 0;
@@ -142,8 +152,8 @@ void Streams::forget(int64_t low, int64_t high) {
   unsigned kept = 0;
   int64_t recent[kRemembered];
   for (unsigned age = recent_count_; age-- > 0;) {
-    const int64_t page = recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered];
-    if (page < low || page >= high) recent[kept++] = page;
+    const int64_t place = recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered];
+    if (place < low || place >= high) recent[kept++] = place;
   }
   std::copy_n(recent, kept, recent_);
   recent_count_ = kept;

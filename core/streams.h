@@ -19,7 +19,12 @@
 // What is looked through is a short memory of faults, so several streams side by side, or of several threads, are
 // told apart. Of R pages at random, one fault in R / kRemembered looks like the next of any two before it.
 //
-// Pages are numbers (address / page size). Cost of a fault: O(kMost + kRemembered^2 / 2) compares, below 1 us.
+// The rows of an image, the records of a file are seldom as long as some pages: a column of them faults on pages an uneven
+// distance apart, but at addresses an even one. So a stream is a sequence of places (addresses, where the kernel tells them
+// exactly, else those of pages), and what it asks for are the pages in which they lie. Where pages follow each other evenly
+// and places do not (records of which now this, now that is read), the pages' addresses are the places.
+//
+// Cost of a fault: O(kMost + kRemembered^2) compares, about 1 us.
 // Not thread-safe: the caller holds its own lock.
 #pragma once
 #include <cstdint>
@@ -28,26 +33,33 @@ namespace pagecast::core {
 
 struct Stream {
   static constexpr int64_t kNoMark = -1;
-  int64_t stride = 0;     ///< pages from one to the next; 0: the entry is free
+  unsigned shift = 0;     ///< a page has 1 << shift bytes
+  int64_t stride = 0;     ///< bytes from one place to the next, at least a page; 0: the entry is free
   int64_t low = 0, high = 0; ///< it stays in [low, high)
-  int64_t passed = 0;     ///< the last page at which the program was seen
-  int64_t settled = 0;    ///< its owner's: the first page that it has not done with
-  int64_t next = 0;       ///< the first page that was not asked for
-  int64_t mark = kNoMark; ///< the page that tells, or kNoMark
+  int64_t passed = 0;     ///< the last place in whose page the program was seen
+  int64_t settled = 0;    ///< its owner's: the first place that it has not done with
+  int64_t next = 0;       ///< the first place that was not asked for
+  int64_t mark = kNoMark; ///< the place that tells, or kNoMark
   uint32_t left = 0;      ///< how many are to be asked for, from next on
   uint32_t unmarked = 0;  ///< how many of these are too near for the mark
   uint32_t window = 0;    ///< pages, see above
   bool stores = false;    ///< the program stores to its pages
-  int64_t probe = kNoMark; ///< its owner's: the page that shows whether the program still stores
+  int64_t probe = kNoMark; ///< its owner's: the place that shows whether the program still stores
   uint64_t blocked = 0;   ///< its owner's: what it waits for
   uint64_t used = 0;      ///< when the program was last seen in it, in faults
 
   bool free() const { return stride == 0; }
-  bool sequential() const { return stride == 1 || stride == -1; }
-  /// `page` is one of its pages, so many strides from `from`: 0 or more. Else -1.
-  int64_t steps(int64_t from, int64_t page) const {
-    const int64_t d = page - from;
-    return d % stride == 0 && d / stride >= 0 ? d / stride : -1;
+  /// Every page, upward or downward. Its places are then the pages' addresses.
+  bool sequential() const { return stride == page() || stride == -page(); }
+  bool backward() const { return stride == -page(); }
+  int64_t page() const { return int64_t(1) << shift; }
+  /// The page of `place` is one of its pages, so many strides from `from`, which is a place of its own: 0 or more. Else -1.
+  int64_t steps(int64_t from, int64_t place) const {
+    const int64_t begin = (place & -page()) - from, last = begin + page() - 1; // n * stride is to lie between
+    const int64_t far = stride > 0 ? last : -begin, near = stride > 0 ? begin : -last, size = stride > 0 ? stride : -stride;
+    if (far < 0) return -1;
+    const int64_t n = far / size;
+    return n * size >= near ? n : -1;
   }
 };
 
@@ -59,18 +71,21 @@ public:
   static constexpr uint32_t kFirstWindow = 8;
   static constexpr uint32_t kMostWindow = 512;       ///< of stride 1 or -1: 2 MiB; at a GB/s, a fault in 2 ms
   static constexpr uint32_t kMostWindowApart = 64;   ///< of other strides: each page is a request of its own
-  static constexpr int64_t kMostStride = 1 << 14;
+  static constexpr int64_t kMostStride = 1 << 14;    ///< pages
+
+  /// `shift`: of the size of pages.
+  explicit Streams(unsigned shift) : shift_(shift) {}
 
   struct Found {
     unsigned stream = kNone; ///< that the fault belongs to, moved on
     bool started = false;    ///< it is new
     Stream replaced;         ///< what was in its place, perhaps a free entry
   };
-  /// The program faulted on `page`, which was not there. `low`, `high`: the bounds of its region. `pages`: memory that
+  /// The program faulted at `place`, whose page was not there. `low`, `high`: the bounds of its region. `pages`: memory that
   /// all streams together may have ahead of the program.
-  Found fault(int64_t page, int64_t low, int64_t high, uint64_t pages);
-  /// The stream whose pages from `settled` to `next` have `page` among them, or kNone.
-  unsigned around(int64_t page) const;
+  Found fault(int64_t place, int64_t low, int64_t high, uint64_t pages);
+  /// The stream whose pages from `settled` to `next` have that of `place` among them, or kNone.
+  unsigned around(int64_t place) const;
   /// `n` pages from next on were asked for, or need not be.
   void asked(unsigned stream, uint32_t n);
   /// All that was to be asked for was passed over without finding a page that can be the mark: `n` more.
@@ -85,20 +100,22 @@ public:
   bool is_valid() const;
 
 private:
-  unsigned find(int64_t page) const;
+  unsigned find(int64_t place) const;
   unsigned victim() const;
-  int64_t recognise(int64_t page, int64_t low, int64_t high) const;
-  bool remembered(int64_t page, unsigned newer) const;
-  void remember(int64_t page);
-  void start(Stream &, int64_t page, int64_t stride, int64_t low, int64_t high);
-  void advance(Stream &, int64_t page, uint64_t pages);
+  int64_t page_of(int64_t place) const { return place & -(int64_t(1) << shift_); }
+  int64_t recognise(int64_t place, int64_t low, int64_t high, bool pages) const;
+  bool remembered(int64_t place, unsigned newer, bool pages) const;
+  void remember(int64_t place);
+  void start(Stream &, int64_t place, int64_t stride, int64_t low, int64_t high);
+  void advance(Stream &, int64_t place, uint64_t pages);
   uint32_t most_window(const Stream &, uint64_t pages) const;
   static void clip(Stream &);
 
   /// A stream is live for so many faults of others.
   static constexpr uint64_t kLively = 8 * kMost;
   Stream stream_[kMost];
-  int64_t recent_[kRemembered] = {}; ///< a ring
+  const unsigned shift_;
+  int64_t recent_[kRemembered] = {}; ///< a ring of places
   unsigned recent_count_ = 0, recent_next_ = 0;
   uint64_t clock_ = 0; ///< counts faults
 };

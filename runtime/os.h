@@ -40,7 +40,8 @@ int unmap(void *addr, size_t bytes);
 // --- userfaultfd ---------------------------------------------------------------------------------
 
 struct Fault {
-  uint64_t address;
+  uint64_t address; ///< of the page
+  uint64_t place;   ///< exactly, where the kernel tells that (Linux 5.18); else the page's
   bool write;
   bool protect; ///< a store to a write-protected page
 };

@@ -123,18 +123,22 @@ void *reserve(size_t bytes) { return raw_mmap(bytes, MAP_NORESERVE); }
 void *map_memory(size_t bytes, bool populate) { return raw_mmap(bytes, populate ? MAP_POPULATE : 0); }
 int unmap(void *addr, size_t bytes) { return syscall(SYS_munmap, addr, bytes) ? -errno : 0; }
 
+/// The first call on a descriptor of userfaultfd: that the kernel has these features. It may be repeated when it fails.
+static int fault_agree(int fd, uint64_t features) {
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = features;
+  return ioctl(fd, UFFDIO_API, &api) ? -errno : 0;
+}
+
 int fault_open() {
   const int fd = open_userfaultfd();
   if (fd < 0) return fd;
-  uffdio_api api{};
-  api.api = UFFD_API;
-  api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP;
-  if (ioctl(fd, UFFDIO_API, &api)) {
-    const int error = errno;
-    close(fd);
-    return error == EPERM ? -EINVAL : -error;
-  }
-  return own_descriptor(fd);
+  int error = fault_agree(fd, UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EXACT_ADDRESS);
+  if (error == -EINVAL) error = fault_agree(fd, UFFD_FEATURE_PAGEFAULT_FLAG_WP);
+  if (error == 0) return own_descriptor(fd);
+  close(fd);
+  return error == -EPERM ? -EINVAL : error;
 }
 
 int fault_watch(int fd, uint64_t addr, uint64_t bytes) {
@@ -164,7 +168,8 @@ int fault_read(int fd, Fault *faults, unsigned most) {
   for (size_t i = 0; i < static_cast<size_t>(n) / sizeof *messages; ++i) {
     if (messages[i].event != UFFD_EVENT_PAGEFAULT) continue;
     const uint64_t flags = messages[i].arg.pagefault.flags;
-    faults[count++] = {messages[i].arg.pagefault.address & ~(page_size() - 1), (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0,
+    const uint64_t place = messages[i].arg.pagefault.address;
+    faults[count++] = {place & ~(page_size() - 1), place, (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0,
                        (flags & UFFD_PAGEFAULT_FLAG_WP) != 0};
   }
   return count;

@@ -312,7 +312,7 @@ private:
   bool hold(uint32_t slot, const char *from);
   void show(uint32_t slot, bool write);
   void drop_held(uint32_t slot);
-  uint32_t slot_at(int64_t page);
+  uint32_t slot_at(int64_t place);
 
   Region *region_of(uint32_t slot) { return regions_.find(pages_.address(slot)); }
   uint32_t slot_of(const Region &r, uint64_t address) const {
@@ -375,7 +375,7 @@ private:
   Stalls stalls_;
   static constexpr uint32_t kZeroPages = 64;
   char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
-  core::Streams streams_;
+  core::Streams streams_{os::page_shift()};
   HeldPages held_pages_;
 
   // What other threads ask for.

@@ -27,7 +27,7 @@ bool Pager::take_faults() {
     if (!served && !waiting_.add(faults[i].address, faults[i].write))
       os::fault_wake(faults_, faults[i].address, page_); // it faults again
     if (!resident(before.state) && (before.state != PageState::kReading || (before.flags & kHold)))
-      follow(faults[i].address, faults[i].write);
+      follow(faults[i].place, faults[i].write);
     const PageState state = pages_[slot_of(*r, faults[i].address)].state;
     if (resident(state)) statistics.stall_ns += os::now_ns() - began;
     else if (!served || state == PageState::kReading) stalls_.begin(slot_of(*r, faults[i].address), began);

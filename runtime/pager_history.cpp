@@ -20,19 +20,18 @@ constexpr int64_t kLookAhead = 1 << 16;  ///< pages that are resident already, i
 constexpr uint32_t kRunsAtOnce = 32;     ///< of pages that lie apart
 } // namespace
 
-/// Of a page number in a region.
-uint32_t Pager::slot_at(int64_t page) {
-  const uint64_t address = static_cast<uint64_t>(page) << shift_;
+/// Of a place in a region.
+uint32_t Pager::slot_at(int64_t place) {
+  const auto address = static_cast<uint64_t>(place);
   return slot_of(*regions_.find(address), address);
 }
 
-/// The program faulted on a page that was not there; the fault itself is being served.
+/// The program faulted at an address whose page was not there; the fault itself is being served.
 void Pager::follow(uint64_t address, bool write) {
   if (!options_->history || nest_covers(address)) return;
   Region *r = regions_.find(address);
   if (!r || r->draining) return;
-  const auto page = static_cast<int64_t>(address >> shift_);
-  const auto found = streams_.fault(page, static_cast<int64_t>(r->base >> shift_), static_cast<int64_t>(r->end() >> shift_),
+  const auto found = streams_.fault(static_cast<int64_t>(address), static_cast<int64_t>(r->base), static_cast<int64_t>(r->end()),
                                     allowance_.pages() / kShare);
   if (found.stream == core::Streams::kNone) return;
   core::Stream &s = streams_[found.stream];
@@ -40,7 +39,7 @@ void Pager::follow(uint64_t address, bool write) {
   s.blocked = 0;
   if (write) s.stores = true;
   else if (s.probe != core::Stream::kNoMark && pages_[slot_at(s.probe)].state == PageState::kClean) s.stores = false;
-  s.probe = page;
+  s.probe = s.passed;
   settle_behind(s);
 }
 
@@ -55,8 +54,8 @@ void Pager::settle_behind(core::Stream &s) {
 void Pager::give_up(const core::Stream &s) {
   if (s.free()) return;
   const int64_t used = s.mark == core::Stream::kNoMark ? s.next : s.mark;
-  for (int64_t page = s.settled; page != s.next; page += s.stride) {
-    const uint32_t slot = slot_at(page);
+  for (int64_t place = s.settled; place != s.next; place += s.stride) {
+    const uint32_t slot = slot_at(place);
     Page &p = pages_[slot];
     if (p.state == PageState::kHeld) {
       drop_held(slot);
@@ -64,7 +63,7 @@ void Pager::give_up(const core::Stream &s) {
     }
     if (p.site != Statistics::kHistory || !(p.flags & kPrefetched) || !resident(p.state)) continue;
     p.flags &= static_cast<uint8_t>(~kPrefetched);
-    if (s.steps(used, page) < 0) continue;
+    if (s.steps(used, place) < 0) continue;
     ++statistics.site[Statistics::kHistory].unused;
     order_.release(slot, 0, p.state == PageState::kDirty);
     map_.clear(extent(slot, 1));
@@ -81,7 +80,7 @@ bool Pager::run_streams() {
 /// Asks for the next pages of the stream: one request, or some where they lie apart. False if none could be asked for.
 bool Pager::push_on(unsigned i) {
   core::Stream &s = streams_[i];
-  Region *r = regions_.find(static_cast<uint64_t>(s.next) << shift_);
+  Region *r = regions_.find(static_cast<uint64_t>(s.next));
   if (!r || r->draining) return false;
   bool busy = false;
   for (uint32_t n = s.sequential() ? 1 : kRunsAtOnce; n && s.left; --n) {
@@ -91,7 +90,7 @@ bool Pager::push_on(unsigned i) {
     const uint32_t most = s.unmarked ? std::min(s.left, s.unmarked) : s.left;
     auto alike = [&](PageState other) { return other == state || (resident(other) && resident(state)); };
     if (s.sequential())
-      while (run < most && alike(pages_[s.stride > 0 ? slot + run : slot - run].state)) ++run;
+      while (run < most && alike(pages_[s.backward() ? slot - run : slot + run].state)) ++run;
     const uint32_t done = push_run(*r, s, slot, run);
     if (done == 0) {
       s.blocked = room_;
@@ -99,7 +98,7 @@ bool Pager::push_on(unsigned i) {
     }
     busy = true;
     // Backwards, the far end is seen to first: a repetition meets a shorter run.
-    if (s.stride != -1 || done == run) streams_.asked(i, done);
+    if (!s.backward() || done == run) streams_.asked(i, done);
   }
   if (s.left == 0 && s.mark == core::Stream::kNoMark && s.sequential() && s.steps(s.passed, s.next) < kLookAhead)
     streams_.look_further(i, s.window);
@@ -108,7 +107,7 @@ bool Pager::push_on(unsigned i) {
 
 /// Sees to a run of pages alike, of which `slot` is the one that the program comes to first. Returns how many, from the lowest on; 0: not now.
 uint32_t Pager::push_run(Region &r, core::Stream &s, uint32_t slot, uint32_t pages) {
-  const uint32_t first = s.stride == -1 ? slot - pages + 1 : slot;
+  const uint32_t first = s.backward() ? slot - pages + 1 : slot;
   const bool wants_mark = s.mark == core::Stream::kNoMark && s.unmarked == 0;
   const Asked asked{Statistics::kHistory, 0, 0, s.stores, false};
   switch (pages_[slot].state) {
@@ -120,7 +119,7 @@ uint32_t Pager::push_run(Region &r, core::Stream &s, uint32_t slot, uint32_t pag
     return zero_fill(r, first, pages, asked);
   case PageState::kAbsent: {
     const uint32_t done = read_in(r, first, pages, asked);
-    if (wants_mark && (done == pages || (done && s.stride != -1))) {
+    if (wants_mark && (done == pages || (done && !s.backward()))) {
       s.mark = s.next;
       pages_[slot].flags |= kHold;
     }
@@ -136,21 +135,21 @@ uint32_t Pager::push_run(Region &r, core::Stream &s, uint32_t slot, uint32_t pag
 
 /// A first store to a page of a stream, right behind another one: so it goes on.
 bool Pager::stored_in_stream(Region &r, uint32_t slot) {
-  const auto page = static_cast<int64_t>(pages_.address(slot) >> shift_);
-  const unsigned i = streams_.around(page);
+  const auto place = static_cast<int64_t>(pages_.address(slot));
+  const unsigned i = streams_.around(place);
   if (i == core::Streams::kNone || !streams_[i].sequential()) return false;
   core::Stream &s = streams_[i];
-  const int64_t before = page - s.stride;
+  const int64_t before = place - s.stride;
   if (before < s.low || before >= s.high || pages_[slot_at(before)].state != PageState::kDirty) return false;
   s.stores = true;
   uint32_t writable = 0;
-  for (int64_t at = page; at != s.next; at += s.stride) {
+  for (int64_t at = place; at != s.next; at += s.stride) {
     Page &p = pages_[slot_at(at)];
     if (p.state == PageState::kReading) p.flags |= kWriteIntent;
     if (p.state != PageState::kClean) break;
     ++writable;
   }
-  make_writable(r, s.stride < 0 ? slot - writable + 1 : slot, writable);
+  make_writable(r, s.backward() ? slot - writable + 1 : slot, writable);
   statistics.protect_faults += writable;
   return true;
 }

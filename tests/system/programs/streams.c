@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Passes over arrays of three times the budget: side by side, backward, down columns, by threads. With the argument
-// "random": loads in no order instead.
+// "random": loads in no order instead; "uneven": columns of rows that are not whole pages.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -62,11 +62,26 @@ static uint64_t at_random(void) {
   return hash;
 }
 
+static uint64_t uneven(void) {
+  enum { kBytes = 7000, kTurns = 4 };
+  unsigned char *image[] = {(unsigned char *)a, (unsigned char *)b, (unsigned char *)c};
+  uint64_t hash = 0;
+  for (size_t i = 0; i < 3 * kN; i++) (i < kN ? a : i < 2 * kN ? b : c)[i % kN] = i;
+  for (size_t turn = 0; turn < kTurns; turn++)
+    for (size_t k = 0; k < 3; k++)
+      for (size_t y = kN * sizeof *a / kBytes; y-- > 0;) hash = hash * 31 + image[k][y * kBytes + 50 * turn];
+  return hash;
+}
+
 int main(int argc, char **argv) {
   a = malloc(kN * sizeof *a), b = malloc(kN * sizeof *b), c = calloc(kN, sizeof *c);
   if (!a || !b || !c) return 1;
   if (argc > 1 && !strcmp(argv[1], "random")) {
     printf("%016llx\n", (unsigned long long)at_random());
+    return 0;
+  }
+  if (argc > 1 && !strcmp(argv[1], "uneven")) {
+    printf("%016llx\n", (unsigned long long)uneven());
     return 0;
   }
   printf("%016llx\n", (unsigned long long)side_by_side());

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace pagecast;
@@ -130,4 +131,25 @@ TEST_F(SplitRange, IsPoisonedByAMappingWhereTheKernelCannot) {
   EXPECT_EQ(os::fault_copy(fd_, address(0), source_, bytes_, false), static_cast<int64_t>(bytes_));
   EXPECT_EQ(memory_[2 * page_], 3);
   EXPECT_EQ(memory_[3 * page_], 4);
+}
+
+TEST(Faults, SayWhereInThePageTheyAre) {
+  const os::Support support = os::probe();
+  if (support.missing) GTEST_SKIP() << support.missing;
+  const int fd = os::fault_open();
+  ASSERT_GE(fd, 0);
+  char *memory = static_cast<char *>(os::map_memory(os::page_size(), false));
+  ASSERT_NE(memory, nullptr);
+  const auto page = reinterpret_cast<uint64_t>(memory);
+  ASSERT_EQ(os::fault_watch(fd, page, os::page_size()), 0);
+  std::thread reader([memory] { EXPECT_EQ(*static_cast<volatile char *>(memory + 1000), 0); });
+  os::Fault fault{};
+  while (os::fault_read(fd, &fault, 1) == 0) std::this_thread::yield();
+  EXPECT_EQ(os::fault_unwatch(fd, page, os::page_size()), 0); // which wakes it
+  reader.join();
+  EXPECT_EQ(fault.address, page);
+  EXPECT_TRUE(fault.place == page + 1000 || fault.place == page) << "Linux before 5.18 tells the page";
+  EXPECT_FALSE(fault.write || fault.protect);
+  os::unmap(memory, os::page_size());
+  close(fd);
 }
