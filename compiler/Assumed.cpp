@@ -222,6 +222,29 @@ const SCEV *Assumed::rewrite(const SCEV *S) {
 
 const SCEV *Assumed::scev(Value *V) { return rewrite(SE.getSCEV(V)); }
 
+bool Assumed::movesWith(const SCEV *S, const Loop *L) {
+  constexpr unsigned Deepest = 8;
+  return moves(S, L, Deepest);
+}
+
+bool Assumed::moves(const SCEV *S, const Loop *L, unsigned Depth) {
+  return SCEVExprContains(S, [&](const SCEV *Part) {
+    if (const auto *Walk = dyn_cast<SCEVAddRecExpr>(Part)) return Walk->getLoop() == L; // of inner loops: their operands
+    const auto *Unknown = dyn_cast<SCEVUnknown>(Part);
+    return Unknown && moves(Unknown->getValue(), L, Depth);
+  });
+}
+
+/// Of what scalar evolution cannot tell.
+bool Assumed::moves(Value *V, const Loop *L, unsigned Depth) {
+  const auto *I = dyn_cast<Instruction>(V);
+  if (!I || !L->contains(I)) return false;
+  if (Depth == 0 || (!isa<LoadInst>(I) && (isa<PHINode>(I) || I->mayReadOrWriteMemory()))) return true;
+  return any_of(I->operands(), [&](Value *Operand) {
+    return SE.isSCEVable(Operand->getType()) ? moves(scev(Operand), L, Depth - 1) : moves(Operand, L, Depth - 1);
+  });
+}
+
 bool Assumed::removeUnused() {
   bool Left = false;
   for (LoadInst *Copy : Copies) {

@@ -34,6 +34,9 @@ public:
   /// The expression of `V` with the copies for the originals.
   const llvm::SCEV *scev(llvm::Value *V);
   const llvm::SCEV *rewrite(const llvm::SCEV *S);
+  /// Whether `S` depends on which iteration of `L` it is: on its counters, or on what is loaded from where these say.
+  /// What is loaded from an address that stays is taken to stay.
+  bool movesWith(const llvm::SCEV *S, const llvm::Loop *L);
   /// Removes the copies that nothing uses. True if some are left.
   bool removeUnused();
 
@@ -49,6 +52,8 @@ private:
   void assumeLoadsOfThose();
   llvm::LoadInst *loadedBefore(const llvm::LoadInst *, const llvm::SCEV *Address, const llvm::Loop *);
   llvm::Loop *furthest(llvm::LoadInst *I, llvm::Loop *Innermost);
+  bool moves(const llvm::SCEV *S, const llvm::Loop *L, unsigned Depth);
+  bool moves(llvm::Value *V, const llvm::Loop *L, unsigned Depth);
 };
 
 } // namespace pagecast

@@ -144,9 +144,11 @@ private:
     Loop *Parent = N.root()->getParentLoop();
     if (!Count || !differs(N, Before, Parent)) return std::nullopt;
     SmallVector<Classified, 16> All = Refs.classify({Parent}, true);
-    // Where each iteration goes over the same data from the start, its inner loops are sweeps, not rows.
+    // Where each iteration goes over the same data from the start, its inner loops are sweeps, not rows: also those that
+    // gather by an index of their own, as the elements of a mesh do in each time step. What cannot be counted has no nest else.
     auto MovesOn = [&](const Classified &C) {
-      return C.Is == Classified::Indirect && !SE.isLoopInvariant(C.Target.Address, Parent);
+      if (C.Is != Classified::Indirect || SE.isLoopInvariant(C.Target.Address, Parent)) return false;
+      return N.Backedges.empty() || A.movesWith(C.Target.Address, Parent);
     };
     if (!lost(Before, All).empty() || none_of(All, MovesOn)) return std::nullopt;
     References.assign(All.begin(), All.end());
