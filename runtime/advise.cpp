@@ -31,7 +31,7 @@ constexpr unsigned kAlong = 16;      ///< pages that are read for it: 64 KiB, fr
 bool left_to_kernel(Region &r, core::Extent e) {
   r.stream = e.begin == r.stream_end ? r.stream + 1 : 0;
   r.stream_end = e.end;
-  return r.stream >= kStream && !r.scattered;
+  return r.stream >= kStream && !r.scattered && !r.alone;
 }
 
 } // namespace
@@ -59,6 +59,8 @@ int Advise::recover() {
   lock_.release();
   unmapping_.release();
   passed_count_ = 0;
+  looked_ = false;
+  majors_ = 0; // the child's own
   close_own(event_);
   event_ = os::event_open();
   queue_.start();
@@ -70,10 +72,13 @@ int Advise::recover() {
 // --- regions ---------------------------------------------------------------------------------------
 
 bool Advise::insert(const Region &region) {
-  Guard guard(lock_);
-  if (!regions_.insert(region)) return false;
-  count_.store(regions_.count(), std::memory_order_relaxed);
-  map_->clear({region.base, region.end()});
+  {
+    Guard guard(lock_);
+    if (!regions_.insert(region)) return false;
+    count_.store(regions_.count(), std::memory_order_relaxed);
+    map_->clear({region.base, region.end()});
+  }
+  wake(); // to watch it
   return true;
 }
 
@@ -159,6 +164,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
     Region *r = regions_.find(e.begin);
     if (!r) return true;
     e.end = std::min(e.end, r->end());
+    r->hinted = true;
     if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
     if (!asked.bounded && left_to_kernel(*r, e)) return ++statistics_->files.streamed, true;
     for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {

@@ -17,6 +17,7 @@
 //            MADV_WILLNEED does: 2 GiB in 1.4-1.9 s, with hints in 2.3-2.7 s. Several streams are hinted
 //   miss     where hints are scattered, MADV_RANDOM keeps a miss from reading 8 MiB around it: measured on Linux
 //            6.18, one such read costs as much as 600 pages, and pushes out 2,000 that were asked for
+//   unseen   where no hint ever comes, what is read around misses and never touched tells the same: advise_around.cpp
 //
 // What the residency map says of these pages is an estimate: set by hints, cleared when the log (core/hint_log.h) holds
 // them for old and where mincore() says that they have gone. So a hint for a page that is in memory ends at its bit.
@@ -26,6 +27,7 @@
 // Threads: blocks.cpp adds and removes regions from the program's threads; the pager's thread fetches and releases,
 // and never waits; the adviser's thread makes the calls.
 #pragma once
+#include "core/around.h"
 #include "core/hint_log.h"
 #include "core/residency.h"
 #include "runtime/hint_ring.h"
@@ -112,6 +114,9 @@ private:
   void expect(const Hint &);
   bool renew(const Region &, uint64_t address);
   bool refresh();
+  uint64_t watch();
+  bool choose_watched();
+  bool look_around(bool count);
 
   const Options *options_ = nullptr;
   core::ResidencyMap *map_ = nullptr;
@@ -142,6 +147,13 @@ private:
   uint64_t refresh_at_ = 0; ///< address
   core::Extent passed_[kBatch];
   unsigned passed_count_ = 0;
+  static constexpr unsigned kWatched = 64; ///< windows of the region that is watched
+  core::Around around_;
+  Region watched_;
+  uint64_t was_there_[kWatched]; ///< at the last look
+  bool looked_ = false;          ///< there was one
+  unsigned watched_for_ = 0;     ///< looks
+  uint64_t next_watch_ = 0, watch_ns_ = 0, majors_ = 0;
 };
 
 } // namespace pagecast

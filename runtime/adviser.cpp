@@ -32,8 +32,9 @@ void Advise::run() {
       unmap_passed();
       for (unsigned i = 0; i < kLooks && refresh() && !queue_.front(); ++i) {}
     }
+    const uint64_t until_watch = any() && options_->history ? watch() : 0;
     sleeping_.store(1, std::memory_order_seq_cst);
-    if (!queue_.front()) os::wait_readable(event_, busy ? kRoundNs : 0);
+    if (!queue_.front()) os::wait_readable(event_, busy ? kRoundNs : until_watch);
     sleeping_.store(0, std::memory_order_seq_cst);
     os::event_clear(event_);
   }
@@ -117,8 +118,11 @@ void Advise::expect(const Hint &hint) {
     if (!r) return;
     small |= r->growth.grows();
     r->streak = small == r->scattered ? 0 : r->streak + 1;
-    if (r->streak < (small ? kShortStreak : kLongStreak)) return;
-    r->scattered = small;
+    const bool was_alone = r->alone; // hints know better
+    r->alone = false;
+    if (r->streak >= (small ? kShortStreak : kLongStreak)) r->scattered = small;
+    else if (!was_alone || r->scattered) return;
+    small = r->scattered;
     r->streak = 0;
     base = r->base;
     bytes = r->bytes;

@@ -95,6 +95,8 @@ size_t store_memory(uint64_t to, const void *from, size_t bytes);
 int populated(uint64_t addr, uint64_t pages, uint8_t *out);
 /// For each page: out[i] = 1 if it is write-protected by fault_protect or fault_copy, 0 if not. Linux 5.13.
 int write_protected(uint64_t addr, uint64_t pages, uint8_t *out);
+/// For each page: out[i] = 1 if it is in this process's page table. Any thread.
+int in_page_table(uint64_t addr, uint64_t pages, uint8_t *out);
 /// Whether this process has touched the page of a file since it came to memory: its page table has it. Cost: 0.5 us.
 bool touched(uint64_t addr);
 /// Of what these, or in_core(), have told of `pages` pages: how many from number `from` on are alike.

@@ -338,9 +338,11 @@ static int page_map(uint64_t addr, uint64_t pages, uint64_t mask, uint8_t *out) 
 int populated(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 3ull << 62, out); }
 int write_protected(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 57, out); }
 
+int in_page_table(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 63, out); }
+
 bool touched(uint64_t addr) {
   uint8_t there = 0;
-  return page_map(addr, 1, 1ull << 63, &there) == 0 && there;
+  return in_page_table(addr, 1, &there) == 0 && there;
 }
 
 bool absolute_path(const char *path, char *out, unsigned room) {

@@ -248,3 +248,29 @@ def test_another_users_file_is_hinted(built, programs, contents, disk_dir, tmp_p
     assert figures["hinted_pages"] > 0 and figures["calls"] > 0
     if way == "gather":
         assert figures["hinted_pages"] > PAGES // 2
+
+
+def read_ahead(directory: Path) -> int:
+    """Bytes that the kernel reads around a miss in a file there; 0 if it does not say."""
+    device = directory.stat().st_dev
+    path = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+    return int(path.read_text()) << 10 if path.exists() else 0
+
+
+@pytest.mark.parametrize(("way", "least", "most"), [("lookups", 1, 1), ("through", 0, 0), ("both", 2, 2)])
+def test_misses_that_nothing_foretells_read_alone_where_the_rest_is_not_used(built, contents, disk_dir, tmp_path, way, least, most):
+    if read_ahead(disk_dir) < 1 << 20:
+        pytest.skip("the disk's read-ahead is small")
+    program = tmp_path / "unseen"
+    done = built.run("clang-19", "-O2", SOURCE.parent / "unseen.c", "-o", program)
+    assert done.returncode == 0, done.stderr
+    file = write(disk_dir / "file", contents)
+    expected = built.run(program, file, way)
+    write(file, contents)
+    stats = tmp_path / "stats.json"
+    done = built.run(built.pagecast, "run", "--memory", MEMORY, "--stats", stats, "--", program, file, way)
+    assert (done.returncode, done.stdout) == (0, expected.stdout)
+    files = json.loads(stats.read_text())["files"]
+    if files["left_alone"] and not files["regions"]:
+        pytest.skip("files in /var/tmp are in memory")
+    assert least <= files["patterns"] <= most

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads of a mapped file that nothing foretells. "lookups": pages in no order; "through": all pages in order, again and
+// again; "both": one after the other. What has been read is dropped soon, as where memory is short.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { kPage = 4096, kRounds = 100, kLookups = 8, kPasses = 24, kStretch = 4 << 20 };
+static int fd;
+static size_t bytes;
+static const volatile unsigned char *data;
+static uint64_t hash = 1;
+
+static void drop(size_t from, size_t length) {
+  madvise((void *)(data + from), length, MADV_DONTNEED);
+  posix_fadvise(fd, (off_t)from, (off_t)length, POSIX_FADV_DONTNEED);
+}
+
+static void lookups(void) {
+  uint64_t random = 7;
+  for (int round = 0; round < kRounds; round++) {
+    for (int i = 0; i < kLookups; i++) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      hash = hash * 31 + data[(random >> 20) % (bytes / kPage) * kPage];
+    }
+    drop(0, bytes);
+  }
+}
+
+static void through(void) {
+  for (int pass = 0; pass < kPasses; pass++)
+    for (size_t at = 0; at < bytes; at += kStretch) {
+      for (size_t i = at; i < at + kStretch && i < bytes; i += kPage) hash = hash * 31 + data[i];
+      if (at) drop(at - kStretch, kStretch);
+    }
+}
+
+int main(int argc, char **argv) {
+  struct stat file;
+  if (argc != 3 || (fd = open(argv[1], O_RDONLY)) < 0 || fstat(fd, &file)) return 1;
+  bytes = (size_t)file.st_size;
+  data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (data == MAP_FAILED) return 1;
+  if (strcmp(argv[2], "through")) lookups();
+  if (strcmp(argv[2], "lookups")) through();
+  printf("%016llx\n", (unsigned long long)hash);
+  return 0;
+}
