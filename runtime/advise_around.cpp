@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kWatchNs = 200000000, kLongestWatchNs = 8 * kWatchNs;
 constexpr uint64_t kMajors = 4;       ///< faults that read, between two looks, that make them worth while
+constexpr uint8_t kQuiet = 4;         ///< looks since hints came: slices that find what they want in memory pause
 constexpr unsigned kWatchedFor = 16;  ///< looks without a verdict, until it is another region's turn
 
 /// Of `pages` flags, the first is bit 0.
@@ -51,7 +52,11 @@ uint64_t Advise::watch() {
 /// The region that is watched already, if it is still as it was and its turn, or the next. False: there is none.
 bool Advise::choose_watched() {
   Guard guard(lock_);
-  auto fits = [](Region *r) { return r && !std::exchange(r->hinted, false) && !r->opaque; };
+  auto fits = [](Region *r) {
+    if (!r || r->opaque) return false;
+    r->quiet = std::exchange(r->hinted, false) ? 0 : static_cast<uint8_t>(std::min(r->quiet + 1, int(kQuiet)));
+    return r->quiet == kQuiet;
+  };
   Region *r = watched_for_ < kWatchedFor ? regions_.find(watched_.base) : nullptr;
   if (fits(r) && r->base == watched_.base && r->bytes == watched_.bytes) return watched_ = *r, true;
   looked_ = false;

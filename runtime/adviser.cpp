@@ -13,7 +13,7 @@
 namespace pagecast {
 namespace {
 
-constexpr uint64_t kScatteredBytes = 32u << 10; ///< requests below this are scattered
+constexpr uint64_t kScatteredBytes = 128u << 10; ///< requests below this are scattered, those of 64 KiB that along() makes too
 constexpr uint32_t kShortStreak = 8;          ///< small requests in a row, until the region counts as scattered
 constexpr uint32_t kLongStreak = 1024;        ///< large requests in a row, until it counts as dense again
 constexpr unsigned kLooks = 4;                  ///< per round
@@ -108,7 +108,7 @@ bool Advise::renew(const Region &r, uint64_t address) {
   return true;
 }
 
-/// Small requests are scattered ones: a miss among them should read its page alone.
+/// Small requests, each at a place of its own, are scattered ones: a miss among them should read its page alone.
 void Advise::expect(const Hint &hint) {
   bool small = (static_cast<uint64_t>(hint.pages) << shift_) < kScatteredBytes;
   uint64_t base = 0, bytes = 0;
@@ -116,6 +116,9 @@ void Advise::expect(const Hint &hint) {
     Guard guard(lock_);
     Region *r = regions_.find(hint.address);
     if (!r) return;
+    const bool goes_on = hint.address == r->asked_end;
+    r->asked_end = hint.extent(shift_).end;
+    if (small && goes_on && !r->alone) return; // a stream's
     small |= r->growth.grows();
     r->streak = small == r->scattered ? 0 : r->streak + 1;
     const bool was_alone = r->alone; // hints know better

@@ -40,9 +40,11 @@ struct Region {
   bool own = false; ///< memory in a file of ours (memory_file.h), there from first_slot on
   bool scattered = false; ///< the kernel was told not to read around misses
   bool hinted = false; ///< hints have come for it since it was last looked at
+  uint8_t quiet = 0; ///< looks at it since hints came
   bool alone = false; ///< the same, as no hint comes and what is read around them goes unused (core/around.h)
   uint64_t stream_end = 0; ///< where the last request ended
   uint32_t stream = 0; ///< requests in a row that each began where the last one ended
+  uint64_t asked_end = 0; ///< where the adviser's last request ended
   uint32_t streak = 0; ///< requests in a row that say otherwise
   uint64_t end() const { return base + bytes; }
 };

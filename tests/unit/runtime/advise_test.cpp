@@ -202,6 +202,25 @@ TEST_F(AdviseTest, OneForwardStreamIsLeftToTheKernel) {
   EXPECT_EQ(statistics.files.hinted, 280u);
 }
 
+TEST_F(AdviseTest, PiecesHereAndThereMakeMissesReadAlone) {
+  ASSERT_TRUE(add());
+  ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
+  for (uint64_t i = 0; i < 16; ++i) ASSERT_TRUE(advise.fetch(extent(i * 7 % 16 * 100, 16), {})); // 64 KiB each
+  for (unsigned i = 0; i < 5000 && !advise.look_up(address(0)).scattered; ++i) usleep(1000);
+  EXPECT_TRUE(advise.look_up(address(0)).scattered);
+  EXPECT_EQ(statistics.files.patterns, 1u);
+}
+
+TEST_F(AdviseTest, PiecesInOrderDoNot) {
+  ASSERT_TRUE(add());
+  ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
+  for (uint64_t p = 0; p < 400; p += 16) ASSERT_TRUE(advise.fetch(extent(p, 16), {}));
+  wait_for(7 * 16);
+  usleep(50000);
+  EXPECT_FALSE(advise.look_up(address(0)).scattered);
+  EXPECT_GT(statistics.files.streamed, 10u);
+}
+
 TEST_F(AdviseTest, NothingIsAskedForWhereARegionWas) {
   ASSERT_TRUE(add());
   ASSERT_TRUE(advise.fetch(extent(0, 8), {}));
