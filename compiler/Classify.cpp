@@ -98,7 +98,7 @@ Classified Classifier::classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
     if (C.Why == Refusal::NonAffine) C.Why = Why;
     return C;
   }
-  C.Is = C.Searched && !Moves ? Classified::Ignored : Classified::Indirect;
+  C.Is = Moves ? Classified::Indirect : Classified::Ignored; // one place, as where a pointer in memory stays what it is
   C.Why = Refusal::None;
   C.Target = T;
   C.Bytes = uint64_t(T.Hi);

@@ -309,7 +309,7 @@ private:
     N.Exact = Exact == N.Loops.size() && !Refs.searches().anyIn(N.Loops.back()); // who knows whether they end
     const std::optional<Upwards> Up = upwards(N);
     const bool Whole = T.isMove(N.Loops.back()) && !Up;
-    const StepContext X{SE, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart, Whole};
+    const StepContext X{SE, DT, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart, Whole};
     if (!chooseTicked(N, X)) return refuse(Refusal::NotStripMinable, N.root());
     if (N.Strips) N.Up = Up;
     N.Closes = endsByItself(N, Exact, DT);

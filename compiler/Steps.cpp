@@ -6,6 +6,7 @@
 #include "StripMine.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -102,6 +103,23 @@ bool leavesEarly(const Loop *L) {
   return count_if(Exiting, [](const BasicBlock *Block) { return !isa<InvokeInst>(Block->getTerminator()); }) > 1;
 }
 
+/// Whether it is the loop of a vector that is filled: short but for the calls that make room. A test in each iteration costs
+/// it up to a fifth, and what it goes over in order faults foretell.
+bool callsNowAndThen(const Loop *L, const DominatorTree &DT) {
+  bool Calls = false;
+  for (const BasicBlock *Block : L->blocks())
+    for (const Instruction &I : *Block) {
+      if (!isa<CallBase>(I) || isa<IntrinsicInst>(I)) continue;
+      if (DT.dominates(Block, L->getLoopLatch())) return false;
+      Calls = true;
+    }
+  return Calls && L->isInnermost();
+}
+
+bool hasIndirect(const Nest &N) {
+  return any_of(N.Groups, [](const Group &G) { return G.indirect(); });
+}
+
 } // namespace
 
 bool isSmall(const Nest &N) {
@@ -133,7 +151,7 @@ bool chooseTicked(Nest &N, const StepContext &X) {
   N.Strips = X.Exact && !X.Whole && canStripMine(N.Loops[Innermost], X.SE) && !rowsAreSteps(N, X);
   if (N.Strips || N.Sliced) return true;
   if (Innermost == 0) // each iteration, as no one but the program can count them: that keeps nothing from being vectorized
-    return !X.Exact && !leavesEarly(N.root());
+    return !X.Exact && !leavesEarly(N.root()) && (!callsNowAndThen(N.root(), X.DT) || hasIndirect(N));
   --N.Ticked;
   return true;
 }

@@ -16,6 +16,7 @@ bool isSmall(const Nest &);
 
 struct StepContext {
   llvm::ScalarEvolution &SE;
+  llvm::DominatorTree &DT;
   NeedsChecks Checks;
   bool Exact;    ///< the innermost loop's trip count is not assumed: strips end where it says
   bool InPlanes; ///< the nest is a plane of a larger one, whose slice goes through planes

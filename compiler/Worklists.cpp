@@ -34,6 +34,15 @@ struct ListTest {
   bool Inclusive; ///< the loop goes on where both are equal
 };
 
+/// Whether `S` depends on what is loaded here and there in `L`: not only on where the program keeps a base.
+bool leadsTo(const SCEV *S, const Loop *L) {
+  return SCEVExprContains(S, [&](const SCEV *Part) {
+    const auto *Unknown = dyn_cast<SCEVUnknown>(Part);
+    const auto *Load = Unknown ? dyn_cast<LoadInst>(Unknown->getValue()) : nullptr;
+    return Load && L->contains(Load) && !L->isLoopInvariant(Load->getPointerOperand());
+  });
+}
+
 /// Whether there are hints to be had: the loop goes over an array, and from there to other places.
 bool leadsOn(const Loop *L, ScalarEvolution &SE) {
   bool Over = false, On = false;
@@ -48,7 +57,7 @@ bool leadsOn(const Loop *L, ScalarEvolution &SE) {
                 const auto *Walk = dyn_cast<SCEVAddRecExpr>(S);
                 return Walk && Walk->getLoop() == L;
               });
-      On |= hasLoaded(Address, L);
+      On |= leadsTo(Address, L);
     }
   return Over && On;
 }

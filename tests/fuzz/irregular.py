@@ -363,7 +363,7 @@ def worklist(m: Maker):
         )
     )
     going = rng.choice(("head < tail", "head < tail", "head != tail", "head + 1 <= tail"))
-    if going == "head != tail" and len(grow) > 6:
+    if going == "head != tail" and "tail--;" in grow:
         going = "head < tail"  # it shrinks, perhaps to less than the head
     use = rng.choice((update(leaf, f"{a.name}[at]", "head"), f"x += (u64)(i64){a.name}[at];", f"if (x % 977 == 3) break;"))
     m.function(

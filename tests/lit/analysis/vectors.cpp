@@ -56,6 +56,15 @@ std::vector<double> kept(const double *x, const int *at, long n) {
   return result;
 }
 
+// Negative twin: what is filled in order, from what is in order, would only be slower for a test in each iteration.
+// CHECK-LABEL: nests of '{{.*}}filtered
+// CHECK-NOT: nest 0
+// CHECK: refused UnknownTripCount
+void filtered(const std::vector<int> &x, std::vector<int> &result) {
+  for (std::size_t i = 0; i < x.size(); i++)
+    if (x[i] % 3 == 0) result.push_back(x[i]);
+}
+
 // Negative twin: a pointer that goes on is nowhere to be foreseen.
 struct Node {
   Node *next;
