@@ -35,6 +35,8 @@ public:
   /// The slice has done step `step` whole: what lies behind the ranges' ends can go when the program has
   /// done it, too.
   void step_done(unsigned group, uint64_t step);
+  /// Whether the group's ranges have come in order so far.
+  bool moves_on(unsigned group) const { return stream_[group].even; }
   /// The next extent that the program, which has finished `step` steps, has passed. False: none.
   bool passed(uint64_t step, unsigned *group, core::Extent *e);
 

@@ -153,6 +153,14 @@ void ask_gathered(NestSlot &slot, unsigned stage, uint64_t program_step, SliceHi
   hints.ask_found(by);
 }
 
+/// Whether the stage goes through rows that follow each other. What they leave behind is given up in their order, and to run some
+/// again would disturb that: CGM and APPBT read and wrote a fifth more.
+bool sweeps(const NestSlot &slot, unsigned stage) {
+  for (unsigned g = 0; g < slot.description->groups; ++g)
+    if (slot.range_stage[g] == stage && slot.trail.moves_on(g)) return true;
+  return false;
+}
+
 /// Runs a stage up to its distance, once a quarter of that is lacking: in few, long turns. `missed`: the program has
 /// faulted on absent pages. True if it did something.
 bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
@@ -167,7 +175,7 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = slot.step();
     if (cursor.position() < step) cursor.seek(step);
-    if (lead.is_stale(step, pager.crowded())) {
+    if (!sweeps(slot, stage) && lead.is_stale(step, pager.crowded())) {
       lead.back_to(step, cursor.position());
       move(cursor, window, core::least(step + 1, cursor.position()));
     }
