@@ -4,31 +4,15 @@
 // places are taken to be what they were before the loop, or the round of a worklist (worklists.c).
 // RUN: %nests %s | %FileCheck %s
 
-#include <cstddef>
-#include <vector>
+#include "../Inputs/graph.h"
 
-struct Graph {
-  std::vector<long> first;
-  std::vector<int> to;
-};
-
-// CHECK-LABEL: nests of '{{.*}}list_of_its_own
+// CHECK-LABEL: nests of '{{.*}}search
 // CHECK: sliced
 // CHECK: backedges=(-1 + %round)
 // CHECK: group 0: reads index element=4 {{.*}}.resume
 // CHECK: reads indirect element=8 {{.*}} base=%assumed
 // CHECK: reads indirect element=4 {{.*}} base=%assumed{{.*}} range=4
 // CHECK: reads writes indirect element=4 {{.*}} base=%assumed
-void list_of_its_own(const Graph &g, std::vector<int> &dist, std::vector<int> &order) {
-  for (std::size_t i = 0; i < order.size(); i++) {
-    int u = order[i];
-    for (long e = g.first[u]; e < g.first[u + 1]; e++)
-      if (dist[g.to[e]] < 0) {
-        dist[g.to[e]] = dist[u] + 1;
-        order.push_back(g.to[e]);
-      }
-  }
-}
 
 // Two vectors that take turns. The bounds of rows are loaded again behind the calls; the range ends where pointers meet.
 // CHECK-LABEL: nests of '{{.*}}levels

@@ -3,18 +3,12 @@
 // Vectors that grow, move and shrink inside the loops that go over them hold what they would.
 // RUN: %differential %s %t
 
-#include <cstddef>
+#include "../Inputs/graph.h"
 #include <cstdio>
-#include <vector>
 #define NOINLINE __attribute__((noinline))
 
 static unsigned seed = 4711;
 static unsigned number() { return (seed = seed * 1103515245u + 12345u) >> 8; }
-
-struct Graph {
-  std::vector<long> first;
-  std::vector<int> to;
-};
 
 static Graph random_graph(int nodes) {
   Graph g;
@@ -24,17 +18,6 @@ static Graph random_graph(int nodes) {
   }
   g.first.push_back(long(g.to.size()));
   return g;
-}
-
-NOINLINE static void search(const Graph &g, std::vector<int> &dist, std::vector<int> &order) {
-  for (std::size_t i = 0; i < order.size(); i++) {
-    int u = order[i];
-    for (long e = g.first[u]; e < g.first[u + 1]; e++)
-      if (dist[g.to[e]] < 0) {
-        dist[g.to[e]] = dist[u] + 1;
-        order.push_back(g.to[e]);
-      }
-  }
 }
 
 NOINLINE static std::vector<int> levels(const Graph &g, int start) {
