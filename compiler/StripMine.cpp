@@ -3,12 +3,11 @@
 // Strip mining: the transformation.
 
 #include "StripMine.h"
+#include "OuterLoop.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
 
 #include <optional>
 
@@ -86,77 +85,47 @@ ExitTest addCounter(Loop *L, Value *Trips, SmallVectorImpl<WeakTrackingVH> &Dead
 
 class StripMiner {
 public:
-  StripMiner(Loop *L, const ExitTest &Test, LoopInfo &LI, DominatorTree &DT) : L(L), Test(Test), LI(LI), DT(DT) {}
+  StripMiner(Loop *L, const ExitTest &Test, LoopInfo &LI, DominatorTree &DT)
+      : Test(Test), LI(LI), DT(DT), Preheader(L->getLoopPreheader()), Header(L->getHeader()), Latch(L->getLoopLatch()),
+        Branch(latchBranch(L)), ExitIndex(exitIndexOf(L)), Exit(Branch->getSuccessor(ExitIndex)), Strips(L, "strip") {}
 
   Loop *run(Value *Limit, Value *Ticket, FunctionCallee NextStrip, MDNode *Unlikely, SmallVectorImpl<WeakTrackingVH> &Dead) {
-    Preheader = L->getLoopPreheader();
-    Header = L->getHeader();
-    Latch = L->getLoopLatch();
-    Branch = latchBranch(L);
-    ExitIndex = exitIndexOf(L);
-    Exit = Branch->getSuccessor(ExitIndex);
     createBlocks();
-    IRBuilder<> B(StripHeader);
+    Strips.thread(StripEnd, NextBlock);
+    IRBuilder<> B(Strips.start(), Strips.start()->getFirstNonPHIIt());
     B.SetCurrentDebugLocation(Branch->getDebugLoc());
     LimitPhi = B.CreatePHI(Test.Moving->getType(), 2, "strip.limit");
     LimitPhi->addIncoming(Limit, Preheader);
-    B.CreateBr(Header);
-    Preheader->getTerminator()->replaceSuccessorWith(Header, StripHeader);
-    threadPhis();
+    threadExit();
     replaceExitTest(Dead);
     buildEnd(Ticket, NextStrip, Unlikely);
-    updateAnalyses();
-    return Outer;
+    updateTree();
+    return Strips.finish({StripEnd, NextBlock}, LI, DT);
   }
 
 private:
-  Loop *L;
   const ExitTest &Test;
   LoopInfo &LI;
   DominatorTree &DT;
-  BasicBlock *Preheader, *Header, *Latch, *Exit;
-  BasicBlock *StripHeader, *StripEnd, *NextBlock;
+  BasicBlock *Preheader, *Header, *Latch;
   BranchInst *Branch;
   unsigned ExitIndex;
+  BasicBlock *Exit;
+  OuterLoop Strips; // from here on `Preheader` is no longer the loop's
+  BasicBlock *StripEnd, *NextBlock;
   PHINode *LimitPhi;
-  Loop *Outer = nullptr;
-  DenseMap<Value *, PHINode *> Closed;
 
   void createBlocks() {
     Function *F = Header->getParent();
     LLVMContext &C = F->getContext();
-    StripHeader = BasicBlock::Create(C, Header->getName() + ".strip", F, Header);
     StripEnd = BasicBlock::Create(C, Header->getName() + ".strip.end", F, Latch->getNextNode());
     NextBlock = BasicBlock::Create(C, Header->getName() + ".strip.next", F, StripEnd->getNextNode());
   }
 
-  /// What leaves the loop by its latch goes through one phi in the end of the strip (LCSSA).
-  Value *closed(Value *V) {
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || !L->contains(I)) return V;
-    PHINode *&Phi = Closed[V];
-    if (!Phi) {
-      Phi = PHINode::Create(V->getType(), 1, V->getName() + ".strip", StripEnd);
-      Phi->addIncoming(V, Latch);
-      Phi->setDebugLoc(I->getDebugLoc());
-    }
-    return Phi;
-  }
-
-  void threadPhis() {
-    for (PHINode &Phi : Header->phis()) {
-      Value *Next = closed(Phi.getIncomingValueForBlock(Latch));
-      int Entry = Phi.getBasicBlockIndex(Preheader);
-      PHINode *Resumed = PHINode::Create(Phi.getType(), 2, Phi.getName() + ".resume", LimitPhi->getIterator());
-      Resumed->setDebugLoc(Phi.getDebugLoc());
-      Resumed->addIncoming(Phi.getIncomingValue(Entry), Preheader);
-      Resumed->addIncoming(Next, NextBlock);
-      Phi.setIncomingValue(Entry, Resumed);
-      Phi.setIncomingBlock(Entry, StripHeader);
-    }
+  void threadExit() {
     for (PHINode &Phi : Exit->phis()) {
       int Entry = Phi.getBasicBlockIndex(Latch);
-      Value *V = closed(Phi.getIncomingValue(Entry));
+      Value *V = Strips.closed(Phi.getIncomingValue(Entry));
       Phi.setIncomingValue(Entry, V);
       Phi.setIncomingBlock(Entry, StripEnd);
       Phi.addIncoming(V, NextBlock);
@@ -176,7 +145,7 @@ private:
   }
 
   void buildEnd(Value *Ticket, FunctionCallee NextStrip, MDNode *Unlikely) {
-    Value *At = closed(Test.Moving);
+    Value *At = Strips.closed(Test.Moving);
     IRBuilder<> B(StripEnd);
     B.SetCurrentDebugLocation(Branch->getDebugLoc());
     B.CreateCondBr(B.CreateIsNotNull(Ticket, "opened"), NextBlock, Exit, Unlikely);
@@ -187,11 +156,12 @@ private:
     CallInst *Next = B.CreateCall(NextStrip, {From, Whole ? Test.Bound : Test.left(B, At), Ticket}, "strip.next");
     if (auto *Callee = dyn_cast<Function>(NextStrip.getCallee())) Next->setCallingConv(Callee->getCallingConv());
     LimitPhi->addIncoming(Whole ? Next : Test.moved(B, At, Next), NextBlock);
-    BranchInst *Back = B.CreateCondBr(B.CreateICmpEQ(Next, From), Exit, StripHeader);
+    BranchInst *Back = B.CreateCondBr(B.CreateICmpEQ(Next, From), Exit, Strips.start());
     Back->setMetadata(LLVMContext::MD_loop, stripLoopID(Back->getContext()));
   }
 
-  void updateAnalyses() {
+  void updateTree() {
+    BasicBlock *StripHeader = Strips.start();
     DT.applyUpdates({{DominatorTree::Insert, Preheader, StripHeader},
                      {DominatorTree::Delete, Preheader, Header},
                      {DominatorTree::Insert, StripHeader, Header},
@@ -201,17 +171,6 @@ private:
                      {DominatorTree::Insert, StripEnd, NextBlock},
                      {DominatorTree::Insert, NextBlock, Exit},
                      {DominatorTree::Insert, NextBlock, StripHeader}});
-    Outer = LI.AllocateLoop();
-    if (Loop *Parent = L->getParentLoop()) Parent->replaceChildLoopWith(L, Outer);
-    else LI.changeTopLevelLoop(L, Outer);
-    Outer->addChildLoop(L);
-    Outer->addBasicBlockToLoop(StripHeader, LI);
-    for (BasicBlock *Block : L->blocks()) Outer->addBlockEntry(Block);
-    Outer->addBasicBlockToLoop(StripEnd, LI);
-    Outer->addBasicBlockToLoop(NextBlock, LI);
-    // An exit block that the latch shared with an early exit is now shared by both loops.
-    formDedicatedExitBlocks(L, &DT, &LI, nullptr, /*PreserveLCSSA=*/true);
-    formDedicatedExitBlocks(Outer, &DT, &LI, nullptr, /*PreserveLCSSA=*/true);
   }
 };
 

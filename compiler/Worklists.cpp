@@ -5,6 +5,7 @@
 #include "Worklists.h"
 #include "Affine.h"
 #include "Assumed.h"
+#include "OuterLoop.h"
 #include "TripCounts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -12,7 +13,6 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
 
 #include <cstdlib>
 #include <optional>
@@ -82,33 +82,35 @@ public:
   RoundSplitter(Loop *L, LoopInfo &LI, DominatorTree &DT) : L(L), LI(LI), DT(DT) {}
 
   void run(const ListTest &Test) {
-    BasicBlock *Before = L->getLoopPreheader();
-    Where = L->getLoopLatch()->getTerminator()->getDebugLoc();
-    Start = SplitEdge(Before, L->getHeader(), &DT, &LI);
-    SmallVector<std::pair<PHINode *, PHINode *>, 8> Resumed;
-    for (PHINode &Phi : L->getHeader()->phis()) {
-      PHINode *R = PHINode::Create(Phi.getType(), 2, Phi.getName() + ".resume", Start->getFirstNonPHIIt());
-      R->setDebugLoc(Phi.getDebugLoc());
-      R->addIncoming(Phi.getIncomingValueForBlock(Start), Before);
-      Phi.setIncomingValueForBlock(Start, R);
-      Resumed.push_back({&Phi, R});
-    }
+    BasicBlock *Before = L->getLoopPreheader(), *Header = L->getHeader(), *Latch = L->getLoopLatch();
+    Where = Latch->getTerminator()->getDebugLoc();
+    MDNode *ID = Latch->getTerminator()->getMetadata(LLVMContext::MD_loop);
+    Latch->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
+    BasicBlock *Pause = SplitEdge(Latch, Header, &DT, &LI, nullptr, Header->getName() + ".pause");
+    OuterLoop Rounds(L, "round");
+    BasicBlock *Start = Rounds.start();
+    BasicBlock *End =
+        BasicBlock::Create(Header->getContext(), Header->getName() + ".round.end", Header->getParent(), Pause->getNextNode());
+    Rounds.thread(End, End);
+    BranchInst::Create(Start, End)->setDebugLoc(Where);
     // Where the list ends is known at the end of an iteration: the first one is a round by itself.
-    PHINode *Count = PHINode::Create(Type::getInt64Ty(Start->getContext()), 2, "round", Start->getFirstNonPHIIt());
+    PHINode *Count = PHINode::Create(Type::getInt64Ty(Start->getContext()), 2, "round", Start->begin());
     Count->addIncoming(ConstantInt::get(Count->getType(), 1), Before);
-    pauseAfter(Count);
-    for (auto [Phi, R] : Resumed) R->addIncoming(closed(Phi->getIncomingValueForBlock(L->getLoopLatch())), End);
-    Count->addIncoming(next(Test), End);
-    updateAnalyses();
+    Count->addIncoming(next(Test, Rounds.closed(Test.Moving), Rounds.closed(Test.Bound), End), End);
+    pauseAfter(Count, Pause, Start, End, ID);
+    DT.applyUpdates({{DominatorTree::Insert, Before, Start},
+                     {DominatorTree::Delete, Before, Header},
+                     {DominatorTree::Insert, Start, Header},
+                     {DominatorTree::Insert, Pause, End},
+                     {DominatorTree::Insert, End, Start}});
+    Rounds.finish(End, LI, DT);
   }
 
 private:
   Loop *L;
   LoopInfo &LI;
   DominatorTree &DT;
-  BasicBlock *Start, *End;
   DebugLoc Where;
-  DenseMap<Value *, PHINode *> Closed;
 
   bool makesCalls() const {
     return any_of(L->blocks(), [](BasicBlock *Block) {
@@ -117,8 +119,7 @@ private:
   }
 
   /// How many iterations the next round is: at least one.
-  Value *next(const ListTest &Test) {
-    Value *At = closed(Test.Moving), *Bound = closed(Test.Bound);
+  Value *next(const ListTest &Test, Value *At, Value *Bound, BasicBlock *End) {
     IRBuilder<> B(End->getTerminator());
     B.SetCurrentDebugLocation(Where);
     auto Wide = [&](Value *V) {
@@ -133,12 +134,8 @@ private:
                                    "round.next");
   }
 
-  void pauseAfter(Value *Count) {
-    BasicBlock *Header = L->getHeader(), *Latch = L->getLoopLatch();
-    MDNode *ID = Latch->getTerminator()->getMetadata(LLVMContext::MD_loop);
-    Latch->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
-    BasicBlock *Pause = SplitEdge(Latch, Header, &DT, &LI, nullptr, Header->getName() + ".pause");
-    End = BasicBlock::Create(Header->getContext(), Header->getName() + ".round.end", Header->getParent(), Pause->getNextNode());
+  void pauseAfter(Value *Count, BasicBlock *Pause, BasicBlock *Start, BasicBlock *End, MDNode *ID) {
+    BasicBlock *Header = L->getHeader();
     IRBuilder<> B(Header, Header->begin());
     B.SetCurrentDebugLocation(Where);
     PHINode *Done = B.CreatePHI(B.getInt64Ty(), 2, "round.done");
@@ -149,33 +146,6 @@ private:
     BranchInst *Branch = B.CreateCondBr(B.CreateICmpEQ(Next, Count), End, Header);
     Branch->setMetadata(LLVMContext::MD_loop, ID);
     Pause->getTerminator()->eraseFromParent();
-    BranchInst::Create(Start, End)->setDebugLoc(Where);
-  }
-
-  Value *closed(Value *V) {
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || !L->contains(I)) return V;
-    PHINode *&Phi = Closed[V];
-    if (!Phi) {
-      Phi = PHINode::Create(V->getType(), 1, V->getName() + ".round", End->begin());
-      Phi->addIncoming(V, L->getLoopLatch());
-      Phi->setDebugLoc(I->getDebugLoc());
-    }
-    return Phi;
-  }
-
-  void updateAnalyses() {
-    DT.applyUpdates({{DominatorTree::Insert, L->getLoopLatch(), End}, {DominatorTree::Insert, End, Start}});
-    Loop *Rounds = LI.AllocateLoop();
-    if (Loop *Parent = L->getParentLoop()) Parent->replaceChildLoopWith(L, Rounds);
-    else LI.changeTopLevelLoop(L, Rounds);
-    Rounds->addChildLoop(L);
-    Rounds->addBlockEntry(Start); // the loops around have it already
-    LI.changeLoopFor(Start, Rounds);
-    for (BasicBlock *Block : L->blocks()) Rounds->addBlockEntry(Block);
-    Rounds->addBasicBlockToLoop(End, LI);
-    formDedicatedExitBlocks(L, &DT, &LI, nullptr, /*PreserveLCSSA=*/true);
-    formDedicatedExitBlocks(Rounds, &DT, &LI, nullptr, /*PreserveLCSSA=*/true);
   }
 };
 
