@@ -163,11 +163,12 @@ void Assumed::assumeBases() {
 /// loop, as in the test that rotation leaves there.
 void Assumed::assumeLoadsOfThose() {
   if (Known.empty()) return;
-  for (Loop *L : LI.getLoopsInPreorder())
-    for (BasicBlock *Block : L->blocks())
+  for (Loop *Top : LI)
+    for (BasicBlock *Block : Top->blocks())
       for (Instruction &I : *Block) {
         auto *Load = dyn_cast<LoadInst>(&I);
-        if (!Load || LI.getLoopFor(Block) != L || !isHeld(Load) || Known.count(Load)) continue;
+        const Loop *L = LI.getLoopFor(Block);
+        if (!Load || !isHeld(Load) || Known.count(Load)) continue;
         const SCEV *Own = SE.getSCEV(Load->getPointerOperand()), *Address = rewrite(Own);
         if (Address == Own || !SE.isLoopInvariant(Address, L)) continue;
         if (LoadInst *Same = loadedBefore(Load, Address, L)) Known[Load] = SE.getUnknown(Same);

@@ -84,8 +84,8 @@ Classified Classifier::classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
   bool Inner = !is_contained(Loops, In); // inside the innermost loop of the chain: a slice goes there
   Loop *Until = Inner ? Loops.back() : In;
   SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A, Search);
-  C.Searched =
-      Search.contains(LI.getLoopFor(Ref.At->getParent())) || Search.first(A.scev(Ref.Pointer), Until) != A.scev(Ref.Pointer);
+  const SCEV *Address = A.scev(Ref.Pointer);
+  C.Searched = Search.contains(LI.getLoopFor(Ref.At->getParent())) || Search.first(Address, Until) != Address;
   C.Conditional = C.Searched || !runsEachIteration(Ref.At->getParent(), LI, DT);
   // What a call might store to, if it were made: a page that is taken for stored to would have to be written.
   if (Ref.Passed && Ref.Reads && C.Conditional) C.Ref.Writes = false;

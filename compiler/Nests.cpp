@@ -267,9 +267,8 @@ private:
   /// Whether a nest with searches in it is worth its code. Where they begin next to each other, as where elements are
   /// inserted in order, faults foretell as much.
   static bool pays(const Nest &N, ArrayRef<Classified> References) {
-    return any_of(N.Groups, [](const Group &G) { return G.indirect(); }) ||
-           (!N.Groups.empty() &&
-            none_of(References, [](const Classified &C) { return C.Is == Classified::Direct && C.Searched; }));
+    return N.hasIndirect() || (!N.Groups.empty() &&
+                               none_of(References, [](const Classified &C) { return C.Is == Classified::Direct && C.Searched; }));
   }
 
   /// When the innermost loop, which stands for memmove, may run in strips, as far as that is known before the nest.

@@ -58,6 +58,9 @@ struct Nest {
   std::optional<Upwards> Up; ///< unless it holds the nest is not entered: its strips are memmove's
 
   llvm::Loop *root() const { return Loops.front(); }
+  bool hasIndirect() const {
+    return llvm::any_of(Groups, [](const Group &G) { return G.indirect(); });
+  }
 };
 
 /// A loop or reference that gets no hints, and why: one missed remark.

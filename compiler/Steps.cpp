@@ -116,10 +116,6 @@ bool callsNowAndThen(const Loop *L, const DominatorTree &DT) {
   return Calls && L->isInnermost();
 }
 
-bool hasIndirect(const Nest &N) {
-  return any_of(N.Groups, [](const Group &G) { return G.indirect(); });
-}
-
 } // namespace
 
 bool isSmall(const Nest &N) {
@@ -151,7 +147,7 @@ bool chooseTicked(Nest &N, const StepContext &X) {
   N.Strips = X.Exact && !X.Whole && canStripMine(N.Loops[Innermost], X.SE) && !rowsAreSteps(N, X);
   if (N.Strips || N.Sliced) return true;
   if (Innermost == 0) // each iteration, as no one but the program can count them: that keeps nothing from being vectorized
-    return !X.Exact && !leavesEarly(N.root()) && (!callsNowAndThen(N.root(), X.DT) || hasIndirect(N));
+    return !X.Exact && !leavesEarly(N.root()) && (!callsNowAndThen(N.root(), X.DT) || N.hasIndirect());
   --N.Ticked;
   return true;
 }
