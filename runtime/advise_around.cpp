@@ -20,10 +20,10 @@ constexpr uint64_t kMajors = 4;       ///< faults that read, between two looks, 
 constexpr uint8_t kQuiet = 4;         ///< looks since hints came: slices that find what they want in memory pause
 constexpr unsigned kWatchedFor = 16;  ///< looks without a verdict, until it is another region's turn
 
-/// Of `pages` flags, the first is bit 0.
+/// Of `pages` flags, a window's at most, the first is bit 0.
 uint64_t bits(const uint8_t *told, uint64_t pages) {
   uint64_t word = 0;
-  for (uint64_t i = 0; i < pages; ++i) word |= static_cast<uint64_t>(told[i] != 0) << i;
+  for (uint64_t i = 0; i < pages && i < core::Around::kWindow; ++i) word |= static_cast<uint64_t>(told[i] != 0) << i;
   return word;
 }
 
