@@ -4,6 +4,7 @@
 // stands there, once, whoever needs it.
 
 #include "Slice.h"
+#include "Carried.h"
 #include "Control.h"
 #include "Operations.h"
 #include "SliceProgram.h"
@@ -14,6 +15,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 #include <algorithm>
 
@@ -62,6 +64,7 @@ public:
       At = T.Over->getParentLoop();
       Block = T.Over->getLoopPreheader();
     }
+    if (walks(Program, *Address) || walks(Program, Times)) return Refusal::LoopCarried;
     int Node = nodeOf(At);
     if (Node < 0) return Refusal::UnknownTripCount;
     When = predicate(Block, At);
@@ -98,6 +101,8 @@ private:
   DenseMap<const BasicBlock *, Operand> KnownPredicates;
   SmallPtrSet<const Value *, 8> Open; ///< being computed: meeting one again is a cycle
   Refusal Why = Refusal::NonAffine;
+  SmallPtrSet<const PHINode *, 4> CannotCarry;
+  SmallVector<std::pair<const PHINode *, Operand>, 4> Carrying; ///< of which it is not known yet what they hand on
   bool Counted = false; ///< an iteration number was wanted
   bool Moves = false;
   bool Astray = false; ///< a value of one inner loop was wanted in another
@@ -266,6 +271,7 @@ private:
     if (!Open.insert(V).second) return refuse(Refusal::LoopCarried);
     std::optional<Operand> Result = instruction(I);
     Open.erase(V);
+    if (auto Found = KnownValues.find(V); Found != KnownValues.end()) return Found->second; // it was on the way round
     KnownValues[V] = Result;
     return Result;
   }
@@ -302,11 +308,68 @@ private:
     return operation(PAGECAST_OP_LOAD, Width, *Before);
   }
 
+  /// What the iteration before has computed, as the state of a random generator, or a rolling hash.
+  std::optional<Operand> carried(PHINode *Phi) {
+    Loop *L = X.LI.getLoopFor(Phi->getParent());
+    if (CannotCarry.contains(Phi) || !X.Chain.back()->contains(L)) return refuse(Refusal::LoopCarried);
+    const CarriedStart Start = startOf(Phi, X.Chain.front(), X.LI);
+    Value *Next = Phi->getIncomingValueForBlock(L->getLoopLatch());
+    int Node = nodeOf(L);
+    std::optional<Operand> First = Node < 0 ? std::nullopt : valueOf(Start.First);
+    std::optional<Operand> Anew = First ? isFirst(Start.Of) : std::nullopt;
+    if (!Anew) return refuse(Refusal::LoopCarried);
+    // What it hands on may need loads, which its own loads cannot wait for: their addresses do not depend on it.
+    for (unsigned Depth = std::max(First->Depth, Anew->Depth), Last = PAGECAST_MAX_DEPTH;; Last = Depth) {
+      Operand Previous = emit({PAGECAST_OP_PREVIOUS, 0, widthOf(Phi->getType()), 0, *First, {}, *Anew, {}}, Node);
+      Ops[Previous.Number].Depth = std::max(Depth, 1u);
+      Previous.Depth = Depth;
+      KnownValues[Phi] = Previous;
+      Carrying.push_back({Phi, Previous});
+      SmallPtrSet<const Value *, 8> Around; // these may be wanted again on the way round
+      std::swap(Open, Around);
+      std::optional<Operand> HandedOn = valueOf(Next);
+      std::swap(Open, Around);
+      Carrying.pop_back();
+      if (HandedOn && HandedOn->Is == Operand::Result && HandedOn->Node == Node && HandedOn->Depth <= Depth) {
+        Ops[Previous.Number].B = *HandedOn;
+        return Previous;
+      }
+      forget();
+      if (!HandedOn || HandedOn->Depth <= Depth || HandedOn->Depth >= Last) break;
+      Depth = HandedOn->Depth;
+    }
+    CannotCarry.insert(Phi);
+    return refuse(Refusal::LoopCarried);
+  }
+
+  /// What was computed from a value that cannot be handed on.
+  void forget() {
+    Known.clear();
+    KnownValues.clear();
+    KnownPredicates.clear();
+    for (const auto &[Phi, Previous] : Carrying) KnownValues[Phi] = Previous;
+  }
+
+  /// Whether all these loops are in their first iteration.
+  std::optional<Operand> isFirst(ArrayRef<Loop *> Loops) {
+    Operand All;
+    for (Loop *L : Loops) {
+      std::optional<Operand> I = iteration(L);
+      if (!I) return std::nullopt;
+      Operand First = operation(PAGECAST_OP_EQ, 64, *I, constant(0));
+      All = All.Is == Operand::Nothing ? First : operation(PAGECAST_OP_AND, 1, First, All);
+    }
+    return All;
+  }
+
   std::optional<Operand> phi(PHINode *Phi) {
-    if (Value *First = X.S.first(Phi)) return valueOf(First);
+    if (Value *First = X.S.first(Phi)) return Carrying.empty() ? valueOf(First) : refuse(Refusal::LoopCarried);
     if (Phi->getNumIncomingValues() == 1) // what leaves an inner loop
       return refuse(Refusal::LoopCarried);
-    if (X.LI.isLoopHeader(Phi->getParent())) return earlierLoad(Phi);
+    if (X.LI.isLoopHeader(Phi->getParent())) {
+      std::optional<Operand> Loaded = earlierLoad(Phi);
+      return Loaded ? Loaded : carried(Phi);
+    }
     std::optional<Merge> M = mergeOf(Phi, X.DT);
     if (!M) return refuse(Refusal::NonAffine);
     std::optional<Operand> When = valueOf(M->When), True = When ? valueOf(M->IfTrue) : std::nullopt;
@@ -319,6 +382,7 @@ private:
     if (auto *Load = dyn_cast<LoadInst>(I)) return load(Load);
     if (auto *Phi = dyn_cast<PHINode>(I)) return phi(Phi);
     if (auto *Compare = dyn_cast<ICmpInst>(I)) return compare(Compare);
+    if (auto *Call = dyn_cast<IntrinsicInst>(I)) return rotation(Call);
     unsigned Width = widthOf(I->getType());
     if (isa<SelectInst>(I) || operationOf(*I)) {
       SmallVector<Operand, 3> Parts;
@@ -339,6 +403,20 @@ private:
     }
   }
 
+  std::optional<Operand> rotation(IntrinsicInst *I) {
+    const bool Left = I->getIntrinsicID() == Intrinsic::fshl;
+    if ((!Left && I->getIntrinsicID() != Intrinsic::fshr) || !isSliceType(I->getType())) return refuse(Refusal::NonAffine);
+    const auto *By = dyn_cast<ConstantInt>(I->getArgOperand(2));
+    std::optional<Operand> High = By ? valueOf(I->getArgOperand(0)) : std::nullopt;
+    std::optional<Operand> Low = High ? valueOf(I->getArgOperand(1)) : std::nullopt;
+    if (!Low) return refuse(Refusal::NonAffine);
+    unsigned Width = widthOf(I->getType()), Bits = By->getValue().urem(Width);
+    if (Bits == 0) return Left ? High : Low;
+    Operand Up = operation(PAGECAST_OP_SHL, Width, *High, constant(Left ? Bits : Width - Bits));
+    Operand Down = operation(PAGECAST_OP_LSHR, Width, *Low, constant(Left ? Width - Bits : Bits));
+    return operation(PAGECAST_OP_OR, Width, Up, Down);
+  }
+
   std::optional<Operand> compare(ICmpInst *I) {
     if (!isSliceType(I->getOperand(0)->getType())) return refuse(Refusal::NonAffine);
     std::optional<Operand> A = valueOf(I->getOperand(0)), B = A ? valueOf(I->getOperand(1)) : std::nullopt;
@@ -357,7 +435,7 @@ private:
       Refusal Kept = Why;
       std::optional<Operand> V = valueOf(C.When);
       Why = Kept;
-      if (!V || V->Depth >= PAGECAST_MAX_DEPTH) continue;
+      if (!V || V->Depth >= PAGECAST_MAX_DEPTH || needsCarried(Program, *V)) continue;
       Operand Holds = C.Holds ? *V : operation(PAGECAST_OP_EQ, 1, *V, constant(0));
       All = All.Is == Operand::Nothing ? Holds : operation(PAGECAST_OP_AND, 1, All, Holds);
     }
@@ -385,7 +463,7 @@ Slice buildSlice(ArrayRef<std::pair<unsigned, SliceTarget>> Targets, const Slice
       if (Taken.empty()) return {};
       Slice S = B.finish();
       if (S.Ops.size() <= PAGECAST_MAX_OPS && S.Scalars <= PAGECAST_MAX_SCALARS && S.Vectors <= PAGECAST_MAX_VECTORS &&
-          S.Live.size() <= PAGECAST_MAX_LIVE)
+          S.Live.size() <= PAGECAST_MAX_LIVE && S.Carried <= PAGECAST_MAX_CARRIED)
         return S;
       Refused = Taken.end() - 1;
     }

@@ -33,6 +33,7 @@ namespace pagecast {
 struct Slice {
   llvm::SmallVector<pagecast_op, 16> Ops;
   unsigned Scalars = 0, Vectors = 0, Depths = 0;
+  unsigned Carried = 0; ///< how many PREVIOUS
   bool HasLoops = false;
   llvm::SmallVector<const llvm::SCEV *, 8> Live;      ///< invariant in the root
   llvm::SmallVector<llvm::LoadInst *, 4> Index;       ///< loads at addresses affine in the chain

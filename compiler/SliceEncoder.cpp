@@ -84,9 +84,12 @@ private:
   unsigned emitNode(Slice &S, int Number) {
     const LoopNode &Node = P.Nodes[Number];
     unsigned Least = PAGECAST_MAX_DEPTH;
+    SmallVector<std::pair<unsigned, Operand>, 4> Carried; // where the PREVIOUS are, and what they hand on
     for (unsigned I : Node.Ops) {
       if (!Wanted[I]) continue;
       const PendingOp &Op = P.Ops[I];
+      const bool Previous = Op.Code == PAGECAST_OP_PREVIOUS;
+      if (Previous) Carried.push_back({S.Ops.size(), Op.B});
       uint16_t To = PAGECAST_NONE;
       if (Op.Code == PAGECAST_OP_RANGE || Op.Code == PAGECAST_OP_TOUCH) {
         Least = std::min(Least, Op.Depth);
@@ -95,8 +98,10 @@ private:
         To = RegisterOf[I] = newRegister(S, Number);
       }
       S.Depths = std::max(S.Depths, Op.Depth);
-      S.Ops.push_back(encode(Op.Code, Op.Depth, Op.Width, To, registerOf(Op.A), registerOf(Op.B), registerOf(Op.C), Op.Extra));
+      S.Ops.push_back(encode(Op.Code, Op.Depth, Op.Width, To, registerOf(Op.A), Previous ? 0 : registerOf(Op.B), registerOf(Op.C),
+                             Previous ? S.Carried++ : Op.Extra));
     }
+    for (const auto &[At, HandedOn] : Carried) S.Ops[At].b = registerOf(HandedOn);
     for (unsigned Child = 1; Child < P.Nodes.size(); ++Child)
       if (P.Nodes[Child].Parent == Number && Used[Child]) Least = std::min(Least, emitLoop(S, Child));
     return Least;

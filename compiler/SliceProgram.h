@@ -21,7 +21,7 @@ struct Operand {
 
 struct PendingOp {
   unsigned Code, Depth, Width, Extra;
-  Operand A, B, C, Times;
+  Operand A, B, C, Times; ///< of a PREVIOUS, B is made after it
 };
 
 /// One loop: the innermost of the chain, or one inside it.

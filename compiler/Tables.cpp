@@ -82,8 +82,13 @@ Constant *constantTable(Module &M, ArrayRef<Constant *> Values) {
 Constant *sliceTable(Module &M, const Slice &S) {
   Words W(M.getContext());
   if (S.empty()) return W.null();
-  Constant *Fields[] = {W.w32(S.Ops.size()), W.w16(S.Scalars),  W.w16(S.Vectors),
-                        W.w32(S.Depths),     W.w32(S.HasLoops), opTable(M, S.Ops, ".pagecast.ops")};
+  Constant *Fields[] = {W.w32(S.Ops.size()),
+                        W.w16(S.Scalars),
+                        W.w16(S.Vectors),
+                        W.w32(S.Depths),
+                        W.w32(S.HasLoops),
+                        W.w32(S.Carried),
+                        opTable(M, S.Ops, ".pagecast.ops")};
   return privateConstant(M, ConstantStruct::getAnon(Fields), ".pagecast.slice");
 }
 

@@ -15,6 +15,7 @@ unsigned operands(unsigned code) {
   case PAGECAST_OP_SEXT:
   case PAGECAST_OP_LOAD: return kTo | kA;
   case PAGECAST_OP_TOUCH: return kA;
+  case PAGECAST_OP_PREVIOUS:
   case PAGECAST_OP_MADD:
   case PAGECAST_OP_SELECT: return kTo | kA | kB | kC;
   default: return kTo | kA | kB;
@@ -30,9 +31,9 @@ public:
     for (number_ = 0; number_ < slice_.ops; ++number_) {
       const pagecast_op &op = slice_.op[number_];
       const bool fits = op.code == PAGECAST_OP_END ? close() : op.code == PAGECAST_OP_LOOP ? open(op) : operation_fits(op);
-      if (!fits) return false;
+      if (!fits || (op.code == PAGECAST_OP_PREVIOUS && !carries(op))) return false;
     }
-    return open_ == 0;
+    return open_ == 0 && carried_ == slice_.carried;
   }
 
 private:
@@ -53,6 +54,24 @@ private:
 
   bool operation_fits(const pagecast_op &op) const {
     return op.code < PAGECAST_OPS && depth_fits(op) && registers_fit(op) && width_fits(op) && extra_fits(op);
+  }
+
+  /// A PREVIOUS: its number is its own, and what it hands on is computed in its loop, when it is.
+  bool carries(const pagecast_op &op) {
+    if (op.extra >= PAGECAST_MAX_CARRIED || numbers_ >> op.extra & 1) return false;
+    numbers_ |= 1u << op.extra;
+    ++carried_;
+    const unsigned end = open_ ? end_[open_ - 1] : slice_.ops;
+    for (unsigned i = open_ ? begin_[open_ - 1] : 0; i < end && i < slice_.ops; ++i) {
+      const pagecast_op &other = slice_.op[i];
+      if (other.code == PAGECAST_OP_LOOP) {
+        if (other.extra <= i) return false;
+        i = other.extra;
+      } else if (slice_computes(other) && other.to == op.b) {
+        return other.depth <= op.depth;
+      }
+    }
+    return false;
   }
 
   bool registers_fit(const pagecast_op &op) const {
@@ -84,6 +103,7 @@ private:
     bool innermost = true;
     for (unsigned i = number_ + 1; i < end; ++i) innermost = innermost && slice_.op[i].code != PAGECAST_OP_LOOP;
     if (!(innermost ? is_vector(op.to) : is_scalar(op.to))) return false;
+    begin_[open_] = number_ + 1;
     end_[open_++] = end;
     vector_ = innermost;
     return true;
@@ -99,7 +119,9 @@ private:
   const pagecast_nest &nest_;
   const pagecast_slice &slice_;
   unsigned number_ = 0, open_ = 0;
-  unsigned end_[PAGECAST_MAX_SLICE_LOOPS];
+  unsigned begin_[PAGECAST_MAX_SLICE_LOOPS], end_[PAGECAST_MAX_SLICE_LOOPS];
+  unsigned carried_ = 0;
+  uint32_t numbers_ = 0; ///< bit k: some PREVIOUS has it
   bool vector_ = false; ///< the innermost loop open
 };
 

@@ -111,10 +111,12 @@ SliceOutcome SliceMachine::run(const SliceCall &call, const SliceFilter &filter,
                                uint64_t *work) {
   const pagecast_slice &slice = *call.nest->slice;
   start(call, filter, memory, sink, *work);
+  start_carried(call);
   const unsigned chain = call.nest->live + call.nest->loops - 1;
   const Flow flow = slice.loops ? scalar_loop(0, slice.ops, chain, call.first, call.count)
                                 : vector_loop(0, slice.ops, PAGECAST_VECTOR, call.first, call.count);
   *work = work_;
+  if (flow == Flow::kOn && call.carried) end_carried(call);
   return flow == Flow::kRefused ? SliceOutcome::kRefused : flow == Flow::kTired ? SliceOutcome::kTired : SliceOutcome::kDone;
 }
 
@@ -128,6 +130,7 @@ void SliceMachine::start(const SliceCall &call, const SliceFilter &filter, Slice
   shift_ = filter.page_shift;
   page_ = 1ull << filter.page_shift;
   stage_ = call.stage;
+  silent_ = call.silent;
   work_ = work;
   portion_end_ = work > kPortion ? work - kPortion : 0;
   for (unsigned i = 0; i < nest.slice->ops; ++i) last_[i].page = kNoPage;
@@ -166,7 +169,7 @@ const uint64_t *SliceMachine::lanes(unsigned operand, unsigned scratch) {
 /// Hints belong to one stage; values to all from theirs on, since later stages need them.
 bool SliceMachine::executed(const pagecast_op &op) const {
   const bool hint = op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE;
-  return hint ? op.depth == stage_ : op.depth <= stage_;
+  return hint ? op.depth == stage_ && !silent_ : op.depth <= stage_;
 }
 
 SliceMachine::Flow SliceMachine::scalar_loop(unsigned begin, unsigned end, unsigned to, uint64_t first, uint64_t count) {
@@ -175,6 +178,7 @@ SliceMachine::Flow SliceMachine::scalar_loop(unsigned begin, unsigned end, unsig
     s_[to] = first + i;
     const Flow flow = scalar_body(begin, end);
     if (flow >= Flow::kRefused) return flow;
+    if (carries_) iteration_done(begin, flow == Flow::kLeave ? left_ : end);
   }
   return Flow::kOn;
 }
@@ -186,7 +190,7 @@ SliceMachine::Flow SliceMachine::scalar_body(unsigned begin, unsigned end) {
     if (executed(op)) {
       if (!spend(1)) return Flow::kTired;
       const Flow flow = scalar_op(i);
-      if (flow != Flow::kOn) return flow;
+      if (flow != Flow::kOn) return left_ = i, flow;
     }
     i = next;
   }
@@ -208,6 +212,7 @@ SliceMachine::Flow SliceMachine::scalar_op(unsigned number) {
     const unsigned begin = number + 1, end = op.extra;
     return is_vector(op.to) ? vector_loop(begin, end, op.to, 0, a) : scalar_loop(begin, end, op.to, 0, a);
   }
+  case PAGECAST_OP_PREVIOUS: return previous(op) ? Flow::kOn : Flow::kLeave;
   case PAGECAST_OP_LOAD: {
     uint64_t value = 0;
     const bool wanted = op.c == PAGECAST_NONE || scalar(op.c);
@@ -236,12 +241,20 @@ SliceMachine::Flow SliceMachine::vector_loop(unsigned begin, unsigned end, unsig
 }
 
 SliceMachine::Flow SliceMachine::vector_body(unsigned begin, unsigned end) {
-  for (unsigned i = begin; i < end && alive_count_; ++i) {
+  unsigned i = begin;
+  for (; i < end && alive_count_; ++i) {
     if (!executed(op_[i])) continue;
-    if (!spend(lanes_)) return Flow::kTired;
-    const Flow flow = vector_op(i);
+    Flow flow;
+    if (op_[i].code == PAGECAST_OP_PREVIOUS) {
+      const unsigned after = section_end(i);
+      flow = in_order(i, after);
+      i = after - 1;
+    } else {
+      flow = spend(lanes_) ? vector_op(i) : Flow::kTired;
+    }
     if (flow != Flow::kOn) return flow;
   }
+  if (carries_ && !alive_count_) lane_done(i, end, lanes_ - 1, ended_[lanes_ - 1]);
   return Flow::kOn;
 }
 

@@ -57,6 +57,12 @@ struct SliceFilter {
 /// properly, and vectors are used inside vector loops only. Cost: one pass over the operations.
 bool slice_valid(const pagecast_nest &);
 
+/// What the iteration before the first handed on, by the number of the PREVIOUS.
+struct SliceCarried {
+  uint64_t value[PAGECAST_MAX_CARRIED];
+  uint32_t known; ///< bit k: value[k] is
+};
+
 /// One position of the chain.
 struct SliceCall {
   const pagecast_nest *nest;
@@ -64,6 +70,8 @@ struct SliceCall {
   const uint64_t *index; ///< iteration numbers of the chain's loops but the last
   uint64_t first, count; ///< iterations of the last one
   unsigned stage;        ///< 1 .. slice->depths
+  SliceCarried *carried = nullptr; ///< of a run that is done, what its last iteration hands on; NULL: nothing is known
+  bool silent = false;   ///< no hints
 };
 
 enum class SliceOutcome : uint8_t {
@@ -72,6 +80,8 @@ enum class SliceOutcome : uint8_t {
   kTired,   ///< `work` was used up
 };
 
+/// Whether the operation writes a value to its register, other than an iteration number.
+inline bool slice_computes(const pagecast_op &op) { return op.code <= PAGECAST_OP_LOAD || op.code == PAGECAST_OP_PREVIOUS; }
 /// The result of one arithmetic operation.
 uint64_t slice_compute(const pagecast_op &, uint64_t a, uint64_t b, uint64_t c);
 
@@ -113,6 +123,19 @@ private:
   uint64_t scalar(unsigned operand) const;
   const uint64_t *lanes(unsigned operand, unsigned scratch);
 
+  // slice_carried.cpp: what iterations hand on
+  void start_carried(const SliceCall &);
+  void end_carried(const SliceCall &) const;
+  bool previous(const pagecast_op &);
+  void iteration_done(unsigned begin, unsigned left);
+  void lane_done(unsigned begin, unsigned end, unsigned lane, unsigned left);
+  unsigned section_end(unsigned begin) const;
+  Flow in_order(unsigned begin, unsigned end);
+  Flow lane_op(unsigned number, unsigned lane);
+  bool lane_previous(const pagecast_op &, unsigned lane, uint64_t *value) const;
+  uint64_t lane_of(unsigned operand, unsigned lane) const;
+  bool is_alive(unsigned lane) const { return alive_count_ == lanes_ || alive_[lane]; }
+
   // slice_memory.cpp: loads and hints
   const uint8_t *translate(uint64_t page);
   bool load_slowly(unsigned number, uint64_t address, unsigned bytes, uint64_t *value);
@@ -129,9 +152,17 @@ private:
   Flow range(unsigned group, uint64_t address, uint64_t stride, uint64_t times);
   Flow range_lanes(const pagecast_op &);
   bool some_do_not(const pagecast_op &);
-  void kill(unsigned lane);
+  void kill(unsigned lane, unsigned number);
 
   static constexpr uint64_t kNoPage = ~0ull;
+
+  /// One PREVIOUS.
+  struct Carried {
+    unsigned at, computed; ///< numbers of the operation, and of the one that computes its b
+    unsigned loop;         ///< number of the first operation in its loop
+    bool known;
+    uint64_t value; ///< of b, in the iteration before
+  };
 
   // One run:
   const pagecast_op *op_;
@@ -148,11 +179,16 @@ private:
   Region region_[PAGECAST_MAX_GROUPS]; ///< where the group touched last; size 0: nowhere
   uint64_t nowhere_[kNowhere]; ///< pages that are in no region, by page number
   uint64_t s_[PAGECAST_MAX_SCALARS];
+  Carried carried_[PAGECAST_MAX_CARRIED];
+  unsigned carries_; ///< how many of them
+  unsigned left_;    ///< where the last iteration of a scalar loop ended
+  bool silent_;
 
   // The batch of iterations that a vector loop is at:
   unsigned lanes_;
   unsigned alive_count_; ///< alive_ holds nothing while it is lanes_
   uint8_t alive_[kLanes];
+  uint16_t ended_[kLanes]; ///< of lanes that are dead: the operation where they ended
   uint8_t active_[kLanes]; ///< alive, and the predicate of the operation holds
   alignas(64) uint64_t v_[PAGECAST_MAX_VECTORS][kLanes];
   alignas(64) uint64_t spread_[3][kLanes]; ///< scalar operands, once per lane

@@ -21,9 +21,10 @@ bool marked(const uint8_t *map, uint64_t page) { return __atomic_load_n(map + (p
 
 } // namespace
 
-void SliceMachine::kill(unsigned lane) {
+void SliceMachine::kill(unsigned lane, unsigned number) {
   if (alive_count_ == lanes_) std::memset(alive_, 1, lanes_);
   alive_[lane] = 0;
+  ended_[lane] = static_cast<uint16_t>(number);
   --alive_count_;
 }
 
@@ -109,7 +110,7 @@ template <class Word, bool kMasked> void SliceMachine::load_each(unsigned number
       continue;
     }
     uint64_t value = 0;
-    if (!load_slowly(number, at, sizeof(Word), &value)) kill(l);
+    if (!load_slowly(number, at, sizeof(Word), &value)) kill(l, number);
     to[l] = value;
     last = last_[number];
   }
@@ -154,11 +155,12 @@ unsigned SliceMachine::next_unmarked(const uint64_t *address, unsigned lane, uin
   const uint8_t *const map = map_;
   const unsigned shift = shift_, lanes = lanes_;
   const uint64_t offset = page_ - 1;
-  const uint64_t whole = bytes <= page_ ? page_ - bytes : 0; // highest offset from which the bytes are in one page
+  const uint64_t size = bytes <= page_ ? region.size : 0; // more bytes are never in one page
+  const uint64_t whole = page_ - bytes;                   // highest offset from which they are
   for (; lane < lanes; ++lane) {
     const uint64_t at = address[lane] + lo;
     if (kMasked && !active_[lane]) continue;
-    if (at - region.begin >= region.size || (at & offset) > whole || !marked(map, at >> shift)) break;
+    if (at - region.begin >= size || (at & offset) > whole || !marked(map, at >> shift)) break;
   }
   return lane;
 }

@@ -84,6 +84,8 @@ unsigned SliceStage::copy(const pagecast_slice &s, const Kept &kept) {
   slice_ = s;
   slice_.op = op_;
   slice_.ops = n;
+  slice_.carried = 0;
+  for (unsigned i = 0; i < n; ++i) slice_.carried += op_[i].code == PAGECAST_OP_PREVIOUS;
   slice_.depths = 1;
   return loops;
 }
@@ -96,6 +98,7 @@ bool SliceStage::make_vectors(unsigned loop, unsigned begin, unsigned end, unsig
   const auto rename = [&](uint16_t &r) {
     if (r < PAGECAST_MAX_SCALARS && name[r]) r = name[r];
   };
+  const auto reads = [](const pagecast_op &op, uint16_t &r) { return op.code != PAGECAST_OP_PREVIOUS || &r != &op.b; };
   const auto make = [&](unsigned r) {
     if (r >= slice_.scalars || name[r] || vectors == PAGECAST_MAX_VECTORS) return false;
     name[r] = static_cast<uint16_t>(PAGECAST_VECTOR + vectors++);
@@ -106,11 +109,15 @@ bool SliceStage::make_vectors(unsigned loop, unsigned begin, unsigned end, unsig
     if (i < begin || i >= end) for_each_operand(op_[i], [&](unsigned r) { read.add(r); });
   if (read.has(iteration) || !make(iteration)) return false;
   for (unsigned i = begin; i < end; ++i) {
-    for_each_operand(op_[i], [&](uint16_t &r) { read.add(r), rename(r); });
+    for_each_operand(op_[i], [&](uint16_t &r) {
+      if (reads(op_[i], r)) read.add(r), rename(r); // what was handed on is of another iteration
+    });
     if (!has_result(op_[i])) continue;
     if (read.has(op_[i].to) || !make(op_[i].to)) return false;
     rename(op_[i].to);
   }
+  for (unsigned i = begin; i < end; ++i)
+    if (op_[i].code == PAGECAST_OP_PREVIOUS) rename(op_[i].b);
   if (loop != kNoLoop) rename(op_[loop].to);
   slice_.vectors = static_cast<uint16_t>(vectors);
   return true;

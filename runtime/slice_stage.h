@@ -24,6 +24,8 @@ public:
   /// What the machine runs instead, and as which stage.
   const pagecast_nest &nest() const { return *run_; }
   unsigned stage() const { return stage_; }
+  /// Its iterations hand values on: they are run in order, from the first one on.
+  bool carries() const { return run_->slice->carried != 0; }
 
 private:
   struct Kept;

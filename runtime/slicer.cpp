@@ -66,6 +66,16 @@ bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &curs
   return there;
 }
 
+/// Runs `call`; adds to `spent`. False: something that it needs is on its way.
+bool run_call(Pager &pager, const SliceCall &call, SliceHints &hints, SliceOutcome *outcome, uint64_t *spent) {
+  Guard guard(running);
+  reader.forget();
+  uint64_t work = kStepWork;
+  *outcome = machine.run(call, {pager.map().origin(), os::page_shift()}, reader, hints, &work);
+  *spent += kStepWork - work;
+  return !reader.was_early();
+}
+
 /// One step of one stage; adds to `spent`. False: something that it needs is on its way.
 bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent) {
   const pagecast_nest &d = *slot.description;
@@ -82,12 +92,17 @@ bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned
   } else if (d.ticked + 1 != d.loops) {
     return true;
   }
-  Guard guard(running);
-  reader.forget();
-  uint64_t work = kStepWork;
-  machine.run(call, {pager.map().origin(), os::page_shift()}, reader, hints, &work);
-  *spent += kStepWork - work;
-  return !reader.was_early();
+  SliceOutcome outcome;
+  if (!part.carries()) return run_call(pager, call, hints, &outcome, spent);
+  SliceState &state = slot.slice_state[stage - 1];
+  SliceCarried carried = state.before(cursor.position());
+  call.carried = &carried;
+  call.silent = cursor.position() < slot.step();
+  if (!run_call(pager, call, hints, &outcome, spent) || (outcome == SliceOutcome::kTired && !hints.wanted())) return false;
+  call.silent = true; // without the hints that are not wanted, it still has something to hand on
+  if (outcome == SliceOutcome::kRefused && !run_call(pager, call, hints, &outcome, spent)) return false;
+  state.after(cursor.position(), outcome == SliceOutcome::kDone ? carried : SliceCarried{});
+  return true;
 }
 
 bool belongs_to(const NestSlot &slot, unsigned group, unsigned stage) {
@@ -95,8 +110,9 @@ bool belongs_to(const NestSlot &slot, unsigned group, unsigned stage) {
 }
 
 /// NULL if the stage runs all its steps: sweeps are cheap, a few operations for many pages, and what they leave behind
-/// is given up in their order.
+/// is given up in their order. Steps that hand on to each other have no choice.
 core::Backoff *backoff_of(const NestSlot &slot, unsigned stage) {
+  if (slot.stage[stage - 1].carries()) return nullptr;
   for (unsigned g = 0; g < slot.description->groups; ++g)
     if (slot.range_stage[g] == stage) return nullptr;
   const uint64_t number = slot.sites + stage - 1;
@@ -174,10 +190,15 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   bool worked = false;
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = slot.step();
-    if (cursor.position() < step) cursor.seek(step);
+    const bool carries = slot.stage[stage - 1].carries();
+    if (cursor.position() < step) {
+      if (!carries) cursor.seek(step);
+      else if (!missed) break; // it would have to run all of them, and the program goes on well without
+    }
     if (!sweeps(slot, stage) && lead.is_stale(step, pager.crowded())) {
       lead.back_to(step, cursor.position());
-      move(cursor, window, core::least(step + 1, cursor.position()));
+      const uint64_t back = core::least(step + 1, cursor.position());
+      move(cursor, window, carries ? slot.slice_state[stage - 1].back_to(back, cursor.position()) : back);
     }
     const uint64_t most_ahead = core::least(SliceWindow::end(step, distance, worked), lead.end(step));
     const bool ended = cursor.at_end();
@@ -196,7 +217,7 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
     lead.runs(cursor.position(), pager.crowded());
     if (!run_step(pager, slot, cursor, stage, found, &work)) break;
     const uint64_t done = cursor.position();
-    move(cursor, window, core::most(next_step(pager, slot, stage, done, work, found, distance), step));
+    move(cursor, window, core::most(next_step(pager, slot, stage, done, work, found, distance), carries ? 0 : step));
     worked = true;
     for (unsigned g = 0; g < d.groups; ++g)
       if (slot.range_stage[g] == stage) slot.trail.step_done(g, done);
@@ -219,6 +240,7 @@ void prepare_stages(Pager &pager, NestSlot &slot) {
   for (unsigned stage = 0; stage < slot.stages; ++stage) {
     slot.slice_window[stage].start(core::most(1, share / core::most(used, 1)));
     slot.slice_lead[stage].start(share);
+    slot.slice_state[stage].start();
   }
 }
 

@@ -384,7 +384,52 @@ def worklist(m: Maker):
     m.call(f"{m.number(first)}, {rng.randrange(1 << 30)}u")
 
 
+def generator(m: Maker):
+    """Places that one iteration tells the next: a random generator, or a hash that takes in what is read."""
+    rng, a, b, p = m.rng, m.array(single, 1000), m.integers(), m.prefix
+    leaf, ctype = a.element.leaves[0], rng.choice(("u64", "u32", "int"))
+    n, rows = rng.choice((100, 3000, 50000)), rng.choice((1, 3, 20))
+    each = min(b.length // rows, n)
+    value = f"(u64){b.name}[r * {each} + i]"
+    step = rng.choice(
+        (
+            "x = (T)((u64)x * 6364136223846793005u + 1442695040888963407u);",
+            "x = (T)((u64)x << 1 ^ ((i64)(u64)x < 0 ? 7 : 0));",
+            f"x = (T)(((u64)x << 2 ^ {value}) & 0xfffffff);",
+            f"x = (T)((u64)x * 31 + {value});",
+            f"x = (T)((u64)x >> 7 | (u64)x << 57) ^ (T){value};",
+            f"if ({value} % 5 == 1) x = (T)(x ^ 12345); else x = (T)((u64)x * 3 + 1);",
+            f"y = (T)((u64)x ^ (u64)y << 3); x = (T)((u64)y * 2654435761u >> 5);",
+            f"x = (T)(((u64)x + {value}) % {a.length});",
+        )
+    ).replace("(T)", f"({ctype})")
+    at = rng.choice((f"(u64)x % {a.length}", f"(u64)x >> 7 & {(1 << (a.length.bit_length() - 1)) - 1}"))
+    m.function(
+        f"u64 {p}({ctype} x)",
+        f"u64 sum = 0;",
+        f"{ctype} y = x;",
+        f"for (i64 r = 0; r < {m.number(rows)}; r++) {{",
+        *rng.choice(((), ("  x = y;",), (f"  x = ({ctype})(x ^ r);",))),
+        f"  for (i64 i = 0; i < {each}; i++) {{",
+        f"    {step}",
+        f"    u64 at = {at};",
+        *rng.choice(
+            (
+                (f"    {update(leaf, f'{a.name}[at]', 'i')}",),
+                (f"    sum = sum * 3 + (u64)(i64){a.name}[at];",),
+                (f"    if (i > {rng.choice((3, 500))}) sum += (u64)(i64){a.name}[at];",),
+                (f"    if (sum % 4000 == 3999) break;", f"    sum += (u64)(i64){a.name}[at] + 1;"),
+            )
+        ),
+        "  }",
+        "}",
+        "return sum + (u64)x + (u64)y;",
+    )
+    m.call(f"({ctype}){rng.randrange(1, 1 << 30)}")
+
+
 IRREGULAR = [
+    generator,
     worklist,
     sparse,
     sparse,

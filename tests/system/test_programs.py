@@ -238,6 +238,15 @@ def test_what_searches_begin_with_is_prefetched(built, disk_dir, tmp_path):
     assert figures["faults"]["not_prefetched"] < 1000
 
 
+def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "generators.c", tmp_path / "hinted", "-gline-tables-only")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("update", "count", "mostly_near")}
+    assert read["update"] > 10000 and read["count"] > 25000  # of 40000 places, the first ones of update near each other
+    assert read["mostly_near"] > 1000  # of 8000: while it finds all in memory it is ahead of its slice
+    assert figures["faults"]["not_prefetched"] < 12000
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")

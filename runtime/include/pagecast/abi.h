@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define PAGECAST_ABI_VERSION 6u
+#define PAGECAST_ABI_VERSION 7u
 #define PAGECAST_MAX_LOOPS 8u
 #define PAGECAST_MAX_GROUPS 32u
 #define PAGECAST_MAX_LIVE 96u
@@ -32,6 +32,7 @@ extern "C" {
 #define PAGECAST_MAX_VECTORS 128u
 #define PAGECAST_MAX_DEPTH 4u ///< loads behind one another in a slice
 #define PAGECAST_MAX_SLICE_LOOPS 6u
+#define PAGECAST_MAX_CARRIED 8u ///< of a slice: values that one iteration hands to the next
 #define PAGECAST_GATES 17u    ///< sizes of an iteration: 1, 2, 4, ... 65536 bytes
 #define PAGECAST_REGISTER_WORDS 6u ///< up to so many dynamic words are passed in registers
 
@@ -95,6 +96,7 @@ enum {
   PAGECAST_OP_RANGE,  ///< group `extra` touches a + lo .. a + hi, a + b + lo .., to = number of times; c: predicate
   PAGECAST_OP_LOOP,   ///< operations up to END number `extra`, a times; to: register of the iteration number; c: predicate
   PAGECAST_OP_END,    ///< of the innermost LOOP open
+  PAGECAST_OP_PREVIOUS, ///< to = c ? a : what b was an iteration before; `extra`: its number, below PAGECAST_MAX_CARRIED
   PAGECAST_OPS
 };
 
@@ -106,6 +108,8 @@ enum {
 /// One operation. A loop without loops inside is run for many iterations at a time: the results of its
 /// operations are vectors (`to` of its LOOP, too); everything else is scalar. The innermost loop of the chain
 /// is such a loop as well, around all operations; its iteration number is scalar register live + loops - 1, or vector 0.
+/// A PREVIOUS has b computed by an operation of the same loop, at any place of it; an iteration that was never told what b
+/// was before ends there.
 /// A slice is run in stages: stage d executes the operations of depth <= d, but only its own touches.
 typedef struct pagecast_op {
   uint8_t code;
@@ -125,6 +129,7 @@ typedef struct pagecast_slice {
   uint16_t vectors;
   uint32_t depths; ///< stages: the largest depth
   uint32_t loops;  ///< 1: there are LOOPs in it, so that the chain's innermost loop is run one iteration at a time
+  uint32_t carried; ///< how many PREVIOUS are in it, at most PAGECAST_MAX_CARRIED
   const pagecast_op *op;
 } pagecast_slice;
 

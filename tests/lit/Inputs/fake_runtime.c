@@ -145,6 +145,15 @@ static void on_fault(int number) {
 
 static void run_ops(const pagecast_slice *s, uint32_t begin, uint32_t end, unsigned stage);
 
+static uint64_t carried[PAGECAST_MAX_DEPTH + 1][PAGECAST_MAX_CARRIED]; // by stage: kept from one part of a nest to the next
+
+// An iteration of the loop of these operations is done.
+static void carry(const pagecast_slice *s, uint32_t begin, uint32_t end, unsigned stage) {
+  for (uint32_t i = begin; i < end; i = s->op[i].code == PAGECAST_OP_LOOP ? s->op[i].extra + 1 : i + 1)
+    if (s->op[i].code == PAGECAST_OP_PREVIOUS && s->op[i].depth <= stage)
+      carried[stage][s->op[i].extra] = *reg(s->op[i].b);
+}
+
 // Iterations [first, first + count) of a loop whose number is in `to`.
 static void run_loop(const pagecast_slice *s, uint32_t begin, uint32_t end, uint16_t to, uint64_t first, uint64_t count,
                      unsigned stage) {
@@ -157,6 +166,7 @@ static void run_loop(const pagecast_slice *s, uint32_t begin, uint32_t end, uint
       continue;
     *reg(to) = first + n;
     run_ops(s, begin, end, stage);
+    carry(s, begin, end, stage);
   }
   leave = outer;
 }
@@ -180,6 +190,9 @@ static void run_op(const pagecast_slice *s, uint32_t i, unsigned stage) {
   const uint64_t c = op->c == PAGECAST_NONE ? 0 : *reg(op->c);
   const int wanted = op->c == PAGECAST_NONE || c;
   switch (op->code) {
+  case PAGECAST_OP_PREVIOUS:
+    *reg(op->to) = c ? a : carried[stage][op->extra];
+    break;
   case PAGECAST_OP_LOAD:
     *reg(op->to) = wanted ? load(op, a) : 0;
     break;
@@ -227,7 +240,7 @@ static void must(int holds, const char *what, uint32_t op) {
 }
 
 static int operands(unsigned code) {
-  return code == PAGECAST_OP_MADD || code == PAGECAST_OP_SELECT ? 3
+  return code == PAGECAST_OP_MADD || code == PAGECAST_OP_SELECT || code == PAGECAST_OP_PREVIOUS ? 3
          : code == PAGECAST_OP_TRUNC || code == PAGECAST_OP_SEXT || code == PAGECAST_OP_LOAD ||
                  code == PAGECAST_OP_TOUCH || code == PAGECAST_OP_LOOP
              ? 1
@@ -258,6 +271,8 @@ static void check_ops(const pagecast_nest *nest, uint32_t begin, uint32_t end, i
       check_ops(nest, i + 1, op->extra, vector_result, open + 1);
     } else if (op->code == PAGECAST_OP_TOUCH || op->code == PAGECAST_OP_RANGE) {
       must(op->extra < nest->groups && nest->group[op->extra].flags & PAGECAST_INDIRECT, "group", i);
+    } else if (op->code == PAGECAST_OP_PREVIOUS) {
+      must(op->extra < s->carried && s->carried <= PAGECAST_MAX_CARRIED, "number of what is handed on", i);
     }
     if (op->code == PAGECAST_OP_RANGE && !(op->to & PAGECAST_VECTOR))
       must(op->to < s->scalars, "times", i);

@@ -217,7 +217,7 @@ void carried(double *restrict a, const int *restrict step, long n) {
   for (long i = 0; i < n; i++) {
     for (long j = 0; j < length; j++)
       a[i * 1000 + j] += 1;
-    length = length * 3 ^ step[i];
+    length += step[i];
   }
 }
 

@@ -120,8 +120,10 @@ long rolling(const struct slot *t, unsigned long mask, const unsigned char *text
   unsigned long word = 0;
   for (long i = 0; i < n; i++) {
     word = word << 2 ^ text[i] ^ word >> 40;
-    for (unsigned long p = hash(word) & mask; t[p].key; p = (p + 1) & mask)
+    for (unsigned long p = hash(word) & mask; t[p].key; p = (p + 1) & mask) {
       s += t[p].value;
+      word ^= p;
+    }
   }
   return s;
 }

@@ -74,13 +74,13 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; end of loop
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 31, i8 2, i8 64, i8 0, i16 -1, i16 -1, i16 -1, i16 -1, i32 0 }]
 ; 21 operations, 20 scalars, 6 vectors, 2 stages, with loops.
-; CHECK: @.pagecast.slice = private unnamed_addr constant { i32, i16, i16, i32, i32, ptr } { i32 21, i16 20, i16 6, i32 2, i32 1, ptr @.pagecast.ops }
+; CHECK: @.pagecast.slice = private unnamed_addr constant { i32, i16, i16, i32, i32, i32, ptr } { i32 21, i16 20, i16 6, i32 2, i32 1, i32 0, ptr @.pagecast.ops }
 ; abi, loops, ticked, strips, groups, live, dynamic
-; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 6, i32 1, i32 0, i32 1, i32 5, i32 8, i32 6, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr @.pagecast.slice, ptr
+; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 7, i32 1, i32 0, i32 1, i32 5, i32 8, i32 6, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr @.pagecast.slice, ptr
 
 ; The negative twin at the end has no slice.
 ; CHECK-NOT: @.pagecast.{{ops|slice}}
-; CHECK: @.pagecast.nest.{{[0-9]+}} = {{.*}} { i32 6, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @{{.*}}, ptr @{{.*}}, ptr null,
+; CHECK: @.pagecast.nest.{{[0-9]+}} = {{.*}} { i32 7, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @{{.*}}, ptr @{{.*}}, ptr null,
 ; CHECK-NOT: @.pagecast.{{ops|slice}}
 
 ; The ticked loop is the one of the rows; nothing was added to what goes through a row.

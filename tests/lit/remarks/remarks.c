@@ -89,7 +89,7 @@ double chained(const double *x, const int *p, long n) {
 void carried(int *restrict p, const int *restrict a, long n) {
   int k = 0;
   for (long i = 0; i < n; i++) {
-    k = (k ^ a[i]) & 1023;
+    k = (p[k] ^ a[i]) & 1023;
     p[k]++;
   }
 }

@@ -158,3 +158,41 @@ TEST(SliceCheck, WidthsCodesDepthsAndGroupsExist) {
     EXPECT_FALSE(valid_op(9, op(PAGECAST_OP_RANGE, 0, 5, 1, 0, kNone, group)));
   }
 }
+
+TEST(SliceCheck, WhatIsHandedOnIsComputedInTheLoop) {
+  const auto previous = [](unsigned number, unsigned b, unsigned extra = 0, unsigned depth = 1) {
+    return valid_with([=](Program &p) {
+      const bool vector = number >= 3 && number <= 5;
+      pagecast_op o = op(PAGECAST_OP_PREVIOUS, 64, vector ? V(3) : 6, 0, b, 1, extra, depth);
+      p.ops.insert(p.ops.begin() + number, o);
+      for (pagecast_op &loop : p.ops)
+        if (loop.code == PAGECAST_OP_LOOP && loop.extra >= number) ++loop.extra;
+      p.scalars = 7;
+      p.vectors = 4;
+    });
+  };
+  EXPECT_TRUE(previous(0, 3)); // by the next operation
+  EXPECT_TRUE(previous(1, 3)); // by the one before
+  EXPECT_TRUE(previous(0, 6)) << "itself";
+  EXPECT_TRUE(previous(4, V(2))) << "by a load";
+  EXPECT_FALSE(previous(0, 4)) << "an iteration number";
+  EXPECT_FALSE(previous(0, 5)) << "in a loop inside";
+  EXPECT_FALSE(previous(7, 3)) << "in a loop around";
+  EXPECT_FALSE(previous(0, 0)) << "a live value";
+  EXPECT_FALSE(previous(4, V(0)));
+  EXPECT_FALSE(previous(0, kNone));
+  EXPECT_FALSE(previous(0, 3, PAGECAST_MAX_CARRIED));
+  EXPECT_TRUE(previous(0, 3, PAGECAST_MAX_CARRIED - 1));
+}
+
+TEST(SliceCheck, NumbersOfWhatIsHandedOnDiffer) {
+  for (unsigned other : {0u, 1u}) {
+    Program p({op(PAGECAST_OP_PREVIOUS, 64, V(1), 0, V(1), 0, 0), op(PAGECAST_OP_PREVIOUS, 64, V(2), 0, V(1), 0, other)});
+    p.live = {1};
+    EXPECT_EQ(slice_valid(p.nest()), other == 1);
+  }
+  Program late({op(PAGECAST_OP_PREVIOUS, 64, V(1), 0, V(2), 0, 0), op(PAGECAST_OP_ADD, 64, V(2), V(1), 0, kNone, 0, 2)});
+  late.live = {1};
+  late.depths = 2;
+  EXPECT_FALSE(slice_valid(late.nest())) << "a stage that needs it would not compute it";
+}

@@ -59,6 +59,7 @@ public:
     const unsigned chain = static_cast<unsigned>(p_.live.size() + p_.index.size());
     scalars_ = chain + p_.has_loops;
     vectors_ = !p_.has_loops;
+    carried_ = 0;
     known_.clear();
     for (unsigned r = 0; r < chain; ++r) known_.push_back({static_cast<uint16_t>(r), 1});
     known_.push_back({p_.has_loops ? static_cast<uint16_t>(chain) : V(0), 1});
@@ -130,9 +131,40 @@ private:
     known_.resize(known); // what a loop computes stays in it
   }
 
+  /// What an operation of this loop, or of its part of the program, hands to the next iteration, as something to be
+  /// computed with: it is said later which. False: no more numbers.
+  bool previous(bool vector) {
+    if (carried_ == PAGECAST_MAX_CARRIED) return false;
+    const Known a = any(), c = any();
+    const unsigned least = std::max(a.depth, c.depth), depth = least + below(p_.depths - least + 1);
+    const uint16_t to = vector ? V(vectors_++) : static_cast<uint16_t>(scalars_++);
+    p_.ops.push_back(op(PAGECAST_OP_PREVIOUS, 64, to, a.reg, kNone, c.reg, carried_++, depth));
+    known_.push_back({to, depth});
+    return true;
+  }
+
+  /// Those of the loop that begins at operation `begin`: each gets something that the loop computes.
+  void close_carried(size_t begin) {
+    const auto after = [&](size_t n) { return p_.ops[n].code == PAGECAST_OP_LOOP ? p_.ops[n].extra + 1 : n + 1; };
+    for (size_t n = begin; n < p_.ops.size(); n = after(n)) {
+      if (p_.ops[n].code != PAGECAST_OP_PREVIOUS) continue;
+      std::vector<uint16_t> computed; // in time: itself, if nothing else
+      for (size_t k = begin; k < p_.ops.size(); k = after(k))
+        if (slice_computes(p_.ops[k]) && p_.ops[k].depth <= p_.ops[n].depth) computed.push_back(p_.ops[k].to);
+      p_.ops[n].b = computed[below(static_cast<unsigned>(computed.size()))];
+    }
+  }
+
   void block(unsigned level, bool vector) {
+    const size_t begin = p_.ops.size();
+    operations(level, vector);
+    close_carried(begin);
+  }
+
+  void operations(unsigned level, bool vector) {
     for (unsigned n = 2 + below(8); n && !full(); --n) {
       const unsigned kind = below(10);
+      if (below(6) == 0 && previous(vector)) continue;
       if (kind < 4) hint(vector);
       else if (kind < 6) emit(PAGECAST_OP_LOAD, 8u << below(4), vector, below(8) ? address(vector) : any(), {kNone, 1}, maybe());
       else if (kind < 7 && !vector && level + 1 < PAGECAST_MAX_SLICE_LOOPS) loop(level);
@@ -146,7 +178,7 @@ private:
   std::mt19937_64 &random_;
   Program p_;
   std::vector<Known> known_;
-  unsigned scalars_ = 0, vectors_ = 0;
+  unsigned scalars_ = 0, vectors_ = 0, carried_ = 0;
 };
 
 unsigned stage_with_hints(const Program &p, std::mt19937_64 &random) {
@@ -211,6 +243,40 @@ TEST(SliceFuzz, AsTheSecondInterpreter) {
   EXPECT_GT(done, 7000u);
   EXPECT_GT(with_pages, 1500u);
   EXPECT_GT(with_ranges, 1500u);
+}
+
+TEST(SliceFuzz, PartsHandOnToEachOther) {
+  std::mt19937_64 random(20240604);
+  Generator generator(random);
+  World world(random);
+  unsigned compared = 0, carrying = 0;
+  for (unsigned n = 0; n < 10000; ++n) {
+    Program p = generator.make();
+    const pagecast_nest &nest = p.nest();
+    const uint64_t first = random() % 300, count = 1 + random() % 300, middle = random() % count;
+    const unsigned stage = stage_with_hints(p, random);
+    const auto part = [&](uint64_t from, uint64_t to, SliceCarried *carried) {
+      const SliceCall call{&nest, p.live.data(), p.index.data(), from, to - from, stage, carried};
+      uint64_t work = kWork;
+      return machine().run(call, world.regions.filter(), world.memory, world.regions, &work) == SliceOutcome::kDone;
+    };
+    Hints &hints = world.regions.hints;
+    hints = {};
+    SliceCarried whole{}, parts{};
+    if (!part(first, first + count, &whole)) continue;
+    const Hints wanted = hints;
+    hints = {};
+    ASSERT_TRUE(part(first, first + middle, &parts) && part(first + middle, first + count, &parts)) << "program " << n;
+    Hints at_once = wanted;
+    hints.join_ranges();
+    at_once.join_ranges();
+    ASSERT_EQ(hints, at_once) << "program " << n << ", stage " << stage;
+    ASSERT_EQ(parts.known, whole.known) << "program " << n;
+    ++compared;
+    carrying += whole.known != 0 && !hints.pages.empty();
+  }
+  EXPECT_GT(compared, 5000u);
+  EXPECT_GT(carrying, 300u);
 }
 
 /// A load that nothing needs may be left out, and does not end its iteration then: more is hinted, never less.

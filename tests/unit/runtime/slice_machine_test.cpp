@@ -340,6 +340,94 @@ TEST_F(SliceMachineTest, TouchesThatSpanPages) {
   for (uint64_t a : kGarbage) EXPECT_EQ(touched(a), Hints{});
 }
 
+TEST_F(SliceMachineTest, TouchesOfMoreThanAPageAreNotDoneWithTheFirst) {
+  Program p({op(PAGECAST_OP_MADD, 64, V(1), V(0), 1, 2), op(PAGECAST_OP_TOUCH, 0, kNone, V(1), kNone, kNone, 0)});
+  p.live = {0, 4 * kPage, kTarget};
+  p.add_group(0, 2 * kPage);
+  for (unsigned lane = 0; lane < 4; ++lane) regions.set_resident(kTarget + 4 * lane * kPage);
+  EXPECT_EQ(run(p, 0, 4, 1, memory, regions), SliceOutcome::kDone);
+  EXPECT_EQ(regions.hints, pages({kTarget + kPage, kTarget + 5 * kPage, kTarget + 9 * kPage, kTarget + 13 * kPage}));
+}
+
+/// state = 3 * state + load(table + 8 * i), from live 3 on; touches target + page * (state & 63).
+struct Carrying : SliceMachineTest {
+  Program p{{op(PAGECAST_OP_EQ, 64, V(1), V(0), 6), op(PAGECAST_OP_PREVIOUS, 64, V(2), 3, V(5), V(1), 0, 2),
+             op(PAGECAST_OP_MADD, 64, V(3), V(0), 4, 1), op(PAGECAST_OP_LOAD, 64, V(4), V(3)),
+             op(PAGECAST_OP_MADD, 64, V(5), V(2), 5, V(4), 0, 2), op(PAGECAST_OP_AND, 64, V(6), V(5), 7, kNone, 0, 2),
+             op(PAGECAST_OP_MADD, 64, V(7), V(6), 8, 2, 0, 2), op(PAGECAST_OP_TOUCH, 0, kNone, V(7), kNone, kNone, 0, 2)}};
+  std::vector<uint64_t> table;
+  SliceCarried carried{};
+
+  void SetUp() override {
+    SliceMachineTest::SetUp();
+    p.live = {0, kTable, kTarget, 12345, 8, 3, 0, 63, kPage};
+    p.depths = 2;
+    p.add_group(0, 8);
+    for (uint64_t i = 0; i < 1024; ++i) table.push_back(i * i);
+    memory.put(kTable, table);
+  }
+  Hints hints(uint64_t first, uint64_t count, bool silent = false) {
+    regions.hints = {};
+    const pagecast_nest &nest = p.nest();
+    EXPECT_TRUE(slice_valid(nest));
+    SliceCall call{&nest, p.live.data(), p.index.data(), first, count, 2, &carried, silent};
+    uint64_t work = 1 << 30;
+    EXPECT_EQ(machine().run(call, regions.filter(), memory, regions, &work), SliceOutcome::kDone);
+    return regions.hints;
+  }
+  /// What iterations [first, first + count) touch.
+  Hints touched(uint64_t first, uint64_t count) const {
+    std::vector<uint64_t> at;
+    uint64_t state = 12345;
+    for (uint64_t i = 0; i < first + count; ++i) {
+      state = 3 * state + table[i];
+      if (i >= first) at.push_back(kTarget + kPage * (state & 63));
+    }
+    return pages(at);
+  }
+};
+
+TEST_F(Carrying, StatesGoOnFromPartToPart) {
+  const uint64_t parts[] = {1, 2, 127, 128, 129, 3, 200, 10};
+  uint64_t first = 0;
+  for (uint64_t count : parts) {
+    EXPECT_EQ(hints(first, count), touched(first, count)) << first;
+    EXPECT_EQ(carried.known, 1u);
+    first += count;
+  }
+}
+
+TEST_F(Carrying, ARunWithoutHintsHandsOnAsWell) {
+  EXPECT_EQ(hints(0, 300, true), Hints{});
+  EXPECT_EQ(hints(300, 20), touched(300, 20));
+}
+
+TEST_F(Carrying, NothingIsTouchedThatCannotBeKnown) {
+  EXPECT_EQ(hints(7, 200), Hints{}) << "where it begins was never run";
+  EXPECT_EQ(carried.known, 0u);
+  EXPECT_EQ(hints(0, 5), touched(0, 5)) << "it begins anew";
+  memory.pages.erase((kTable + 8 * 512) >> 12);
+  EXPECT_EQ(hints(5, 700), touched(5, 507)) << "up to the page that is missing";
+  EXPECT_EQ(carried.known, 0u);
+}
+
+TEST_F(Carrying, ScalarLoopsHandOnToo) {
+  // The same with a loop over nothing inside, so that all registers are scalars.
+  for (pagecast_op &o : p.ops)
+    for (uint16_t *r : {&o.to, &o.a, &o.b, &o.c})
+      if (*r != kNone && *r >= PAGECAST_VECTOR) *r = static_cast<uint16_t>(*r - PAGECAST_VECTOR + p.live.size());
+  p.ops.push_back(op(PAGECAST_OP_LOOP, 64, V(0), 0, kNone, kNone, static_cast<unsigned>(p.ops.size() + 1)));
+  p.ops.push_back(op(PAGECAST_OP_END, 0, kNone, kNone));
+  p.has_loops = 1;
+  EXPECT_EQ(hints(0, 100), touched(0, 100));
+  EXPECT_EQ(hints(100, 300, true), Hints{});
+  EXPECT_EQ(hints(400, 50), touched(400, 50));
+  memory.pages.erase((kTable + 8 * 512) >> 12);
+  carried = {};
+  EXPECT_EQ(hints(0, 700), touched(0, 512));
+  EXPECT_EQ(carried.known, 0u);
+}
+
 TEST_F(SliceMachineTest, LoadsThatCrossPagesNeedBoth) {
   for (unsigned width : {16u, 32u, 64u})
     for (unsigned before = 1; before < width / 8; ++before) {

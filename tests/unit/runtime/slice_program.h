@@ -48,6 +48,8 @@ struct Program {
     slice_.vectors = vectors;
     slice_.depths = depths;
     slice_.loops = has_loops;
+    slice_.carried = static_cast<uint32_t>(
+        std::count_if(ops.begin(), ops.end(), [](const pagecast_op &o) { return o.code == PAGECAST_OP_PREVIOUS; }));
     slice_.op = ops.data();
     nest_.loops = static_cast<uint32_t>(index.size() + 1);
     nest_.groups = static_cast<uint32_t>(groups.size());
@@ -67,7 +69,7 @@ struct PagedMemory : SliceMemory {
   unsigned shift;
   std::map<uint64_t, std::vector<uint8_t>> pages; ///< by page number
   uint64_t asked = 0;
-  mutable uint64_t missing = 0; ///< calls of load() that found no memory
+  mutable uint64_t missing = 0; ///< calls of load() that found no memory, and iterations that nothing was handed to
 
   explicit PagedMemory(unsigned page_shift = 12) : shift(page_shift) {}
   const uint8_t *readable(uint64_t page) override {

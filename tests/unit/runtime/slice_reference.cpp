@@ -18,6 +18,7 @@ class Reference {
 public:
   Hints hints;
   uint64_t steps = 0;
+  std::map<unsigned, uint64_t> carried; ///< by number, what is known
 
   Reference(Program &p, const pagecast_nest &nest, unsigned stage, const PagedMemory &memory, const Regions &regions)
       : p_(p), nest_(nest), stage_(stage), memory_(memory), regions_(regions), s_(PAGECAST_MAX_SCALARS),
@@ -38,8 +39,23 @@ private:
   void loop(size_t begin, size_t end, unsigned to, uint64_t first, uint64_t count) {
     for (uint64_t i = 0; i < count && !gave_up(); ++i) {
       at(to) = first + i;
-      for (size_t n = begin; n < end && step(n);) n = p_.ops[n].code == PAGECAST_OP_LOOP ? p_.ops[n].extra + 1 : n + 1;
+      size_t n = begin;
+      while (n < end && step(n)) n = after(n);
+      for (size_t k = begin; k < end; k = after(k))
+        if (p_.ops[k].code == PAGECAST_OP_PREVIOUS) carry(p_.ops[k], begin, n);
     }
+  }
+
+  size_t after(size_t n) const { return p_.ops[n].code == PAGECAST_OP_LOOP ? p_.ops[n].extra + 1 : n + 1; }
+
+  /// An iteration of the loop that begins at `begin` has ended at `left`: what the next one will be told.
+  void carry(const pagecast_op &previous, size_t begin, size_t left) {
+    bool computed = false;
+    for (size_t n = begin; n < left; n = after(n)) computed |= p_.ops[n].code <= PAGECAST_OP_LOAD && p_.ops[n].to == previous.b;
+    for (size_t n = begin; n < left; n = after(n))
+      computed |= p_.ops[n].code == PAGECAST_OP_PREVIOUS && p_.ops[n].to == previous.b;
+    if (computed) carried[previous.extra] = read(previous.b);
+    else carried.erase(previous.extra);
   }
 
   /// False: the iteration ends.
@@ -50,6 +66,10 @@ private:
     if (gave_up()) return false;
     const bool wanted = o.c == kNone || read(o.c) != 0;
     switch (o.code) {
+    case PAGECAST_OP_PREVIOUS:
+      if (!wanted && !carried.count(o.extra)) return ++memory_.missing, false;
+      at(o.to) = wanted ? read(o.a) : carried[o.extra];
+      return true;
     case PAGECAST_OP_LOOP:
       if (wanted) loop(n + 1, o.extra, o.to, 0, read(o.a));
       return true;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Values that one iteration hands to the next: slices compute them in order, as the program does.
+// RUN: %nests %s | %FileCheck %s
+
+// The state of a generator that is in memory: kept in a register in the loop.
+// CHECK-LABEL: nests of 'state_in_memory'
+// CHECK: group 0: reads writes indirect element=4 [0, 4) base=%count indices=0
+// CHECK-NOT: refused
+static unsigned long state = 1;
+static unsigned next_number(void) { return (state = state * 6364136223846793005 + 1442695040888963407) >> 33; }
+void state_in_memory(unsigned *count, unsigned long cells, long n) {
+  for (long i = 0; i < n; i++)
+    count[next_number() % cells]++;
+}
+
+// Four words that take turns, and a rotation.
+// CHECK-LABEL: nests of 'four_words'
+// CHECK: group 0: reads writes indirect element=8 [0, 8) base=%a indices=0
+// CHECK-NOT: refused
+static unsigned long rotated(unsigned long x, int by) { return x << by | x >> (64 - by); }
+void four_words(double *restrict a, unsigned long *restrict s, unsigned long mask, long n) {
+  for (long i = 0; i < n; i++) {
+    unsigned long result = rotated(s[1] * 5, 7) * 9, t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotated(s[3], 45);
+    a[result & mask] += 1;
+  }
+}
+
+// A rolling hash takes what is loaded in, and begins anew with each row.
+// CHECK-LABEL: nests of 'words_of_rows'
+// CHECK: group 0: reads index element=1 {{.*}} name=text
+// CHECK-NEXT: group 1: reads writes indirect conditional element=1 [0, 1) base=%table indices=1
+// CHECK-NOT: refused
+void words_of_rows(unsigned char *restrict table, const unsigned char *restrict text, long rows, long columns) {
+  for (long r = 0; r < rows; r++) {
+    unsigned word = 0;
+    for (long i = 0; i < columns; i++) {
+      word = (word << 2 | (text[r * columns + i] >> 1 & 3)) & 0x3fffffff;
+      if (i > 14)
+        table[word]++;
+    }
+  }
+}
+
+// One generator for both loops.
+// CHECK-LABEL: nests of 'goes_on'
+// CHECK: nest 0: loops=2
+// CHECK: reads writes indirect element=8 [0, 8) base=%a indices=0
+// CHECK-NOT: refused
+void goes_on(double *restrict a, unsigned long x, unsigned long cells) {
+  for (long r = 0; r < 1000; r++)
+    for (long i = 0; i < 5000; i++) {
+      x = x * 6364136223846793005 + 1442695040888963407;
+      a[(x >> 20) % cells] += (double)(r + i);
+    }
+}
+
+// Negative twin: the inner loop leaves it to something else.
+// CHECK-LABEL: nests of 'goes_on_changed'
+// CHECK: nest 0: loops=1
+// CHECK: reads writes indirect element=8 [0, 8) base=%a indices=0
+void goes_on_changed(double *restrict a, unsigned long x, unsigned long cells) {
+  for (long r = 0; r < 1000; r++) {
+    for (long i = 0; i < 5000; i++) {
+      x = x * 6364136223846793005 + 1442695040888963407;
+      a[(x >> 20) % cells] += (double)(r + i);
+    }
+    x ^= (unsigned long)r;
+  }
+}
+
+// Negative twin: what is only counted up moves on evenly; faults foretell as much, and slices could not keep up with it.
+// CHECK-LABEL: nests of 'kept'
+// CHECK: group 0: reads element=8 {{.*}} name=a
+// CHECK-NOT: group
+// CHECK: refused LoopCarried
+long kept(double *restrict b, const double *restrict a, long n) {
+  long k = 0;
+  for (long i = 0; i < n; i++) {
+    b[k] = a[i];
+    k += a[i] > 0;
+  }
+  return k;
+}
+// as are lengths that are added up, however far from each other the bytes of a length are.
+// CHECK-LABEL: nests of 'lengths'
+// CHECK: group 0: reads element=4 {{.*}} name=length
+// CHECK-NOT: group
+// CHECK: refused LoopCarried
+long lengths(const char *restrict text, const unsigned *restrict length, long n) {
+  long sum = 0, at = 0;
+  for (long i = 0; i < n; i++) {
+    sum += text[at];
+    at += (length[i] << 4 ^ length[i] >> 3) & 0xff;
+  }
+  return sum;
+}
+
+// Negative twin: it goes where what is there says.
+// CHECK-LABEL: nests of 'list'
+// CHECK-NOT: group
+// CHECK: refused LoopCarried
+long list(const long *next, long x, long n) {
+  for (long i = 0; i < n; i++)
+    x = next[x] * 3 >> 1;
+  return x;
+}
+
+// Negative twin: a condition on a generator is taken to hold. What depends on nothing else needs no steps in order.
+// CHECK-LABEL: nests of 'now_and_then'
+// CHECK: group 0: reads index conditional element=4 {{.*}} name=index
+// CHECK-NEXT: group 1: reads writes indirect conditional element=8 {{.*}} indices=1 {{.*}} name=a
+// CHECK-NOT: refused
+void now_and_then(double *restrict a, const int *restrict index, unsigned x, long n) {
+  for (long i = 0; i < n; i++) {
+    x = x * 1103515245 + 12345;
+    if (x >> 31)
+      a[index[i]] += 1;
+  }
+}
