@@ -191,6 +191,7 @@ void Assumed::insert() {
   assumeLoads();
   assumeBases();
   assumeLoadsOfThose();
+  assumeKept();
 }
 
 void Assumed::assumeLoads() {
@@ -206,15 +207,59 @@ void Assumed::assumeLoads() {
     Loop *L = I ? furthest(I, LI.getLoopFor(Value->getParent())) : nullptr;
     if (!L) continue;
     LoadInst *&Copy = Made[{L, I->getPointerOperand()}];
-    if (!Copy || Copy->getType() != I->getType()) {
-      Copy = cast<LoadInst>(I->clone());
-      Copy->setName("assumed");
-      Copy->dropUnknownNonDebugMetadata();
-      Copy->insertBefore(L->getLoopPreheader()->getTerminator());
-      Copies.push_back(Copy);
-    }
+    if (!Copy || Copy->getType() != I->getType()) Copy = copyBefore(I, L);
     Known[Value] = SE.getUnknown(Copy);
   }
+}
+
+LoadInst *Assumed::copyBefore(LoadInst *I, Loop *L) {
+  auto *Copy = cast<LoadInst>(I->clone());
+  Copy->setName("assumed");
+  Copy->dropUnknownNonDebugMetadata();
+  Copy->insertBefore(L->getLoopPreheader()->getTerminator());
+  Copies.push_back(Copy);
+  return Copy;
+}
+
+/// The store that is made to the load's address in each iteration of its loop; null if there is none or another one, or a call
+/// is given the address, in `Within`.
+static StoreInst *onlyStore(LoadInst *I, const Loop *Own, const Loop *Within, const DominatorTree &DT) {
+  StoreInst *Found = nullptr;
+  for (User *U : I->getPointerOperand()->users()) {
+    auto *At = dyn_cast<Instruction>(U);
+    if (!At || !Within->contains(At)) continue;
+    if (isa<CallBase>(At) && !At->isLifetimeStartOrEnd() && !At->isDebugOrPseudoInst()) return nullptr;
+    auto *Store = dyn_cast<StoreInst>(At);
+    if (!Store || Store->getPointerOperand() != I->getPointerOperand()) continue;
+    if (Found || !Store->isSimple() || Store->getValueOperand()->getType() != I->getType()) return nullptr;
+    Found = Store;
+  }
+  const bool Each = Found && Own->getLoopLatch() && Own->contains(Found) && DT.dominates(Found->getParent(), Own->getLoopLatch());
+  return Each ? Found : nullptr;
+}
+
+void Assumed::assumeKept() {
+  SmallVector<LoadInst *, 16> Loads;
+  for (Loop *Top : LI)
+    for (BasicBlock *Block : Top->blocks())
+      for (Instruction &I : *Block)
+        if (auto *Load = dyn_cast<LoadInst>(&I); Load && isHeld(Load) && !Known.count(Load)) Loads.push_back(Load);
+  for (LoadInst *Load : Loads) {
+    Loop *Own = LI.getLoopFor(Load->getParent());
+    if (!isCounted(Own, SE)) continue;
+    for (Loop *L = Own; L && L->getLoopPreheader() && L->isLoopInvariant(Load->getPointerOperand()); L = L->getParentLoop()) {
+      StoreInst *Store = onlyStore(Load, Own, L, DT);
+      if (!Store || !canLoadBefore(Load, L, DT)) break;
+      Kept &K = KeptValues[Load];
+      K.Store = Store;
+      K.Before[L] = copyBefore(Load, L);
+    }
+  }
+}
+
+const Kept *Assumed::kept(const LoadInst *I) const {
+  auto Found = KeptValues.find(I);
+  return Found == KeptValues.end() ? nullptr : &Found->second;
 }
 
 const SCEV *Assumed::rewrite(const SCEV *S) {
@@ -258,6 +303,7 @@ bool Assumed::removeUnused() {
   }
   Copies.clear();
   Known.clear();
+  KeptValues.clear();
   return Left;
 }
 

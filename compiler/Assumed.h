@@ -24,6 +24,13 @@ bool isHeld(const llvm::LoadInst *I);
 /// Whether a copy of `I`, whose address is known there, can stand in the preheader of `L` without faulting.
 bool canLoadBefore(llvm::LoadInst *I, llvm::Loop *L, const llvm::DominatorTree &DT);
 
+/// What each iteration loads from one place, and stores there anew: a generator's state in an object, when LLVM must fear that other
+/// stores go there, too.
+struct Kept {
+  llvm::StoreInst *Store; ///< the only one there in the loops of `Before`
+  llvm::SmallDenseMap<llvm::Loop *, llvm::LoadInst *, 2> Before; ///< loops around the load: a copy of it in front of each
+};
+
 class Assumed {
 public:
   Assumed(llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {}
@@ -37,6 +44,8 @@ public:
   /// Whether `S` depends on which iteration of `L` it is: on its counters, or on what is loaded from where these say.
   /// What is loaded from an address that stays is taken to stay.
   bool movesWith(const llvm::SCEV *S, const llvm::Loop *L);
+  /// Null for other loads.
+  const Kept *kept(const llvm::LoadInst *) const;
   /// Removes the copies that nothing uses. True if some are left.
   bool removeUnused();
 
@@ -46,10 +55,13 @@ private:
   llvm::ScalarEvolution &SE;
   llvm::ValueToSCEVMapTy Known;
   llvm::SmallVector<llvm::LoadInst *, 8> Copies;
+  llvm::DenseMap<const llvm::LoadInst *, Kept> KeptValues;
 
   void assumeLoads();
   void assumeBases();
   void assumeLoadsOfThose();
+  void assumeKept();
+  llvm::LoadInst *copyBefore(llvm::LoadInst *, llvm::Loop *);
   llvm::LoadInst *loadedBefore(const llvm::LoadInst *, const llvm::SCEV *Address, const llvm::Loop *);
   llvm::Loop *furthest(llvm::LoadInst *I, llvm::Loop *Innermost);
   bool moves(const llvm::SCEV *S, const llvm::Loop *L, unsigned Depth);

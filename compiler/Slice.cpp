@@ -101,8 +101,8 @@ private:
   DenseMap<const BasicBlock *, Operand> KnownPredicates;
   SmallPtrSet<const Value *, 8> Open; ///< being computed: meeting one again is a cycle
   Refusal Why = Refusal::NonAffine;
-  SmallPtrSet<const PHINode *, 4> CannotCarry;
-  SmallVector<std::pair<const PHINode *, Operand>, 4> Carrying; ///< of which it is not known yet what they hand on
+  SmallPtrSet<const Instruction *, 4> CannotCarry;
+  SmallVector<std::pair<const Instruction *, Operand>, 4> Carrying; ///< of which it is not known yet what they hand on
   bool Counted = false; ///< an iteration number was wanted
   bool Moves = false;
   bool Astray = false; ///< a value of one inner loop was wanted in another
@@ -286,6 +286,7 @@ private:
   std::optional<Operand> load(LoadInst *I) {
     unsigned Width = widthOf(I->getType());
     if (!I->isSimple() || (Width != 8 && Width != 16 && Width != 32 && Width != 64)) return refuse(Refusal::NonAffine);
+    if (const Kept *K = X.A.kept(I)) return kept(I, *K);
     std::optional<Operand> Address = valueOf(I->getPointerOperand());
     if (!Address) return std::nullopt;
     if (Address->Depth == 0 && !is_contained(Index, I)) Index.push_back(I);
@@ -308,23 +309,37 @@ private:
     return operation(PAGECAST_OP_LOAD, Width, *Before);
   }
 
+  /// What is at a place that each iteration stores to.
+  std::optional<Operand> kept(LoadInst *I, const Kept &K) {
+    if (X.DT.dominates(K.Store, I)) return valueOf(K.Store->getValueOperand());
+    CarriedStart Start{K.Before.lookup(X.Chain.front()), {}};
+    if (!Start.First) return refuse(Refusal::LoopCarried);
+    for (Loop *L = X.LI.getLoopFor(I->getParent()); L != X.Chain.front()->getParentLoop(); L = L->getParentLoop())
+      Start.Of.push_back(L);
+    return carried(I, Start, K.Store->getValueOperand());
+  }
+
   /// What the iteration before has computed, as the state of a random generator, or a rolling hash.
   std::optional<Operand> carried(PHINode *Phi) {
     Loop *L = X.LI.getLoopFor(Phi->getParent());
-    if (CannotCarry.contains(Phi) || !X.Chain.back()->contains(L)) return refuse(Refusal::LoopCarried);
-    const CarriedStart Start = startOf(Phi, X.Chain.front(), X.LI);
-    Value *Next = Phi->getIncomingValueForBlock(L->getLoopLatch());
+    return carried(Phi, startOf(Phi, X.Chain.front(), X.LI), Phi->getIncomingValueForBlock(L->getLoopLatch()));
+  }
+
+  /// `I`, which is `Next` of the iteration before.
+  std::optional<Operand> carried(Instruction *I, const CarriedStart &Start, Value *Next) {
+    Loop *L = X.LI.getLoopFor(I->getParent());
+    if (CannotCarry.contains(I) || !X.Chain.back()->contains(L)) return refuse(Refusal::LoopCarried);
     int Node = nodeOf(L);
     std::optional<Operand> First = Node < 0 ? std::nullopt : valueOf(Start.First);
     std::optional<Operand> Anew = First ? isFirst(Start.Of) : std::nullopt;
     if (!Anew) return refuse(Refusal::LoopCarried);
     // What it hands on may need loads, which its own loads cannot wait for: their addresses do not depend on it.
     for (unsigned Depth = std::max(First->Depth, Anew->Depth), Last = PAGECAST_MAX_DEPTH;; Last = Depth) {
-      Operand Previous = emit({PAGECAST_OP_PREVIOUS, 0, widthOf(Phi->getType()), 0, *First, {}, *Anew, {}}, Node);
+      Operand Previous = emit({PAGECAST_OP_PREVIOUS, 0, widthOf(I->getType()), 0, *First, {}, *Anew, {}}, Node);
       Ops[Previous.Number].Depth = std::max(Depth, 1u);
       Previous.Depth = Depth;
-      KnownValues[Phi] = Previous;
-      Carrying.push_back({Phi, Previous});
+      KnownValues[I] = Previous;
+      Carrying.push_back({I, Previous});
       SmallPtrSet<const Value *, 8> Around; // these may be wanted again on the way round
       std::swap(Open, Around);
       std::optional<Operand> HandedOn = valueOf(Next);
@@ -338,7 +353,7 @@ private:
       if (!HandedOn || HandedOn->Depth <= Depth || HandedOn->Depth >= Last) break;
       Depth = HandedOn->Depth;
     }
-    CannotCarry.insert(Phi);
+    CannotCarry.insert(I);
     return refuse(Refusal::LoopCarried);
   }
 
@@ -347,7 +362,7 @@ private:
     Known.clear();
     KnownValues.clear();
     KnownPredicates.clear();
-    for (const auto &[Phi, Previous] : Carrying) KnownValues[Phi] = Previous;
+    for (const auto &[I, Previous] : Carrying) KnownValues[I] = Previous;
   }
 
   /// Whether all these loops are in their first iteration.

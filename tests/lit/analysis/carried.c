@@ -124,3 +124,44 @@ void now_and_then(double *restrict a, const int *restrict index, unsigned x, lon
       a[index[i]] += 1;
   }
 }
+
+// What is in memory, and stays there, for bytes may be stored anywhere: the program's one store an iteration changes it.
+// CHECK-LABEL: nests of 'state_in_an_object'
+// CHECK: group 0: reads writes indirect element=1 [0, 1) base=%assumed{{[0-9]*}} indices=0
+// CHECK-NOT: refused
+struct table {
+  unsigned long state, cells;
+  unsigned char *seen;
+};
+void state_in_an_object(struct table *t, long n) {
+  for (long i = 0; i < n; i++) {
+    t->state = t->state * 6364136223846793005 + 1442695040888963407;
+    t->seen[(t->state >> 20) % t->cells]++;
+  }
+}
+// Negative twin: now and then something else is stored,
+// CHECK-LABEL: nests of 'state_of_two'
+// CHECK-NOT: group
+// CHECK-LABEL: nests of 'state_of_some'
+void state_of_two(struct table *t, long n) {
+  for (long i = 0; i < n; i++) {
+    t->state = t->state * 6364136223846793005 + 1442695040888963407;
+    if (t->seen[(t->state >> 20) % t->cells]++ == 7)
+      t->state = 1;
+  }
+}
+// or only now and then anything at all.
+// CHECK-NOT: group {{.*}} base=%assumed
+// CHECK-LABEL: nests of 'last'
+void state_of_some(struct table *t, const unsigned *which, long n) {
+  for (long i = 0; i < n; i++) {
+    t->seen[(t->state >> 20) % t->cells]++;
+    if (which[i] & 1)
+      t->state = t->state * 6364136223846793005 + 1442695040888963407;
+  }
+}
+
+void last(double *a, long n) {
+  for (long i = 0; i < n; i++)
+    a[i] += 1;
+}

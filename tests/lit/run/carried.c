@@ -66,13 +66,33 @@ NOINLINE unsigned goes_on(int *count, unsigned x, long m) {
   return x;
 }
 
+// A state in an object that bytes might be stored to.
+// CHECK: enter object
+// CHECK: touch 0 +6
+// CHECK-NEXT: touch 0 +31
+// CHECK-NEXT: touch 0 +156
+// CHECK-NEXT: touch 0 +13
+// CHECK-NEXT: exit
+struct object {
+  unsigned state;
+  unsigned char *seen;
+};
+NOINLINE void object(struct object *o, long n) {
+  for (long i = 0; i < n; i++) {
+    o->state = o->state * 5 + 1;
+    o->seen[o->state & 255]++;
+  }
+}
+
 int main(void) {
   int *count = calloc(1024, sizeof *count);
   const int value[] = {1, 2, 1, 0, 1, 5};
   unsigned x = generator(count, 1, 7);
   rows(count, value, 2, 3);
   x += goes_on(count, 1, 5);
-  long sum = 0;
+  struct object o = {1, calloc(256, 1)};
+  object(&o, 4);
+  long sum = o.seen[6] + o.seen[31] * 3 + o.state;
   for (int i = 0; i < 1024; i++)
     sum = sum * 3 + count[i];
   printf("%u %ld\n", x, sum);
