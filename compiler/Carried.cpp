@@ -67,6 +67,12 @@ CarriedStart startOf(PHINode *Phi, const Loop *Root, const LoopInfo &LI) {
   return S;
 }
 
+unsigned neededFor(const SliceProgram &P, unsigned Operation) {
+  unsigned Count = 0;
+  forEachNeeded(P, {Operand::Result, Operation}, true, [&](const PendingOp &) { ++Count; });
+  return Count;
+}
+
 bool needsCarried(const SliceProgram &P, const Operand &V) {
   bool Needs = false;
   forEachNeeded(P, V, false, [&](const PendingOp &Op) { Needs |= Op.Code == PAGECAST_OP_PREVIOUS; });

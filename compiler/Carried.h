@@ -20,6 +20,9 @@ struct CarriedStart {
 /// Of a phi in a loop's header. Where the loop around goes on with what the loop has left, as far as `Root`, that is one loop.
 CarriedStart startOf(llvm::PHINode *, const llvm::Loop *Root, const llvm::LoopInfo &);
 
+/// How many operations an operation needs, itself included.
+unsigned neededFor(const SliceProgram &, unsigned Operation);
+
 /// Whether it depends on a value that is handed on.
 bool needsCarried(const SliceProgram &, const Operand &);
 

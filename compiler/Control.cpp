@@ -4,6 +4,10 @@
 
 #include "Control.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/Constants.h"
+
 using namespace llvm;
 
 namespace pagecast {
@@ -33,22 +37,53 @@ bool runsEachIteration(const BasicBlock *Block, const LoopInfo &LI, const Domina
   });
 }
 
-std::optional<Merge> mergeOf(const PHINode *Phi, const DominatorTree &DT) {
+/// What the phi is on the ways from `From`, which all ways come from, through `Successor`: nothing where none leads there, null
+/// where they differ.
+static std::optional<Value *> valueBy(const PHINode *Phi, const BasicBlock *From, const BasicBlock *Successor,
+                                      const DominatorTree &DT) {
+  constexpr unsigned Most = 64;
   const BasicBlock *Here = Phi->getParent();
-  const DomTreeNode *Above = DT.getNode(Here) ? DT.getNode(Here)->getIDom() : nullptr;
-  if (!Above || Phi->getNumIncomingValues() != 2) return std::nullopt;
+  if (Successor == Here) return Phi->getIncomingValueForBlock(From);
+  std::optional<Value *> Found;
+  SmallPtrSet<const BasicBlock *, 16> Seen{From, Here};
+  SmallVector<const BasicBlock *, 8> Open{Successor};
+  while (!Open.empty()) {
+    const BasicBlock *Block = Open.pop_back_val();
+    if (!DT.dominates(From, Block) || !Seen.insert(Block).second) continue;
+    if (int I = Phi->getBasicBlockIndex(Block); I >= 0) {
+      if (Found && *Found != Phi->getIncomingValue(I)) return nullptr;
+      Found = Phi->getIncomingValue(I);
+    }
+    if (Seen.size() > Most) return nullptr;
+    append_range(Open, successors(Block));
+  }
+  return Found;
+}
+
+std::optional<Choice> choiceOf(const PHINode *Phi, const DominatorTree &DT) {
+  constexpr unsigned MostCases = 8;
+  const DomTreeNode *Above = DT.getNode(Phi->getParent()) ? DT.getNode(Phi->getParent())->getIDom() : nullptr;
+  if (!Above) return std::nullopt;
   const BasicBlock *From = Above->getBlock();
-  const auto *Branch = dyn_cast<BranchInst>(From->getTerminator());
-  if (!Branch || !Branch->isConditional() || Branch->getSuccessor(0) == Branch->getSuccessor(1)) return std::nullopt;
-  auto Comes = [&](unsigned Incoming, unsigned Side) {
-    const BasicBlock *Before = Phi->getIncomingBlock(Incoming), *Successor = Branch->getSuccessor(Side);
-    if (Before == From) return Successor == Here;
-    return DT.dominates(BasicBlockEdge(From, Successor), Before);
+  Choice C{};
+  bool All = true;
+  auto Add = [&](ConstantInt *Case, const BasicBlock *Successor) {
+    std::optional<Value *> V = valueBy(Phi, From, Successor, DT);
+    if (!V) return;
+    All &= *V != nullptr;
+    if (C.Otherwise && Case) C.Cases.push_back({Case, *V});
+    else C.Otherwise = *V;
   };
-  for (unsigned True = 0; True < 2; ++True)
-    if (Comes(True, 0) && Comes(1 - True, 1))
-      return Merge{Branch->getCondition(), Phi->getIncomingValue(True), Phi->getIncomingValue(1 - True)};
-  return std::nullopt;
+  if (const auto *Branch = dyn_cast<BranchInst>(From->getTerminator()); Branch && Branch->isConditional()) {
+    C.On = Branch->getCondition();
+    Add(nullptr, Branch->getSuccessor(1));
+    Add(ConstantInt::getTrue(From->getContext()), Branch->getSuccessor(0));
+  } else if (const auto *Switch = dyn_cast<SwitchInst>(From->getTerminator()); Switch && Switch->getNumCases() <= MostCases) {
+    C.On = Switch->getCondition();
+    Add(nullptr, Switch->getDefaultDest());
+    for (const auto &Case : Switch->cases()) Add(const_cast<ConstantInt *>(Case.getCaseValue()), Case.getCaseSuccessor());
+  }
+  return All && C.Otherwise ? std::optional(C) : std::nullopt;
 }
 
 } // namespace pagecast

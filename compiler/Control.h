@@ -28,11 +28,14 @@ llvm::SmallVector<Condition, 4> conditionsOf(const llvm::BasicBlock *Block, cons
 /// iterations) is not held against blocks that run whenever that loop does.
 bool runsEachIteration(const llvm::BasicBlock *Block, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
 
-/// A phi that merges the two ways from one branch: `IfTrue` when the condition holds, else `IfFalse`.
-struct Merge {
-  llvm::Value *When, *IfTrue, *IfFalse;
+/// A phi where the ways from one branch or switch meet, each of them with one value, whatever further ways it has gone. What
+/// goes elsewhere counts as any other.
+struct Choice {
+  llvm::Value *On; ///< what is branched or switched on
+  llvm::SmallVector<std::pair<llvm::ConstantInt *, llvm::Value *>, 4> Cases;
+  llvm::Value *Otherwise;
 };
-std::optional<Merge> mergeOf(const llvm::PHINode *Phi, const llvm::DominatorTree &DT);
+std::optional<Choice> choiceOf(const llvm::PHINode *Phi, const llvm::DominatorTree &DT);
 
 } // namespace pagecast
 

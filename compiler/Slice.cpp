@@ -50,7 +50,6 @@ public:
   Refusal add(unsigned Group, const SliceTarget &T) {
     Why = Refusal::NonAffine;
     Astray = false;
-    unsigned Before = Ops.size();
     std::optional<Operand> Address = value(T.Address);
     if (!Address) return Why;
     Moves = Counted || T.Step;
@@ -71,9 +70,7 @@ public:
     PendingOp Op{T.Step ? unsigned(PAGECAST_OP_RANGE) : unsigned(PAGECAST_OP_TOUCH), 0, 64, Group, *Address, Step, When, Times};
     emit(Op, Node);
     if (Astray) return Refusal::LoopCarried;
-    if (Ops.size() - Before > MostOpsEach || Ops.size() > PAGECAST_MAX_OPS - 2 * Nodes.size() ||
-        LiveValues.size() > PAGECAST_MAX_LIVE)
-      return Refusal::SliceTooLarge;
+    if (neededFor(Program, Ops.size() - 1) > MostOpsEach || LiveValues.size() > PAGECAST_MAX_LIVE) return Refusal::SliceTooLarge;
     if (Ops.back().Depth > PAGECAST_MAX_DEPTH) return Refusal::IndirectDepth;
     return Refusal::None;
   }
@@ -385,12 +382,17 @@ private:
       std::optional<Operand> Loaded = earlierLoad(Phi);
       return Loaded ? Loaded : carried(Phi);
     }
-    std::optional<Merge> M = mergeOf(Phi, X.DT);
-    if (!M) return refuse(Refusal::NonAffine);
-    std::optional<Operand> When = valueOf(M->When), True = When ? valueOf(M->IfTrue) : std::nullopt;
-    std::optional<Operand> False = True ? valueOf(M->IfFalse) : std::nullopt;
-    if (!False) return std::nullopt;
-    return operation(PAGECAST_OP_SELECT, widthOf(Phi->getType()), *When, *True, *False);
+    std::optional<Choice> C = choiceOf(Phi, X.DT);
+    if (!C) return refuse(Refusal::NonAffine);
+    std::optional<Operand> On = valueOf(C->On), Result = On ? valueOf(C->Otherwise) : std::nullopt;
+    for (const auto &[Case, V] : C->Cases) {
+      std::optional<Operand> Chosen = Result ? valueOf(V) : std::nullopt;
+      if (!Chosen) return std::nullopt;
+      const unsigned Bits = Case->getBitWidth();
+      Operand When = Bits == 1 ? *On : operation(PAGECAST_OP_EQ, Bits, *On, constant(Case->getZExtValue()));
+      Result = operation(PAGECAST_OP_SELECT, widthOf(Phi->getType()), When, *Chosen, *Result);
+    }
+    return Result;
   }
 
   std::optional<Operand> instruction(Instruction *I) {

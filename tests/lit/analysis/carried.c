@@ -48,8 +48,48 @@ void words_of_rows(unsigned char *restrict table, const unsigned char *restrict 
   }
 }
 
-// One generator for both loops.
+// Where a letter is none of four, both words begin anew: a switch, and ways that meet.
+// CHECK-LABEL: nests of 'words_with_gaps'
+// CHECK: reads index element=1 {{.*}} name=text
+// CHECK-NEXT: reads writes indirect conditional element=4 [0, 4) base=%seen indices=1
+// CHECK-NOT: refused
+void words_with_gaps(unsigned *restrict seen, const char *restrict text, long n) {
+  unsigned long forward = 0, backward = 0, length = 0;
+  for (long i = 0; i < n; i++) {
+    unsigned long letter;
+    switch (text[i]) {
+    case 'A': letter = 0; break;
+    case 'C': letter = 1; break;
+    case 'G': letter = 2; break;
+    case 'T': letter = 3; break;
+    default: forward = backward = length = 0; continue;
+    }
+    forward = (forward << 2 | letter) & 0xffffffffff;
+    backward = backward >> 2 | (3 - letter) << 38;
+    if (++length >= 20) {
+      unsigned long word = forward < backward ? forward : backward;
+      unsigned long place = (word ^ word >> 19) * 0x9E3779B97F4A7C15 >> 36;
+      if (seen[place] < 255)
+        seen[place]++;
+    }
+  }
+}
+// Negative twin: one way has two values.
+// CHECK-LABEL: nests of 'ways_that_differ'
+// CHECK-NOT: indirect
 // CHECK-LABEL: nests of 'goes_on'
+void ways_that_differ(unsigned *restrict seen, const float *restrict x, unsigned state, long n) {
+  for (long i = 0; i < n; i++) {
+    if (x[i] > 0) {
+      state = x[i] > 5 ? state * 3 : state >> 1;
+      if (x[i] > 7)
+        state ^= (unsigned)x[i];
+    }
+    seen[state % 1000]++;
+  }
+}
+
+// One generator for both loops.
 // CHECK: nest 0: loops=2
 // CHECK: reads writes indirect element=8 [0, 8) base=%a indices=0
 // CHECK-NOT: refused
