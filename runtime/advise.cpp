@@ -34,6 +34,10 @@ bool left_to_kernel(Region &r, core::Extent e) {
   return r.stream >= kStream && !r.scattered && !r.alone;
 }
 
+/// Of such a stream, memory that is given up at once is not what the kernel takes next, and reads into memory that was not in
+/// use of late are dear on virtual machines, which must get it from their host again. So this is done where much stays.
+bool enough_stays(const Region &r, uint64_t bytes) { return r.stream < kStream || 2 * r.bytes <= 5 * bytes; }
+
 } // namespace
 
 bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &places, Statistics &statistics, uint64_t budget) {
@@ -42,6 +46,7 @@ bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &p
   places_ = &places;
   statistics_ = &statistics;
   shift_ = os::page_shift();
+  memory_bytes_ = budget;
   const uint64_t pages = budget >> shift_;
   uint64_t capacity = 4096;
   while (capacity < pages && capacity < kMostLog) capacity *= 2;
@@ -259,7 +264,7 @@ void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
   statistics_->site[site].released += e.size() >> shift_;
   statistics_->files.released += e.size() >> shift_;
   const bool kept = priority == 0 && options_->release == ReleasePolicy::kBuffered; // until reclaim comes
-  if (kept ? r->shared : r->may_give_up) offer(e, kept ? Hint::kPassed : Hint::kRelease, site);
+  if (kept ? r->shared : r->may_give_up && enough_stays(*r, memory_bytes_)) offer(e, kept ? Hint::kPassed : Hint::kRelease, site);
 }
 
 /// Dropped where there is much to do: reclaim finds the pages all the same.
