@@ -202,6 +202,19 @@ TEST_F(AdviseTest, OneForwardStreamIsLeftToTheKernel) {
   EXPECT_EQ(statistics.files.hinted, 280u);
 }
 
+TEST_F(AdviseTest, WhatIsInMemoryAlreadyDoesNotEndAStream) {
+  ASSERT_TRUE(add());
+  for (uint64_t p = 0; p < 100; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
+  EXPECT_EQ(statistics.files.streamed, 2u);
+  map.set(extent(100, 300)); // read ahead by the kernel, and found
+  for (uint64_t p = 400; p < 500; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
+  EXPECT_EQ(statistics.files.streamed, 12u);
+  map.set(extent(500, 300));
+  map.clear(extent(650, 1)); // one was not asked for
+  for (uint64_t p = 800; p < 900; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
+  EXPECT_EQ(statistics.files.streamed, 14u);
+}
+
 /// Memory is 16 MiB; of as many bytes given up, these are what reaches the kernel.
 uint64_t given_up_of_a_stream(uint64_t address, uint64_t region_pages, uint32_t chunk) {
   options.release = ReleasePolicy::kAggressive;
