@@ -16,7 +16,6 @@ constexpr uint64_t kLeastAhead = 64, kMostAhead = 2048; ///< pages of slices' hi
 constexpr uint64_t kLookAhead = 32;           ///< hints by which the program is seen to have moved on
 constexpr uint32_t kMostPages = 1024;         ///< of one entry of the log and the queue
 constexpr uint32_t kStream = 8;               ///< requests in a row, until they are a stream
-constexpr uint64_t kMostGap = 64ull << 20;    ///< bytes that are in memory already between two of them
 constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that are looked at
 
 bool passed(const core::Hinted &h) {
@@ -28,11 +27,11 @@ bool passed(const core::Hinted &h) {
 constexpr unsigned kRow = 3;         ///< pages asked for, after which the next one is a stream's
 constexpr unsigned kAlong = 16;      ///< pages that are read for it: 64 KiB, from where on the device is at its best
 
-/// One forward stream through a file: the kernel's own read-ahead does it best. What is in memory already was not asked for.
-bool left_to_kernel(Region &r, core::Extent e, const core::ResidencyMap &map) {
-  const bool goes_on = e.begin == r.stream_end || (e.begin > r.stream_end && e.begin - r.stream_end <= kMostGap &&
-                                                   map.next_absent({r.stream_end, e.begin}, kMostGap).empty());
-  r.stream = goes_on ? r.stream + 1 : 0;
+/// One forward stream through a file: the kernel's own read-ahead does it best. Steps share a page where they do not end with
+/// one. What the kernel has read ahead is not asked for once that is known: a gap costs a stream one request.
+bool left_to_kernel(Region &r, core::Extent e) {
+  const bool goes_on = e.begin <= r.stream_end && e.begin + os::page_size() >= r.stream_end && e.end > r.stream_end;
+  r.stream = goes_on ? r.stream + 1 : r.stream >= kStream && e.begin > r.stream_end ? kStream - 1 : 0;
   r.stream_end = e.end;
   return r.stream >= kStream && !r.scattered && !r.alone;
 }
@@ -174,7 +173,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
     e.end = std::min(e.end, r->end());
     r->hinted = true;
     if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
-    if (!asked.bounded && left_to_kernel(*r, e, *map_)) return ++statistics_->files.streamed, true;
+    if (!asked.bounded && left_to_kernel(*r, e) && !slot.sliced) return ++statistics_->files.streamed, true;
     for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
       const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
       log_.add({at, n, asked.due, asked.nest, static_cast<uint8_t>(slot.turn), asked.bounded}, *map_);
