@@ -32,13 +32,17 @@ public:
   /// before they are used up.
   static constexpr uint32_t kShare = 4;
   static constexpr uint32_t kAhead = 4;          ///< this part of a run is left when the next one is filled
+  static constexpr uint32_t kDoubtShare = 16;    ///< faults that a judgement may take, as a part of the memory
 
   /// A fault on a page that was never stored to. `goes_on`: the page before it is in use.
-  void fault(bool goes_on) { last_ = last_ << 1 | (goes_on ? 1u : 0u); }
+  void fault(bool goes_on) { last_ = last_ << 1 | (goes_on ? 1u : 0u), faults_ += faults_ < ~0u; }
   /// A page was filled, for whatever reason, that no page in use lies right before.
   void began() { places_ += places_ < ~0u; }
   /// Of the last 64 faults, three in four went on where pages were in use.
   bool grows() const { return std::popcount(last_) >= kEnough; }
+  /// Nothing speaks for it yet, since faults on pages that nobody foresaw are not seen, or all places are new: it is worth
+  /// while to be a page ahead. Where that is wrong, it costs a sixteenth of the memory, once.
+  bool in_doubt(uint32_t memory) const { return !grows() && faults_ < memory / kDoubtShare; }
   /// Pages to fill for a fault at a place that `before` pages in use lie right before, at least 1. `memory`: pages of the
   /// budget, a half of which a thousand such runs may have.
   static uint32_t run_for_fault(uint32_t before, uint32_t memory) {
@@ -54,6 +58,7 @@ private:
 
   uint64_t last_ = 0;   ///< faults, a bit each: it went on
   uint32_t places_ = 0; ///< where it began
+  uint32_t faults_ = 0;
 };
 
 } // namespace pagecast::core

@@ -212,7 +212,8 @@ core::Extent Advise::along(const Region &r, core::Extent e) const {
 }
 
 /// The same for pages that will be stored to: core/growth.h. There the page is some pages ahead of the program, and what is
-/// read goes on where that which is there ends.
+/// read goes on where that which is there ends. The program's own misses are the kernel's, and slices that find the pages of all
+/// places in memory see next to nothing of them: so each place has a page ahead of it until it is known what they do.
 core::Extent Advise::grow(Region &r, core::Extent e) {
   const uint64_t page = os::page_size();
   const auto memory = static_cast<uint32_t>(log_.kept());
@@ -223,8 +224,9 @@ core::Extent Advise::grow(Region &r, core::Extent e) {
   const bool goes_on = follows(r, begin, 1);
   r.growth.fault(goes_on);
   if (!goes_on) r.growth.began();
-  __atomic_store_n(&r.look_ahead, r.growth.ahead(memory) << shift_, __ATOMIC_RELAXED);
-  if (!grew) return along(r, e);
+  const bool in_doubt = r.growth.in_doubt(memory);
+  __atomic_store_n(&r.look_ahead, (in_doubt ? 1 : r.growth.ahead(memory)) << shift_, __ATOMIC_RELAXED);
+  if (!grew) return in_doubt && !goes_on ? with_absent(r, e, 2 * page) : along(r, e);
   if (!goes_on) return e;
   pass_behind(r, begin, run);
   return with_absent(r, {begin, e.end}, run);

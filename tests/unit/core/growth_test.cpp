@@ -120,5 +120,19 @@ TEST(Growth, ARegionThatStopsGrowingIsSeenTo) {
   EXPECT_EQ(region.growth.ahead(kMemory), 0u);
 }
 
+TEST(Growth, IsInDoubtUntilFaultsHaveSpoken) {
+  Growth random, growing;
+  EXPECT_TRUE(random.in_doubt(kMemory));
+  EXPECT_FALSE(random.in_doubt(8)) << "too little to try";
+  for (uint32_t i = 0; i < kMemory / Growth::kDoubtShare; ++i) {
+    EXPECT_TRUE(random.in_doubt(kMemory)) << i;
+    random.fault(i % 2);
+  }
+  EXPECT_FALSE(random.in_doubt(kMemory));
+  for (int i = 0; i < 64; ++i) growing.fault(true);
+  EXPECT_TRUE(growing.grows());
+  EXPECT_FALSE(growing.in_doubt(kMemory));
+}
+
 } // namespace
 } // namespace pagecast::core::test

@@ -173,6 +173,27 @@ TEST_F(AdviseTest, WhereAFileIsStoredToAtManyPlacesTheyAreReadAheadAndPassed) {
   for (uint64_t p = 0; p < 10; ++p) EXPECT_EQ(at_[p * kPage], 'y');
 }
 
+TEST_F(AdviseTest, StoresHereAndThereHaveAPageAheadForAWhile) {
+  ASSERT_TRUE(add());
+  const auto ask = [&](uint64_t page, bool write) { ASSERT_TRUE(advise.fetch(extent(page, 1), {0, 3, 0, true, write})); };
+  nest_slots[3].state.store(NestSlot::kFree);
+  ask(2000, false);
+  EXPECT_EQ(map.count(extent(2000, 5)), 1u) << "loads have not";
+  for (uint64_t p = 0; p < 2000; p += 10) ask(p, true);
+  // Of 4096 pages half are believed to stay; a sixteenth of these may have been tried.
+  EXPECT_EQ(map.count(extent(0, 10)), 2u);
+  EXPECT_EQ(map.count(extent(1260, 10)), 2u);
+  EXPECT_EQ(map.count(extent(1270, 10)), 1u);
+  EXPECT_EQ(advise.look_up(address(0)).look_ahead, 0u);
+}
+
+TEST_F(AdviseTest, StoresAreLookedAheadOfWhileInDoubt) {
+  ASSERT_TRUE(add());
+  nest_slots[3].state.store(NestSlot::kFree);
+  ASSERT_TRUE(advise.fetch(extent(100, 1), {0, 3, 0, true, true}));
+  EXPECT_EQ(advise.look_up(address(0)).look_ahead, kPage);
+}
+
 TEST_F(AdviseTest, PrivatePagesAreNotTakenOut) {
   void *at = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd_, 0);
   ASSERT_NE(at, MAP_FAILED);
