@@ -5,6 +5,7 @@
 // held across a system call or a page access.
 #pragma once
 #include "core/growth.h"
+#include "core/updates.h"
 
 #include <cstdint>
 
@@ -31,6 +32,7 @@ struct Region {
   uint64_t zero_hints = 0;  ///< and by hints
   core::Growth growth;
   core::Growth refill; ///< the same of pages that have contents
+  core::Updates updates; ///< whether pages that are read for loads will be stored to
   uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
   // The advise back end's.
   uint32_t chunk = 0; ///< bytes per request; 0 = the pager's region

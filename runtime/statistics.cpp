@@ -208,9 +208,9 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
         wall_s, seconds(use.ru_utime), seconds(use.ru_stime), static_cast<double>(s.stall_ns) * 1e-9,
         static_cast<double>(s.pager_cpu_ns) * 1e-9);
   w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
-        "\"zero_fill_fault\": %llu, \"protect\": %llu, \"events\": %llu},\n",
+        "\"zero_fill_fault\": %llu, \"protect\": %llu, \"stores_expected\": %llu, \"events\": %llu},\n",
         ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults),
-        ull(s.fault_events));
+        ull(s.stores_expected), ull(s.fault_events));
   w.put(
       "  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
       "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",

@@ -42,6 +42,7 @@ struct Statistics {
   uint64_t zero_fill_fault = 0;  ///< made zero by a fault (with its neighbours: pages, not faults)
   uint64_t fault_events = 0;     ///< faults that reached the pager
   uint64_t protect_faults = 0;   ///< first stores to protected pages, in pages unprotected
+  uint64_t stores_expected = 0;  ///< pages read for loads that were mapped writable, as stores followed lately
   uint64_t stall_ns = 0;         ///< from the pager's seeing a fault to its end, summed over threads
   // Movement.
   uint64_t read_bytes = 0, reads = 0, written_bytes = 0, writes = 0;

@@ -62,6 +62,20 @@ def test_streams_are_prefetched(built, disk_dir, tmp_path, streams):
     once_in_three(run, check)
 
 
+@pytest.mark.parametrize("stores", [True, False])
+def test_counts_by_key_fault_once_a_page(built, disk_dir, tmp_path, stores):
+    counting = compile_with(built, "clang-19", PROGRAMS / "counting.c", tmp_path / "counting")
+    figures = run_unmodified(built, disk_dir, tmp_path, counting, *(["stores"] if stores else []))
+    faults = figures["faults"]
+    assert faults["not_prefetched"] > 4000
+    if stores:
+        assert faults["stores_expected"] > 0.8 * faults["not_prefetched"]
+        assert faults["protect"] < faults["not_prefetched"] / 5
+    else:
+        assert faults["stores_expected"] == 0
+        assert figures["io"]["written_bytes"] < 80 << 20  # what was stored at first
+
+
 @pytest.mark.skipif(kernel_version() < (5, 18), reason="Linux before 5.18 tells pages only, not places in them")
 def test_columns_of_rows_that_are_not_whole_pages(built, disk_dir, tmp_path, streams):
     def run():

@@ -154,6 +154,40 @@ TEST(Pager, PlacesAtRandomAreReadAlone) {
   EXPECT_LT(pager.statistics.site[Statistics::kHistory].prefetched, kPlaces * kEach / 16);
 }
 
+/// A load of each of `pages` pages here and there, stored to before, and a store to it if `stores`. Returns the faults.
+uint64_t count_at_random(uint64_t pages, bool stores) {
+  const uint64_t page = os::page_size();
+  char *region = map(pages * page);
+  EXPECT_EQ(pager.add(address(region), pages * page), 0);
+  for (uint64_t i = 0; i < pages; ++i) region[i * page] = static_cast<char>(i * 7 + 1);
+  const uint64_t before = pager.statistics.fault_events;
+  std::mt19937_64 random(5);
+  for (uint64_t left = pages; left; --left) {
+    const uint64_t i = random() % pages;
+    volatile char *at = region + i * page;
+    EXPECT_EQ(*at, static_cast<char>(i * 7 + 1));
+    if (stores) at[1] = 1;
+  }
+  return pager.statistics.fault_events - before;
+}
+
+TEST(Pager, LoadsThatStoresFollowFaultOnce) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  constexpr uint64_t kMany = 4 * kBudget / 4096;
+  EXPECT_LT(count_at_random(kMany, true), kMany * 5 / 4);
+  EXPECT_GT(pager.statistics.stores_expected, kMany / 2);
+  expect_valid();
+  expect_budget_kept();
+}
+
+TEST(Pager, LoadsAloneArePutBackUnwritten) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  constexpr uint64_t kMany = 4 * kBudget / 4096;
+  EXPECT_LE(count_at_random(kMany, false), kMany);
+  EXPECT_EQ(pager.statistics.stores_expected, 0u);
+  EXPECT_LT(pager.statistics.written_bytes, 5 * kBudget) << "what was stored at first";
+}
+
 // As memmove does upwards: what was read some pages ago is stored to, from the end on.
 TEST(Pager, FirstStoresDownwardsFaultLessThanOnceAPage) {
   START_PAGER(ReleasePolicy::kBuffered);
