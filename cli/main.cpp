@@ -89,19 +89,28 @@ Arguments cutForeign(Arguments &arguments) {
   return foreign;
 }
 
+/// A variable of the user's script that was never set must not pass for a default.
+std::string refuseEmpty(const std::string &value) { return value.empty() ? "what follows it is empty" : ""; }
+
 void addRun(CLI::App &app, RunOptions &options) {
   CLI::App *run =
       app.add_subcommand("run", "run a program within a budget of memory: pagecast run [OPTIONS] [--] PROGRAM [ARGUMENTS]");
   run->add_option("--memory", options.memory, "memory that the program's large data may take, or auto (default): what is left")
-      ->type_name("SIZE");
+      ->type_name("SIZE")
+      ->check(refuseEmpty);
   run->add_option("--backing", options.backing, "directory for data that is not in memory: on a disk, not tmpfs")
-      ->type_name("DIR");
-  run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends")->type_name("FILE");
+      ->type_name("DIR")
+      ->check(refuseEmpty);
+  run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends")
+      ->type_name("FILE")
+      ->check(refuseEmpty);
   run->add_option("--release", options.release, "what to do with pages that are finished with: none, aggressive, buffered")
-      ->type_name("POLICY");
+      ->type_name("POLICY")
+      ->check(refuseEmpty);
   run->add_option("--option", options.others, "any other option of the runtime; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)
+      ->allow_extra_args(false) // one value each: what follows may be the program
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   run->prefix_command();
   run->footer([] {

@@ -71,7 +71,18 @@ void applyBacking(const std::string &given) {
   setVariable(kBacking.variable, fs::absolute(directory).string());
 }
 
-void applyStats(const std::string &given) {
+/// Takes away what an earlier run left, so that none of it is taken for this run's (see the runtime's open_statistics), but
+/// nothing else: devices and pipes stay, and of a link what it leads to goes. Returns what the program shall open.
+fs::path withoutEarlierStatistics(const fs::path &file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return file;
+  const fs::path target = fs::canonical(file, error);
+  if (error) return file;
+  fs::remove(target, error);
+  return target;
+}
+
+void applyStats(const std::string &given, const fs::path &program) {
   if (given.empty()) return;
   // The program may change its directory before it ends.
   const fs::path file = fs::absolute(given);
@@ -80,10 +91,12 @@ void applyStats(const std::string &given) {
   if (!fs::is_directory(file.parent_path(), error))
     throw Failure{"the statistics file " + given + " cannot be written: its directory does not exist; make " +
                   file.parent_path().string()};
-  if (access(file.parent_path().c_str(), W_OK) != 0 && access(file.c_str(), W_OK) != 0)
+  if (fs::equivalent(file, program, error))
+    throw Failure{"the statistics file " + given + " is the program itself; name another file with --stats"};
+  const bool there = fs::exists(file, error);
+  if (access((there ? file : file.parent_path()).c_str(), W_OK) != 0)
     throw Failure{"the statistics file " + given + " cannot be written: " + errorText(errno) + "; name another one with --stats"};
-  fs::remove(file, error); // of an earlier run; see the runtime's write_statistics
-  setVariable(kStats.variable, file.string());
+  setVariable(kStats.variable, withoutEarlierStatistics(file).string());
 }
 
 void applyRelease(const std::string &given) {
@@ -107,9 +120,10 @@ void applyOther(const std::string &assignment) {
 
 /// The user's program, or the reason why it cannot run.
 fs::path requireProgram(const std::string &name) {
+  if (name.empty()) throw Failure{"the program's name is empty; write pagecast run --memory 256M -- PROGRAM ARGUMENTS"};
   if (const auto path = findProgram(name)) return *path;
   std::error_code error;
-  if (name.find('/') == std::string::npos)
+  if (name.find('/') == std::string::npos && !fs::is_directory(name, error))
     throw Failure{"the program " + name + " was not found in PATH; give its path, such as ./" + name};
   if (!fs::exists(name, error)) throw Failure{"the program " + name + " does not exist; check the path"};
   if (fs::is_directory(name, error)) throw Failure{"the program " + name + " is a directory; name an executable file"};
@@ -172,10 +186,10 @@ void run(const RunOptions &options) {
   requireKnownOptions(options.command[0]);
   applyMemory(options.memory);
   applyBacking(options.backing);
-  applyStats(options.stats);
   applyRelease(options.release);
   for (const std::string &other : options.others) applyOther(other);
   const fs::path program = requireProgram(options.command[0]);
+  applyStats(options.stats, program); // last, as it takes a file away
   preloadUnlessCompiledWithPagecast(program);
   become(program, options.command);
 }

@@ -141,6 +141,10 @@ void read_options(Options &options) {
         static_cast<unsigned long long>(options.memory));
     options.memory = kLeastMemory;
   }
+  if (options.large < kLeastLarge) {
+    say("PAGECAST_LARGE is %llu bytes, less than the least of 64K; 64K is used", static_cast<unsigned long long>(options.large));
+    options.large = kLeastLarge;
+  }
 }
 
 const char *options_help() {

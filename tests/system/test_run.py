@@ -2,6 +2,8 @@
 """pagecast run: what it refuses, in which words, and what it lets through."""
 
 import os
+import shutil
+import stat
 import subprocess
 
 import pytest
@@ -142,6 +144,48 @@ def test_statistics_file_cannot_be_written(tools, tmp_path):
     one_sentence(tools.run(tools.pagecast, "run", "--stats", tmp_path, "--", "true"), "is a directory")
 
 
+def statistics_of(tools, file, *program):
+    """A run with --stats `file`, of a program that has the runtime: it writes them when it ends."""
+    return tools.run(tools.pagecast, "run", "--memory", "64M", "--stats", file, "--", *(program or ["true"]))
+
+
+def test_statistics_take_nothing_away_but_a_file_of_an_earlier_run(tools, tmp_path):
+    """Devices, pipes and links are somebody else's: /dev/null must not become a file."""
+    if os.geteuid() != 0:
+        pytest.skip("making a device needs root")
+    null = tmp_path / "null"
+    os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("of an earlier run")
+    link.symlink_to(file)
+    for name in (null, pipe, link):
+        assert statistics_of(tools, name).returncode == 0
+    os.close(reader)
+    assert stat.S_ISCHR(null.lstat().st_mode) and stat.S_ISFIFO(pipe.lstat().st_mode) and link.is_symlink()
+    assert not file.exists() or file.read_text() != "of an earlier run"
+
+
+def test_a_slip_of_the_pen_costs_no_file(tools, tmp_path):
+    """The name of the program in the place of the statistics', or a program that is not there."""
+    program, file = tmp_path / "program", tmp_path / "s.json"
+    shutil.copy("/bin/true", program)
+    file.write_text("of an earlier run")
+    one_sentence(statistics_of(tools, program, program), "is the program itself")
+    one_sentence(statistics_of(tools, program, "no-such-program-here"), "not found in PATH")
+    one_sentence(statistics_of(tools, file, "no-such-program-here"), "not found in PATH")
+    assert program.exists() and file.read_text() == "of an earlier run"
+
+
+@pytest.mark.parametrize("option", ["--memory", "--backing", "--stats", "--release"])
+def test_empty_value_is_refused(tools, option):
+    """As of a script's variable that was never set."""
+    one_sentence(tools.run(tools.pagecast, "run", f"{option}=", "--", "true"), option, "missing")
+    one_sentence(tools.run(tools.pagecast, "run", option, "", "--", "true"), option, "empty")
+
+
 def test_release_policy(tools):
     one_sentence(tools.run(tools.pagecast, "run", "--release", "greedy", "--", "true"), "'greedy'", "buffered")
     done = tools.run(tools.pagecast, "run", "--release", "buffered", "--", "/bin/sh", "-c", "echo $PAGECAST_RELEASE")
@@ -152,6 +196,8 @@ def test_other_options_reach_the_runtime(tools):
     done = tools.run(tools.pagecast, "run", "--option", "distance=64", "--option", "PAGECAST_SCHEDULE=nested", "--",
                      "/bin/sh", "-c", "echo $PAGECAST_DISTANCE $PAGECAST_SCHEDULE")
     assert done.stdout.strip() == "64 nested"
+    done = tools.run(tools.pagecast, "run", "--option", "distance=32", "/bin/sh", "-c", "echo $PAGECAST_DISTANCE")
+    assert done.stdout.strip() == "32", done.stderr  # the program follows without a --
     one_sentence(tools.run(tools.pagecast, "run", "--option", "distance", "--", "true"), "NAME=VALUE")
 
 
@@ -160,6 +206,8 @@ def test_program_is_missing(tools, tmp_path):
     one_sentence(tools.run(tools.pagecast, "run", "--", "no-such-program-here"), "not found in PATH")
     one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "none"), "does not exist")
     one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path), "is a directory")
+    one_sentence(tools.run(tools.pagecast, "run", "--", "."), "is a directory")
+    one_sentence(tools.run(tools.pagecast, "run", "--", ""), "name is empty")
     plain = tmp_path / "plain"
     plain.write_text("x")
     one_sentence(tools.run(tools.pagecast, "run", "--", plain), "is not executable", "chmod +x")

@@ -56,6 +56,16 @@ TEST(Options, UnknownVariableIsNamedWithTheNearest) {
   EXPECT_NE(said.find("PAGECAST_MEMORY"), std::string::npos) << said;
 }
 
+TEST(Options, BlocksOfTheCLibrarysOwnAreNeverLarge) {
+  setenv("PAGECAST_LARGE", "0", 1);
+  testing::internal::CaptureStderr();
+  Options o;
+  read_options(o);
+  unsetenv("PAGECAST_LARGE");
+  EXPECT_EQ(o.large, kLeastLarge);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("64K is used"), std::string::npos);
+}
+
 TEST(Options, TooLittleMemoryBecomesTheLeast) {
   setenv("PAGECAST_MEMORY", "0", 1);
   testing::internal::CaptureStderr();
