@@ -72,6 +72,13 @@ void becomeCompiler(const std::string &self, const Arguments &arguments) {
   if (const auto language = compilerNamed(arguments[0])) cc(*language, Arguments(arguments.begin() + 1, arguments.end()));
 }
 
+/// `pagecast help` and `pagecast version` are what other commands have taught people to write.
+void understandWords(Arguments &arguments) {
+  if (arguments.empty()) return;
+  if (arguments[0] == "help") arguments.assign(1, "--help");
+  if (arguments[0] == "version") arguments.assign(1, "--version");
+}
+
 void requireKnownCommand(const Arguments &arguments) {
   if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return;
   if (std::find(kCommands.begin(), kCommands.end(), arguments[0]) == kCommands.end())
@@ -140,7 +147,16 @@ void addDoctor(CLI::App &app, DoctorOptions &options) {
       ->check(CLI::Range(0.1, 60.0));
 }
 
+/// What the parser said of the `arguments`, with what to do about it where it is likely to be known.
+std::string sentenceOf(const CLI::ParseError &error, const Arguments &arguments) {
+  const std::string said = error.what();
+  if (!arguments.empty() && arguments[0] == "explain" && dynamic_cast<const CLI::ExtrasError *>(&error))
+    return said + "; options of the compiler follow --, as in pagecast explain solve.c -- -O3";
+  return said + "; see pagecast --help";
+}
+
 int dispatch(Arguments arguments) {
+  understandWords(arguments);
   requireKnownCommand(arguments);
   RunOptions runOptions;
   DoctorOptions doctorOptions;
@@ -158,15 +174,15 @@ int dispatch(Arguments arguments) {
   addDoctor(app, doctorOptions);
   app.footer(kExamples);
 
-  std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants them
   try {
-    app.parse(arguments);
+    app.parse(Arguments(arguments.rbegin(), arguments.rend())); // as CLI11 wants them
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    throw Failure{std::string(error.what()) + "; see pagecast --help"};
+    throw Failure{sentenceOf(error, arguments)};
   }
   if (app.got_subcommand("run")) {
     runOptions.command = app.get_subcommand("run")->remaining();
+    requireKnownOptions(runOptions.command);
     runOptions.command.insert(runOptions.command.end(), foreign.begin(), foreign.end());
     run(runOptions);
   }

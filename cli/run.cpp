@@ -173,17 +173,16 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   throw Failure{"the program " + program.string() + " could not be started: " + errorText(errno)};
 }
 
-void requireKnownOptions(const std::string &first) {
-  if (first.empty() || first[0] != '-') return;
-  const std::vector<std::string> known = {"--memory", "--backing", "--stats", "--release", "--option", "--help"};
-  throw Failure{"pagecast run has no option " + first + "; the nearest is " + nearest(first, known)};
-}
-
 } // namespace
+
+void requireKnownOptions(const std::vector<std::string> &command) {
+  if (command.empty() || command[0].empty() || command[0][0] != '-') return;
+  const std::vector<std::string> known = {"--memory", "--backing", "--stats", "--release", "--option", "--help"};
+  throw Failure{"pagecast run has no option " + command[0] + "; the nearest is " + nearest(command[0], known)};
+}
 
 void run(const RunOptions &options) {
   if (options.command.empty()) throw Failure{"no program was given; write pagecast run --memory 256M -- PROGRAM ARGUMENTS"};
-  requireKnownOptions(options.command[0]);
   applyMemory(options.memory);
   applyBacking(options.backing);
   applyRelease(options.release);

@@ -15,6 +15,9 @@ struct RunOptions {
   std::vector<std::string> command;
 };
 
+/// Refuses a command that begins with an option: one of ours, misspelt. What stands behind `--` is the program's name.
+void requireKnownOptions(const std::vector<std::string> &command);
+
 /// Checks the options, hands them to the runtime by the environment and becomes the program.
 [[noreturn]] void run(const RunOptions &options);
 

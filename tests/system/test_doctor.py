@@ -106,6 +106,12 @@ def test_help_teaches(tools):
     assert "binary" in tools.run(tools.pagecast, "run", "--help").stdout
 
 
+def test_words_of_other_commands_are_understood(tools):
+    for word in ("help", "version"):
+        said = tools.run(tools.pagecast, word)
+        assert said.returncode == 0 and said.stdout == tools.run(tools.pagecast, f"--{word}").stdout
+
+
 def test_unknown_option(tools):
     done = tools.run(tools.pagecast, "doctor", "--jsn")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "--jsn" in done.stderr

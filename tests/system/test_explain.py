@@ -304,6 +304,11 @@ def test_run_in_which_nothing_was_paged(built, run):
     assert "Nothing was paged" in text and text.count("run: no site") == 3
 
 
+def test_options_of_the_compiler_without_a_separator(built, source):
+    done = built.run(built.pagecast, "explain", source, "-O3")
+    assert done.returncode == 2 and "-O3" in done.stderr and "options of the compiler follow --" in done.stderr, done.stderr
+
+
 def test_errors_of_the_source(built, source, tmp_path):
     assert "none.c does not exist" in refused(built, tmp_path / "none.c")
     assert "is no file" in refused(built, tmp_path)

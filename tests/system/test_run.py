@@ -215,6 +215,7 @@ def test_program_is_missing(tools, tmp_path):
 
 def test_misspelt_option_and_command(tools):
     one_sentence(tools.run(tools.pagecast, "run", "--memroy", "1G", "--", "true"), "--memroy", "--memory")
+    one_sentence(tools.run(tools.pagecast, "run", "--", "--memory"), "program --memory", "not found in PATH")
     one_sentence(tools.run(tools.pagecast, "rnu"), "'rnu'", "'run'")
     one_sentence(tools.run(tools.pagecast, "dcotor"), "'doctor'")
 
