@@ -9,6 +9,7 @@
 #include "llvm/IR/Instructions.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 using namespace llvm;
@@ -35,48 +36,65 @@ private:
   const DenseMap<const SCEV *, Value *> &Quotients;
 };
 
-/// Trip count - 1 from the exit test of `Block`, as if nothing could wrap around: in
-/// for (i = 0; i < n; i += 16) scalar evolution has to think of an n near the type's end.
-const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
+/// A loop stays while `Stays` holds of `From`, `From` + `Step`, ... and `To`, which does not move.
+struct ExitWalk {
+  CmpInst::Predicate Stays;
+  const SCEV *From, *To;
+  APInt Step;
+  bool Index; ///< an integer, whose bound stays
+};
+
+bool isAbove(CmpInst::Predicate P) {
+  return P == CmpInst::ICMP_UGT || P == CmpInst::ICMP_SGT || P == CmpInst::ICMP_UGE || P == CmpInst::ICMP_SGE;
+}
+
+/// The exit test of `Block` as a walk. Where both sides move, as in for (i = 0, j = n - 1; i < j; i++, j--), they are taken
+/// to come towards each other: the one walks by both steps, and the other stays.
+std::optional<ExitWalk> exitWalk(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
   auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
   auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
-  if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType())) return nullptr;
+  if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType())) return std::nullopt;
   CmpInst::Predicate Stays = Compare->getPredicate();
   if (!L->contains(Branch->getSuccessor(0))) Stays = CmpInst::getInversePredicate(Stays);
   const SCEV *Moving = A.scev(Compare->getOperand(0)), *Bound = A.scev(Compare->getOperand(1));
-  if (!isa<SCEVAddRecExpr>(Moving)) {
+  auto StepOf = [&](const SCEV *S) -> const SCEVConstant * {
+    const auto *Walk = dyn_cast<SCEVAddRecExpr>(S);
+    return Walk && Walk->getLoop() == L && Walk->isAffine() ? dyn_cast<SCEVConstant>(Walk->getStepRecurrence(SE)) : nullptr;
+  };
+  if (!StepOf(Moving)) {
     std::swap(Moving, Bound);
     Stays = CmpInst::getSwappedPredicate(Stays);
   }
-  const auto *Walk = dyn_cast<SCEVAddRecExpr>(Moving);
-  if (!Walk || Walk->getLoop() != L || !Walk->isAffine() || !SE.isLoopInvariant(Bound, L)) return nullptr;
-  const auto *Step = dyn_cast<SCEVConstant>(Walk->getStepRecurrence(SE));
-  if (!Step || Step->isZero()) return nullptr;
-  bool Down = Step->getAPInt().isNegative();
+  const SCEVConstant *Step = StepOf(Moving), *Other = StepOf(Bound);
+  if (!Step || !(Other || SE.isLoopInvariant(Bound, L))) return std::nullopt;
+  APInt By = Step->getAPInt();
+  if (Other) {
+    if (By.getBitWidth() != Other->getAPInt().getBitWidth()) return std::nullopt;
+    By -= Other->getAPInt();
+    Bound = cast<SCEVAddRecExpr>(Bound)->getStart();
+  }
+  if (By.isZero()) return std::nullopt;
   // Of two pointers scalar evolution has no difference unless it knows that they are of one object.
   auto Number = [&](const SCEV *S) { return S->getType()->isPointerTy() ? SE.getLosslessPtrToIntExpr(S) : S; };
-  const SCEV *From = Number(Walk->getStart()), *To = Number(Bound);
-  if (isa<SCEVCouldNotCompute>(From) || isa<SCEVCouldNotCompute>(To)) return nullptr;
-  const SCEV *Way = Down ? SE.getMinusSCEV(From, To) : SE.getMinusSCEV(To, From);
+  const SCEV *From = Number(cast<SCEVAddRecExpr>(Moving)->getStart()), *To = Number(Bound);
+  if (isa<SCEVCouldNotCompute>(From) || isa<SCEVCouldNotCompute>(To)) return std::nullopt;
+  return ExitWalk{Stays, From, To, By, !Other && !Moving->getType()->isPointerTy()};
+}
+
+/// Trip count - 1 from the exit test of `Block`, as if nothing could wrap around: in
+/// for (i = 0; i < n; i += 16) scalar evolution has to think of an n near the type's end. But where an unsigned counter
+/// goes down and has to be below its bound, it is below zero that it ends: for (i = n - 1; i < n; i--).
+const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
+  const std::optional<ExitWalk> W = exitWalk(L, Block, SE, A);
+  if (!W || W->Stays == CmpInst::ICMP_EQ) return nullptr;
+  const bool Down = W->Step.isNegative(), Above = isAbove(W->Stays);
+  const bool ToZero = Down && W->Index && (W->Stays == CmpInst::ICMP_ULT || W->Stays == CmpInst::ICMP_ULE);
+  if (!ToZero && Down != Above && W->Stays != CmpInst::ICMP_NE) return nullptr;
+  const SCEV *Way = ToZero ? W->From : Down ? SE.getMinusSCEV(W->From, W->To) : SE.getMinusSCEV(W->To, W->From);
   if (isa<SCEVCouldNotCompute>(Way) || !Way->getType()->isIntegerTy()) return nullptr;
+  if (ToZero || CmpInst::isNonStrictPredicate(W->Stays)) Way = SE.getAddExpr(Way, SE.getOne(Way->getType()));
   const SCEV *Each =
-      SE.getConstant(Way->getType(), Step->getAPInt().abs().sextOrTrunc(SE.getTypeSizeInBits(Way->getType())).getZExtValue());
-  switch (Stays) {
-  case CmpInst::ICMP_ULT:
-  case CmpInst::ICMP_SLT:
-  case CmpInst::ICMP_UGT:
-  case CmpInst::ICMP_SGT:
-  case CmpInst::ICMP_NE: break;
-  case CmpInst::ICMP_ULE:
-  case CmpInst::ICMP_SLE:
-  case CmpInst::ICMP_UGE:
-  case CmpInst::ICMP_SGE: Way = SE.getAddExpr(Way, SE.getOne(Way->getType())); break;
-  default: return nullptr;
-  }
-  if (Down != (Stays == CmpInst::ICMP_UGT || Stays == CmpInst::ICMP_SGT || Stays == CmpInst::ICMP_UGE ||
-               Stays == CmpInst::ICMP_SGE) &&
-      Stays != CmpInst::ICMP_NE)
-    return nullptr;
+      SE.getConstant(Way->getType(), W->Step.abs().sextOrTrunc(SE.getTypeSizeInBits(Way->getType())).getZExtValue());
   Way = SE.getSMaxExpr(Way, SE.getZero(Way->getType()));
   return SE.getUDivExpr(SE.getAddExpr(Way, SE.getMinusSCEV(Each, SE.getOne(Each->getType()))), Each);
 }
