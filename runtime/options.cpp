@@ -142,7 +142,7 @@ void read_options(Options &options) {
     options.memory = kLeastMemory;
   }
   if (options.large < kLeastLarge) {
-    say("PAGECAST_LARGE is %llu bytes, less than the least of 64K; 64K is used", static_cast<unsigned long long>(options.large));
+    say("PAGECAST_LARGE is %llu bytes, less than the least of 4K; 4K is used", static_cast<unsigned long long>(options.large));
     options.large = kLeastLarge;
   }
 }

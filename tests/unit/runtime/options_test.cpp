@@ -63,7 +63,7 @@ TEST(Options, BlocksOfTheCLibrarysOwnAreNeverLarge) {
   read_options(o);
   unsetenv("PAGECAST_LARGE");
   EXPECT_EQ(o.large, kLeastLarge);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("64K is used"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("4K is used"), std::string::npos);
 }
 
 TEST(Options, TooLittleMemoryBecomesTheLeast) {
