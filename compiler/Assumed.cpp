@@ -94,29 +94,33 @@ bool isCounted(const Loop *L, ScalarEvolution &SE) {
   });
 }
 
-/// The phis that `Base`, of the header of `L`, goes on with: when on some way it stays what it is, and on the others becomes
-/// memory that is new, or loaded from where it is kept, as when a vector needs more room. None if it is any other.
-SmallPtrSet<PHINode *, 16> movedNowAndThen(PHINode *Base, const Loop *L) {
+/// The phis that `Held`, of the header of `L`, goes on with: when on some way a base stays what it is, and on the others becomes
+/// memory that is new, or loaded from where it is kept, as when a vector needs more room; or when a number is loaded again
+/// from where it is kept, and at most known to be 0 where there is nothing to do. None if it is any other.
+SmallPtrSet<PHINode *, 16> movedNowAndThen(PHINode *Held, const Loop *L, const DominatorTree &DT) {
   constexpr unsigned Most = 64;
+  const bool Base = Held->getType()->isPointerTy();
   SmallPtrSet<PHINode *, 16> Web;
   bool Stays = false;
-  SmallVector<Value *, 8> Work{Base->getIncomingValueForBlock(L->getLoopLatch())};
+  const Value *Kept = nullptr; ///< where the number is
+  SmallVector<Value *, 8> Work{Held->getIncomingValueForBlock(L->getLoopLatch())};
   while (!Work.empty()) {
     Value *Next = Work.pop_back_val();
-    if (auto *Phi = dyn_cast<PHINode>(Next); Phi && Phi != Base && L->contains(Phi)) {
+    if (auto *Phi = dyn_cast<PHINode>(Next); Phi && Phi != Held && L->contains(Phi)) {
       if (!Web.insert(Phi).second) continue;
       if (Web.size() > Most) return {};
       append_range(Work, Phi->incoming_values());
       continue;
     }
+    Stays |= Next == Held;
+    if (Next == Held || (isa<Constant>(Next) && cast<Constant>(Next)->isNullValue()) || (Base && isNoAliasCall(Next))) continue;
     const auto *Load = dyn_cast<LoadInst>(Next);
-    Stays |= Next == Base;
-    if (Next != Base && !isa<ConstantPointerNull>(Next) && !isNoAliasCall(Next) &&
-        !(Load && isHeld(Load) && L->isLoopInvariant(Load->getPointerOperand())))
-      return {};
+    if (!Load || !isHeld(Load) || !L->isLoopInvariant(Load->getPointerOperand())) return {};
+    if (!Base && Kept && Kept != Load->getPointerOperand()) return {};
+    Kept = Load->getPointerOperand();
   }
-  if (!Stays) return {};
-  Web.insert(Base);
+  if (Base ? !Stays : !Kept || changes(Kept, L, DT) == Changes::Always) return {};
+  Web.insert(Held);
   return Web;
 }
 
@@ -147,14 +151,16 @@ Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
 }
 
 /// Bases that the program moves now and then are taken to stay where they are when the loop is entered: the outermost one
-/// that there can be a nest of.
-void Assumed::assumeBases() {
+/// that there can be a nest of. So are numbers that were stored just before it, and are loaded again in the loop alone.
+void Assumed::assumeCarried() {
   for (Loop *L : LI.getLoopsInPreorder()) {
     if (!L->getLoopPreheader() || !L->getLoopLatch() || !isCounted(L, SE)) continue;
-    for (PHINode &Base : L->getHeader()->phis()) {
-      if (!Base.getType()->isPointerTy() || Known.count(&Base) || !isa<SCEVUnknown>(SE.getSCEV(&Base))) continue;
-      for (PHINode *Phi : movedNowAndThen(&Base, L))
-        Known.try_emplace(Phi, rewrite(SE.getSCEV(Base.getIncomingValueForBlock(L->getLoopPreheader()))));
+    for (PHINode &Held : L->getHeader()->phis()) {
+      if (!Held.getType()->isIntOrPtrTy() || !SE.isSCEVable(Held.getType()) || Known.count(&Held) ||
+          !isa<SCEVUnknown>(SE.getSCEV(&Held)))
+        continue;
+      for (PHINode *Phi : movedNowAndThen(&Held, L, DT))
+        Known.try_emplace(Phi, rewrite(SE.getSCEV(Held.getIncomingValueForBlock(L->getLoopPreheader()))));
     }
   }
 }
@@ -189,7 +195,7 @@ LoadInst *Assumed::loadedBefore(const LoadInst *Load, const SCEV *Address, const
 
 void Assumed::insert() {
   assumeLoads();
-  assumeBases();
+  assumeCarried();
   assumeLoadsOfThose();
   assumeKept();
 }

@@ -58,7 +58,7 @@ private:
   llvm::DenseMap<const llvm::LoadInst *, Kept> KeptValues;
 
   void assumeLoads();
-  void assumeBases();
+  void assumeCarried();
   void assumeLoadsOfThose();
   void assumeKept();
   llvm::LoadInst *copyBefore(llvm::LoadInst *, llvm::Loop *);
