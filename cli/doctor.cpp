@@ -77,12 +77,21 @@ bool isHealthy(const Report &report) {
   return std::none_of(report.checks.begin(), report.checks.end(), [](const Check &c) { return c.status == Status::kFail; });
 }
 
+const char *verdict(const Report &report) {
+  if (!isHealthy(report)) return "Pagecast cannot work here until what failed is mended.";
+  const auto pager =
+      std::find_if(report.checks.begin(), report.checks.end(), [](const Check &c) { return c.name == "back ends"; });
+  return pager->status == Status::kOk ? "Pagecast can work here."
+                                      : "Pagecast can work here, without its pager: large data will live in a file, which the "
+                                        "kernel pages with advice.";
+}
+
 void printText(const Report &report) {
   for (const Check &check : report.checks) {
     std::printf("%-4s  %-20s  %s\n", word(check.status), check.name.c_str(), check.detail.c_str());
     if (!check.advice.empty()) std::printf("%-4s  %-20s  -> %s\n", "", "", check.advice.c_str());
   }
-  std::puts(isHealthy(report) ? "Pagecast can work here." : "Pagecast cannot work here until what failed is mended.");
+  std::puts(verdict(report));
 }
 
 nlohmann::json toJson(const Report &report) {

@@ -21,10 +21,11 @@ bool isRecord(const std::string &file) {
 }
 
 std::vector<Remark> remarksIn(const ExplainOptions &options) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(options.file, ignored))
-    throw Failure{options.file + (fs::exists(options.file, ignored) ? " is no file" : " does not exist") +
-                  "; give a source or a record of remarks (.opt.yaml)"};
+  std::error_code error;
+  if (!fs::is_regular_file(options.file, error)) {
+    const std::string what = fs::exists(options.file, error) ? " is no file" : error ? " cannot be reached" : " does not exist";
+    throw Failure{(options.file.empty() ? "''" : options.file) + what + "; give a source or a record of remarks (.opt.yaml)"};
+  }
   if (!isRecord(options.file)) return remarksOf(options.file, options.compilerOptions);
   if (!options.compilerOptions.empty())
     throw Failure{options.file + " is a record, which is not compiled: leave out what follows --, or give the source"};

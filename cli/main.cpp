@@ -108,7 +108,7 @@ void addRun(CLI::App &app, RunOptions &options) {
   run->add_option("--backing", options.backing, "directory for data that is not in memory: on a disk, not tmpfs")
       ->type_name("DIR")
       ->check(refuseEmpty);
-  run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends")
+  run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends by exit")
       ->type_name("FILE")
       ->check(refuseEmpty);
   run->add_option("--release", options.release, "what to do with pages that are finished with: none, aggressive, buffered")

@@ -93,6 +93,8 @@ std::string firstWord(const char *path) {
 
 } // namespace
 
+// What the pager alone needs is not indispensable: without it large data live in a file (probeBackEnds).
+
 Check probeKernel() {
   utsname info{};
   uname(&info);
@@ -100,7 +102,7 @@ Check probeKernel() {
   std::sscanf(info.release, "%d.%d", &major, &minor);
   Check out{"kernel", Status::kOk, std::string(info.sysname) + " " + info.release, ""};
   if (major * 1000 + minor < 5007) {
-    out.status = Status::kFail;
+    out.status = Status::kWarn;
     out.advice = "memory cannot be write-protected by userfaultfd before Linux 5.7; use a newer kernel";
   }
   return out;
@@ -115,25 +117,24 @@ Check probeUserfaultfd() {
   const int error = errno;
   if (openUserfaultfdDevice()) return {"userfaultfd", Status::kOk, "all faults, by /dev/userfaultfd" + known, ""};
   if (openUserfaultfd(UFFD_USER_MODE_ONLY))
-    return {"userfaultfd", Status::kFail, "faults of the program only, not of system calls: nothing will be paged" + known,
-            remedy};
-  return {"userfaultfd", Status::kFail, "refused: " + errorText(error) + known,
+    return {"userfaultfd", Status::kWarn, "faults of the program only, not of system calls, which is not enough" + known, remedy};
+  return {"userfaultfd", Status::kWarn, "refused: " + errorText(error) + known,
           error == ENOSYS ? "use a kernel built with CONFIG_USERFAULTFD" : remedy};
 }
 
 Check probeUserfaultfdFeatures() {
   const std::string name = "userfaultfd features";
   const Fd fd = openAnyUserfaultfd();
-  if (!fd) return {name, Status::kFail, "userfaultfd cannot be opened", "see userfaultfd"};
+  if (!fd) return {name, Status::kWarn, "userfaultfd cannot be opened", "see userfaultfd"};
   uffdio_api api{UFFD_API, 0, 0};
   if (ioctl(fd.get(), UFFDIO_API, &api) != 0)
-    return {name, Status::kFail, "the handshake failed: " + errorText(errno), "use a newer kernel"};
+    return {name, Status::kWarn, "the handshake failed: " + errorText(errno), "use a newer kernel"};
   const Mapping memory(1 << 16);
   uffdio_register request{};
   request.range = {reinterpret_cast<uintptr_t>(memory.address()), memory.bytes()};
   request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
   if (ioctl(fd.get(), UFFDIO_REGISTER, &request) != 0)
-    return {name, Status::kFail,
+    return {name, Status::kWarn,
             "anonymous memory cannot be registered for missing pages and write-protection: " + errorText(errno),
             "use Linux 5.7 or newer on a machine whose kernel has userfaultfd write-protection"};
   // Bits by number: the C library's headers may be older than the kernel.
@@ -155,7 +156,7 @@ Check probeIoUring() {
     return {"io_uring", Status::kOk, "available", ""};
   }
   const std::string disabled = firstWord("/proc/sys/kernel/io_uring_disabled");
-  return {"io_uring", Status::kFail, "refused: " + errorText(-error),
+  return {"io_uring", Status::kWarn, "refused: " + errorText(-error),
           !disabled.empty() && disabled != "0" ? "as root: sysctl -w kernel.io_uring_disabled=0"
                                                : "use Linux 5.6 or newer, and allow io_uring in the container's seccomp profile"};
 }

@@ -125,7 +125,10 @@ fs::path requireProgram(const std::string &name) {
   std::error_code error;
   if (name.find('/') == std::string::npos && !fs::is_directory(name, error))
     throw Failure{"the program " + name + " was not found in PATH; give its path, such as ./" + name};
-  if (!fs::exists(name, error)) throw Failure{"the program " + name + " does not exist; check the path"};
+  if (!fs::exists(name, error)) {
+    if (error) throw Failure{"the program " + name + " cannot be reached: " + errorText(error.value()) + "; check the path"};
+    throw Failure{"the program " + name + " does not exist; check the path"};
+  }
   if (fs::is_directory(name, error)) throw Failure{"the program " + name + " is a directory; name an executable file"};
   throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name};
 }

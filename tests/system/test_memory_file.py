@@ -88,6 +88,12 @@ def test_it_is_private_memory(built, compiled, disk_dir, tmp_path, way):
     assert figures["memory_left"] == (1 if way == "others" else 0)
 
 
+def test_doctor_where_userfaultfd_is_refused(built, refuse):
+    done = built.run(refuse, built.pagecast, "doctor", "--no-disk")
+    assert "without its pager" in done.stdout and "fail  userfaultfd" not in done.stdout, done.stdout
+    assert done.returncode == (1 if "\nfail" in done.stdout else 0)
+
+
 @pytest.mark.parametrize("source", ["allocations.c", "globals.c", "threads.c"])
 def test_where_userfaultfd_is_refused(built, compiled, refuse, disk_dir, tmp_path, source):
     plain, hinted = compiled(HERE / "programs" / source)

@@ -207,6 +207,7 @@ def test_program_is_missing(tools, tmp_path):
     one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "none"), "does not exist")
     one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path), "is a directory")
     one_sentence(tools.run(tools.pagecast, "run", "--", "."), "is a directory")
+    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / ("x" * 300)), "cannot be reached", "too long")
     one_sentence(tools.run(tools.pagecast, "run", "--", ""), "name is empty")
     plain = tmp_path / "plain"
     plain.write_text("x")
