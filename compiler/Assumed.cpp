@@ -16,26 +16,42 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
+/// A load, and how what it loads becomes wider, if it does.
+struct Behind {
+  LoadInst *Load = nullptr;
+  bool Signed = false, Unsigned = false;
+};
+
 /// A load that `V` is the value of, whichever way it came: earlier optimizations turn what is loaded again at the
-/// end of each iteration into phis of loads of one address.
-LoadInst *loadBehind(Value *V) {
+/// end of each iteration into phis of loads of one address, and of what those become when they are made wider.
+Behind loadBehind(Value *V) {
   constexpr unsigned Most = 64;
-  LoadInst *Found = nullptr;
+  Behind Found;
   SmallVector<Value *, 8> Work{V};
   SmallPtrSet<Value *, 16> Seen;
   while (!Work.empty()) {
     Value *Next = Work.pop_back_val();
     if (!Seen.insert(Next).second) continue;
-    if (Seen.size() > Most) return nullptr;
+    if (Seen.size() > Most) return {};
     if (auto *Phi = dyn_cast<PHINode>(Next)) {
       append_range(Work, Phi->incoming_values());
       continue;
     }
+    if (isa<SExtInst, ZExtInst>(Next) && Next != V) {
+      const auto *Wider = cast<CastInst>(Next);
+      Found.Signed |= isa<SExtInst>(Wider);
+      Found.Unsigned |= isa<ZExtInst>(Wider) && !Wider->hasNonNeg();
+      Work.push_back(Wider->getOperand(0));
+      continue;
+    }
     auto *Load = dyn_cast<LoadInst>(Next);
-    if (!Load || !isHeld(Load) || (Found && Found->getPointerOperand() != Load->getPointerOperand())) return nullptr;
-    Found = Load;
+    if (!Load || !isHeld(Load) ||
+        (Found.Load &&
+         (Found.Load->getPointerOperand() != Load->getPointerOperand() || Found.Load->getType() != Load->getType())))
+      return {};
+    Found.Load = Load;
   }
-  return Found;
+  return Found.Signed && Found.Unsigned ? Behind{} : Found;
 }
 
 /// How often `L` itself says that what is at the address changes.
@@ -195,6 +211,7 @@ LoadInst *Assumed::loadedBefore(const LoadInst *Load, const SCEV *Address, const
 
 void Assumed::insert() {
   assumeLoads();
+  assumeResults();
   assumeCarried();
   assumeLoadsOfThose();
   assumeKept();
@@ -209,12 +226,58 @@ void Assumed::assumeLoads() {
         if (isa<LoadInst, PHINode>(I) && I.getType()->isIntOrPtrTy() && SE.isSCEVable(I.getType())) Values.push_back(&I);
   for (Instruction *Value : Values) {
     if (isa<PHINode>(Value) && !isa<SCEVUnknown>(SE.getSCEV(Value))) continue;
-    LoadInst *I = loadBehind(Value);
+    const Behind From = loadBehind(Value);
+    LoadInst *I = From.Load;
     Loop *L = I ? furthest(I, LI.getLoopFor(Value->getParent())) : nullptr;
     if (!L) continue;
     LoadInst *&Copy = Made[{L, I->getPointerOperand()}];
     if (!Copy || Copy->getType() != I->getType()) Copy = copyBefore(I, L);
-    Known[Value] = SE.getUnknown(Copy);
+    const SCEV *Same = SE.getUnknown(Copy);
+    if (Value->getType() == Copy->getType()) Known[Value] = Same;
+    else if (From.Unsigned) Known[Value] = SE.getZeroExtendExpr(Same, Value->getType());
+    else Known[Value] = SE.getSignExtendExpr(Same, Value->getType());
+  }
+}
+
+/// What stands for `V`, as far as it is a value: itself if nothing else does.
+Value *Assumed::known(Value *V) const {
+  const auto At = Known.find(V);
+  if (At == Known.end()) return V;
+  const auto *Unknown = dyn_cast<SCEVUnknown>(At->second);
+  return Unknown ? Unknown->getValue() : nullptr;
+}
+
+/// What is computed from loads that stay by operations that scalar evolution does not know, as the half of a signed number:
+/// for (y = 0; y < image->height / 2; y++). It is computed once more, where the loads are.
+void Assumed::assumeResults() {
+  SmallVector<BinaryOperator *, 8> Results;
+  for (Loop *Top : LI)
+    for (BasicBlock *Block : Top->blocks())
+      for (Instruction &I : *Block)
+        if (auto *Result = dyn_cast<BinaryOperator>(&I); Result && SE.isSCEVable(I.getType()) &&
+                                                         any_of(I.operands(), [&](Value *V) { return Known.count(V); }) &&
+                                                         isa<SCEVUnknown>(SE.getSCEV(&I)))
+          Results.push_back(Result);
+  for (BinaryOperator *I : Results) {
+    Value *Operands[] = {known(I->getOperand(0)), known(I->getOperand(1))};
+    auto AllBefore = [&](Loop *L) {
+      return L && L->getLoopPreheader() &&
+             all_of(Operands, [&](Value *V) { return V && DT.dominates(V, L->getLoopPreheader()->getTerminator()); });
+    };
+    Loop *Found = nullptr;
+    for (Loop *L = LI.getLoopFor(I->getParent()); AllBefore(L); L = L->getParentLoop()) Found = L;
+    if (!Found) continue;
+    Instruction *Copy = I->clone();
+    for (unsigned K = 0; K < 2; ++K) Copy->setOperand(K, Operands[K]);
+    Copy->dropPoisonGeneratingFlags(); // an assumption may be wrong
+    if (!isSafeToSpeculativelyExecute(Copy)) {
+      Copy->deleteValue();
+      continue;
+    }
+    Copy->setName("assumed");
+    Copy->insertBefore(Found->getLoopPreheader()->getTerminator());
+    Copies.push_back(Copy);
+    Known[I] = SE.getUnknown(Copy);
   }
 }
 
@@ -299,7 +362,7 @@ bool Assumed::moves(Value *V, const Loop *L, unsigned Depth) {
 
 bool Assumed::removeUnused() {
   bool Left = false;
-  for (LoadInst *Copy : Copies) {
+  for (Instruction *Copy : reverse(Copies)) { // what is computed from copies before these
     if (Copy->use_empty()) {
       SE.forgetValue(Copy);
       Copy->eraseFromParent();

@@ -54,16 +54,18 @@ private:
   llvm::DominatorTree &DT;
   llvm::ScalarEvolution &SE;
   llvm::ValueToSCEVMapTy Known;
-  llvm::SmallVector<llvm::LoadInst *, 8> Copies;
+  llvm::SmallVector<llvm::Instruction *, 8> Copies;
   llvm::DenseMap<const llvm::LoadInst *, Kept> KeptValues;
 
   void assumeLoads();
+  void assumeResults();
   void assumeCarried();
   void assumeLoadsOfThose();
   void assumeKept();
   llvm::LoadInst *copyBefore(llvm::LoadInst *, llvm::Loop *);
   llvm::LoadInst *loadedBefore(const llvm::LoadInst *, const llvm::SCEV *Address, const llvm::Loop *);
   llvm::Loop *furthest(llvm::LoadInst *I, llvm::Loop *Innermost);
+  llvm::Value *known(llvm::Value *V) const;
   bool moves(const llvm::SCEV *S, const llvm::Loop *L, unsigned Depth);
   bool moves(llvm::Value *V, const llvm::Loop *L, unsigned Depth);
 };

@@ -104,3 +104,46 @@ void last(double *a, long n) {
   for (long i = 0; i < n; i++)
     a[i] += 1;
 }
+
+// What is computed from the bound, by an operation that scalar evolution does not know: once more in front of the loop.
+struct Image {
+  long height, width, unit;
+  char *data;
+};
+// CHECK-LABEL: nests of 'halves'
+// CHECK: nest 1: {{.*}} sliced
+// CHECK-NEXT: loop 0: %for.cond{{.*}} backedges=(0 smax (-1 + %assumed{{[0-9]*}})<nsw>)
+// CHECK-NEXT: group 0: reads writes indirect
+void halves(struct Image *image) {
+  for (long y = 0; y < image->height / 2; y++)
+    for (long x = 0; x < image->width; x++)
+      image->data[y * image->width + x] += 1;
+}
+
+// Twin: a divisor that may be zero is not divided by before its time, and nothing is known of the outer loop.
+// CHECK-LABEL: nests of 'parts'
+// CHECK-NOT: %for.cond{{.*}} backedges
+// CHECK-LABEL: nests of 'narrow'
+void parts(struct Image *image) {
+  for (long y = 0; y < image->height / image->unit; y++)
+    for (long x = 0; x < image->width; x++)
+      image->data[y * image->width + x] += 1;
+}
+
+// Numbers that are made wider each time: their phis are, too.
+// CHECK-NEXT: nest 0: loops=1
+// CHECK-NEXT: loop 0: {{.*}} backedges=(0 smax (-1 + (sext i32 %assumed{{[0-9]*}} to i64))<nsw>)
+// CHECK-NEXT: group 0: reads writes element=1 [0, 1) base=({0,+,(sext i32 %assumed{{[0-9]*}} to i64)}
+// CHECK: nest 1: {{.*}} sliced
+// CHECK-NEXT: loop 0: {{.*}} backedges=(0 smax (-1 + (sext i32 %assumed{{[0-9]*}} to i64))<nsw>)
+// CHECK-LABEL: nests of 'the_end'
+struct Narrow {
+  int height, width;
+  char *data;
+};
+void narrow(struct Narrow *image) {
+  for (long y = 0; y < image->height; y++)
+    for (long x = 0; x < image->width; x++)
+      image->data[y * image->width + x] += 1;
+}
+void the_end(void) {}
