@@ -135,9 +135,13 @@ private:
     if (!all_.run->active)
       putWrapped(0, "Nothing was paged in this run, so nothing was measured: " +
                         (all_.run->whyNot.empty() ? "the data fitted in the budget" : all_.run->whyNot) + ".");
-    const bool withoutLines = !all_.run->sites.empty() && std::all_of(all_.run->sites.begin(), all_.run->sites.end(),
-                                                                      [](const Site &site) { return site.at.line == 0; });
-    if (withoutLines) putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
+    if (ranWithoutLines()) putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
+  }
+
+  /// Then nothing can be said of single lines.
+  bool ranWithoutLines() const {
+    return !all_.run->sites.empty() &&
+           std::all_of(all_.run->sites.begin(), all_.run->sites.end(), [](const Site &site) { return site.at.line == 0; });
   }
 
   void print(const ExplainedFunction &function) {
@@ -173,7 +177,7 @@ private:
     put(padded(remark.name, nameWidth_), styleOf(remark.kind));
     out_ += "  " + lines[0] + "\n";
     for (size_t i = 1; i < lines.size(); ++i) putLine(std::string(indent, ' ') + lines[i]);
-    if (all_.run && one.expectsSite)
+    if (all_.run && one.expectsSite && !ranWithoutLines())
       putWrapped(indent,
                  one.sites.empty() ? "run: no site; the nest was not entered while paged" : "run: " + shown(totalOf(one.sites)),
                  Style::kMeasured);

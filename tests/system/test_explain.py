@@ -281,6 +281,15 @@ def test_what_has_no_counterpart_is_said(built, run, tmp_path):
     assert "by hand" in text and "1 site of the run is in another file" in text
 
 
+def test_nothing_is_said_of_single_lines_where_the_program_has_none(built, run, tmp_path):
+    figures = json.loads((run / "s.json").read_text())
+    for site in figures["sites"]:
+        site.update(line=0, column=0, file="", function="")
+    (tmp_path / "bare.json").write_text(json.dumps(figures))
+    text = built.run(built.pagecast, "explain", "--run", tmp_path / "bare.json", "p.c", cwd=run).stdout
+    assert "has no line numbers" in text and "was not entered" not in text, text
+
+
 def test_sites_alike_go_to_one_remark_each(built, run, tmp_path):
     """The same line inlined into two functions has two remarks, two sites, and the function tells them apart."""
     (tmp_path / "t.c").write_text("static inline void clear(double *p, long n) {\n  for (long i = 0; i < n; i++)\n    p[i] = 3;\n}\n"
