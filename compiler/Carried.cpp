@@ -79,6 +79,23 @@ bool needsCarried(const SliceProgram &P, const Operand &V) {
   return Needs;
 }
 
+bool carriesApart(ArrayRef<pagecast_op> Ops) {
+  auto Is = [](unsigned Code) { return [=](const pagecast_op &Op) { return Op.code == Code; }; };
+  unsigned Open = 0;
+  for (unsigned I = 0; I < Ops.size(); ++I) {
+    Open += Ops[I].code == PAGECAST_OP_SEARCH;
+    Open -= Ops[I].code == PAGECAST_OP_FOUND;
+    if (Ops[I].code != PAGECAST_OP_PREVIOUS) continue;
+    auto Computes = [&](const pagecast_op &Op) {
+      return (Op.code <= PAGECAST_OP_LOAD || Op.code == PAGECAST_OP_PREVIOUS || Op.code == PAGECAST_OP_CARRY) && Op.to == Ops[I].b;
+    };
+    const auto *At = find_if(Ops, Computes);
+    if (Open || At == Ops.end() || any_of(make_range(At + 1, Ops.end()), Computes)) return false;
+    if (At > &Ops[I] && any_of(make_range(&Ops[I], At), Is(PAGECAST_OP_SEARCH))) return false;
+  }
+  return true;
+}
+
 bool walks(const SliceProgram &P, const Operand &V) {
   bool Walks = false;
   forEachNeeded(P, V, true, [&](const PendingOp &Op) {

@@ -26,6 +26,9 @@ unsigned neededFor(const SliceProgram &, unsigned Operation);
 /// Whether it depends on a value that is handed on.
 bool needsCarried(const SliceProgram &, const Operand &);
 
+/// Whether nothing searches between a PREVIOUS and what it hands on, which is of no search.
+bool carriesApart(llvm::ArrayRef<pagecast_op>);
+
 /// Whether it depends on a value that is handed on and only ever added to, as where elements that are kept are counted, or the
 /// lengths of strings added up: it moves on evenly enough for faults to foretell it, and slices could not keep up with it.
 bool walks(const SliceProgram &, const Operand &);

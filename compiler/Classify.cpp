@@ -30,7 +30,7 @@ uint64_t passedBytes(const AffineForm &Form) {
 
 Classifier::Classifier(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, TripCounts &Counts)
     : LI(LI), DT(DT), SE(SE), A(A), Counts(Counts), Expander(SE, F.getParent()->getDataLayout(), "pagecast"),
-      Small(smallLoops(LI, SE, A)), Search(LI, SE, [this](Loop *L) { return count(L) != nullptr; }, Small) {}
+      Small(smallLoops(LI, SE, A)), Search(LI, DT, SE, [this](Loop *L) { return count(L) != nullptr; }, Small) {}
 
 const SCEV *Classifier::count(Loop *L) {
   const SCEV *Count = Counts.backedges(L);
@@ -85,7 +85,9 @@ Classified Classifier::classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
   Loop *Until = Inner ? Loops.back() : In;
   SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A, Search);
   const SCEV *Address = A.scev(Ref.Pointer);
-  C.Searched = Search.contains(LI.getLoopFor(Ref.At->getParent())) || Search.first(Address, Until) != Address;
+  C.Searched = Search.contains(LI.getLoopFor(Ref.At->getParent())) || Search.first(Address, Until) != Address ||
+               Search.comesFrom(Address, Until);
+  C.Followed = Search.follows(LI.getLoopFor(Ref.At->getParent()));
   C.Conditional = C.Searched || !runsEachIteration(Ref.At->getParent(), LI, DT);
   // What a call might store to, if it were made: a page that is taken for stored to would have to be written.
   if (Ref.Passed && Ref.Reads && C.Conditional) C.Ref.Writes = false;

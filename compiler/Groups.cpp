@@ -86,6 +86,7 @@ Group groupOf(const Classified &C) {
   G.Flags = accessFlags(C) | (C.Is == Classified::Indirect ? unsigned(PAGECAST_INDIRECT) : 0u) |
             (C.Conditional ? unsigned(PAGECAST_CONDITIONAL) : 0u);
   G.Searched = C.Searched;
+  G.Followed = C.Followed;
   G.Element = C.Ref.Size;
   G.Hi = int64_t(C.Bytes);
   G.Form = C.Form;
@@ -173,6 +174,7 @@ void Group::absorb(const Group &Other, int64_t Offset) {
   unsigned Both = Flags & Other.Flags;
   Flags = ((Flags | Other.Flags) & ~unsigned(PAGECAST_CONDITIONAL)) | (Both & PAGECAST_CONDITIONAL);
   Searched &= Other.Searched;
+  Followed &= Other.Followed;
   Element = std::max(Element, Other.Element);
   Lo = std::min(Lo, Offset + Other.Lo);
   Hi = std::max(Hi, Offset + Other.Hi);

@@ -50,6 +50,7 @@ struct Classified {
   Refusal Why = Refusal::None;
   bool Conditional = false;
   bool Searched = false; ///< in a search: as its first iteration has it (Searches.h)
+  bool Followed = false; ///< or as far as it goes (Following.h)
 };
 
 struct Group {
@@ -64,6 +65,7 @@ struct Group {
   llvm::Instruction *Leading = nullptr; ///< the first to touch a new page
   int64_t LeadingOffset = 0;
   bool Searched = false; ///< every member is
+  bool Followed = false; ///< every member is
 
   bool indirect() const;
   /// Takes in the members of a group whose addresses are those of this one plus `Offset`, but for its leading reference.

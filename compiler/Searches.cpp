@@ -21,7 +21,7 @@ public:
   FirstIteration(ScalarEvolution &SE, const Searches &S, const Loop *Within) : SCEVRewriteVisitor(SE), S(S), Within(Within) {}
 
   const SCEV *visitAddRecExpr(const SCEVAddRecExpr *R) {
-    if (S.contains(R->getLoop()) && Within->contains(R->getLoop())) return visit(R->getStart());
+    if (S.contains(R->getLoop()) && !S.follows(R->getLoop()) && Within->contains(R->getLoop())) return visit(R->getStart());
     return SCEVRewriteVisitor::visitAddRecExpr(R);
   }
 
@@ -39,7 +39,8 @@ private:
 } // namespace
 
 /// From the inside: what has no other loops in it. From the outside: what has a loop around it that can be counted.
-Searches::Searches(LoopInfo &LI, ScalarEvolution &SE, function_ref<bool(Loop *)> Counted, const DenseSet<const Loop *> &Small)
+Searches::Searches(LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, function_ref<bool(Loop *)> Counted,
+                   const DenseSet<const Loop *> &Small)
     : LI(LI), SE(SE) {
   SmallVector<Loop *, 8> Inwards = LI.getLoopsInPreorder();
   for (Loop *L : reverse(Inwards))
@@ -48,10 +49,33 @@ Searches::Searches(LoopInfo &LI, ScalarEvolution &SE, function_ref<bool(Loop *)>
       Found.insert(L);
   for (Loop *L : Inwards)
     if (Found.count(L) && !Found.count(L->getParentLoop()) && !Counted(L->getParentLoop())) Found.erase(L);
+  Followed.emplace(LI, DT, Found, Small);
+}
+
+Loop *Searches::leftBy(const PHINode *Phi) const {
+  Loop *L = LI.getLoopFor(Phi->getIncomingBlock(0));
+  if (!follows(L) || L->contains(Phi)) return nullptr;
+  return all_of(Phi->blocks(), [&](const BasicBlock *Before) { return LI.getLoopFor(Before) == L; }) ? L : nullptr;
+}
+
+const Loop *Searches::followedAt(const Instruction *I) const {
+  if (const Loop *L = LI.getLoopFor(I->getParent()); follows(L)) return L;
+  const auto *Phi = dyn_cast<PHINode>(I);
+  return Phi ? leftBy(Phi) : nullptr;
+}
+
+bool Searches::comesFrom(const SCEV *S, const Loop *Within) const {
+  return !isa<SCEVCouldNotCompute>(S) && SCEVExprContains(S, [&](const SCEV *Part) {
+    if (const auto *R = dyn_cast<SCEVAddRecExpr>(Part)) return follows(R->getLoop()) && Within->contains(R->getLoop());
+    const auto *U = dyn_cast<SCEVUnknown>(Part);
+    const auto *I = U ? dyn_cast<Instruction>(U->getValue()) : nullptr;
+    const Loop *By = I ? followedAt(I) : nullptr;
+    return By && Within->contains(By);
+  });
 }
 
 Loop *Searches::around(Loop *L) const {
-  while (L && Found.count(L)) L = L->getParentLoop();
+  while (L && begins(L)) L = L->getParentLoop();
   return L;
 }
 
@@ -65,7 +89,7 @@ const SCEV *Searches::first(const SCEV *S, const Loop *Within) const {
 
 bool Searches::leavesSearch(const BasicBlock *From, const BasicBlock *To) const {
   const Loop *L = LI.getLoopFor(From);
-  return L && Found.count(L) && !L->contains(To);
+  return L && begins(L) && !L->contains(To);
 }
 
 /// Whether it is what a search leaves behind.
@@ -77,7 +101,7 @@ bool Searches::isResult(const Value *V) const {
 Value *Searches::first(const PHINode *Phi) const {
   const BasicBlock *Here = Phi->getParent();
   const Loop *L = LI.getLoopFor(Here);
-  if (L && L->getHeader() == Here) return Found.count(L) ? Phi->getIncomingValueForBlock(L->getLoopPreheader()) : nullptr;
+  if (L && L->getHeader() == Here) return begins(L) ? Phi->getIncomingValueForBlock(L->getLoopPreheader()) : nullptr;
   if (isResult(Phi)) return Phi->getIncomingValue(0);
   // Behind a search whose first test stands before it: what was found without it.
   Value *AtOnce = nullptr;

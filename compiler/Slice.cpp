@@ -7,7 +7,7 @@
 #include "Carried.h"
 #include "Control.h"
 #include "Operations.h"
-#include "SliceProgram.h"
+#include "SliceSearch.h"
 #include "TripCounts.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -43,13 +43,14 @@ bool hasThreadLocal(const Constant *C) {
   });
 }
 
-class Builder {
+class Builder : public SliceValues {
 public:
-  explicit Builder(const SliceContext &X) : X(X), SE(X.SE) { nodeOf(X.Chain.back()); }
+  explicit Builder(const SliceContext &X) : X(X), SE(X.SE), Searches(X, Program, *this) { nodeOf(X.Chain.back()); }
 
   Refusal add(unsigned Group, const SliceTarget &T) {
     Why = Refusal::NonAffine;
     Astray = false;
+    if (Loop *L = X.LI.getLoopFor(T.At); X.S.follows(L) && nodeOf(L) < 0) return Refusal::UnknownTripCount;
     std::optional<Operand> Address = value(T.Address);
     if (!Address) return Why;
     Moves = Counted || T.Step;
@@ -91,6 +92,7 @@ private:
   SliceProgram Program;
   SmallVectorImpl<PendingOp> &Ops = Program.Ops;
   SmallVectorImpl<LoopNode> &Nodes = Program.Nodes;
+  SliceSearches Searches;
   SmallVector<const SCEV *, 8> LiveValues;
   SmallVector<LoadInst *, 4> Index;
   DenseMap<const SCEV *, std::optional<Operand>> Known;
@@ -105,9 +107,16 @@ private:
   bool Astray = false; ///< a value of one inner loop was wanted in another
 
   /// Whether what varies in `Inner` may use what varies in `Outer`.
-  bool encloses(int Outer, int Inner) const {
-    while (Inner >= 0 && Inner != Outer) Inner = Nodes[Inner].Parent;
-    return Inner == Outer;
+  bool encloses(int Outer, int Inner) const { return Program.encloses(Outer, Inner); }
+
+  /// Where an operation stands: innermost among its parts, but behind a search where another begins after it.
+  int placeOf(const PendingOp &Op, int Node) const {
+    for (const Operand *Part : {&Op.A, &Op.B, &Op.C, &Op.Times}) {
+      if (Part->Node < 0 || encloses(Part->Node, Node)) continue;
+      const bool Later = X.DT.dominates(Nodes[Node].L->getHeader(), Nodes[Part->Node].L->getHeader());
+      if (encloses(Node, Part->Node) || (Program.searchOf(Node) >= 0 && Later)) Node = Part->Node;
+    }
+    return Node;
   }
 
   std::nullopt_t refuse(Refusal Reason) {
@@ -116,8 +125,9 @@ private:
   }
 
   /// -1 when its trip count is unknown.
-  int nodeOf(Loop *L) {
+  int nodeOf(Loop *L) override {
     L = X.S.around(L);
+    if (X.S.follows(L) && X.Chain.back()->contains(L)) return Searches.open(L);
     for (unsigned N = 0; N < Nodes.size(); ++N)
       if (Nodes[N].L == L) return N;
     int Parent = -1;
@@ -126,8 +136,8 @@ private:
       Parent = nodeOf(L->getParentLoop());
       std::optional<Operand> Count = Parent < 0 ? std::nullopt : tripsOf(L);
       if (!Count) return -1;
-      Trips = *Count;
-      When = predicate(L->getLoopPreheader(), L->getParentLoop());
+      Trips = Searches.leave(*Count, Parent);
+      When = Searches.leave(predicate(L->getLoopPreheader(), L->getParentLoop()), Parent);
       Astray |= !encloses(Trips.Node, Parent) || !encloses(When.Node, Parent);
     }
     Nodes.push_back({L, Parent, Trips, When, {}});
@@ -141,14 +151,24 @@ private:
   }
 
   Operand emit(PendingOp Op, int At = -1) {
+    const auto Parts = {&Op.A, &Op.B, &Op.C, &Op.Times};
+    for (Operand *Part : Parts)
+      if (At >= 0) *Part = Searches.leave(*Part, At);
+    const int Node = placeOf(Op, std::max(At, 0));
+    for (Operand *Part : Parts) {
+      *Part = Searches.leave(*Part, Node);
+      Astray |= !encloses(Part->Node, Node);
+    }
     unsigned Depth = std::max({Op.A.Depth, Op.B.Depth, Op.C.Depth, Op.Times.Depth});
-    int Node =
-        std::max({At, 0, Op.A.Node, Op.B.Node, Op.C.Node, Op.Times.Node}, [this](int L, int R) { return level(L) < level(R); });
-    for (const Operand *Part : {&Op.A, &Op.B, &Op.C, &Op.Times}) Astray |= !encloses(Part->Node, Node);
     if (Op.Code == PAGECAST_OP_TOUCH || Op.Code == PAGECAST_OP_RANGE) // not before its loops are run
       for (int N = Node; N > 0; N = Nodes[N].Parent) Depth = std::max({Depth, Nodes[N].Trips.Depth, Nodes[N].When.Depth});
+    const int Search = Program.searchAround(Node);
+    if (Search >= 0) {
+      Astray |= Nodes[Node].Failed || (Nodes[Search].Closed && Depth > Nodes[Search].Depth);
+      Depth = std::max(Depth, Nodes[Search].Depth);
+    }
     Op.Depth = std::max(Depth, 1u);
-    if (Op.Code == PAGECAST_OP_LOAD) Op.Depth = ++Depth;
+    if (Op.Code == PAGECAST_OP_LOAD && Search < 0) Op.Depth = ++Depth;
     Ops.push_back(Op);
     Nodes[Node].Ops.push_back(Ops.size() - 1);
     return {Operand::Result, unsigned(Ops.size() - 1), Node, Depth};
@@ -160,8 +180,19 @@ private:
     return Level;
   }
 
-  Operand operation(unsigned Code, unsigned Width, Operand A, Operand B = {}, Operand C = {}, unsigned Extra = 0) {
-    return emit({Code, 0, Width, Extra, A, B, C, {}});
+  Operand operation(unsigned Code, unsigned Width, Operand A, Operand B = {}, Operand C = {}, unsigned Extra = 0,
+                    int At = -1) override {
+    return emit({Code, 0, Width, Extra, A, B, C, {}}, At);
+  }
+
+  std::optional<Operand> attempt(Value *V) override {
+    const Refusal Kept = Why;
+    const bool Before = std::exchange(Astray, false);
+    std::optional<Operand> Result = valueOf(V);
+    if (Astray) Result = std::nullopt;
+    Why = Kept;
+    Astray = Before;
+    return Result;
   }
 
   std::optional<Operand> live(const SCEV *S) {
@@ -173,7 +204,7 @@ private:
     return Operand{Operand::Live, Number, -1, 0};
   }
 
-  Operand constant(uint64_t V) { return *live(SE.getConstant(Type::getInt64Ty(SE.getContext()), V)); }
+  Operand constant(uint64_t V) override { return *live(SE.getConstant(Type::getInt64Ty(SE.getContext()), V)); }
 
   std::optional<Operand> value(const SCEV *S) {
     if (auto Found = Known.find(S); Found != Known.end()) return Found->second;
@@ -246,7 +277,7 @@ private:
 
   /// {start, +, step}, or with a step that itself grows evenly: rows of triangles.
   std::optional<Operand> recurrence(const SCEVAddRecExpr *S, unsigned Width) {
-    if (X.S.contains(S->getLoop())) return value(S->getStart());
+    if (X.S.contains(S->getLoop()) && !X.S.follows(S->getLoop())) return value(S->getStart());
     if (S->getNumOperands() > 3) return refuse(Refusal::NonAffine);
     std::optional<Operand> I = iteration(S->getLoop()), Start = value(S->getStart()), Step = value(S->getOperand(1));
     if (!I || !Start || !Step) return std::nullopt;
@@ -265,6 +296,15 @@ private:
       return refuse(Refusal::NonAffine);
     auto *I = dyn_cast<Instruction>(V);
     if (!I || !X.Chain.front()->contains(I)) return refuse(Refusal::NonAffine); // fixed, but not to be had on entry
+    // What is inside a search may be what it carries: that is known first.
+    if (const Loop *L = X.S.followedAt(I); L && (!X.Chain.back()->contains(L) || nodeOf(const_cast<Loop *>(L)) < 0))
+      return refuse(Refusal::LoopCarried);
+    if (auto Found = KnownValues.find(V); Found != KnownValues.end()) return Found->second;
+    if (auto *Phi = dyn_cast<PHINode>(I); Phi && Searches.concerns(Phi)) {
+      if (!Carrying.empty()) return refuse(Refusal::LoopCarried);
+      std::optional<Operand> Carried = Searches.value(Phi);
+      return Carried ? Carried : refuse(Refusal::LoopCarried);
+    }
     if (!Open.insert(V).second) return refuse(Refusal::LoopCarried);
     std::optional<Operand> Result = instruction(I);
     Open.erase(V);
@@ -286,6 +326,10 @@ private:
     if (const Kept *K = X.A.kept(I)) return kept(I, *K);
     std::optional<Operand> Address = valueOf(I->getPointerOperand());
     if (!Address) return std::nullopt;
+    if (Program.searchOf(Address->Node) >= 0)
+      if (int Node = nodeOf(X.LI.getLoopFor(I->getParent())); Node >= 0) *Address = Searches.leave(*Address, Node);
+    if (Program.searchAround(Address->Node) >= 0) // where a search does not come, it does not load
+      return operation(PAGECAST_OP_LOAD, Width, *Address, {}, predicate(I->getParent(), X.LI.getLoopFor(I->getParent())));
     if (Address->Depth == 0 && !is_contained(Index, I)) Index.push_back(I);
     return operation(PAGECAST_OP_LOAD, Width, *Address);
   }
@@ -445,7 +489,7 @@ private:
 
   /// All conditions of the block that can be computed. One that varies only outside the loop costs an operation
   /// there.
-  Operand predicate(BasicBlock *Block, Loop *Within) {
+  Operand predicate(BasicBlock *Block, Loop *Within) override {
     if (auto Found = KnownPredicates.find(Block); Found != KnownPredicates.end()) return Found->second;
     Operand All;
     for (const Condition &C : conditionsOf(Block, Within, X.LI, X.DT)) {
@@ -480,7 +524,7 @@ Slice buildSlice(ArrayRef<std::pair<unsigned, SliceTarget>> Targets, const Slice
       if (Taken.empty()) return {};
       Slice S = B.finish();
       if (S.Ops.size() <= PAGECAST_MAX_OPS && S.Scalars <= PAGECAST_MAX_SCALARS && S.Vectors <= PAGECAST_MAX_VECTORS &&
-          S.Live.size() <= PAGECAST_MAX_LIVE && S.Carried <= PAGECAST_MAX_CARRIED)
+          S.Live.size() <= PAGECAST_MAX_LIVE && S.Carried <= PAGECAST_MAX_CARRIED && carriesApart(S.Ops))
         return S;
       Refused = Taken.end() - 1;
     }

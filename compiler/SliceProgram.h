@@ -24,17 +24,51 @@ struct PendingOp {
   Operand A, B, C, Times; ///< of a PREVIOUS, B is made after it
 };
 
+/// What a search hands on: operation `To` gets the value `From`.
+struct Carry {
+  unsigned To; ///< for the next time round: what it begins with; for after the search: CARRY in the node around, a place alone
+  Operand From;
+  bool Result; ///< for after the search, also when it ends here
+};
+
 /// One loop: the innermost of the chain, or one inside it.
 struct LoopNode {
   llvm::Loop *L;
   int Parent;
   Operand Trips, When;                ///< in the parent's node
   llvm::SmallVector<unsigned, 8> Ops; ///< in the order of their making, which is that of their dependences
+  bool Search =
+      false; ///< without a trip count: an operation SEARCH of the parent's, with this node as `Extra`, says where it stands
+  bool Closed = false;
+  bool Failed = false; ///< nothing in it can be used
+  unsigned Depth = 1; ///< search: of all in it
+  llvm::SmallVector<Carry, 4> Carries = {};
+  llvm::SmallVector<Operand, 2> Until = {};
+  Operand Zero = {};
 };
 
 struct SliceProgram {
   llvm::SmallVector<PendingOp, 32> Ops;
   llvm::SmallVector<LoopNode, 4> Nodes; ///< a parent before its children; 0: the innermost loop of the chain
+
+  bool encloses(int Outer, int Inner) const {
+    while (Inner >= 0 && Inner != Outer) Inner = Nodes[Inner].Parent;
+    return Inner == Outer;
+  }
+
+  /// The innermost search that `Node` is or is in; -1 if none.
+  int searchOf(int Node) const {
+    while (Node >= 0 && !Nodes[Node].Search) Node = Nodes[Node].Parent;
+    return Node;
+  }
+
+  /// The outermost search that `Node` is or is in; -1 if none.
+  int searchAround(int Node) const {
+    int Found = -1;
+    for (; Node >= 0; Node = Nodes[Node].Parent)
+      if (Nodes[Node].Search) Found = Node;
+    return Found;
+  }
 };
 
 /// The operations that some touch needs, with registers, loop by loop. `LiveValues` registers come first, then the iteration

@@ -13,6 +13,7 @@
 #include "runtime/slice_stage.h"
 #include "runtime/slice_trail.h"
 #include "runtime/slice_lead.h"
+#include "runtime/slice_repeats.h"
 #include "runtime/slice_state.h"
 #include "runtime/slice_window.h"
 
@@ -83,6 +84,7 @@ struct NestSlot {
   SliceWindow slice_window[PAGECAST_MAX_DEPTH]; ///< of each stage
   SliceLead slice_lead[PAGECAST_MAX_DEPTH];
   SliceState slice_state[PAGECAST_MAX_DEPTH];
+  SliceRepeats slice_repeats[PAGECAST_MAX_DEPTH];
 
   /// Steps that the program has finished. Any thread.
   uint64_t step() const { return ticks.steps(__atomic_load_n(&ticket.step, __ATOMIC_ACQUIRE)); }

@@ -28,7 +28,7 @@ void SliceMachine::start_carried(const SliceCall &call) {
     if (op.code != PAGECAST_OP_PREVIOUS) continue;
     unsigned computed = loop[depth];
     while (op_[computed].to != op.b || !slice_computes(op_[computed])) // there is one: slice_valid()
-      computed = op_[computed].code == PAGECAST_OP_LOOP ? op_[computed].extra : computed + 1;
+      computed = slice_opens(op_[computed]) ? op_[computed].extra : computed + 1;
     const bool known = call.carried && call.carried->known >> op.extra & 1;
     carried_[carries_++] = {i, computed, loop[depth], known, known ? call.carried->value[op.extra] : 0};
   }

@@ -13,7 +13,9 @@ unsigned operands(unsigned code) {
   switch (code) {
   case PAGECAST_OP_TRUNC:
   case PAGECAST_OP_SEXT:
+  case PAGECAST_OP_CARRY:
   case PAGECAST_OP_LOAD: return kTo | kA;
+  case PAGECAST_OP_UNTIL:
   case PAGECAST_OP_TOUCH: return kA;
   case PAGECAST_OP_PREVIOUS:
   case PAGECAST_OP_MADD:
@@ -30,13 +32,24 @@ public:
     if (!sizes_fit()) return false;
     for (number_ = 0; number_ < slice_.ops; ++number_) {
       const pagecast_op &op = slice_.op[number_];
-      const bool fits = op.code == PAGECAST_OP_END ? close() : op.code == PAGECAST_OP_LOOP ? open(op) : operation_fits(op);
-      if (!fits || (op.code == PAGECAST_OP_PREVIOUS && !carries(op))) return false;
+      if (!fits(op) || (op.code == PAGECAST_OP_PREVIOUS && !carries(op))) return false;
     }
-    return open_ == 0 && carried_ == slice_.carried;
+    return open_ == 0 && searches_ == 0 && carried_ == slice_.carried;
   }
 
 private:
+  bool fits(const pagecast_op &op) {
+    switch (op.code) {
+    case PAGECAST_OP_LOOP: return open(op);
+    case PAGECAST_OP_END: return close();
+    case PAGECAST_OP_SEARCH: return search(op);
+    case PAGECAST_OP_FOUND: return searches_ && found_[--searches_] == number_;
+    case PAGECAST_OP_CARRY:
+    case PAGECAST_OP_UNTIL: return searches_ && operation_fits(op);
+    default: return operation_fits(op);
+    }
+  }
+
   bool sizes_fit() const {
     return nest_.loops >= 1 && nest_.loops <= PAGECAST_MAX_LOOPS && nest_.live <= PAGECAST_MAX_LIVE &&
            nest_.groups <= PAGECAST_MAX_GROUPS && slice_.loops <= 1 && slice_.ops <= PAGECAST_MAX_OPS &&
@@ -56,21 +69,29 @@ private:
     return op.code < PAGECAST_OPS && depth_fits(op) && registers_fit(op) && width_fits(op) && extra_fits(op);
   }
 
-  /// A PREVIOUS: its number is its own, and what it hands on is computed in its loop, when it is.
+  /// A PREVIOUS: its number is its own, and what it hands on is computed in its loop, when it is, with no search in between.
   bool carries(const pagecast_op &op) {
-    if (op.extra >= PAGECAST_MAX_CARRIED || numbers_ >> op.extra & 1) return false;
+    if (searches_ || op.extra >= PAGECAST_MAX_CARRIED || numbers_ >> op.extra & 1) return false;
     numbers_ |= 1u << op.extra;
     ++carried_;
     const unsigned end = open_ ? end_[open_ - 1] : slice_.ops;
+    bool searches = false; // since it
     for (unsigned i = open_ ? begin_[open_ - 1] : 0; i < end && i < slice_.ops; ++i) {
       const pagecast_op &other = slice_.op[i];
-      if (other.code == PAGECAST_OP_LOOP) {
+      if (slice_opens(other)) {
         if (other.extra <= i) return false;
+        searches |= i > number_ && other.code == PAGECAST_OP_SEARCH;
         i = other.extra;
       } else if (slice_computes(other) && other.to == op.b) {
-        return other.depth <= op.depth;
+        return other.depth <= op.depth && !searches && !is_carried(op.b);
       }
     }
+    return false;
+  }
+
+  bool is_carried(unsigned r) const {
+    for (unsigned i = 0; i < slice_.ops; ++i)
+      if (slice_.op[i].code == PAGECAST_OP_CARRY && slice_.op[i].to == r) return true;
     return false;
   }
 
@@ -84,7 +105,7 @@ private:
   }
 
   static bool width_fits(const pagecast_op &op) {
-    if (op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE) return true; // have none
+    if (op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE || op.code == PAGECAST_OP_UNTIL) return true; // have none
     if (op.code == PAGECAST_OP_LOAD) return op.width == 8 || op.width == 16 || op.width == 32 || op.width == 64;
     return op.width >= 1 && op.width <= 64;
   }
@@ -96,7 +117,7 @@ private:
 
   /// A LOOP: in a scalar loop, and with a vector as its iteration number just where no loop is inside.
   bool open(const pagecast_op &op) {
-    if (in_vector_loop() || open_ == PAGECAST_MAX_SLICE_LOOPS || !depth_fits(op)) return false;
+    if (in_vector_loop() || searches_ || open_ == PAGECAST_MAX_SLICE_LOOPS || !depth_fits(op)) return false;
     if (!is_scalar(op.a) || (op.c != PAGECAST_NONE && !is_scalar(op.c))) return false;
     const unsigned end = op.extra;
     if (end >= slice_.ops) return false; // close() sees whether it is the END
@@ -110,9 +131,18 @@ private:
   }
 
   bool close() {
-    if (!open_ || end_[open_ - 1] != number_) return false;
+    if (!open_ || searches_ || end_[open_ - 1] != number_) return false;
     --open_;
     vector_ = false; // loops around a loop are scalar
+    return true;
+  }
+
+  /// A SEARCH: anywhere but around loops, which open() sees, and ended where it began.
+  bool search(const pagecast_op &op) {
+    if (searches_ == PAGECAST_MAX_SEARCHES || !depth_fits(op) || op.a != PAGECAST_NONE || op.b != PAGECAST_NONE) return false;
+    if (op.to != PAGECAST_NONE && !(in_vector_loop() ? is_vector(op.to) : is_scalar(op.to))) return false;
+    if (!may_read(op.c, false) || op.extra <= number_ || op.extra >= slice_.ops) return false;
+    found_[searches_++] = op.extra;
     return true;
   }
 
@@ -122,6 +152,8 @@ private:
   unsigned begin_[PAGECAST_MAX_SLICE_LOOPS], end_[PAGECAST_MAX_SLICE_LOOPS];
   unsigned carried_ = 0;
   uint32_t numbers_ = 0; ///< bit k: some PREVIOUS has it
+  unsigned searches_ = 0; ///< open, in the innermost loop open
+  unsigned found_[PAGECAST_MAX_SEARCHES];
   bool vector_ = false; ///< the innermost loop open
 };
 

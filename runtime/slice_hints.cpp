@@ -20,7 +20,7 @@ bool SliceHints::page(unsigned group, uint64_t page) {
 }
 
 bool SliceHints::range(unsigned group, uint64_t begin, uint64_t end) {
-  if (slot_.dropped >> group & 1) return true;
+  if (repeats_ || slot_.dropped >> group & 1) return true;
   return found(group, slot_.trail.add(group, {begin, end}, step_));
 }
 

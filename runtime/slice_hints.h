@@ -17,6 +17,9 @@ public:
   SliceHints(Pager &pager, NestSlot &slot, SliceWindow *window, uint64_t step)
       : pager_(pager), slot_(slot), window_(window), step_(step) {}
 
+  /// The step has been run before: its ranges have been told.
+  void repeats() { repeats_ = true; }
+
   bool page(unsigned group, uint64_t page) override;
   bool range(unsigned group, uint64_t begin, uint64_t end) override;
   /// The program's thread waits for the run's end when it leaves the nest, and when it unmaps memory.
@@ -46,6 +49,7 @@ private:
   SliceWindow *window_;
   uint64_t step_;
   unsigned outside_ = 0;
+  bool repeats_ = false;
   uint64_t absent_ = 0, untouched_ = 0;
 
   uint8_t number() const { return static_cast<uint8_t>(number_of(&slot_)); }

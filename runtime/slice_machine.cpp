@@ -186,7 +186,8 @@ SliceMachine::Flow SliceMachine::scalar_loop(unsigned begin, unsigned end, unsig
 SliceMachine::Flow SliceMachine::scalar_body(unsigned begin, unsigned end) {
   for (unsigned i = begin; i < end;) {
     const pagecast_op &op = op_[i];
-    const unsigned next = op.code == PAGECAST_OP_LOOP ? op.extra + 1 : i + 1;
+    const bool inside = op.code == PAGECAST_OP_LOOP || op.code == PAGECAST_OP_SEARCH;
+    const unsigned next = inside ? op.extra + 1 : i + 1;
     if (executed(op)) {
       if (!spend(1)) return Flow::kTired;
       const Flow flow = scalar_op(i);
@@ -223,6 +224,9 @@ SliceMachine::Flow SliceMachine::scalar_op(unsigned number) {
   case PAGECAST_OP_TOUCH: return op.c == PAGECAST_NONE || scalar(op.c) ? touch(op.extra, a) : Flow::kOn;
   case PAGECAST_OP_RANGE:
     return op.c == PAGECAST_NONE || scalar(op.c) ? range(op.extra, a, scalar(op.b), scalar(op.to)) : Flow::kOn;
+  case PAGECAST_OP_SEARCH: return scalar_search(number);
+  case PAGECAST_OP_CARRY: s_[op.to] = a; return Flow::kOn;
+  case PAGECAST_OP_UNTIL: return a ? Flow::kFound : Flow::kOn;
   default: arithmetic(op, Scalars{&s_[op.to], a, scalar(op.b), scalar(op.c)}); return Flow::kOn;
   }
 }
@@ -243,16 +247,19 @@ SliceMachine::Flow SliceMachine::vector_loop(unsigned begin, unsigned end, unsig
 SliceMachine::Flow SliceMachine::vector_body(unsigned begin, unsigned end) {
   unsigned i = begin;
   for (; i < end && alive_count_; ++i) {
-    if (!executed(op_[i])) continue;
-    Flow flow;
-    if (op_[i].code == PAGECAST_OP_PREVIOUS) {
-      const unsigned after = section_end(i);
-      flow = in_order(i, after);
-      i = after - 1;
-    } else {
-      flow = spend(lanes_) ? vector_op(i) : Flow::kTired;
+    const bool search = op_[i].code == PAGECAST_OP_SEARCH;
+    if (executed(op_[i])) {
+      Flow flow;
+      if (op_[i].code == PAGECAST_OP_PREVIOUS) {
+        const unsigned after = section_end(i);
+        flow = in_order(i, after);
+        i = after - 1;
+      } else {
+        flow = !spend(lanes_) ? Flow::kTired : search ? vector_search(i) : vector_op(i);
+      }
+      if (flow != Flow::kOn) return flow;
     }
-    if (flow != Flow::kOn) return flow;
+    if (search) i = op_[i].extra;
   }
   if (carries_ && !alive_count_) lane_done(i, end, lanes_ - 1, ended_[lanes_ - 1]);
   return Flow::kOn;
@@ -264,6 +271,8 @@ SliceMachine::Flow SliceMachine::vector_op(unsigned number) {
   case PAGECAST_OP_LOAD: return load_lanes(number);
   case PAGECAST_OP_TOUCH: return touch_lanes(op);
   case PAGECAST_OP_RANGE: return range_lanes(op);
+  case PAGECAST_OP_CARRY: carry_lanes(op); return Flow::kOn;
+  case PAGECAST_OP_UNTIL: leave_lanes(op); return Flow::kOn;
   default: break;
   }
   Vectors v{v_[vector_number(op.to)], nullptr, nullptr, nullptr, 0, 0, lanes_};

@@ -82,6 +82,8 @@ enum class SliceOutcome : uint8_t {
 
 /// Whether the operation writes a value to its register, other than an iteration number.
 inline bool slice_computes(const pagecast_op &op) { return op.code <= PAGECAST_OP_LOAD || op.code == PAGECAST_OP_PREVIOUS; }
+/// Whether it has operations inside, up to number `extra`.
+inline bool slice_opens(const pagecast_op &op) { return op.code == PAGECAST_OP_LOOP || op.code == PAGECAST_OP_SEARCH; }
 /// The result of one arithmetic operation.
 uint64_t slice_compute(const pagecast_op &, uint64_t a, uint64_t b, uint64_t c);
 
@@ -105,8 +107,8 @@ private:
   struct Region {
     uint64_t begin, size, ahead;
   };
-  /// How operations end: the last two end the run.
-  enum class Flow : uint8_t { kOn, kLeave, kRefused, kTired };
+  /// How operations end: kFound ends a search, kLeave the iteration, the last two the run.
+  enum class Flow : uint8_t { kOn, kFound, kLeave, kRefused, kTired };
 
   void start(const SliceCall &, const SliceFilter &, SliceMemory &, SliceSink &, uint64_t work);
   bool spend(uint64_t work);
@@ -119,6 +121,12 @@ private:
   Flow vector_loop(unsigned begin, unsigned end, unsigned to, uint64_t first, uint64_t count);
   Flow vector_body(unsigned begin, unsigned end);
   Flow vector_op(unsigned number);
+
+  // slice_search.cpp: searches
+  Flow scalar_search(unsigned number);
+  Flow vector_search(unsigned number);
+  void carry_lanes(const pagecast_op &);
+  void leave_lanes(const pagecast_op &);
   bool executed(const pagecast_op &) const;
   uint64_t scalar(unsigned operand) const;
   const uint64_t *lanes(unsigned operand, unsigned scratch);
@@ -190,6 +198,7 @@ private:
   uint8_t alive_[kLanes];
   uint16_t ended_[kLanes]; ///< of lanes that are dead: the operation where they ended
   uint8_t active_[kLanes]; ///< alive, and the predicate of the operation holds
+  uint8_t *found_; ///< of the innermost search open: the lanes whose search has ended
   alignas(64) uint64_t v_[PAGECAST_MAX_VECTORS][kLanes];
   alignas(64) uint64_t spread_[3][kLanes]; ///< scalar operands, once per lane
 

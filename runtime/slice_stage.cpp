@@ -9,12 +9,18 @@ namespace {
 constexpr unsigned kNoLoop = ~0u;
 
 bool is_hint(const pagecast_op &op) { return op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE; }
-bool has_result(const pagecast_op &op) { return !is_hint(op) && op.code != PAGECAST_OP_END; }
+bool opens(const pagecast_op &op) { return op.code == PAGECAST_OP_LOOP || op.code == PAGECAST_OP_SEARCH; }
+bool closes(const pagecast_op &op) { return op.code == PAGECAST_OP_END || op.code == PAGECAST_OP_FOUND; }
+bool has_result(const pagecast_op &op) {
+  return !is_hint(op) && !closes(op) && op.code != PAGECAST_OP_UNTIL && op.to != PAGECAST_NONE;
+}
+
+constexpr unsigned kInside = PAGECAST_MAX_SLICE_LOOPS + PAGECAST_MAX_SEARCHES;
 bool is_vector(unsigned r) { return r != PAGECAST_NONE && r >= PAGECAST_VECTOR; }
 
 /// Calls `each(operand)` for the operands that the operation reads: references, so that they can be renamed.
 template <class Op, class Each> void for_each_operand(Op &op, Each each) {
-  if (op.code == PAGECAST_OP_END) return;
+  if (closes(op)) return;
   each(op.a);
   each(op.b);
   each(op.c);
@@ -45,19 +51,22 @@ struct SliceStage::Kept {
     Registers wanted;
     for (bool changed = true; changed;) {
       changed = false;
-      unsigned inside[PAGECAST_MAX_SLICE_LOOPS], depth = 0;
+      unsigned inside[kInside], depth = 0;
       for (unsigned i = 0; i < s.ops; ++i) {
         const pagecast_op &o = s.op[i];
-        if (o.code == PAGECAST_OP_END) {
+        if (closes(o)) {
           op[i] = op[inside[--depth]];
           continue;
         }
         if (o.depth > stage) { // not executed, nor what is in it
-          if (o.code == PAGECAST_OP_LOOP) i = o.extra;
+          if (opens(o)) i = o.extra;
           continue;
         }
-        if (o.code == PAGECAST_OP_LOOP) inside[depth++] = i;
-        else if (!op[i] && (is_hint(o) ? o.depth == stage && !(ignored >> o.extra & 1) : wanted.has(o.to))) {
+        const bool needed = is_hint(o)                    ? o.depth == stage && !(ignored >> o.extra & 1)
+                            : o.code == PAGECAST_OP_UNTIL ? op[inside[depth - 1]]
+                                                          : wanted.has(o.to);
+        if (opens(o)) inside[depth++] = i;
+        else if (!op[i] && needed) {
           changed = any = op[i] = true;
           for_each_operand(o, [&](unsigned r) { wanted.add(r); });
           for (unsigned d = 0; d < depth; ++d) {
@@ -72,13 +81,13 @@ struct SliceStage::Kept {
 
 /// Copies them. Returns how many loops there are among them.
 unsigned SliceStage::copy(const pagecast_slice &s, const Kept &kept) {
-  unsigned open[PAGECAST_MAX_SLICE_LOOPS], depth = 0, loops = 0, n = 0;
+  unsigned open[kInside], depth = 0, loops = 0, n = 0;
   for (unsigned i = 0; i < s.ops; ++i) {
     if (!kept.op[i]) continue;
     op_[n] = s.op[i];
     op_[n].depth = 1;
-    if (op_[n].code == PAGECAST_OP_LOOP) open[depth++] = n, ++loops;
-    if (op_[n].code == PAGECAST_OP_END) op_[open[--depth]].extra = n;
+    if (opens(op_[n])) open[depth++] = n, loops += op_[n].code == PAGECAST_OP_LOOP;
+    if (closes(op_[n])) op_[open[--depth]].extra = n;
     ++n;
   }
   slice_ = s;
@@ -113,7 +122,8 @@ bool SliceStage::make_vectors(unsigned loop, unsigned begin, unsigned end, unsig
       if (reads(op_[i], r)) read.add(r), rename(r); // what was handed on is of another iteration
     });
     if (!has_result(op_[i])) continue;
-    if (read.has(op_[i].to) || !make(op_[i].to)) return false;
+    const bool carried = op_[i].code == PAGECAST_OP_CARRY && op_[i].to < PAGECAST_MAX_SCALARS && name[op_[i].to];
+    if (!carried && (read.has(op_[i].to) || !make(op_[i].to))) return false;
     rename(op_[i].to);
   }
   for (unsigned i = begin; i < end; ++i)
@@ -129,6 +139,8 @@ void SliceStage::prepare(const pagecast_nest &nest, unsigned stage, uint32_t ign
   run_ = &nest;
   stage_ = stage;
   empty_ = !kept.any;
+  searches_ = false;
+  for (unsigned i = 0; i < s.ops; ++i) searches_ |= kept.op[i] && s.op[i].code == PAGECAST_OP_SEARCH;
   if (empty_) return;
   const unsigned loops = copy(s, kept);
   bool fits = true;

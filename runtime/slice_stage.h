@@ -21,6 +21,8 @@ public:
   void prepare(const pagecast_nest &, unsigned stage, uint32_t ignored);
   /// Nothing is touched in it.
   bool empty() const { return empty_; }
+  /// There are searches in it: each run of a step may get further than the one before.
+  bool searches() const { return searches_; }
   /// What the machine runs instead, and as which stage.
   const pagecast_nest &nest() const { return *run_; }
   unsigned stage() const { return stage_; }
@@ -34,7 +36,7 @@ private:
 
   const pagecast_nest *run_ = nullptr;
   unsigned stage_ = 1;
-  bool empty_ = true;
+  bool empty_ = true, searches_ = false;
   pagecast_nest nest_;
   pagecast_slice slice_;
   pagecast_op op_[PAGECAST_MAX_OPS];

@@ -26,6 +26,7 @@ constexpr uint64_t kIndexLead = 8;          ///< steps, by which index arrays ar
 /// Of the budget, that pages asked for by slices may take before the program has come to them. What they found in
 /// memory must still be there then: fewer pages than are on probation (Pager::keep_aging).
 constexpr uint64_t kAheadShare = 8;
+constexpr uint64_t kSearchRounds = 4;       ///< so much further ahead are stages that must run their steps again
 constexpr uint64_t kStepWork = 64u << 20;   ///< operations times lanes: what takes longer is given up
 
 SliceMachine machine;
@@ -160,13 +161,33 @@ uint64_t asked_up_to(const NestSlot &slot, unsigned stage) {
 void ask_gathered(NestSlot &slot, unsigned stage, uint64_t program_step, SliceHints &hints) {
   const core::Cursor &cursor = slot.slice_cursor[stage - 1];
   const bool last = cursor.at_end();
-  const uint64_t by = last ? ~0ull : program_step + (cursor.position() - core::least(cursor.position(), program_step)) / 2;
+  const bool at_once = last || slot.stage[stage - 1].searches(); // which do not go on before it is there
+  const uint64_t by = at_once ? ~0ull : program_step + (cursor.position() - core::least(cursor.position(), program_step)) / 2;
   for (unsigned g = 0; g < slot.description->groups; ++g) {
     if (!belongs_to(slot, g, stage)) continue;
     const bool alone = slot.touch_stage[g] == stage && slot.trail.waiting(g).size() == os::page_size();
     if (alone || slot.trail.waits_since(g) <= by) hints.found(g, slot.trail.take(g, last));
   }
   hints.ask_found(by);
+}
+
+/// Runs the steps again in which a search came to what was not in memory.
+void repeat_searches(Pager &pager, NestSlot &slot, unsigned stage) {
+  SliceRepeats &repeats = slot.slice_repeats[stage - 1];
+  uint64_t step = slot.step();
+  repeats.pass(step);
+  core::Cursor cursor = slot.slice_cursor[stage - 1];
+  for (; repeats.next(&step); ++step) {
+    if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen) break;
+    cursor.seek(step);
+    SliceHints found(pager, slot, &slot.slice_window[stage - 1], step);
+    found.repeats();
+    const uint64_t failed = machine.failed_loads();
+    uint64_t work = 0;
+    run_step(pager, slot, cursor, stage, found, &work);
+    repeats.ran(step, machine.failed_loads() == failed);
+    ask_gathered(slot, stage, slot.step(), found);
+  }
 }
 
 /// Whether the stage goes through rows that follow each other. What they leave behind is given up in their order, and to run some
@@ -184,10 +205,13 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   core::Cursor &cursor = slot.slice_cursor[stage - 1];
   SliceWindow &window = slot.slice_window[stage - 1];
   SliceLead &lead = slot.slice_lead[stage - 1];
-  const uint64_t distance = slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1);
+  const bool searches = slot.stage[stage - 1].searches();
+  const uint64_t distance =
+      slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1) * (searches ? kSearchRounds : 1);
   if (core::Backoff *backoff = missed ? backoff_of(slot, stage) : nullptr)
     move(cursor, window, backoff->missed(slot.step(), cursor.position()));
   bool worked = false;
+  if (searches) repeat_searches(pager, slot, stage);
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = slot.step();
     const bool carries = slot.stage[stage - 1].carries();
@@ -215,7 +239,9 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
     SliceHints found(pager, slot, &window, cursor.position());
     uint64_t work = 0;
     lead.runs(cursor.position(), pager.crowded());
-    if (!run_step(pager, slot, cursor, stage, found, &work)) break;
+    const uint64_t failed = machine.failed_loads();
+    if (!run_step(pager, slot, cursor, stage, found, &work) && (carries || !searches)) break;
+    if (searches) slot.slice_repeats[stage - 1].ran(cursor.position(), machine.failed_loads() == failed);
     const uint64_t done = cursor.position();
     move(cursor, window, core::most(next_step(pager, slot, stage, done, work, found, distance), carries ? 0 : step));
     worked = true;
@@ -241,6 +267,7 @@ void prepare_stages(Pager &pager, NestSlot &slot) {
     slot.slice_window[stage].start(core::most(1, share / core::most(used, 1)));
     slot.slice_lead[stage].start(share);
     slot.slice_state[stage].start();
+    slot.slice_repeats[stage].start();
   }
 }
 

@@ -313,6 +313,49 @@ def bisect(m: Maker):
     m.call(f"{a.name}, {m.number(a.length)}, {m.number(m.rng.choice((10, 700)))}")
 
 
+def descents(m: Maker):
+    """Ways down a tree whose nodes are searched themselves; what is at their ends is read, or stored to."""
+    rng, a, p = m.rng, m.array(single, 1000), m.prefix
+    nodes, keys, leaf = rng.choice((30, 3000, 40000)), rng.choice((1, 2, 7)), a.element.leaves[0]
+    ctype = rng.choice(("u32", "int", "i64"))
+    m.unit.code.append(f"static {ctype} {p}_key[{nodes}][{keys}], {p}_child[{nodes}][{keys + 1}];")
+    m.function(
+        f"void {p}_make(void)",
+        f"for (i64 i = 0; i < {nodes}; i++)",
+        f"  for (int c = 0; c <= {keys}; c++) {{",
+        f"    i64 child = i * {keys + 1} + c + 1;",
+        f"    {p}_child[i][c] = ({ctype})(child < {nodes} && mix((u64)child) % 64 ? child : 0);",
+        f"    if (c < {keys})",
+        f"      {p}_key[i][c] = ({ctype})(mix((u64)child) % 1000);",
+        "  }",
+    )
+    inside = rng.choice((f"c < {keys} && {p}_key[at][c] < k", f"c < {keys} && {p}_key[at][c] != k"))
+    down = rng.choice(
+        (
+            ("do {", f"}} while ((at = {p}_child[at][c]));"),
+            ("for (;;) {", f"  {ctype} next = {p}_child[at][c];", "  if (!next)", "    break;", "  at = next;", "}"),
+        )
+    )
+    use = rng.choice((update(leaf, f"{a.name}[((u64)at * 7 + (u64)c) % {a.length}]", "i"), f"sum = sum * 3 + (u64)at;"))
+    m.function(
+        f"u64 {p}(i64 times)",
+        "u64 sum = 0;",
+        "for (i64 i = 0; i < times; i++) {",
+        f"  {ctype} at = 0, k = ({ctype})(mix((u64)i) % 1000);",
+        "  int c;",
+        f"  {down[0]}",
+        f"    for (c = 0; {inside}; c++)",
+        "      ;",
+        *(f"  {line}" for line in down[1:]),
+        f"  {use}",
+        "  sum += (u64)c;",
+        "}",
+        "return sum;",
+    )
+    m.unit.calls.append(f"{p}_make();")
+    m.call(f"{m.number(rng.choice((0, 10, 3000)))}")
+
+
 def marked_end(m: Maker):
     """Indices up to a mark, under a bound far beyond, in memory that ends there: who runs ahead must not run on."""
     rng, a = m.rng, m.array(single, 1000)
@@ -366,14 +409,19 @@ def worklist(m: Maker):
     if going == "head != tail" and "tail--;" in grow:
         going = "head < tail"  # it shrinks, perhaps to less than the head
     use = rng.choice((update(leaf, f"{a.name}[at]", "head"), f"x += (u64)(i64){a.name}[at];", f"if (x % 977 == 3) break;"))
+    turn = rng.choice(("", "", f" & {p}_mask", f" % ({p}_mask + 1)"))  # a ring: it comes round to what has been gone over
+    if turn:
+        grow = (f"if (x % 3 && tail < {most} && tail - head < (i64){p}_mask)", f"  list[tail++{turn}] = ({ctype})(x % {a.length});")
+        m.unit.code.append(f"static u64 {p}_mask = 1;")
     m.function(
         f"u64 {p}(i64 tail, u64 x)",
         f"i64 room = tail + {rng.choice((1, 500, most))}, head = 0;",
+        *((f"while ({p}_mask < (u64)room)", f"  {p}_mask = {p}_mask * 2 + 1;", f"room = (i64){p}_mask + 1;") if turn else ()),
         f"{ctype} *list = checked(malloc(room * sizeof *list));",
         "for (i64 i = 0; i < tail; i++)",
         f"  list[i] = ({ctype})(mix((u64)i + x) % {a.length});",
         f"while ({going}) {{",
-        "  i64 at = (i64)list[head++];",
+        f"  i64 at = (i64)list[head++{turn}];",
         f"  x = mix(x + (u64)(i64){a.name}[at]);",
         f"  {use}",
         *(f"  {line}" for line in grow),
@@ -430,6 +478,7 @@ def generator(m: Maker):
 
 IRREGULAR = [
     generator,
+    descents,
     worklist,
     sparse,
     sparse,

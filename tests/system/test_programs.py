@@ -247,6 +247,16 @@ def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path
     assert figures["faults"]["not_prefetched"] < 12000
 
 
+def test_where_searches_go_is_prefetched(built, disk_dir, tmp_path):
+    plain = compile_with(built, "clang-19", PROGRAMS / "sorted.c", tmp_path / "plain")
+    hinted = compile_with(built, built.cc, PROGRAMS / "sorted.c", tmp_path / "hinted", "-gline-tables-only")
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    assert done.stdout == built.run(plain).stdout
+    read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("sorted", "descend", "listed")}
+    assert min(read.values()) > 6000  # lookups, each of which comes to two pages or more that are not in memory
+    assert figures["faults"]["not_prefetched"] < 3000  # 50,000 where only the first place is known
+
+
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")

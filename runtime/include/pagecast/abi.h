@@ -33,6 +33,8 @@ extern "C" {
 #define PAGECAST_MAX_DEPTH 4u ///< loads behind one another in a slice
 #define PAGECAST_MAX_SLICE_LOOPS 6u
 #define PAGECAST_MAX_CARRIED 8u ///< of a slice: values that one iteration hands to the next
+#define PAGECAST_MAX_SEARCHES 3u    ///< inside one another
+#define PAGECAST_SEARCH_STEPS 64u  ///< a search that takes more is given up
 #define PAGECAST_GATES 17u    ///< sizes of an iteration: 1, 2, 4, ... 65536 bytes
 #define PAGECAST_REGISTER_WORDS 6u ///< up to so many dynamic words are passed in registers
 
@@ -96,6 +98,10 @@ enum {
   PAGECAST_OP_RANGE,  ///< group `extra` touches a + lo .. a + hi, a + b + lo .., to = number of times; c: predicate
   PAGECAST_OP_LOOP,   ///< operations up to END number `extra`, a times; to: register of the iteration number; c: predicate
   PAGECAST_OP_END,    ///< of the innermost LOOP open
+  PAGECAST_OP_SEARCH, ///< operations up to FOUND number `extra`, again and again; to: how often before, or NONE; c: predicate
+  PAGECAST_OP_CARRY,  ///< to = a, for the next time round and for after the search
+  PAGECAST_OP_UNTIL,  ///< the search of iterations in which a != 0 ends
+  PAGECAST_OP_FOUND,  ///< of the innermost SEARCH open
   PAGECAST_OP_PREVIOUS, ///< to = c ? a : what b was an iteration before; `extra`: its number, below PAGECAST_MAX_CARRIED
   PAGECAST_OPS
 };
@@ -105,6 +111,9 @@ enum {
 #define PAGECAST_VECTOR 0x8000u
 #define PAGECAST_NONE 0xffffu
 
+/// A search is run for all iterations that its place has at once, in their vectors; those whose search has ended take no part
+/// in what follows inside. One that does not end in PAGECAST_SEARCH_STEPS ends its iteration, as a load of what is not there.
+///
 /// One operation. A loop without loops inside is run for many iterations at a time: the results of its
 /// operations are vectors (`to` of its LOOP, too); everything else is scalar. The innermost loop of the chain
 /// is such a loop as well, around all operations; its iteration number is scalar register live + loops - 1, or vector 0.

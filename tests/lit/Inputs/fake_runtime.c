@@ -171,6 +171,26 @@ static void run_loop(const pagecast_slice *s, uint32_t begin, uint32_t end, uint
   leave = outer;
 }
 
+// Of the innermost search that is open.
+static int found;
+
+// One that does not end ends the iteration.
+static void run_search(const pagecast_slice *s, uint32_t number, unsigned stage) {
+  const pagecast_op *op = &s->op[number];
+  for (unsigned step = 0; step < PAGECAST_SEARCH_STEPS; step++) {
+    if (op->to != PAGECAST_NONE)
+      *reg(op->to) = step;
+    found = 0;
+    run_ops(s, number + 1, op->extra, stage);
+    const int ends = found;
+    found = 0;
+    if (ends)
+      return;
+  }
+  if (leave)
+    siglongjmp(*leave, 1);
+}
+
 static uint64_t load(const pagecast_op *op, uint64_t address) {
   uint64_t value = 0;
   for (unsigned byte = 0; byte < op->width / 8; byte++)
@@ -208,13 +228,25 @@ static void run_op(const pagecast_slice *s, uint32_t i, unsigned stage) {
     if (wanted)
       run_loop(s, i + 1, op->extra, op->to, 0, a, stage);
     break;
+  case PAGECAST_OP_SEARCH:
+    if (wanted)
+      run_search(s, i, stage);
+    break;
+  case PAGECAST_OP_CARRY:
+    *reg(op->to) = a;
+    break;
+  case PAGECAST_OP_UNTIL:
+    found |= a != 0;
+    break;
   default:
     *reg(op->to) = masked(compute(op, a, b, c), op->code >= PAGECAST_OP_EQ && op->code <= PAGECAST_OP_SLE ? 1 : op->width);
   }
 }
 
+static int opens(const pagecast_op *op) { return op->code == PAGECAST_OP_LOOP || op->code == PAGECAST_OP_SEARCH; }
+
 static void run_ops(const pagecast_slice *s, uint32_t begin, uint32_t end, unsigned stage) {
-  for (uint32_t i = begin; i < end; i = s->op[i].code == PAGECAST_OP_LOOP ? s->op[i].extra + 1 : i + 1)
+  for (uint32_t i = begin; i < end && !found; i = opens(&s->op[i]) ? s->op[i].extra + 1 : i + 1)
     if (executed(&s->op[i], stage))
       run_op(s, i, stage);
 }
@@ -242,8 +274,11 @@ static void must(int holds, const char *what, uint32_t op) {
 static int operands(unsigned code) {
   return code == PAGECAST_OP_MADD || code == PAGECAST_OP_SELECT || code == PAGECAST_OP_PREVIOUS ? 3
          : code == PAGECAST_OP_TRUNC || code == PAGECAST_OP_SEXT || code == PAGECAST_OP_LOAD ||
-                 code == PAGECAST_OP_TOUCH || code == PAGECAST_OP_LOOP
+                 code == PAGECAST_OP_TOUCH || code == PAGECAST_OP_LOOP || code == PAGECAST_OP_CARRY ||
+                 code == PAGECAST_OP_UNTIL
              ? 1
+         : code == PAGECAST_OP_SEARCH
+             ? 0
              : 2;
 }
 
@@ -253,7 +288,7 @@ static void check_ops(const pagecast_nest *nest, uint32_t begin, uint32_t end, i
   for (uint32_t i = begin; i < end; i++) {
     const pagecast_op *op = &s->op[i];
     const uint16_t from[] = {op->a, op->b, op->c};
-    must(op->code < PAGECAST_OPS && op->code != PAGECAST_OP_END, "code", i);
+    must(op->code < PAGECAST_OPS && op->code != PAGECAST_OP_END && op->code != PAGECAST_OP_FOUND, "code", i);
     must(op->depth >= 1 && op->depth <= s->depths, "depth", i);
     must(op->width >= 1 && op->width <= 64, "width", i);
     for (int k = 0; k < 3; k++)
@@ -269,6 +304,11 @@ static void check_ops(const pagecast_nest *nest, uint32_t begin, uint32_t end, i
       for (uint32_t n = i + 1; n < op->extra; n++)
         vector_result &= s->op[n].code != PAGECAST_OP_LOOP;
       check_ops(nest, i + 1, op->extra, vector_result, open + 1);
+    } else if (op->code == PAGECAST_OP_SEARCH) {
+      must(op->extra > i && op->extra < end && s->op[op->extra].code == PAGECAST_OP_FOUND, "end of search", i);
+      for (uint32_t n = i + 1; n < op->extra; n++)
+        must(s->op[n].code != PAGECAST_OP_LOOP, "loop in a search", n);
+      check_ops(nest, i + 1, op->extra, in_vector, open);
     } else if (op->code == PAGECAST_OP_TOUCH || op->code == PAGECAST_OP_RANGE) {
       must(op->extra < nest->groups && nest->group[op->extra].flags & PAGECAST_INDIRECT, "group", i);
     } else if (op->code == PAGECAST_OP_PREVIOUS) {
@@ -276,10 +316,10 @@ static void check_ops(const pagecast_nest *nest, uint32_t begin, uint32_t end, i
     }
     if (op->code == PAGECAST_OP_RANGE && !(op->to & PAGECAST_VECTOR))
       must(op->to < s->scalars, "times", i);
-    else if (op->code != PAGECAST_OP_TOUCH)
+    else if (op->code != PAGECAST_OP_TOUCH && op->code != PAGECAST_OP_UNTIL)
       must(vector_result ? op->to & PAGECAST_VECTOR && (op->to & ~PAGECAST_VECTOR) < s->vectors : op->to < s->scalars,
            "result", i);
-    if (op->code == PAGECAST_OP_LOOP)
+    if (opens(op))
       i = op->extra;
   }
 }

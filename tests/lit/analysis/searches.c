@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Searches: inner loops that end when they have found something are hinted for where they begin.
+// Searches: inner loops that end when they have found something are hinted for where they begin, or go.
 // RUN: %nests %s | %FileCheck %s
 
 struct slot { long key, value; };
@@ -75,7 +75,7 @@ long intersect(const int *first, const int *list, int n) {
 
 // One search in another.
 // CHECK-LABEL: nests of 'descend'
-// CHECK: group 2: reads indirect conditional element=8 [0, 72) base=0 indices=1
+// CHECK: group 2: reads indirect conditional element=8 [0, 72) base=0 indices=2
 // CHECK-NOT: {{nest|refused}}
 struct node { long key[8]; struct node *child[8]; struct node *next; };
 long descend(struct node *const *root, const long *key, long n) {
@@ -90,11 +90,11 @@ long descend(struct node *const *root, const long *key, long n) {
   return s;
 }
 
-// Negative twins: all begin at the same place,
+// All begin at the same place: a slice goes on with them by itself.
 // CHECK-LABEL: nests of 'sorted'
-// CHECK: group 0: reads element=8 {{.*}} name=key
-// CHECK-NOT: group
-// CHECK: refused UnknownTripCount
+// CHECK: group 0: reads index element=8 {{.*}} name=key
+// CHECK-NEXT: group 1: reads indirect conditional element=8 [0, 8) base=%a indices=1 {{.*}} name=a
+// CHECK-NOT: {{group|nest|refused}}
 long sorted(const long *a, long m, const long *key, long n) {
   long s = 0;
   for (long i = 0; i < n; i++) {
@@ -106,6 +106,58 @@ long sorted(const long *a, long m, const long *key, long n) {
     }
     s += from;
   }
+  return s;
+}
+
+// What it has found leads on.
+// CHECK-LABEL: nests of 'joined'
+// CHECK: name=key
+// CHECK-NEXT: group 1: reads indirect conditional element=8 {{.*}} name=a
+// CHECK-NEXT: group 2: reads indirect {{.*}}element=4 {{.*}} name=value
+// CHECK-NOT: {{group|nest|refused}}
+long joined(const long *a, const int *value, long m, const long *key, long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++) {
+    long from = 0, to = m;
+    while (from < to) {
+      long middle = (from + to) / 2;
+      if (a[middle] < key[i]) from = middle + 1;
+      else to = middle;
+    }
+    s += value[from];
+  }
+  return s;
+}
+
+// Negative twins: it cannot be followed where numbers that are no integers are compared, and all begin at the same place,
+// CHECK-LABEL: nests of 'sorted_numbers'
+// CHECK: group 0: reads element=8 {{.*}} name=key
+// CHECK-NOT: group
+// CHECK: refused UnknownTripCount
+long sorted_numbers(const double *a, long m, const double *key, long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++) {
+    long from = 0, to = m;
+    while (from < to) {
+      long middle = from + (to - from) / 2;
+      if (a[middle] < key[i]) from = middle + 1;
+      else to = middle;
+    }
+    s += from;
+  }
+  return s;
+}
+
+// or a function says where it goes on,
+// CHECK-LABEL: nests of 'asked'
+// CHECK: name=first
+// CHECK-NEXT: group 1: reads indirect {{.*}} name=value
+// CHECK-NOT: group
+long asked(const int *value, const int *first, int (*next)(int), long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++)
+    for (int j = first[i]; j >= 0; j = next(j))
+      s += value[j];
   return s;
 }
 

@@ -35,7 +35,7 @@ void histogram(int *restrict count, const int *restrict key, long n) {
     count[key[i]]++;
 }
 
-// CHECK: remarks.c:[[@LINE+5]]:12: remark: {{.*}} read where a search begins through 1 index load(s): a slice runs ahead
+// CHECK: remarks.c:[[@LINE+5]]:12: remark: {{.*}} read where a search goes through 1 index load(s): a slice runs ahead
 long listed(const int *value, const int *next, const int *first, long n) {
   long s = 0;
   for (long i = 0; i < n; i++)

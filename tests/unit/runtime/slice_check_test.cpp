@@ -196,3 +196,78 @@ TEST(SliceCheck, NumbersOfWhatIsHandedOnDiffer) {
   late.depths = 2;
   EXPECT_FALSE(slice_valid(late.nest())) << "a stage that needs it would not compute it";
 }
+
+namespace {
+
+/// for each iteration i: w = live 0; search: touch w; w = load w; until w == live 1.
+Program chain() {
+  Program p({
+      op(PAGECAST_OP_ADD, 64, V(1), 0, V(0)),                   // 0
+      op(PAGECAST_OP_SEARCH, 64, V(2), kNone, kNone, kNone, 6), // 1
+      op(PAGECAST_OP_TOUCH, 0, kNone, V(1)),                    // 2
+      op(PAGECAST_OP_LOAD, 64, V(3), V(1)),                     // 3
+      op(PAGECAST_OP_UNTIL, 0, kNone, V(3)),                    // 4
+      op(PAGECAST_OP_CARRY, 64, V(1), V(3)),                    // 5
+      op(PAGECAST_OP_FOUND, 0, kNone, kNone),                   // 6
+      op(PAGECAST_OP_TOUCH, 0, kNone, V(1)),                    // 7
+  });
+  p.live = {1, 2};
+  p.add_group(0, 8);
+  p.scalars = 4;
+  p.vectors = 4;
+  return p;
+}
+
+bool valid_search(unsigned number, pagecast_op o) {
+  Program p = chain();
+  p.ops[number] = o;
+  return slice_valid(p.nest());
+}
+
+} // namespace
+
+TEST(SliceCheck, SearchesEndWhereTheySay) {
+  Program p = chain();
+  EXPECT_TRUE(slice_valid(p.nest()));
+  EXPECT_TRUE(valid_search(1, op(PAGECAST_OP_SEARCH, 64, kNone, kNone, kNone, V(0), 6)));
+  for (unsigned end : {0u, 1u, 5u, 7u, 8u, 500u})
+    EXPECT_FALSE(valid_search(1, op(PAGECAST_OP_SEARCH, 64, V(2), kNone, kNone, kNone, end))) << end;
+  EXPECT_FALSE(valid_search(1, op(PAGECAST_OP_ADD, 64, V(2), 0, 0)));
+  EXPECT_FALSE(valid_search(6, op(PAGECAST_OP_ADD, 64, V(2), 0, 0)));
+  EXPECT_FALSE(valid_search(6, op(PAGECAST_OP_END, 0, kNone, kNone)));
+}
+
+TEST(SliceCheck, SearchesHaveTheRegistersOfTheirPlace) {
+  EXPECT_FALSE(valid_search(1, op(PAGECAST_OP_SEARCH, 64, 3, kNone, kNone, kNone, 6)));
+  EXPECT_FALSE(valid_search(1, op(PAGECAST_OP_SEARCH, 64, V(4), kNone, kNone, kNone, 6)));
+  EXPECT_FALSE(valid_search(1, op(PAGECAST_OP_SEARCH, 64, V(2), kNone, kNone, V(4), 6)));
+  EXPECT_FALSE(valid_search(5, op(PAGECAST_OP_CARRY, 64, 3, V(3))));
+  EXPECT_FALSE(valid_search(5, op(PAGECAST_OP_CARRY, 64, V(1), kNone)));
+  EXPECT_FALSE(valid_search(4, op(PAGECAST_OP_UNTIL, 0, kNone, kNone)));
+}
+
+TEST(SliceCheck, WhatIsOfSearchesIsInThem) {
+  EXPECT_FALSE(valid_search(7, op(PAGECAST_OP_CARRY, 64, V(1), V(3))));
+  EXPECT_FALSE(valid_search(0, op(PAGECAST_OP_UNTIL, 0, kNone, V(0))));
+  Program p = chain(); // no loops in them
+  p.has_loops = 1;
+  for (pagecast_op &o : p.ops)
+    for (uint16_t *r : {&o.to, &o.a})
+      if (*r != kNone && *r >= PAGECAST_VECTOR) *r = static_cast<uint16_t>(*r - PAGECAST_VECTOR + 3);
+  p.ops[0].b = 2;
+  p.scalars = 8;
+  EXPECT_TRUE(slice_valid(p.nest()));
+  p.ops[2] = op(PAGECAST_OP_LOOP, 64, V(0), 0, kNone, kNone, 3);
+  p.ops[3] = op(PAGECAST_OP_END, 0, kNone, kNone);
+  EXPECT_FALSE(slice_valid(p.nest()));
+}
+
+TEST(SliceCheck, SearchesAreNotTooDeep) {
+  for (unsigned depth = 1; depth <= PAGECAST_MAX_SEARCHES + 1; ++depth) {
+    Program p;
+    for (unsigned d = 0; d < depth; ++d)
+      p.ops.push_back(op(PAGECAST_OP_SEARCH, 64, kNone, kNone, kNone, kNone, 2 * depth - 1 - d));
+    for (unsigned d = 0; d < depth; ++d) p.ops.push_back(op(PAGECAST_OP_FOUND, 0, kNone, kNone));
+    EXPECT_EQ(slice_valid(p.nest()), depth <= PAGECAST_MAX_SEARCHES) << depth;
+  }
+}

@@ -143,16 +143,44 @@ private:
     return true;
   }
 
-  /// Those of the loop that begins at operation `begin`: each gets something that the loop computes.
+  /// Those of the loop that begins at operation `begin`: each gets something that the loop computes, with no search in between.
   void close_carried(size_t begin) {
-    const auto after = [&](size_t n) { return p_.ops[n].code == PAGECAST_OP_LOOP ? p_.ops[n].extra + 1 : n + 1; };
+    const auto after = [&](size_t n) { return slice_opens(p_.ops[n]) ? p_.ops[n].extra + 1 : n + 1; };
+    const auto of_a_search = [&](uint16_t r) {
+      return std::any_of(p_.ops.begin(), p_.ops.end(), [&](auto &o) { return o.code == PAGECAST_OP_CARRY && o.to == r; });
+    };
     for (size_t n = begin; n < p_.ops.size(); n = after(n)) {
       if (p_.ops[n].code != PAGECAST_OP_PREVIOUS) continue;
       std::vector<uint16_t> computed; // in time: itself, if nothing else
-      for (size_t k = begin; k < p_.ops.size(); k = after(k))
-        if (slice_computes(p_.ops[k]) && p_.ops[k].depth <= p_.ops[n].depth) computed.push_back(p_.ops[k].to);
+      for (size_t k = begin; k < p_.ops.size(); k = after(k)) {
+        if (k > n && p_.ops[k].code == PAGECAST_OP_SEARCH) break;
+        if (slice_computes(p_.ops[k]) && p_.ops[k].depth <= p_.ops[n].depth && !of_a_search(p_.ops[k].to))
+          computed.push_back(p_.ops[k].to);
+      }
       p_.ops[n].b = computed[below(static_cast<unsigned>(computed.size()))];
     }
+  }
+
+  /// A chain of loads, or whatever the block makes, that ends by a condition.
+  void search(unsigned level, bool vector) {
+    const Known start = any(), when = maybe();
+    const uint16_t carried = vector ? V(vectors_++) : static_cast<uint16_t>(scalars_++);
+    const unsigned depth = std::max({start.depth, when.depth, 1u});
+    p_.ops.push_back(op(PAGECAST_OP_OR, 64, carried, start.reg, start.reg, kNone, 0, depth));
+    known_.push_back({carried, depth});
+    const uint16_t count = below(2) ? kNone : vector ? V(vectors_++) : static_cast<uint16_t>(scalars_++);
+    const size_t begin = p_.ops.size(), known = known_.size();
+    p_.ops.push_back(op(PAGECAST_OP_SEARCH, 64, count, kNone, kNone, when.reg, 0, depth));
+    if (count != kNone) known_.push_back({count, depth});
+    ++searches_;
+    block(level, vector);
+    --searches_;
+    const Known ends = emit(PAGECAST_OP_ULE, 2, vector, any(), any(), {kNone, 1}), next = any();
+    p_.ops.push_back(op(PAGECAST_OP_UNTIL, 64, kNone, ends.reg, kNone, kNone, 0, ends.depth));
+    p_.ops.push_back(op(PAGECAST_OP_CARRY, 64, carried, next.reg, kNone, kNone, 0, next.depth));
+    p_.ops[begin].extra = static_cast<uint32_t>(p_.ops.size());
+    p_.ops.push_back(op(PAGECAST_OP_FOUND, 0, kNone, kNone));
+    known_.resize(known); // what is computed inside is not defined where no search begins
   }
 
   void block(unsigned level, bool vector) {
@@ -163,11 +191,12 @@ private:
 
   void operations(unsigned level, bool vector) {
     for (unsigned n = 2 + below(8); n && !full(); --n) {
-      const unsigned kind = below(10);
-      if (below(6) == 0 && previous(vector)) continue;
-      if (kind < 4) hint(vector);
+      const unsigned kind = below(11);
+      if (searches_ == 0 && below(6) == 0 && previous(vector)) continue;
+      if (kind == 10 && searches_ < PAGECAST_MAX_SEARCHES) search(level, vector);
+      else if (kind < 4) hint(vector);
       else if (kind < 6) emit(PAGECAST_OP_LOAD, 8u << below(4), vector, below(8) ? address(vector) : any(), {kNone, 1}, maybe());
-      else if (kind < 7 && !vector && level + 1 < PAGECAST_MAX_SLICE_LOOPS) loop(level);
+      else if (kind < 7 && !vector && searches_ == 0 && level + 1 < PAGECAST_MAX_SLICE_LOOPS) loop(level);
       else {
         const unsigned code = below(PAGECAST_OP_SELECT + 1), width = below(2) ? 64 : 1 + below(64);
         emit(code, width, vector, any(), any(), any(), code == PAGECAST_OP_SEXT ? 1 + below(width) : 0);
@@ -178,7 +207,7 @@ private:
   std::mt19937_64 &random_;
   Program p_;
   std::vector<Known> known_;
-  unsigned scalars_ = 0, vectors_ = 0, carried_ = 0;
+  unsigned scalars_ = 0, vectors_ = 0, carried_ = 0, searches_ = 0;
 };
 
 unsigned stage_with_hints(const Program &p, std::mt19937_64 &random) {
@@ -286,7 +315,7 @@ TEST(SliceFuzz, StagesByThemselvesHintWhatTheSliceDoes) {
   World world(random);
   static SliceStage part; // large
   unsigned exact = 0, in_vectors = 0, shorter = 0, empty = 0, ended_early = 0;
-  for (unsigned n = 0; n < 10000; ++n) {
+  for (unsigned n = 0; n < 12000; ++n) {
     Program p = generator.make();
     const uint64_t first = random() % 300, count = random() % 40;
     const unsigned stage = stage_with_hints(p, random);

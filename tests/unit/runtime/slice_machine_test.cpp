@@ -570,3 +570,60 @@ TEST_F(SliceMachineTest, AsksForRegionsAndPagesOnceARun) {
   EXPECT_EQ(regions.asked, 2u);
   EXPECT_EQ(memory.asked, 2u) << "nothing is remembered from the run before";
 }
+
+namespace {
+
+/// for each iteration i: w = live 0 + i * live 1; search: touch w; w = load w; until w < 100; then touch live 2 + 4096 * w.
+Program walk() {
+  Program p({
+      op(PAGECAST_OP_MADD, 64, V(1), V(0), 1, 0),
+      op(PAGECAST_OP_SEARCH, 64, kNone, kNone, kNone, kNone, 6),
+      op(PAGECAST_OP_TOUCH, 0, kNone, V(1), kNone, kNone, 0),
+      op(PAGECAST_OP_LOAD, 64, V(2), V(1)),
+      op(PAGECAST_OP_CARRY, 64, V(1), V(2)),
+      op(PAGECAST_OP_UNTIL, 0, kNone, V(3)),
+      op(PAGECAST_OP_FOUND, 0, kNone, kNone),
+      op(PAGECAST_OP_MADD, 64, V(4), V(1), 4, 2),
+      op(PAGECAST_OP_TOUCH, 0, kNone, V(4), kNone, kNone, 1),
+  });
+  p.ops.insert(p.ops.begin() + 4, op(PAGECAST_OP_ULT, 64, V(3), V(2), 3));
+  p.ops[1].extra = 7;
+  p.live = {0x10000, 8, 0x80000, 100, 4096};
+  p.add_group(0, 8);
+  p.add_group(0, 8);
+  return p;
+}
+
+} // namespace
+
+TEST(SliceMachine, SearchesGoAsFarAsMemoryIsThere) {
+  Program p = walk();
+  PagedMemory memory;
+  Regions regions;
+  regions.regions = {{0x10000, 0x90000}};
+  regions.set_resident(0x10000);
+  memory.put<uint64_t>(0x10000, {0x20000, 7, 0x30000, 0x10008}); // iteration 0 goes to a page that is there, 2 to one that is not
+  memory.put<uint64_t>(0x20000, {9});
+  EXPECT_EQ(run(p, 0, 4, 1, memory, regions), SliceOutcome::kDone);
+  Hints wanted;
+  wanted.pages = {{0, 0x20000}, {0, 0x30000}, {1, 0x80000 + 7 * 4096}, {1, 0x80000 + 9 * 4096}};
+  EXPECT_EQ(regions.hints, wanted);
+  memory.put<uint64_t>(0x30000, {11}); // it has come
+  regions.hints = {};
+  EXPECT_EQ(run(p, 2, 1, 1, memory, regions), SliceOutcome::kDone);
+  EXPECT_TRUE(regions.hints.pages.count({1, 0x80000 + 11 * 4096}));
+}
+
+TEST(SliceMachine, SearchesThatDoNotEndAreGivenUp) {
+  Program p = walk();
+  PagedMemory memory;
+  Regions regions;
+  regions.regions = {{0x80000, 0x90000}};
+  memory.put<uint64_t>(0x10000, {0x10008, 0x10000, 3});
+  uint64_t work = 1 << 20;
+  EXPECT_EQ(run(p, 0, 3, 1, memory, regions, &work), SliceOutcome::kDone);
+  EXPECT_LT((1u << 20) - work, 3u * 16 * PAGECAST_SEARCH_STEPS);
+  Hints wanted;
+  wanted.pages = {{1, 0x80000 + 3 * 4096}};
+  EXPECT_EQ(regions.hints, wanted);
+}

@@ -3,6 +3,8 @@
 // The second interpreter of slices: one iteration, one byte, one page at a time.
 #include "slice_program.h"
 
+#include <utility>
+
 namespace pagecast::test {
 namespace {
 
@@ -39,14 +41,32 @@ private:
   void loop(size_t begin, size_t end, unsigned to, uint64_t first, uint64_t count) {
     for (uint64_t i = 0; i < count && !gave_up(); ++i) {
       at(to) = first + i;
-      size_t n = begin;
-      while (n < end && step(n)) n = after(n);
+      const size_t left = body(begin, end);
       for (size_t k = begin; k < end; k = after(k))
-        if (p_.ops[k].code == PAGECAST_OP_PREVIOUS) carry(p_.ops[k], begin, n);
+        if (p_.ops[k].code == PAGECAST_OP_PREVIOUS) carry(p_.ops[k], begin, left);
     }
   }
 
-  size_t after(size_t n) const { return p_.ops[n].code == PAGECAST_OP_LOOP ? p_.ops[n].extra + 1 : n + 1; }
+  bool opens(size_t n) const { return p_.ops[n].code == PAGECAST_OP_LOOP || p_.ops[n].code == PAGECAST_OP_SEARCH; }
+  size_t after(size_t n) const { return opens(n) ? p_.ops[n].extra + 1 : n + 1; }
+
+  /// Where the iteration ends, if it does, or found_ says that the search does; else `end`.
+  size_t body(size_t begin, size_t end) {
+    size_t n = begin;
+    while (n < end && step(n)) n = after(n);
+    return n;
+  }
+
+  bool search(size_t n) {
+    const pagecast_op &o = p_.ops[n];
+    for (unsigned k = 0; k < PAGECAST_SEARCH_STEPS; ++k) {
+      if (o.to != kNone) at(o.to) = k;
+      if (body(n + 1, o.extra) >= o.extra) continue;
+      return std::exchange(found_, false);
+    }
+    ++memory_.missing; // as what is not there
+    return false;
+  }
 
   /// An iteration of the loop that begins at `begin` has ended at `left`: what the next one will be told.
   void carry(const pagecast_op &previous, size_t begin, size_t left) {
@@ -73,6 +93,9 @@ private:
     case PAGECAST_OP_LOOP:
       if (wanted) loop(n + 1, o.extra, o.to, 0, read(o.a));
       return true;
+    case PAGECAST_OP_SEARCH: return !wanted || search(n);
+    case PAGECAST_OP_CARRY: at(o.to) = read(o.a); return true;
+    case PAGECAST_OP_UNTIL: found_ = read(o.a) != 0; return !found_;
     case PAGECAST_OP_LOAD: {
       uint64_t value = 0;
       const bool there = !wanted || memory_.load(read(o.a), o.width / 8, &value);
@@ -124,6 +147,7 @@ private:
   const PagedMemory &memory_;
   const Regions &regions_;
   std::vector<uint64_t> s_, v_;
+  bool found_ = false; ///< by the search that has just ended
 };
 
 } // namespace
