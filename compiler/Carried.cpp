@@ -87,7 +87,8 @@ bool carriesApart(ArrayRef<pagecast_op> Ops) {
     Open -= Ops[I].code == PAGECAST_OP_FOUND;
     if (Ops[I].code != PAGECAST_OP_PREVIOUS) continue;
     auto Computes = [&](const pagecast_op &Op) {
-      return (Op.code <= PAGECAST_OP_LOAD || Op.code == PAGECAST_OP_PREVIOUS || Op.code == PAGECAST_OP_CARRY) && Op.to == Ops[I].b;
+      return (Op.code <= PAGECAST_OP_LOAD || Op.code == PAGECAST_OP_PREVIOUS || Op.code == PAGECAST_OP_CARRY) &&
+             Op.to == Ops[I].b;
     };
     const auto *At = find_if(Ops, Computes);
     if (Open || At == Ops.end() || any_of(make_range(At + 1, Ops.end()), Computes)) return false;

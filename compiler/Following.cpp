@@ -136,7 +136,8 @@ bool Following::computesPhi(const PHINode *Phi) {
   const Loop *Left = LI.getLoopFor(Phi->getIncomingBlock(0));
   if (follows(Left) && !Left->contains(Phi)) return All(Phi->incoming_values());
   std::optional<Choice> C = choiceOf(Phi, DT);
-  return C && computes(C->On) && computes(C->Otherwise) && all_of(C->Cases, [&](const auto &Case) { return computes(Case.second); });
+  return C && computes(C->On) && computes(C->Otherwise) &&
+         all_of(C->Cases, [&](const auto &Case) { return computes(Case.second); });
 }
 
 bool Following::computesOperation(const Instruction *I) {

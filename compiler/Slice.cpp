@@ -127,7 +127,8 @@ private:
   /// -1 when its trip count is unknown.
   int nodeOf(Loop *L) override {
     L = X.S.around(L);
-    if (X.S.follows(L) && X.Chain.back()->contains(L)) return Searches.open(L);
+    if (X.S.follows(L) && X.Chain.back()->contains(L)) // what is handed on does not wait for searches
+      return Carrying.empty() ? Searches.open(L) : -1;
     for (unsigned N = 0; N < Nodes.size(); ++N)
       if (Nodes[N].L == L) return N;
     int Parent = -1;
@@ -301,7 +302,6 @@ private:
       return refuse(Refusal::LoopCarried);
     if (auto Found = KnownValues.find(V); Found != KnownValues.end()) return Found->second;
     if (auto *Phi = dyn_cast<PHINode>(I); Phi && Searches.concerns(Phi)) {
-      if (!Carrying.empty()) return refuse(Refusal::LoopCarried);
       std::optional<Operand> Carried = Searches.value(Phi);
       return Carried ? Carried : refuse(Refusal::LoopCarried);
     }
@@ -371,7 +371,8 @@ private:
     Loop *L = X.LI.getLoopFor(I->getParent());
     if (CannotCarry.contains(I) || !X.Chain.back()->contains(L)) return refuse(Refusal::LoopCarried);
     int Node = nodeOf(L);
-    std::optional<Operand> First = Node < 0 ? std::nullopt : valueOf(Start.First);
+    if (Node < 0 || Program.searchOf(Node) >= 0) return refuse(Refusal::LoopCarried);
+    std::optional<Operand> First = valueOf(Start.First);
     std::optional<Operand> Anew = First ? isFirst(Start.Of) : std::nullopt;
     if (!Anew) return refuse(Refusal::LoopCarried);
     // What it hands on may need loads, which its own loads cannot wait for: their addresses do not depend on it.

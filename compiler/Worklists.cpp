@@ -43,6 +43,17 @@ bool leadsTo(const SCEV *S, const Loop *L) {
   });
 }
 
+/// Whether `S` goes on evenly with the iterations of `L`, or round and round: in a ring, q[head++ & mask].
+bool walks(const SCEV *S, const Loop *L, ScalarEvolution &SE) {
+  return SCEVExprContains(S, [&](const SCEV *Part) {
+    if (const auto *Walk = dyn_cast<SCEVAddRecExpr>(Part)) return Walk->getLoop() == L;
+    const auto *Unknown = dyn_cast<SCEVUnknown>(Part);
+    const auto *I = Unknown ? dyn_cast<BinaryOperator>(Unknown->getValue()) : nullptr;
+    if (!I || !L->contains(I) || (I->getOpcode() != Instruction::And && I->getOpcode() != Instruction::URem)) return false;
+    return walks(SE.getSCEV(I->getOperand(0)), L, SE) && L->isLoopInvariant(I->getOperand(1));
+  });
+}
+
 /// Whether there are hints to be had: the loop goes over an array, and from there to other places.
 bool leadsOn(const Loop *L, ScalarEvolution &SE) {
   bool Over = false, On = false;
@@ -53,10 +64,7 @@ bool leadsOn(const Loop *L, ScalarEvolution &SE) {
       Value *Pointer = getLoadStorePointerOperand(&I);
       if (!Pointer) continue;
       const SCEV *Address = SE.getSCEV(Pointer);
-      Over |= isa<LoadInst>(I) && SCEVExprContains(Address, [&](const SCEV *S) {
-                const auto *Walk = dyn_cast<SCEVAddRecExpr>(S);
-                return Walk && Walk->getLoop() == L;
-              });
+      Over |= isa<LoadInst>(I) && walks(Address, L, SE);
       On |= leadsTo(Address, L);
     }
   return Over && On;

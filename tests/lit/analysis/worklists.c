@@ -53,6 +53,40 @@ void in_memory(struct list *l, const int *restrict queue, char *restrict seen) {
     }
 }
 
+// A ring: places come round, and are read by a slice.
+// CHECK-LABEL: nests of 'ring'
+// CHECK: backedges=(-1 + %round)
+// CHECK: reads indirect {{.*}} indices=0 {{.*}} name=queue
+// CHECK: indirect {{.*}} name=seen
+long ring(unsigned *restrict queue, unsigned long mask, const unsigned *restrict next, char *restrict seen, unsigned long tail) {
+  unsigned long head = 0;
+  while (head != tail) {
+    unsigned u = queue[head++ & mask];
+    if (!seen[next[u]]) {
+      seen[next[u]] = 1;
+      queue[tail++ & mask] = next[u];
+    }
+  }
+  return (long)tail;
+}
+
+// Negative twin: one that may grow, and then turns at another place.
+// CHECK-LABEL: nests of 'growing_ring'
+// CHECK-NOT: round
+// CHECK: refused UnknownTripCount
+long growing_ring(unsigned *queue, unsigned long mask, const unsigned *next, char *seen, unsigned long tail) {
+  unsigned long head = 0;
+  while (head != tail) {
+    unsigned u = queue[head++ & mask];
+    if (!seen[next[u]]) {
+      seen[next[u]] = 1;
+      queue[tail++ & mask] = next[u];
+    }
+    mask = mask * 2 + 1;
+  }
+  return (long)tail;
+}
+
 // Negative twin: nothing leads from the list to anywhere.
 // CHECK-LABEL: nests of 'only_a_list'
 // CHECK-NOT: round

@@ -82,6 +82,19 @@ NOINLINE long in_memory(struct list *l) {
   return sum + l->tail;
 }
 
+// Places come round: what was read is written over.
+NOINLINE long ring(unsigned long mask, unsigned long tail, int turns) {
+  long sum = 0;
+  unsigned long head = 0;
+  while (head != tail) {
+    int v = queue[head++ & mask];
+    sum = sum * 3 + dist[v] + adj[v];
+    if (adj[v] % 3 && tail - head < mask && turns-- > 0) queue[tail++ & mask] = adj[v];
+    if (adj[v] % 5 == 1 && head != tail) queue[--tail & mask] = v;
+  }
+  return sum + (long)tail;
+}
+
 int main(void) {
   for (int trial = 0; trial < 20; trial++) {
     for (int i = 0; i < kNodes; i++) dist[i] = -1;
@@ -92,7 +105,8 @@ int main(void) {
     printf(" %ld %ld", shrinking(0, 0), steps(1000));
     printf(" %ld", pointers(queue + kNodes * 6, queue + kNodes * 5));
     struct list l = {queue, trial * 50};
-    printf(" %ld\n", in_memory(&l));
+    printf(" %ld", in_memory(&l));
+    printf(" %ld %ld\n", ring(1023, 300, 5000), ring(15, 0, 10));
   }
   return 0;
 }
