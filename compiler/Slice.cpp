@@ -1,515 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slices: construction. Every value belongs to the innermost loop in which it varies, its node; its operation
-// stands there, once, whoever needs it.
+// Slices: construction of targets, and of the loops and conditions around them.
 
 #include "Slice.h"
-#include "Carried.h"
 #include "Control.h"
-#include "Operations.h"
-#include "SliceSearch.h"
+#include "SliceBuilder.h"
 #include "TripCounts.h"
-
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/IR/Constants.h"
-#include "llvm/IR/GlobalVariable.h"
-#include "llvm/IR/IntrinsicInst.h"
 
 #include <algorithm>
 
 using namespace llvm;
 
 namespace pagecast {
-namespace {
 
 /// More operations than this for one reference are not an address computation any more.
 constexpr unsigned MostOpsEach = 96;
 
-bool isSliceType(const Type *T) {
-  if (const auto *P = dyn_cast<PointerType>(T)) return P->getAddressSpace() == 0;
-  const auto *I = dyn_cast<IntegerType>(T);
-  return I && I->getBitWidth() <= 64;
+Refusal SliceBuilder::add(unsigned Group, const SliceTarget &T) {
+  Why = Refusal::NonAffine;
+  Astray = false;
+  if (Loop *L = X.LI.getLoopFor(T.At); X.S.follows(L) && nodeOf(L) < 0) return Refusal::UnknownTripCount;
+  std::optional<Operand> Address = value(T.Address);
+  if (!Address) return Why;
+  Moves = Counted || T.Step;
+  Operand Step, Times, When;
+  Loop *At = X.LI.getLoopFor(T.At);
+  BasicBlock *Block = T.At;
+  if (T.Step) {
+    std::optional<Operand> S = value(T.Step), N = tripsOf(T.Over);
+    if (!S || !N) return Why;
+    Step = *S, Times = *N;
+    At = T.Over->getParentLoop();
+    Block = T.Over->getLoopPreheader();
+  }
+  if (walks(Program, *Address) || walks(Program, Times)) return Refusal::LoopCarried;
+  int Node = nodeOf(At);
+  if (Node < 0) return Refusal::UnknownTripCount;
+  When = predicate(Block, At);
+  PendingOp Op{T.Step ? unsigned(PAGECAST_OP_RANGE) : unsigned(PAGECAST_OP_TOUCH), 0, 64, Group, *Address, Step, When, Times};
+  emit(Op, Node);
+  if (Astray) return Refusal::LoopCarried;
+  if (neededFor(Program, Ops.size() - 1) > MostOpsEach || LiveValues.size() > PAGECAST_MAX_LIVE) return Refusal::SliceTooLarge;
+  if (Ops.back().Depth > PAGECAST_MAX_DEPTH) return Refusal::IndirectDepth;
+  return Refusal::None;
 }
 
-unsigned widthOf(const Type *T) { return T->isPointerTy() ? 64 : T->getIntegerBitWidth(); }
-
-bool hasThreadLocal(const Constant *C) {
-  if (const auto *G = dyn_cast<GlobalValue>(C)) return G->isThreadLocal();
-  return any_of(C->operands(), [](const Use &U) {
-    const auto *Operand = dyn_cast<Constant>(U);
-    return Operand && hasThreadLocal(Operand);
-  });
+Slice SliceBuilder::finish() {
+  Slice S = encodeSlice(Program, LiveValues.size(), X.Chain.size() - 1);
+  S.Live = LiveValues;
+  S.Index.assign(Index.begin(), Index.end());
+  return S;
 }
 
-class Builder : public SliceValues {
-public:
-  explicit Builder(const SliceContext &X) : X(X), SE(X.SE), Searches(X, Program, *this) { nodeOf(X.Chain.back()); }
-
-  Refusal add(unsigned Group, const SliceTarget &T) {
-    Why = Refusal::NonAffine;
-    Astray = false;
-    if (Loop *L = X.LI.getLoopFor(T.At); X.S.follows(L) && nodeOf(L) < 0) return Refusal::UnknownTripCount;
-    std::optional<Operand> Address = value(T.Address);
-    if (!Address) return Why;
-    Moves = Counted || T.Step;
-    Operand Step, Times, When;
-    Loop *At = X.LI.getLoopFor(T.At);
-    BasicBlock *Block = T.At;
-    if (T.Step) {
-      std::optional<Operand> S = value(T.Step), N = tripsOf(T.Over);
-      if (!S || !N) return Why;
-      Step = *S, Times = *N;
-      At = T.Over->getParentLoop();
-      Block = T.Over->getLoopPreheader();
-    }
-    if (walks(Program, *Address) || walks(Program, Times)) return Refusal::LoopCarried;
-    int Node = nodeOf(At);
-    if (Node < 0) return Refusal::UnknownTripCount;
-    When = predicate(Block, At);
-    PendingOp Op{T.Step ? unsigned(PAGECAST_OP_RANGE) : unsigned(PAGECAST_OP_TOUCH), 0, 64, Group, *Address, Step, When, Times};
-    emit(Op, Node);
-    if (Astray) return Refusal::LoopCarried;
-    if (neededFor(Program, Ops.size() - 1) > MostOpsEach || LiveValues.size() > PAGECAST_MAX_LIVE) return Refusal::SliceTooLarge;
-    if (Ops.back().Depth > PAGECAST_MAX_DEPTH) return Refusal::IndirectDepth;
-    return Refusal::None;
+/// Where an operation stands: innermost among its parts, but behind a search where another begins after it.
+int SliceBuilder::placeOf(const PendingOp &Op, int Node) const {
+  for (const Operand *Part : {&Op.A, &Op.B, &Op.C, &Op.Times}) {
+    if (Part->Node < 0 || encloses(Part->Node, Node)) continue;
+    const bool Later = X.DT.dominates(Nodes[Node].L->getHeader(), Nodes[Part->Node].L->getHeader());
+    if (encloses(Node, Part->Node) || (Program.searchOf(Node) >= 0 && Later)) Node = Part->Node;
   }
+  return Node;
+}
 
-  Slice finish() {
-    Slice S = encodeSlice(Program, LiveValues.size(), X.Chain.size() - 1);
-    S.Live = LiveValues;
-    S.Index.assign(Index.begin(), Index.end());
-    return S;
+std::nullopt_t SliceBuilder::refuse(Refusal Reason) {
+  Why = Reason;
+  return std::nullopt;
+}
+
+/// -1 when its trip count is unknown.
+int SliceBuilder::nodeOf(Loop *L) {
+  L = X.S.around(L);
+  if (X.S.follows(L) && X.Chain.back()->contains(L)) // what is handed on does not wait for searches
+    return Carrying.empty() ? Searches.open(L) : -1;
+  for (unsigned N = 0; N < Nodes.size(); ++N)
+    if (Nodes[N].L == L) return N;
+  int Parent = -1;
+  Operand Trips, When;
+  if (L != X.Chain.back()) {
+    Parent = nodeOf(L->getParentLoop());
+    std::optional<Operand> Count = Parent < 0 ? std::nullopt : tripsOf(L);
+    if (!Count) return -1;
+    Trips = Searches.leave(*Count, Parent);
+    When = Searches.leave(predicate(L->getLoopPreheader(), L->getParentLoop()), Parent);
+    Astray |= !encloses(Trips.Node, Parent) || !encloses(When.Node, Parent);
   }
-  ArrayRef<LoadInst *> index() const { return Index; }
-  /// Whether the address of the first target depends on an iteration number.
-  bool moves() const { return Moves; }
+  Nodes.push_back({L, Parent, Trips, When, {}});
+  return Nodes.size() - 1;
+}
 
-private:
-  const SliceContext &X;
-  ScalarEvolution &SE;
-  SliceProgram Program;
-  SmallVectorImpl<PendingOp> &Ops = Program.Ops;
-  SmallVectorImpl<LoopNode> &Nodes = Program.Nodes;
-  SliceSearches Searches;
-  SmallVector<const SCEV *, 8> LiveValues;
-  SmallVector<LoadInst *, 4> Index;
-  DenseMap<const SCEV *, std::optional<Operand>> Known;
-  DenseMap<const Value *, std::optional<Operand>> KnownValues;
-  DenseMap<const BasicBlock *, Operand> KnownPredicates;
-  SmallPtrSet<const Value *, 8> Open; ///< being computed: meeting one again is a cycle
-  Refusal Why = Refusal::NonAffine;
-  SmallPtrSet<const Instruction *, 4> CannotCarry;
-  SmallVector<std::pair<const Instruction *, Operand>, 4> Carrying; ///< of which it is not known yet what they hand on
-  bool Counted = false; ///< an iteration number was wanted
-  bool Moves = false;
-  bool Astray = false; ///< a value of one inner loop was wanted in another
+std::optional<Operand> SliceBuilder::tripsOf(Loop *L) {
+  const SCEV *Count = backedgesOf(L, SE, X.A);
+  if (!Count) return refuse(Refusal::UnknownTripCount);
+  return value(pagecast::tripsOf(Count, SE));
+}
 
-  /// Whether what varies in `Inner` may use what varies in `Outer`.
-  bool encloses(int Outer, int Inner) const { return Program.encloses(Outer, Inner); }
-
-  /// Where an operation stands: innermost among its parts, but behind a search where another begins after it.
-  int placeOf(const PendingOp &Op, int Node) const {
-    for (const Operand *Part : {&Op.A, &Op.B, &Op.C, &Op.Times}) {
-      if (Part->Node < 0 || encloses(Part->Node, Node)) continue;
-      const bool Later = X.DT.dominates(Nodes[Node].L->getHeader(), Nodes[Part->Node].L->getHeader());
-      if (encloses(Node, Part->Node) || (Program.searchOf(Node) >= 0 && Later)) Node = Part->Node;
-    }
-    return Node;
+Operand SliceBuilder::emit(PendingOp Op, int At) {
+  const auto Parts = {&Op.A, &Op.B, &Op.C, &Op.Times};
+  for (Operand *Part : Parts)
+    if (At >= 0) *Part = Searches.leave(*Part, At);
+  const int Node = placeOf(Op, std::max(At, 0));
+  for (Operand *Part : Parts) {
+    *Part = Searches.leave(*Part, Node);
+    Astray |= !encloses(Part->Node, Node);
   }
-
-  std::nullopt_t refuse(Refusal Reason) {
-    Why = Reason;
-    return std::nullopt;
+  unsigned Depth = std::max({Op.A.Depth, Op.B.Depth, Op.C.Depth, Op.Times.Depth});
+  if (Op.Code == PAGECAST_OP_TOUCH || Op.Code == PAGECAST_OP_RANGE) // not before its loops are run
+    for (int N = Node; N > 0; N = Nodes[N].Parent) Depth = std::max({Depth, Nodes[N].Trips.Depth, Nodes[N].When.Depth});
+  const int Search = Program.searchAround(Node);
+  if (Search >= 0) {
+    Astray |= Nodes[Node].Failed || (Nodes[Search].Closed && Depth > Nodes[Search].Depth);
+    Depth = std::max(Depth, Nodes[Search].Depth);
   }
+  Op.Depth = std::max(Depth, 1u);
+  if (Op.Code == PAGECAST_OP_LOAD && Search < 0) Op.Depth = ++Depth;
+  Ops.push_back(Op);
+  Nodes[Node].Ops.push_back(Ops.size() - 1);
+  return {Operand::Result, unsigned(Ops.size() - 1), Node, Depth};
+}
 
-  /// -1 when its trip count is unknown.
-  int nodeOf(Loop *L) override {
-    L = X.S.around(L);
-    if (X.S.follows(L) && X.Chain.back()->contains(L)) // what is handed on does not wait for searches
-      return Carrying.empty() ? Searches.open(L) : -1;
-    for (unsigned N = 0; N < Nodes.size(); ++N)
-      if (Nodes[N].L == L) return N;
-    int Parent = -1;
-    Operand Trips, When;
-    if (L != X.Chain.back()) {
-      Parent = nodeOf(L->getParentLoop());
-      std::optional<Operand> Count = Parent < 0 ? std::nullopt : tripsOf(L);
-      if (!Count) return -1;
-      Trips = Searches.leave(*Count, Parent);
-      When = Searches.leave(predicate(L->getLoopPreheader(), L->getParentLoop()), Parent);
-      Astray |= !encloses(Trips.Node, Parent) || !encloses(When.Node, Parent);
-    }
-    Nodes.push_back({L, Parent, Trips, When, {}});
-    return Nodes.size() - 1;
-  }
+int SliceBuilder::level(int Node) const {
+  int Level = 0;
+  for (; Node >= 0; Node = Nodes[Node].Parent) ++Level;
+  return Level;
+}
 
-  std::optional<Operand> tripsOf(Loop *L) {
-    const SCEV *Count = backedgesOf(L, SE, X.A);
-    if (!Count) return refuse(Refusal::UnknownTripCount);
-    return value(pagecast::tripsOf(Count, SE));
-  }
+std::optional<Operand> SliceBuilder::attempt(Value *V) {
+  const Refusal Kept = Why;
+  const bool Before = std::exchange(Astray, false);
+  std::optional<Operand> Result = valueOf(V);
+  if (Astray) Result = std::nullopt;
+  Why = Kept;
+  Astray = Before;
+  return Result;
+}
 
-  Operand emit(PendingOp Op, int At = -1) {
-    const auto Parts = {&Op.A, &Op.B, &Op.C, &Op.Times};
-    for (Operand *Part : Parts)
-      if (At >= 0) *Part = Searches.leave(*Part, At);
-    const int Node = placeOf(Op, std::max(At, 0));
-    for (Operand *Part : Parts) {
-      *Part = Searches.leave(*Part, Node);
-      Astray |= !encloses(Part->Node, Node);
-    }
-    unsigned Depth = std::max({Op.A.Depth, Op.B.Depth, Op.C.Depth, Op.Times.Depth});
-    if (Op.Code == PAGECAST_OP_TOUCH || Op.Code == PAGECAST_OP_RANGE) // not before its loops are run
-      for (int N = Node; N > 0; N = Nodes[N].Parent) Depth = std::max({Depth, Nodes[N].Trips.Depth, Nodes[N].When.Depth});
-    const int Search = Program.searchAround(Node);
-    if (Search >= 0) {
-      Astray |= Nodes[Node].Failed || (Nodes[Search].Closed && Depth > Nodes[Search].Depth);
-      Depth = std::max(Depth, Nodes[Search].Depth);
-    }
-    Op.Depth = std::max(Depth, 1u);
-    if (Op.Code == PAGECAST_OP_LOAD && Search < 0) Op.Depth = ++Depth;
-    Ops.push_back(Op);
-    Nodes[Node].Ops.push_back(Ops.size() - 1);
-    return {Operand::Result, unsigned(Ops.size() - 1), Node, Depth};
-  }
+std::optional<Operand> SliceBuilder::live(const SCEV *S) {
+  S = X.Live(S);
+  if (!S) return refuse(Refusal::NonAffine);
+  auto *Found = find(LiveValues, S);
+  unsigned Number = Found - LiveValues.begin();
+  if (Found == LiveValues.end()) LiveValues.push_back(S);
+  return Operand{Operand::Live, Number, -1, 0};
+}
 
-  int level(int Node) const {
-    int Level = 0;
-    for (; Node >= 0; Node = Nodes[Node].Parent) ++Level;
-    return Level;
-  }
-
-  Operand operation(unsigned Code, unsigned Width, Operand A, Operand B = {}, Operand C = {}, unsigned Extra = 0,
-                    int At = -1) override {
-    return emit({Code, 0, Width, Extra, A, B, C, {}}, At);
-  }
-
-  std::optional<Operand> attempt(Value *V) override {
-    const Refusal Kept = Why;
-    const bool Before = std::exchange(Astray, false);
-    std::optional<Operand> Result = valueOf(V);
-    if (Astray) Result = std::nullopt;
+/// All conditions of the block that can be computed. One that varies only outside the loop costs an operation
+/// there.
+Operand SliceBuilder::predicate(BasicBlock *Block, Loop *Within) {
+  if (auto Found = KnownPredicates.find(Block); Found != KnownPredicates.end()) return Found->second;
+  Operand All;
+  for (const Condition &C : conditionsOf(Block, Within, X.LI, X.DT)) {
+    Refusal Kept = Why;
+    std::optional<Operand> V = valueOf(C.When);
     Why = Kept;
-    Astray = Before;
-    return Result;
+    if (!V || V->Depth >= PAGECAST_MAX_DEPTH || needsCarried(Program, *V)) continue;
+    Operand Holds = C.Holds ? *V : operation(PAGECAST_OP_EQ, 1, *V, constant(0));
+    All = All.Is == Operand::Nothing ? Holds : operation(PAGECAST_OP_AND, 1, All, Holds);
   }
-
-  std::optional<Operand> live(const SCEV *S) {
-    S = X.Live(S);
-    if (!S) return refuse(Refusal::NonAffine);
-    auto *Found = find(LiveValues, S);
-    unsigned Number = Found - LiveValues.begin();
-    if (Found == LiveValues.end()) LiveValues.push_back(S);
-    return Operand{Operand::Live, Number, -1, 0};
-  }
-
-  Operand constant(uint64_t V) override { return *live(SE.getConstant(Type::getInt64Ty(SE.getContext()), V)); }
-
-  std::optional<Operand> value(const SCEV *S) {
-    if (auto Found = Known.find(S); Found != Known.end()) return Found->second;
-    std::optional<Operand> V = compute(S);
-    Known[S] = V;
-    return V;
-  }
-
-  std::optional<Operand> compute(const SCEV *S) {
-    if (isa<SCEVCouldNotCompute>(S) || !isSliceType(S->getType()) || Ops.size() > 2 * PAGECAST_MAX_OPS)
-      return refuse(Refusal::NonAffine);
-    if (SE.isLoopInvariant(S, X.Chain.front()))
-      if (std::optional<Operand> Fixed = live(S)) return Fixed;
-    unsigned Width = widthOf(S->getType());
-    switch (S->getSCEVType()) {
-    case scAddRecExpr: return recurrence(cast<SCEVAddRecExpr>(S), Width);
-    case scAddExpr:
-    case scMulExpr:
-    case scUMaxExpr:
-    case scUMinExpr:
-    case scSequentialUMinExpr:
-    case scSMaxExpr:
-    case scSMinExpr: return fold(*operationOf(S->getSCEVType()), cast<SCEVNAryExpr>(S), Width);
-    case scUDivExpr: return binary(PAGECAST_OP_UDIV, cast<SCEVUDivExpr>(S)->getLHS(), cast<SCEVUDivExpr>(S)->getRHS(), Width);
-    case scZeroExtend:
-    case scPtrToInt: return value(cast<SCEVCastExpr>(S)->getOperand());
-    case scTruncate:
-    case scSignExtend: return convert(cast<SCEVCastExpr>(S), Width);
-    case scUnknown: return unknown(cast<SCEVUnknown>(S)->getValue());
-    default: return refuse(Refusal::NonAffine);
-    }
-  }
-
-  std::optional<Operand> convert(const SCEVCastExpr *S, unsigned Width) {
-    std::optional<Operand> From = value(S->getOperand());
-    if (!From) return std::nullopt;
-    if (isa<SCEVTruncateExpr>(S)) return operation(PAGECAST_OP_TRUNC, Width, *From);
-    return operation(PAGECAST_OP_SEXT, Width, *From, {}, {}, widthOf(S->getOperand()->getType()));
-  }
-
-  std::optional<Operand> binary(unsigned Code, const SCEV *L, const SCEV *R, unsigned Width) {
-    std::optional<Operand> A = value(L), B = A ? value(R) : std::nullopt;
-    if (!B) return std::nullopt;
-    return operation(Code, Width, *A, *B);
-  }
-
-  /// Outer operands first, so that what is fixed in inner loops is computed outside them.
-  std::optional<Operand> fold(unsigned Code, const SCEVNAryExpr *S, unsigned Width) {
-    SmallVector<Operand, 4> Parts;
-    for (const SCEV *Part : S->operands()) {
-      std::optional<Operand> V = value(Part);
-      if (!V) return std::nullopt;
-      Parts.push_back(*V);
-    }
-    stable_sort(Parts, [&](const Operand &L, const Operand &R) { return level(L.Node) < level(R.Node); });
-    Operand Sum = Parts.front();
-    for (const Operand &Part : drop_begin(Parts)) Sum = operation(Code, Width, Sum, Part);
-    return Sum;
-  }
-
-  std::optional<Operand> iteration(const Loop *L) {
-    Counted = true;
-    const auto *Level = find(X.Chain, L);
-    if (Level != X.Chain.end() && L != X.Chain.back()) return Operand{Operand::Outer, unsigned(Level - X.Chain.begin()), 0, 0};
-    if (!X.Chain.back()->contains(L)) return refuse(Refusal::NonAffine);
-    int Node = nodeOf(const_cast<Loop *>(L));
-    if (Node < 0) return std::nullopt;
-    return Operand{Operand::Iteration, 0, Node, 0};
-  }
-
-  /// {start, +, step}, or with a step that itself grows evenly: rows of triangles.
-  std::optional<Operand> recurrence(const SCEVAddRecExpr *S, unsigned Width) {
-    if (X.S.contains(S->getLoop()) && !X.S.follows(S->getLoop())) return value(S->getStart());
-    if (S->getNumOperands() > 3) return refuse(Refusal::NonAffine);
-    std::optional<Operand> I = iteration(S->getLoop()), Start = value(S->getStart()), Step = value(S->getOperand(1));
-    if (!I || !Start || !Step) return std::nullopt;
-    Operand Sum = operation(PAGECAST_OP_MADD, Width, *I, *Step, *Start);
-    if (S->isAffine()) return Sum;
-    std::optional<Operand> Growth = value(S->getOperand(2));
-    if (!Growth) return std::nullopt;
-    Operand Before = operation(PAGECAST_OP_SUB, 64, *I, constant(1));
-    Operand Pairs = operation(PAGECAST_OP_LSHR, 64, operation(PAGECAST_OP_MUL, 64, *I, Before), constant(1));
-    return operation(PAGECAST_OP_MADD, Width, Pairs, *Growth, Sum);
-  }
-
-  std::optional<Operand> unknown(Value *V) {
-    if (auto Found = KnownValues.find(V); Found != KnownValues.end()) return Found->second;
-    if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C)) // the machine runs on another thread
-      return refuse(Refusal::NonAffine);
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || !X.Chain.front()->contains(I)) return refuse(Refusal::NonAffine); // fixed, but not to be had on entry
-    // What is inside a search may be what it carries: that is known first.
-    if (const Loop *L = X.S.followedAt(I); L && (!X.Chain.back()->contains(L) || nodeOf(const_cast<Loop *>(L)) < 0))
-      return refuse(Refusal::LoopCarried);
-    if (auto Found = KnownValues.find(V); Found != KnownValues.end()) return Found->second;
-    if (auto *Phi = dyn_cast<PHINode>(I); Phi && Searches.concerns(Phi)) {
-      std::optional<Operand> Carried = Searches.value(Phi);
-      return Carried ? Carried : refuse(Refusal::LoopCarried);
-    }
-    if (!Open.insert(V).second) return refuse(Refusal::LoopCarried);
-    std::optional<Operand> Result = instruction(I);
-    Open.erase(V);
-    if (auto Found = KnownValues.find(V); Found != KnownValues.end()) return Found->second; // it was on the way round
-    KnownValues[V] = Result;
-    return Result;
-  }
-
-  /// Scalar evolution has an expression for most values, an unknown for the rest.
-  std::optional<Operand> valueOf(Value *V) {
-    if (!isSliceType(V->getType())) return refuse(Refusal::NonAffine);
-    if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C)) return refuse(Refusal::NonAffine);
-    return value(X.A.scev(V));
-  }
-
-  std::optional<Operand> load(LoadInst *I) {
-    unsigned Width = widthOf(I->getType());
-    if (!I->isSimple() || (Width != 8 && Width != 16 && Width != 32 && Width != 64)) return refuse(Refusal::NonAffine);
-    if (const Kept *K = X.A.kept(I)) return kept(I, *K);
-    std::optional<Operand> Address = valueOf(I->getPointerOperand());
-    if (!Address) return std::nullopt;
-    if (Program.searchOf(Address->Node) >= 0)
-      if (int Node = nodeOf(X.LI.getLoopFor(I->getParent())); Node >= 0) *Address = Searches.leave(*Address, Node);
-    if (Program.searchAround(Address->Node) >= 0) // where a search does not come, it does not load
-      return operation(PAGECAST_OP_LOAD, Width, *Address, {}, predicate(I->getParent(), X.LI.getLoopFor(I->getParent())));
-    if (Address->Depth == 0 && !is_contained(Index, I)) Index.push_back(I);
-    return operation(PAGECAST_OP_LOAD, Width, *Address);
-  }
-
-  /// What the iteration before has loaded, row[j + 1] as the next row[j]: it is loaded again.
-  std::optional<Operand> earlierLoad(PHINode *Phi) {
-    Loop *L = X.LI.getLoopFor(Phi->getParent());
-    auto *Load = dyn_cast<LoadInst>(Phi->getIncomingValueForBlock(L->getLoopLatch()));
-    unsigned Width = widthOf(Phi->getType());
-    if (!Load || !Load->isSimple() || X.LI.getLoopFor(Load->getParent()) != L || Width % 8 || Width & (Width - 1))
-      return refuse(Refusal::LoopCarried);
-    const auto *Address = dyn_cast<SCEVAddRecExpr>(X.A.scev(Load->getPointerOperand()));
-    if (!Address || Address->getLoop() != L || !Address->isAffine()) return refuse(Refusal::LoopCarried);
-    std::optional<Operand> Before = value(
-        SE.getMinusSCEV(Address, SE.getTruncateOrSignExtend(Address->getStepRecurrence(SE), Type::getInt64Ty(SE.getContext()))));
-    if (!Before) return std::nullopt;
-    if (Before->Depth == 0 && !is_contained(Index, Load)) Index.push_back(Load);
-    return operation(PAGECAST_OP_LOAD, Width, *Before);
-  }
-
-  /// What is at a place that each iteration stores to.
-  std::optional<Operand> kept(LoadInst *I, const Kept &K) {
-    if (X.DT.dominates(K.Store, I)) return valueOf(K.Store->getValueOperand());
-    CarriedStart Start{K.Before.lookup(X.Chain.front()), {}};
-    if (!Start.First) return refuse(Refusal::LoopCarried);
-    for (Loop *L = X.LI.getLoopFor(I->getParent()); L != X.Chain.front()->getParentLoop(); L = L->getParentLoop())
-      Start.Of.push_back(L);
-    return carried(I, Start, K.Store->getValueOperand());
-  }
-
-  /// What the iteration before has computed, as the state of a random generator, or a rolling hash.
-  std::optional<Operand> carried(PHINode *Phi) {
-    Loop *L = X.LI.getLoopFor(Phi->getParent());
-    return carried(Phi, startOf(Phi, X.Chain.front(), X.LI), Phi->getIncomingValueForBlock(L->getLoopLatch()));
-  }
-
-  /// `I`, which is `Next` of the iteration before.
-  std::optional<Operand> carried(Instruction *I, const CarriedStart &Start, Value *Next) {
-    Loop *L = X.LI.getLoopFor(I->getParent());
-    if (CannotCarry.contains(I) || !X.Chain.back()->contains(L)) return refuse(Refusal::LoopCarried);
-    int Node = nodeOf(L);
-    if (Node < 0 || Program.searchOf(Node) >= 0) return refuse(Refusal::LoopCarried);
-    std::optional<Operand> First = valueOf(Start.First);
-    std::optional<Operand> Anew = First ? isFirst(Start.Of) : std::nullopt;
-    if (!Anew) return refuse(Refusal::LoopCarried);
-    // What it hands on may need loads, which its own loads cannot wait for: their addresses do not depend on it.
-    for (unsigned Depth = std::max(First->Depth, Anew->Depth), Last = PAGECAST_MAX_DEPTH;; Last = Depth) {
-      Operand Previous = emit({PAGECAST_OP_PREVIOUS, 0, widthOf(I->getType()), 0, *First, {}, *Anew, {}}, Node);
-      Ops[Previous.Number].Depth = std::max(Depth, 1u);
-      Previous.Depth = Depth;
-      KnownValues[I] = Previous;
-      Carrying.push_back({I, Previous});
-      SmallPtrSet<const Value *, 8> Around; // these may be wanted again on the way round
-      std::swap(Open, Around);
-      std::optional<Operand> HandedOn = valueOf(Next);
-      std::swap(Open, Around);
-      Carrying.pop_back();
-      if (HandedOn && HandedOn->Is == Operand::Result && HandedOn->Node == Node && HandedOn->Depth <= Depth) {
-        Ops[Previous.Number].B = *HandedOn;
-        return Previous;
-      }
-      forget();
-      if (!HandedOn || HandedOn->Depth <= Depth || HandedOn->Depth >= Last) break;
-      Depth = HandedOn->Depth;
-    }
-    CannotCarry.insert(I);
-    return refuse(Refusal::LoopCarried);
-  }
-
-  /// What was computed from a value that cannot be handed on.
-  void forget() {
-    Known.clear();
-    KnownValues.clear();
-    KnownPredicates.clear();
-    for (const auto &[I, Previous] : Carrying) KnownValues[I] = Previous;
-  }
-
-  /// Whether all these loops are in their first iteration.
-  std::optional<Operand> isFirst(ArrayRef<Loop *> Loops) {
-    Operand All;
-    for (Loop *L : Loops) {
-      std::optional<Operand> I = iteration(L);
-      if (!I) return std::nullopt;
-      Operand First = operation(PAGECAST_OP_EQ, 64, *I, constant(0));
-      All = All.Is == Operand::Nothing ? First : operation(PAGECAST_OP_AND, 1, First, All);
-    }
-    return All;
-  }
-
-  std::optional<Operand> phi(PHINode *Phi) {
-    if (Value *First = X.S.first(Phi)) return Carrying.empty() ? valueOf(First) : refuse(Refusal::LoopCarried);
-    if (Phi->getNumIncomingValues() == 1) // what leaves an inner loop
-      return refuse(Refusal::LoopCarried);
-    if (X.LI.isLoopHeader(Phi->getParent())) {
-      std::optional<Operand> Loaded = earlierLoad(Phi);
-      return Loaded ? Loaded : carried(Phi);
-    }
-    std::optional<Choice> C = choiceOf(Phi, X.DT);
-    if (!C) return refuse(Refusal::NonAffine);
-    std::optional<Operand> On = valueOf(C->On), Result = On ? valueOf(C->Otherwise) : std::nullopt;
-    for (const auto &[Case, V] : C->Cases) {
-      std::optional<Operand> Chosen = Result ? valueOf(V) : std::nullopt;
-      if (!Chosen) return std::nullopt;
-      const unsigned Bits = Case->getBitWidth();
-      Operand When = Bits == 1 ? *On : operation(PAGECAST_OP_EQ, Bits, *On, constant(Case->getZExtValue()));
-      Result = operation(PAGECAST_OP_SELECT, widthOf(Phi->getType()), When, *Chosen, *Result);
-    }
-    return Result;
-  }
-
-  std::optional<Operand> instruction(Instruction *I) {
-    if (auto *Load = dyn_cast<LoadInst>(I)) return load(Load);
-    if (auto *Phi = dyn_cast<PHINode>(I)) return phi(Phi);
-    if (auto *Compare = dyn_cast<ICmpInst>(I)) return compare(Compare);
-    if (auto *Call = dyn_cast<IntrinsicInst>(I)) return rotation(Call);
-    unsigned Width = widthOf(I->getType());
-    if (isa<SelectInst>(I) || operationOf(*I)) {
-      SmallVector<Operand, 3> Parts;
-      for (Value *V : I->operands()) {
-        std::optional<Operand> Part = valueOf(V);
-        if (!Part) return std::nullopt;
-        Parts.push_back(*Part);
-      }
-      if (isa<SelectInst>(I)) return operation(PAGECAST_OP_SELECT, Width, Parts[0], Parts[1], Parts[2]);
-      return operation(*operationOf(*I), Width, Parts[0], Parts[1]);
-    }
-    switch (I->getOpcode()) {
-    case Instruction::Freeze:
-    case Instruction::ZExt:
-    case Instruction::PtrToInt:
-    case Instruction::IntToPtr: return valueOf(I->getOperand(0));
-    default: return refuse(Refusal::NonAffine);
-    }
-  }
-
-  std::optional<Operand> rotation(IntrinsicInst *I) {
-    const bool Left = I->getIntrinsicID() == Intrinsic::fshl;
-    if ((!Left && I->getIntrinsicID() != Intrinsic::fshr) || !isSliceType(I->getType())) return refuse(Refusal::NonAffine);
-    const auto *By = dyn_cast<ConstantInt>(I->getArgOperand(2));
-    std::optional<Operand> High = By ? valueOf(I->getArgOperand(0)) : std::nullopt;
-    std::optional<Operand> Low = High ? valueOf(I->getArgOperand(1)) : std::nullopt;
-    if (!Low) return refuse(Refusal::NonAffine);
-    unsigned Width = widthOf(I->getType()), Bits = By->getValue().urem(Width);
-    if (Bits == 0) return Left ? High : Low;
-    Operand Up = operation(PAGECAST_OP_SHL, Width, *High, constant(Left ? Bits : Width - Bits));
-    Operand Down = operation(PAGECAST_OP_LSHR, Width, *Low, constant(Left ? Width - Bits : Bits));
-    return operation(PAGECAST_OP_OR, Width, Up, Down);
-  }
-
-  std::optional<Operand> compare(ICmpInst *I) {
-    if (!isSliceType(I->getOperand(0)->getType())) return refuse(Refusal::NonAffine);
-    std::optional<Operand> A = valueOf(I->getOperand(0)), B = A ? valueOf(I->getOperand(1)) : std::nullopt;
-    if (!B) return std::nullopt;
-    unsigned Width = widthOf(I->getOperand(0)->getType());
-    auto [Code, Swapped] = comparisonOf(I->getPredicate());
-    return Swapped ? operation(Code, Width, *B, *A) : operation(Code, Width, *A, *B);
-  }
-
-  /// All conditions of the block that can be computed. One that varies only outside the loop costs an operation
-  /// there.
-  Operand predicate(BasicBlock *Block, Loop *Within) override {
-    if (auto Found = KnownPredicates.find(Block); Found != KnownPredicates.end()) return Found->second;
-    Operand All;
-    for (const Condition &C : conditionsOf(Block, Within, X.LI, X.DT)) {
-      Refusal Kept = Why;
-      std::optional<Operand> V = valueOf(C.When);
-      Why = Kept;
-      if (!V || V->Depth >= PAGECAST_MAX_DEPTH || needsCarried(Program, *V)) continue;
-      Operand Holds = C.Holds ? *V : operation(PAGECAST_OP_EQ, 1, *V, constant(0));
-      All = All.Is == Operand::Nothing ? Holds : operation(PAGECAST_OP_AND, 1, All, Holds);
-    }
-    KnownPredicates[Block] = All;
-    return All;
-  }
-};
-
-} // namespace
+  KnownPredicates[Block] = All;
+  return All;
+}
 
 Refusal sliceable(const SliceTarget &T, const SliceContext &X, SmallVectorImpl<LoadInst *> &Index, bool &Moves) {
-  Builder B(X);
+  SliceBuilder B(X);
   Refusal Why = B.add(0, T);
   if (Why == Refusal::None) Index.append(B.index().begin(), B.index().end());
   Moves = B.moves();
@@ -519,7 +171,7 @@ Refusal sliceable(const SliceTarget &T, const SliceContext &X, SmallVectorImpl<L
 Slice buildSlice(ArrayRef<std::pair<unsigned, SliceTarget>> Targets, const SliceContext &X, SmallVectorImpl<unsigned> &Left) {
   SmallVector<std::pair<unsigned, SliceTarget>, 8> Taken(Targets);
   for (;;) {
-    Builder B(X);
+    SliceBuilder B(X);
     const auto *Refused = find_if(Taken, [&](const auto &T) { return B.add(T.first, T.second) != Refusal::None; });
     if (Refused == Taken.end()) {
       if (Taken.empty()) return {};
