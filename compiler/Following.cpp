@@ -21,30 +21,41 @@ bool isWord(const Type *T) {
   return T->isIntegerTy() && T->getIntegerBitWidth() <= 64;
 }
 
-/// What goes on to the next place, or stays.
-bool isNextTo(const Value *V, const Loop *L) {
+/// Where `V` goes on from, if it is next to that, or the same; else nothing.
+SmallVector<const Value *, 4> placesBefore(const Instruction *I) {
   constexpr int64_t Far = 64;
-  if (const auto *Phi = dyn_cast<PHINode>(V)) {
-    if (Phi->getParent() == L->getHeader()) return true;
-    return L->contains(Phi) && all_of(Phi->incoming_values(), [&](const Value *In) { return isNextTo(In, L); });
-  }
-  const auto *I = dyn_cast<Instruction>(V);
-  if (!I || !L->contains(I)) return false;
   switch (I->getOpcode()) {
-  case Instruction::Select: return isNextTo(I->getOperand(1), L) && isNextTo(I->getOperand(2), L);
+  case Instruction::PHI: return SmallVector<const Value *, 4>(cast<PHINode>(I)->incoming_values());
+  case Instruction::Select: return {I->getOperand(1), I->getOperand(2)};
   case Instruction::And:
   case Instruction::URem:
   case Instruction::SExt:
   case Instruction::ZExt:
-  case Instruction::Trunc: return isNextTo(I->getOperand(0), L);
+  case Instruction::Trunc: return {I->getOperand(0)};
   case Instruction::Add:
   case Instruction::Sub:
   case Instruction::GetElementPtr: {
     const auto *Step = I->getNumOperands() == 2 ? dyn_cast<ConstantInt>(I->getOperand(1)) : nullptr;
-    return Step && Step->getValue().abs().ule(Far) && isNextTo(I->getOperand(0), L);
+    if (Step && Step->getValue().abs().ule(Far)) return {I->getOperand(0)};
+    return {};
   }
-  default: return false;
+  default: return {};
   }
+}
+
+/// What goes on to the next place, or stays, whichever way it goes: loops inside, which it may go round, among them.
+bool isNextTo(const Value *V, const Loop *L) {
+  SmallSetVector<const Value *, 16> Needed;
+  Needed.insert(V);
+  for (unsigned N = 0; N < Needed.size(); ++N) {
+    const auto *I = dyn_cast<Instruction>(Needed[N]);
+    if (!I || !L->contains(I)) return false;
+    if (isa<PHINode>(I) && I->getParent() == L->getHeader()) continue;
+    const SmallVector<const Value *, 4> Before = placesBefore(I);
+    if (Before.empty()) return false;
+    Needed.insert(Before.begin(), Before.end());
+  }
+  return true;
 }
 
 } // namespace

@@ -161,8 +161,27 @@ long asked(const int *value, const int *first, int (*next)(int), long n) {
   return s;
 }
 
-// where it begins depends on the searches before,
+// Loops that are no searches in one that might be, as of a sort: what goes round in them is gone through once.
+// CHECK-LABEL: nests of 'partitions'
 // CHECK-LABEL: nests of 'rolling'
+void partitions(long *a, const long *from, const long *to, long n) {
+  for (long i = 0; i < n; i++) {
+    long *p = a + from[i], *q = a + to[i];
+    for (;;) {
+      while (*p < a[0]) ++p;
+      --q;
+      while (a[0] < *q) --q;
+      if (p >= q) break;
+      long t = *p;
+      *p = *q;
+      *q = t;
+      ++p;
+    }
+    a[i] = p - q;
+  }
+}
+
+// where it begins depends on the searches before,
 // CHECK: group 0: {{.*}} name=text
 // CHECK-NOT: group
 // CHECK: refused LoopCarried
