@@ -54,6 +54,16 @@ Behind loadBehind(Value *V) {
   return Found.Signed && Found.Unsigned ? Behind{} : Found;
 }
 
+/// A call that something is given to: not one that only says something of it.
+bool isRealCall(const Instruction *I) { return isa<CallBase>(I) && !I->isLifetimeStartOrEnd() && !I->isDebugOrPseudoInst(); }
+
+/// Calls `Each` for every instruction in loops.
+template <class Function> void forEachInstruction(const LoopInfo &LI, Function Each) {
+  for (Loop *Top : LI)
+    for (BasicBlock *Block : Top->blocks())
+      for (Instruction &I : *Block) Each(I);
+}
+
 /// How often `L` itself says that what is at the address changes.
 enum class Changes { Never, NowAndThen, Always };
 
@@ -65,7 +75,7 @@ Changes changes(const Value *Pointer, const Loop *L, const DominatorTree &DT) {
     const auto *I = dyn_cast<Instruction>(U);
     if (!I || !L->contains(I)) continue;
     if (const auto *Store = dyn_cast<StoreInst>(I); Store && Store->getPointerOperand() == Pointer) return Changes::Always;
-    if (!isa<CallBase>(I) || I->isLifetimeStartOrEnd() || I->isDebugOrPseudoInst()) continue;
+    if (!isRealCall(I)) continue;
     if (!L->getLoopLatch() || DT.dominates(I->getParent(), L->getLoopLatch())) return Changes::Always;
     Most = Changes::NowAndThen;
   }
@@ -185,16 +195,14 @@ void Assumed::assumeCarried() {
 /// loop, as in the test that rotation leaves there.
 void Assumed::assumeLoadsOfThose() {
   if (Known.empty()) return;
-  for (Loop *Top : LI)
-    for (BasicBlock *Block : Top->blocks())
-      for (Instruction &I : *Block) {
-        auto *Load = dyn_cast<LoadInst>(&I);
-        const Loop *L = LI.getLoopFor(Block);
-        if (!Load || !isHeld(Load) || Known.count(Load)) continue;
-        const SCEV *Own = SE.getSCEV(Load->getPointerOperand()), *Address = rewrite(Own);
-        if (Address == Own || !SE.isLoopInvariant(Address, L)) continue;
-        if (LoadInst *Same = loadedBefore(Load, Address, L)) Known[Load] = SE.getUnknown(Same);
-      }
+  forEachInstruction(LI, [&](Instruction &I) {
+    auto *Load = dyn_cast<LoadInst>(&I);
+    if (!Load || !isHeld(Load) || Known.count(Load)) return;
+    const Loop *L = LI.getLoopFor(I.getParent());
+    const SCEV *Own = SE.getSCEV(Load->getPointerOperand()), *Address = rewrite(Own);
+    if (Address == Own || !SE.isLoopInvariant(Address, L)) return;
+    if (LoadInst *Same = loadedBefore(Load, Address, L)) Known[Load] = SE.getUnknown(Same);
+  });
 }
 
 LoadInst *Assumed::loadedBefore(const LoadInst *Load, const SCEV *Address, const Loop *L) {
@@ -220,10 +228,9 @@ void Assumed::insert() {
 void Assumed::assumeLoads() {
   DenseMap<std::pair<Loop *, Value *>, LoadInst *> Made;
   SmallVector<Instruction *, 16> Values; // loads and phis of loads
-  for (Loop *Top : LI)
-    for (BasicBlock *Block : Top->blocks())
-      for (Instruction &I : *Block)
-        if (isa<LoadInst, PHINode>(I) && I.getType()->isIntOrPtrTy() && SE.isSCEVable(I.getType())) Values.push_back(&I);
+  forEachInstruction(LI, [&](Instruction &I) {
+    if (isa<LoadInst, PHINode>(I) && I.getType()->isIntOrPtrTy() && SE.isSCEVable(I.getType())) Values.push_back(&I);
+  });
   for (Instruction *Value : Values) {
     if (isa<PHINode>(Value) && !isa<SCEVUnknown>(SE.getSCEV(Value))) continue;
     const Behind From = loadBehind(Value);
@@ -251,13 +258,12 @@ Value *Assumed::known(Value *V) const {
 /// for (y = 0; y < image->height / 2; y++). It is computed once more, where the loads are.
 void Assumed::assumeResults() {
   SmallVector<BinaryOperator *, 8> Results;
-  for (Loop *Top : LI)
-    for (BasicBlock *Block : Top->blocks())
-      for (Instruction &I : *Block)
-        if (auto *Result = dyn_cast<BinaryOperator>(&I); Result && SE.isSCEVable(I.getType()) &&
-                                                         any_of(I.operands(), [&](Value *V) { return Known.count(V); }) &&
-                                                         isa<SCEVUnknown>(SE.getSCEV(&I)))
-          Results.push_back(Result);
+  forEachInstruction(LI, [&](Instruction &I) {
+    if (auto *Result = dyn_cast<BinaryOperator>(&I); Result && SE.isSCEVable(I.getType()) &&
+                                                     any_of(I.operands(), [&](Value *V) { return Known.count(V); }) &&
+                                                     isa<SCEVUnknown>(SE.getSCEV(&I)))
+      Results.push_back(Result);
+  });
   for (BinaryOperator *I : Results) {
     Value *Operands[] = {known(I->getOperand(0)), known(I->getOperand(1))};
     auto AllBefore = [&](Loop *L) {
@@ -297,7 +303,7 @@ static StoreInst *onlyStore(LoadInst *I, const Loop *Own, const Loop *Within, co
   for (User *U : I->getPointerOperand()->users()) {
     auto *At = dyn_cast<Instruction>(U);
     if (!At || !Within->contains(At)) continue;
-    if (isa<CallBase>(At) && !At->isLifetimeStartOrEnd() && !At->isDebugOrPseudoInst()) return nullptr;
+    if (isRealCall(At)) return nullptr;
     auto *Store = dyn_cast<StoreInst>(At);
     if (!Store || Store->getPointerOperand() != I->getPointerOperand()) continue;
     if (Found || !Store->isSimple() || Store->getValueOperand()->getType() != I->getType()) return nullptr;
@@ -309,10 +315,9 @@ static StoreInst *onlyStore(LoadInst *I, const Loop *Own, const Loop *Within, co
 
 void Assumed::assumeKept() {
   SmallVector<LoadInst *, 16> Loads;
-  for (Loop *Top : LI)
-    for (BasicBlock *Block : Top->blocks())
-      for (Instruction &I : *Block)
-        if (auto *Load = dyn_cast<LoadInst>(&I); Load && isHeld(Load) && !Known.count(Load)) Loads.push_back(Load);
+  forEachInstruction(LI, [&](Instruction &I) {
+    if (auto *Load = dyn_cast<LoadInst>(&I); Load && isHeld(Load) && !Known.count(Load)) Loads.push_back(Load);
+  });
   for (LoadInst *Load : Loads) {
     Loop *Own = LI.getLoopFor(Load->getParent());
     if (!isCounted(Own, SE)) continue;

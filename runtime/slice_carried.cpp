@@ -44,14 +44,6 @@ void SliceMachine::end_carried(const SliceCall &call) const {
   }
 }
 
-/// In a scalar loop. False: the iteration ends.
-bool SliceMachine::previous(const pagecast_op &op) {
-  const Carried *c = carried_;
-  while (&op_[c->at] != &op) ++c;
-  s_[op.to] = scalar(op.c) ? scalar(op.a) : c->value;
-  return scalar(op.c) || c->known;
-}
-
 /// An iteration of the scalar loop that begins at operation `begin` has got as far as operation `left`.
 void SliceMachine::iteration_done(unsigned begin, unsigned left) {
   for (Carried *c = carried_; c < carried_ + carries_; ++c) {
@@ -97,10 +89,11 @@ SliceMachine::Flow SliceMachine::in_order(unsigned begin, unsigned end) {
 }
 
 uint64_t SliceMachine::lane_of(unsigned operand, unsigned lane) const {
-  return operand != PAGECAST_NONE && operand >= PAGECAST_VECTOR ? v_[operand - PAGECAST_VECTOR][lane] : scalar(operand);
+  return slice_is_vector(operand) ? v_[operand - PAGECAST_VECTOR][lane] : scalar(operand);
 }
 
-bool SliceMachine::lane_previous(const pagecast_op &op, unsigned lane, uint64_t *value) const {
+/// Lanes are those of vectors: any will do in a scalar loop. False: the iteration ends.
+bool SliceMachine::previous(const pagecast_op &op, unsigned lane, uint64_t *value) const {
   const Carried *c = carried_;
   while (&op_[c->at] != &op) ++c;
   const bool anew = lane_of(op.c, lane);
@@ -113,7 +106,7 @@ SliceMachine::Flow SliceMachine::lane_op(unsigned number, unsigned lane) {
   const uint64_t a = lane_of(op.a, lane);
   const bool wanted = op.c == PAGECAST_NONE || lane_of(op.c, lane);
   switch (op.code) {
-  case PAGECAST_OP_PREVIOUS: return lane_previous(op, lane, &v_[op.to - PAGECAST_VECTOR][lane]) ? Flow::kOn : Flow::kLeave;
+  case PAGECAST_OP_PREVIOUS: return previous(op, lane, &v_[op.to - PAGECAST_VECTOR][lane]) ? Flow::kOn : Flow::kLeave;
   case PAGECAST_OP_LOAD: {
     uint64_t value = 0;
     const bool there = !wanted || load_slowly(number, a, op.width / 8, &value);

@@ -31,8 +31,7 @@ public:
   bool run() {
     if (!sizes_fit()) return false;
     for (number_ = 0; number_ < slice_.ops; ++number_) {
-      const pagecast_op &op = slice_.op[number_];
-      if (!fits(op) || (op.code == PAGECAST_OP_PREVIOUS && !carries(op))) return false;
+      if (!fits(slice_.op[number_])) return false;
     }
     return open_ == 0 && searches_ == 0 && carried_ == slice_.carried;
   }
@@ -46,6 +45,7 @@ private:
     case PAGECAST_OP_FOUND: return searches_ && found_[--searches_] == number_;
     case PAGECAST_OP_CARRY:
     case PAGECAST_OP_UNTIL: return searches_ && operation_fits(op);
+    case PAGECAST_OP_PREVIOUS: return operation_fits(op) && carries(op);
     default: return operation_fits(op);
     }
   }

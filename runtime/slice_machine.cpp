@@ -11,7 +11,6 @@ namespace {
 
 constexpr unsigned kBlock = 8; ///< lanes computed together: lanes past the last are computed in vain, not used
 
-bool is_vector(unsigned operand) { return operand != PAGECAST_NONE && operand >= PAGECAST_VECTOR; }
 unsigned vector_number(unsigned operand) { return operand - PAGECAST_VECTOR; }
 
 /// Words of `width` bits.
@@ -161,15 +160,14 @@ uint64_t SliceMachine::scalar(unsigned operand) const { return operand == PAGECA
 
 /// The operand as a vector: of a scalar, a copy per lane in spread_[scratch].
 const uint64_t *SliceMachine::lanes(unsigned operand, unsigned scratch) {
-  if (is_vector(operand)) return v_[vector_number(operand)];
+  if (slice_is_vector(operand)) return v_[vector_number(operand)];
   std::fill_n(spread_[scratch], lanes_, scalar(operand));
   return spread_[scratch];
 }
 
 /// Hints belong to one stage; values to all from theirs on, since later stages need them.
 bool SliceMachine::executed(const pagecast_op &op) const {
-  const bool hint = op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE;
-  return hint ? op.depth == stage_ && !silent_ : op.depth <= stage_;
+  return slice_is_hint(op) ? op.depth == stage_ && !silent_ : op.depth <= stage_;
 }
 
 SliceMachine::Flow SliceMachine::scalar_loop(unsigned begin, unsigned end, unsigned to, uint64_t first, uint64_t count) {
@@ -186,8 +184,7 @@ SliceMachine::Flow SliceMachine::scalar_loop(unsigned begin, unsigned end, unsig
 SliceMachine::Flow SliceMachine::scalar_body(unsigned begin, unsigned end) {
   for (unsigned i = begin; i < end;) {
     const pagecast_op &op = op_[i];
-    const bool inside = op.code == PAGECAST_OP_LOOP || op.code == PAGECAST_OP_SEARCH;
-    const unsigned next = inside ? op.extra + 1 : i + 1;
+    const unsigned next = slice_opens(op) ? op.extra + 1 : i + 1;
     if (executed(op)) {
       if (!spend(1)) return Flow::kTired;
       const Flow flow = scalar_op(i);
@@ -211,9 +208,9 @@ SliceMachine::Flow SliceMachine::scalar_op(unsigned number) {
   case PAGECAST_OP_LOOP: {
     if (op.c != PAGECAST_NONE && !scalar(op.c)) return Flow::kOn;
     const unsigned begin = number + 1, end = op.extra;
-    return is_vector(op.to) ? vector_loop(begin, end, op.to, 0, a) : scalar_loop(begin, end, op.to, 0, a);
+    return slice_is_vector(op.to) ? vector_loop(begin, end, op.to, 0, a) : scalar_loop(begin, end, op.to, 0, a);
   }
-  case PAGECAST_OP_PREVIOUS: return previous(op) ? Flow::kOn : Flow::kLeave;
+  case PAGECAST_OP_PREVIOUS: return previous(op, 0, &s_[op.to]) ? Flow::kOn : Flow::kLeave;
   case PAGECAST_OP_LOAD: {
     uint64_t value = 0;
     const bool wanted = op.c == PAGECAST_NONE || scalar(op.c);
@@ -277,9 +274,9 @@ SliceMachine::Flow SliceMachine::vector_op(unsigned number) {
   }
   Vectors v{v_[vector_number(op.to)], nullptr, nullptr, nullptr, 0, 0, lanes_};
   v.a = lanes(op.a, 0);
-  if (is_vector(op.b)) v.b = v_[vector_number(op.b)];
+  if (slice_is_vector(op.b)) v.b = v_[vector_number(op.b)];
   else v.sb = scalar(op.b);
-  if (is_vector(op.c)) v.c = v_[vector_number(op.c)];
+  if (slice_is_vector(op.c)) v.c = v_[vector_number(op.c)];
   else v.sc = scalar(op.c);
   arithmetic(op, v);
   return Flow::kOn;

@@ -84,6 +84,8 @@ enum class SliceOutcome : uint8_t {
 inline bool slice_computes(const pagecast_op &op) { return op.code <= PAGECAST_OP_LOAD || op.code == PAGECAST_OP_PREVIOUS; }
 /// Whether it has operations inside, up to number `extra`.
 inline bool slice_opens(const pagecast_op &op) { return op.code == PAGECAST_OP_LOOP || op.code == PAGECAST_OP_SEARCH; }
+inline bool slice_is_hint(const pagecast_op &op) { return op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE; }
+inline bool slice_is_vector(unsigned operand) { return operand != PAGECAST_NONE && operand >= PAGECAST_VECTOR; }
 /// The result of one arithmetic operation.
 uint64_t slice_compute(const pagecast_op &, uint64_t a, uint64_t b, uint64_t c);
 
@@ -121,26 +123,25 @@ private:
   Flow vector_loop(unsigned begin, unsigned end, unsigned to, uint64_t first, uint64_t count);
   Flow vector_body(unsigned begin, unsigned end);
   Flow vector_op(unsigned number);
+  bool executed(const pagecast_op &) const;
+  uint64_t scalar(unsigned operand) const;
+  const uint64_t *lanes(unsigned operand, unsigned scratch);
 
   // slice_search.cpp: searches
   Flow scalar_search(unsigned number);
   Flow vector_search(unsigned number);
   void carry_lanes(const pagecast_op &);
   void leave_lanes(const pagecast_op &);
-  bool executed(const pagecast_op &) const;
-  uint64_t scalar(unsigned operand) const;
-  const uint64_t *lanes(unsigned operand, unsigned scratch);
 
   // slice_carried.cpp: what iterations hand on
   void start_carried(const SliceCall &);
   void end_carried(const SliceCall &) const;
-  bool previous(const pagecast_op &);
+  bool previous(const pagecast_op &, unsigned lane, uint64_t *value) const;
   void iteration_done(unsigned begin, unsigned left);
   void lane_done(unsigned begin, unsigned end, unsigned lane, unsigned left);
   unsigned section_end(unsigned begin) const;
   Flow in_order(unsigned begin, unsigned end);
   Flow lane_op(unsigned number, unsigned lane);
-  bool lane_previous(const pagecast_op &, unsigned lane, uint64_t *value) const;
   uint64_t lane_of(unsigned operand, unsigned lane) const;
   bool is_alive(unsigned lane) const { return alive_count_ == lanes_ || alive_[lane]; }
 

@@ -8,15 +8,12 @@ namespace {
 
 constexpr unsigned kNoLoop = ~0u;
 
-bool is_hint(const pagecast_op &op) { return op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE; }
-bool opens(const pagecast_op &op) { return op.code == PAGECAST_OP_LOOP || op.code == PAGECAST_OP_SEARCH; }
 bool closes(const pagecast_op &op) { return op.code == PAGECAST_OP_END || op.code == PAGECAST_OP_FOUND; }
 bool has_result(const pagecast_op &op) {
-  return !is_hint(op) && !closes(op) && op.code != PAGECAST_OP_UNTIL && op.to != PAGECAST_NONE;
+  return !slice_is_hint(op) && !closes(op) && op.code != PAGECAST_OP_UNTIL && op.to != PAGECAST_NONE;
 }
 
 constexpr unsigned kInside = PAGECAST_MAX_SLICE_LOOPS + PAGECAST_MAX_SEARCHES;
-bool is_vector(unsigned r) { return r != PAGECAST_NONE && r >= PAGECAST_VECTOR; }
 
 /// Calls `each(operand)` for the operands that the operation reads: references, so that they can be renamed.
 template <class Op, class Each> void for_each_operand(Op &op, Each each) {
@@ -36,7 +33,7 @@ public:
   bool has(unsigned r) const { return r != PAGECAST_NONE && const_cast<Registers *>(this)->of(r); }
 
 private:
-  bool &of(unsigned r) { return is_vector(r) ? vector_[r - PAGECAST_VECTOR] : scalar_[r]; }
+  bool &of(unsigned r) { return slice_is_vector(r) ? vector_[r - PAGECAST_VECTOR] : scalar_[r]; }
   bool scalar_[PAGECAST_MAX_SCALARS] = {}, vector_[PAGECAST_MAX_VECTORS] = {};
 };
 
@@ -59,13 +56,13 @@ struct SliceStage::Kept {
           continue;
         }
         if (o.depth > stage) { // not executed, nor what is in it
-          if (opens(o)) i = o.extra;
+          if (slice_opens(o)) i = o.extra;
           continue;
         }
-        const bool needed = is_hint(o)                    ? o.depth == stage && !(ignored >> o.extra & 1)
+        const bool needed = slice_is_hint(o)              ? o.depth == stage && !(ignored >> o.extra & 1)
                             : o.code == PAGECAST_OP_UNTIL ? op[inside[depth - 1]]
                                                           : wanted.has(o.to);
-        if (opens(o)) inside[depth++] = i;
+        if (slice_opens(o)) inside[depth++] = i;
         else if (!op[i] && needed) {
           changed = any = op[i] = true;
           for_each_operand(o, [&](unsigned r) { wanted.add(r); });
@@ -86,7 +83,7 @@ unsigned SliceStage::copy(const pagecast_slice &s, const Kept &kept) {
     if (!kept.op[i]) continue;
     op_[n] = s.op[i];
     op_[n].depth = 1;
-    if (opens(op_[n])) open[depth++] = n, loops += op_[n].code == PAGECAST_OP_LOOP;
+    if (slice_opens(op_[n])) open[depth++] = n, loops += op_[n].code == PAGECAST_OP_LOOP;
     if (closes(op_[n])) op_[open[--depth]].extra = n;
     ++n;
   }
@@ -147,7 +144,7 @@ void SliceStage::prepare(const pagecast_nest &nest, unsigned stage, uint32_t ign
   for (unsigned i = 0, inner = kNoLoop; i < slice_.ops && fits; ++i) {
     if (op_[i].code == PAGECAST_OP_LOOP) inner = i;
     if (op_[i].code != PAGECAST_OP_END || inner == kNoLoop) continue;
-    if (!is_vector(op_[inner].to)) fits = make_vectors(inner, inner + 1, i, op_[inner].to);
+    if (!slice_is_vector(op_[inner].to)) fits = make_vectors(inner, inner + 1, i, op_[inner].to);
     inner = kNoLoop;
   }
   if (s.loops && loops == 0 && make_vectors(kNoLoop, 0, slice_.ops, nest.live + nest.loops - 1)) slice_.loops = 0;

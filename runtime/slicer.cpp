@@ -205,7 +205,7 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   core::Cursor &cursor = slot.slice_cursor[stage - 1];
   SliceWindow &window = slot.slice_window[stage - 1];
   SliceLead &lead = slot.slice_lead[stage - 1];
-  const bool searches = slot.stage[stage - 1].searches();
+  const bool searches = slot.stage[stage - 1].searches(), carries = slot.stage[stage - 1].carries();
   const uint64_t distance =
       slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1) * (searches ? kSearchRounds : 1);
   if (core::Backoff *backoff = missed ? backoff_of(slot, stage) : nullptr)
@@ -214,7 +214,6 @@ bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
   if (searches) repeat_searches(pager, slot, stage);
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = slot.step();
-    const bool carries = slot.stage[stage - 1].carries();
     if (cursor.position() < step) {
       if (!carries) cursor.seek(step);
       else if (!missed) break; // it would have to run all of them, and the program goes on well without

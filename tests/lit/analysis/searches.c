@@ -3,6 +3,11 @@
 // Searches: inner loops that end when they have found something are hinted for where they begin, or go.
 // RUN: %nests %s | %FileCheck %s
 
+#include "../Inputs/lower_bound.h"
+
+LOWER_BOUND(place_of_long, long)
+LOWER_BOUND(place_of_double, double)
+
 struct slot { long key, value; };
 static inline unsigned long hash(long key) { return ((unsigned long)key * 0x9E3779B97F4A7C15u) >> 7; }
 
@@ -97,15 +102,8 @@ long descend(struct node *const *root, const long *key, long n) {
 // CHECK-NOT: {{group|nest|refused}}
 long sorted(const long *a, long m, const long *key, long n) {
   long s = 0;
-  for (long i = 0; i < n; i++) {
-    long from = 0, to = m;
-    while (from < to) {
-      long middle = from + (to - from) / 2;
-      if (a[middle] < key[i]) from = middle + 1;
-      else to = middle;
-    }
-    s += from;
-  }
+  for (long i = 0; i < n; i++)
+    s += place_of_long(a, m, key[i]);
   return s;
 }
 
@@ -136,15 +134,8 @@ long joined(const long *a, const int *value, long m, const long *key, long n) {
 // CHECK: refused UnknownTripCount
 long sorted_numbers(const double *a, long m, const double *key, long n) {
   long s = 0;
-  for (long i = 0; i < n; i++) {
-    long from = 0, to = m;
-    while (from < to) {
-      long middle = from + (to - from) / 2;
-      if (a[middle] < key[i]) from = middle + 1;
-      else to = middle;
-    }
-    s += from;
-  }
+  for (long i = 0; i < n; i++)
+    s += place_of_double(a, m, key[i]);
   return s;
 }
 

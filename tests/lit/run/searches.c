@@ -8,9 +8,12 @@
 // RUN: %pagecast-clang -O3 -march=native %s %t.runtime.o -o %t3
 // RUN: env FAKE_PRINT=1 %t3 2>&1 | %FileCheck %s
 
+#include "../Inputs/lower_bound.h"
 #include <stdio.h>
 #include <stdlib.h>
 #define NOINLINE __attribute__((noinline))
+
+LOWER_BOUND(place_of_long, long)
 
 // 7 is looked for at 8, 4, 2, 3, and found before 4; 31 behind the last: 8, 12, 14, 15.
 // CHECK: enter sorted
@@ -27,12 +30,7 @@
 NOINLINE long sorted(const long *a, const int *value, long m, const long *key, long n) {
   long s = 0;
   for (long i = 0; i < n; i++) {
-    long from = 0, to = m;
-    while (from < to) {
-      long middle = from + (to - from) / 2;
-      if (a[middle] < key[i]) from = middle + 1;
-      else to = middle;
-    }
+    long from = place_of_long(a, m, key[i]);
     if (from < m) s += value[from];
   }
   return s;
