@@ -185,6 +185,11 @@ private:
   const char *broken_page(uint32_t slot, unsigned kernel);
   const char *broken_request();
 
+  // pager_arrive.cpp
+  void install(Request &);
+  void read_failed(Request &, int result);
+  void free_request(Request &);
+
   // pager_fetch.cpp
   struct Asked {
     uint16_t site;
@@ -202,8 +207,6 @@ private:
   uint32_t read_in(Region &, uint32_t slot, uint32_t pages, const Asked &);
   void want_again(Region &, uint32_t slot, uint32_t pages, const Asked &);
   uint32_t place(uint32_t slot, const char *from, uint32_t pages, bool writable);
-  void install(Request &);
-  void read_failed(Request &, int result);
   void make_writable(Region &, uint32_t slot, uint32_t pages);
   uint32_t admit(uint32_t pages, bool demand);
 
@@ -326,7 +329,6 @@ private:
   uint32_t free_pages() const { return allowance_.free(used_); }
   /// Pages being written that will be free then, or are the next to be.
   uint32_t pages_coming_free() const { return pages_writing_ - pages_cleaning_; }
-  void free_request(Request &);
 
   const Options *options_ = nullptr;
   unsigned shift_ = 12;
