@@ -55,6 +55,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
     size = least(size, pool[i].size);
   }
   share_ = share;
+  free_ = free;
   budget = most(least(budget, share), lowest_);
   const uint64_t before = budget_;
   if (first) {

@@ -50,6 +50,8 @@ public:
   uint64_t exposed(uint64_t used, uint64_t burst) const;
   /// What may be used until the next look, bytes; at most the budget.
   uint64_t ceiling() const { return ceiling_; }
+  /// What was free in the fullest pool at the last look, reserve and all, bytes.
+  uint64_t free() const { return free_; }
   /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
   bool rising() const { return rising_; }
   /// By so much that it is better to wait for it than to give up what is in memory.
@@ -74,7 +76,7 @@ private:
   uint64_t strained_reserve(const Pool &, Strain &, uint64_t passed_ns) const;
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
-  uint64_t budget_ = 0, ceiling_ = 0;
+  uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0};
   uint64_t share_ = ~uint64_t{0}; ///< the budget if there were no cap
   bool rising_ = false, worth_waiting_ = false;
   uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;

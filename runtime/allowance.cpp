@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/allowance.h"
 
+#include "core/arithmetic.h"
 #include "runtime/descriptors.h"
 #include "runtime/options.h"
 #include "runtime/pages.h"
@@ -8,7 +9,9 @@
 namespace pagecast {
 namespace {
 constexpr uint32_t kLeastPages = 256;
-}
+constexpr uint64_t kReadEveryNs = 100000, kReadEveryBytes = 128u << 10; ///< the groups' limits
+constexpr uint64_t kNotOurs = 1u << 20; ///< of what is free, left to others until the next look
+} // namespace
 
 void Allowance::start(uint64_t cap, Statistics &statistics) {
   statistics_ = &statistics;
@@ -36,10 +39,21 @@ void Allowance::look(uint64_t now, uint64_t held, uint64_t spare, bool in_motion
   limit_.cap(seen_cap_);
   limit_.update(now, held, pools, n, spare);
   if (limit_.budget() < had) statistics_->given_back_bytes += had - limit_.budget();
-  looked_ns_ = now;
+  // Who lowers a limit step by step, to the use each time, takes what is free now with the next step.
+  const uint64_t not_ours = limit_.budget() < before ? limit_.free() : kNotOurs;
+  fits_ = core::saturating_add(held, limit_.free() - std::min(limit_.free(), not_ours));
+  looked_ns_ = read_ns_ = now;
+  placed_ = 0;
   next_look_ns_ = now + limit_.interval_ns();
   ++statistics_->looks;
   note_change(before);
+}
+
+bool Allowance::moved(uint64_t now) {
+  if (now - read_ns_ < kReadEveryNs && placed_ * os::page_size() < kReadEveryBytes) return false;
+  read_ns_ = now;
+  placed_ = 0;
+  return memory_.moved();
 }
 
 void Allowance::note_change(uint64_t before) {

@@ -45,6 +45,12 @@ public:
   bool worth_waiting() const { return rising() && limit_.worth_waiting(); }
   /// The next look comes as soon as one may.
   void look_soon() { next_look_ns_ = std::min(next_look_ns_, looked_ns_ + core::Limit::kDemandNs); }
+  /// Whether a group's limit was moved since the last look; asks the kernel when 0.1 ms have passed or 128 KiB were placed
+  /// since it was last asked. What is lowered to the use itself leaves no time for the next look. Cost: 1 us for each group.
+  bool moved(uint64_t now);
+  void placed(uint32_t pages) { placed_ += pages; }
+  /// So does the next look, whenever the last one was.
+  void look_at_once() { next_look_ns_ = 0; }
   /// A group of the process tells that its use has passed a mark.
   void pressed(bool in_motion);
   uint64_t next_look_ns() const { return next_look_ns_; }
@@ -64,6 +70,9 @@ public:
   uint32_t free_for_faults(uint32_t used) const {
     return used <= pages_ ? pages_ - used : used < over_from_ ? (over_from_ - used) / 4 : 0;
   }
+  /// Whether memory is there for more pages, for a program that holds `held` bytes and has more than it may: by the last look,
+  /// less what may have been taken since.
+  bool fits(uint64_t held, uint32_t pages) const { return held + pages * os::page_size() <= fits_; }
   /// Whether more pages are used than may be; notes how long that lasts. Once in each turn of the loop.
   bool exceeded(uint32_t used, uint64_t now);
 
@@ -81,6 +90,9 @@ private:
   int direction_ = 0; ///< of the budget's last change
   std::atomic<uint64_t> budget_{0}, for_pages_{0}, for_files_{0}; ///< bytes
   uint32_t pages_ = 0;
+  uint64_t fits_ = ~uint64_t{0}; ///< bytes that may be held without exhausting what the last look saw
+  uint32_t placed_ = 0;          ///< pages, since the limits were last read
+  uint64_t read_ns_ = 0;         ///< when that was
   uint32_t over_most_ = 0;     ///< while more is used than may be: the most that was
   uint32_t over_from_ = 0;     ///< and the most that may be used meanwhile
   uint64_t over_since_ns_ = 0; ///< 0: no more is used than may be

@@ -5,6 +5,7 @@
 #include "runtime/descriptors.h"
 #include "runtime/os.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,6 +88,19 @@ uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0}) 
 
 } // namespace
 
+/// The group's limit, the lower one where it has two.
+uint64_t MemoryWatch::limit_of(const Group &g) {
+  const uint64_t most = read_limit(g.limit);
+  return g.high < 0 ? most : std::min(most, read_limit(g.high));
+}
+
+bool MemoryWatch::moved() {
+  if (groups_) next_asked_ = (next_asked_ + 1) % groups_;
+  for (unsigned i = 0; i < groups_; ++i)
+    if ((i == next_asked_ || group_[i].seen_limit != kNoLimit) && limit_of(group_[i]) != group_[i].seen_limit) return true;
+  return false;
+}
+
 /// Has the kernel post the event when use passes the point where alarm() is left, and when it passes half of that.
 /// What it was told of another limit stays, and costs a look too many. A limit that moves all the time is not followed.
 void MemoryWatch::mark(Group &g, uint64_t limit) {
@@ -156,11 +170,7 @@ unsigned MemoryWatch::look(core::Pool *pools) {
   }
   for (unsigned i = 0; i < groups_; ++i) {
     Group &g = group_[i];
-    uint64_t limit = read_limit(g.limit);
-    if (g.high >= 0) {
-      const uint64_t high = read_limit(g.high);
-      if (high < limit) limit = high;
-    }
+    const uint64_t limit = limit_of(g);
     core::Pool &p = pools[n++];
     p = {false, limit, limit, 0};
     mark(g, limit);

@@ -147,8 +147,10 @@ void Pager::run() {
       Request &q = requests_[done[i].tag];
       busy |= !q.idle;
       if (q.write) written(q, done[i].result);
-      else if (done[i].result == static_cast<int>(q.pages << shift_)) install(q);
-      else read_failed(q, done[i].result);
+      else if (done[i].result == static_cast<int>(q.pages << shift_)) {
+        arrive(q);
+        continue;
+      } else read_failed(q, done[i].result);
       free_request(q);
     }
     flush_discards(); // before anything can be fetched again
@@ -161,6 +163,7 @@ void Pager::run() {
     clean_while_idle(now, busy);
     follow_limit(now);
     busy |= give_back(now);
+    busy |= arrive_late();
     keep_reserve(busy);
     clean_ahead();
     if (!files_only_) disk_.submit();

@@ -165,6 +165,7 @@ private:
   uint64_t held() const;
   uint64_t kept_free() const;
   void follow_limit(uint64_t now);
+  void mind_limits(uint64_t now);
   bool in_motion() const;
   void raise_ceiling();
   bool give_back(uint64_t now);
@@ -186,6 +187,8 @@ private:
   const char *broken_request();
 
   // pager_arrive.cpp
+  void arrive(Request &);
+  bool arrive_late();
   void install(Request &);
   void read_failed(Request &, int result);
   void free_request(Request &);

@@ -1,20 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads that are done.
+// Reads that are done. Their pages go to where the program sees them at once, but where the limit has fallen below what
+// is held: reads that were under way then wait in the staging memory until others' pages have gone.
+#include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 
 #include <cerrno>
 
 namespace pagecast {
 
-/// A read is done: its pages go where the program sees them, which also wakes who waits.
-void Pager::install(Request &q) {
+/// A read is done.
+void Pager::arrive(Request &q) {
   const uint64_t now = os::now_ns();
-  Region *r = region_of(q.slot);
-  if (r) --r->in_flight;
-  --reading_;
   latency_ns_ = latency_ns_ ? (latency_ns_ * 7 + (now - q.started_ns)) / 8 : now - q.started_ns;
   if (q.site != Statistics::kHistory) nest_measured(q.nest, now - q.started_ns);
+  mind_limits(now);
+  if (used_ > allowance_.pages() || requests_.put_off()) {
+    ++statistics.reads_put_off;
+    return requests_.put_off(q);
+  }
+  install(q);
+  free_request(q);
+}
+
+/// Those that could not be installed are, while there is room; and all, if none is going to be made. Once in each turn of the
+/// loop, when give_back() has begun to make some. True: some were.
+bool Pager::arrive_late() {
+  bool any = false;
+  if (requests_.put_off()) flush_discards();
+  while (Request *q = requests_.put_off()) {
+    if (used_ > allowance_.pages() && pages_coming_free() && !allowance_.fits(held(), q->pages)) {
+      allowance_.look_soon();
+      break;
+    }
+    requests_.drop_put_off();
+    install(*q);
+    free_request(*q);
+    any = true;
+  }
+  return any;
+}
+
+/// Its pages go where the program sees them, which also wakes who waits.
+void Pager::install(Request &q) {
+  if (Region *r = region_of(q.slot)) --r->in_flight;
+  --reading_;
   for (uint32_t i = 0; i < q.pages;) {
     if ((pages_[q.slot + i].flags & kHold) && hold(q.slot + i, staging_.address(q.staging + i))) {
       ++i;

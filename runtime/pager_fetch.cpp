@@ -18,6 +18,7 @@ constexpr uint32_t kMostReading = 192;
 
 /// How many of `pages` may be brought in now. Hints leave a reserve to faults.
 uint32_t Pager::admit(uint32_t pages, bool demand) {
+  mind_limits(os::now_ns());
   const uint32_t reserve = demand ? 0 : 64;
   if (free_pages() < pages + reserve) raise_ceiling();
   // Memory that is given back, or that may be had in a moment, is not found by evicting for hints.
@@ -188,7 +189,10 @@ void Pager::make_writable(Region &, uint32_t slot, uint32_t pages) {
 uint32_t Pager::place(uint32_t slot, const char *from, uint32_t pages, bool writable) {
   const uint64_t address = pages_.address(slot);
   const int64_t done = os::fault_copy(faults_, address, from, static_cast<uint64_t>(pages) << shift_, !writable);
-  if (done > 0) return static_cast<uint32_t>(done >> shift_);
+  if (done > 0) {
+    allowance_.placed(static_cast<uint32_t>(done >> shift_));
+    return static_cast<uint32_t>(done >> shift_);
+  }
   if (done == -EEXIST) os::fault_protect(faults_, address, page_, !writable); // the kernel was asked past us: make it ours
   os::fault_wake(faults_, address, page_);
   if (done == -EEXIST) return 1;

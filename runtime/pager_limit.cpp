@@ -44,6 +44,14 @@ void Pager::follow_limit(uint64_t now) {
   account();
 }
 
+/// Before memory is filled: a limit that was lowered since the last look may leave no room for that. Cost: a compare, at times
+/// 1 us for each group.
+void Pager::mind_limits(uint64_t now) {
+  if (!allowance_.moved(now)) return;
+  allowance_.look_at_once();
+  follow_limit(now);
+}
+
 /// Pages come and go: the program itself passes the marks of its groups all the time, and looks at such moments show
 /// less room than there is. Then the pager looks at fixed times instead.
 bool Pager::in_motion() const { return reading_ || pages_coming_free() || open_nests.load(std::memory_order_relaxed); }

@@ -16,6 +16,7 @@ struct Request {
   bool busy;
   bool copied = false; ///< written from a copy in staging
   bool idle = false;   ///< written while the program rests (core/cleaning.h)
+  bool done = false;   ///< it waits for memory
 };
 
 class Requests {
@@ -41,11 +42,22 @@ public:
   uint64_t tag(const Request &q) const { return static_cast<uint64_t>(&q - request_); }
   Request &operator[](uint64_t tag) { return request_[tag]; }
 
-  /// When the oldest one was started; 0: none is under way. Cost: under 1 us.
+  /// Reads that are done and wait for memory, the oldest first.
+  void put_off(Request &q) {
+    q.done = true;
+    done_[(first_done_ + done_count_++) % kMost] = static_cast<uint16_t>(tag(q));
+  }
+  Request *put_off() { return done_count_ ? &request_[done_[first_done_]] : nullptr; }
+  void drop_put_off() {
+    first_done_ = (first_done_ + 1) % kMost;
+    --done_count_;
+  }
+
+  /// When the oldest one that is not done was started; 0: there is none. Cost: under 1 us.
   uint64_t oldest_ns() const {
     uint64_t oldest = 0;
     for (const Request &q : request_)
-      if (q.busy && (!oldest || q.started_ns < oldest)) oldest = q.started_ns;
+      if (q.busy && !q.done && (!oldest || q.started_ns < oldest)) oldest = q.started_ns;
     return oldest;
   }
 
@@ -65,6 +77,8 @@ private:
   Request request_[kMost];
   uint16_t free_list_[kMost];
   unsigned free_ = 0;
+  uint16_t done_[kMost]; ///< a ring
+  unsigned first_done_ = 0, done_count_ = 0;
 };
 
 } // namespace pagecast
