@@ -71,8 +71,8 @@ struct Statistics {
     std::atomic<uint64_t> memory_bytes{0}, memory_left{0}; ///< of memory in a file, now; blocks that could not move there
     uint64_t hinted = 0, released = 0, refused = 0;
     uint64_t calls = 0;               ///< of the kernel, for hints of both kinds
-    uint64_t given_up = 0;            ///< pages of MADV_PAGEOUT
-    uint64_t passed = 0;              ///< pages that were taken out of the page table behind the program
+    std::atomic<uint64_t> given_up{0}; ///< pages of MADV_PAGEOUT
+    std::atomic<uint64_t> passed{0};   ///< pages that were taken out of the page table behind the program
     uint64_t streamed = 0;            ///< requests that were left to the kernel's read-ahead
     uint64_t renewed = 0;             ///< hints for pages that were in memory
     uint64_t patterns = 0;            ///< changes between MADV_RANDOM and MADV_NORMAL

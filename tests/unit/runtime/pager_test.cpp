@@ -160,7 +160,7 @@ uint64_t count_at_random(uint64_t pages, bool stores) {
   char *region = map(pages * page);
   EXPECT_EQ(pager.add(address(region), pages * page), 0);
   for (uint64_t i = 0; i < pages; ++i) region[i * page] = static_cast<char>(i * 7 + 1);
-  const uint64_t before = pager.statistics.fault_events;
+  const uint64_t before = settled_fault_events();
   std::mt19937_64 random(5);
   for (uint64_t left = pages; left; --left) {
     const uint64_t i = random() % pages;
@@ -168,7 +168,7 @@ uint64_t count_at_random(uint64_t pages, bool stores) {
     EXPECT_EQ(*at, static_cast<char>(i * 7 + 1));
     if (stores) at[1] = 1;
   }
-  return pager.statistics.fault_events - before;
+  return settled_fault_events() - before;
 }
 
 TEST(Pager, LoadsThatStoresFollowFaultOnce) {

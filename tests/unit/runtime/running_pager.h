@@ -41,4 +41,10 @@ inline void expect_valid() {
   EXPECT_TRUE(pager.is_valid(&why)) << why;
 }
 
+/// Faults so far, when the pager has seen to all of them.
+inline uint64_t settled_fault_events() {
+  expect_valid();
+  return pager.statistics.fault_events;
+}
+
 } // namespace pagecast
