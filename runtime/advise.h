@@ -38,6 +38,7 @@
 #include "runtime/pages.h"
 #include "runtime/regions.h"
 #include "runtime/statistics.h"
+#include "runtime/under_way.h"
 
 #include <atomic>
 
@@ -111,6 +112,7 @@ private:
   void wake();
   void catch_up();
   void work_off();
+  void ask_for(iovec *, unsigned ranges, uint64_t bytes);
   void unmap_passed();
   void expect(const Hint &);
   bool renew(const Region &, uint64_t address);
@@ -147,6 +149,7 @@ private:
   static constexpr unsigned kBatch = 64; ///< ranges in one call
   static constexpr uint64_t kLook = 2048; ///< pages of which the kernel is asked at a time; also when a region is new
   uint64_t refresh_at_ = 0; ///< address
+  UnderWay under_way_;
   core::Extent passed_[kBatch];
   unsigned passed_count_ = 0;
   static constexpr unsigned kWatched = 64; ///< windows of the region that is watched

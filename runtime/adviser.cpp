@@ -18,6 +18,8 @@ constexpr uint32_t kShortStreak = 8;          ///< small requests in a row, unti
 constexpr uint32_t kLongStreak = 1024;        ///< large requests in a row, until it counts as dense again
 constexpr unsigned kLooks = 4;                  ///< per round
 constexpr uint64_t kRoundNs = 50000000;
+constexpr uint64_t kUnderWayShare = 4;           ///< of the memory, the part that may be under way
+constexpr uint64_t kWaitNs = 200000, kMostWaitNs = 100000000;
 
 } // namespace
 
@@ -59,7 +61,7 @@ void Advise::work_off() {
     const uint64_t chunk = h->kind != Hint::kFetch || !r.chunk ? ~0ull >> 1 : r.chunk;
     const uint64_t bytes = static_cast<uint64_t>(h->pages) << shift_;
     const uint64_t parts = (bytes + chunk - 1) / chunk;
-    if (n && n + parts > kBatch) break;
+    if (n && (n + parts > kBatch || (pages << shift_) + bytes > memory_bytes_ / kUnderWayShare)) break;
     if (r.bytes && h->kind == Hint::kFetch) expect(*h);
     if (h->kind == Hint::kFetch && r.scattered && h->pages == 1 && renew(r, h->address)) {
       queue_.pop();
@@ -73,11 +75,32 @@ void Advise::work_off() {
   if (n == 0) return;
   ++statistics_->files.calls;
   if (kind == Hint::kFetch) {
-    os::will_need(range, n);
+    ask_for(range, n, pages << shift_);
   } else {
     os::give_up(range, n);
     statistics_->files.given_up += pages;
   }
+}
+
+/// Not before there is room for them among those that are on their way. What does not come at all, as behind the end of a file,
+/// is not waited for long.
+void Advise::ask_for(iovec *range, unsigned ranges, uint64_t bytes) {
+  uint8_t there = 0;
+  for (uint64_t waited_ns = 0; under_way_.any() && under_way_.bytes() + bytes > memory_bytes_ / kUnderWayShare;) {
+    const uint64_t last = under_way_.oldest().end - (1ull << shift_);
+    if (os::in_core(last, 1, &there) || there || waited_ns >= kMostWaitNs) {
+      under_way_.drop_oldest();
+      continue;
+    }
+    os::wait_readable(-1, kWaitNs);
+    waited_ns += kWaitNs;
+    ++statistics_->files.waits;
+  }
+  for (unsigned i = 0; i < ranges; ++i) {
+    const auto begin = reinterpret_cast<uint64_t>(range[i].iov_base);
+    under_way_.add({begin, begin + range[i].iov_len});
+  }
+  os::will_need(range, ranges);
 }
 
 /// Takes pages that the program has passed out of the page table. Reclaim, which happens in whoever asks for memory, then

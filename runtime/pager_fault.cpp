@@ -10,7 +10,7 @@ bool Pager::take_faults() {
   os::Fault faults[32];
   const int n = os::fault_read(faults_, faults, 32);
   for (int i = 0; i < n; ++i) {
-    ++statistics.fault_events;
+    statistics.fault_events.fetch_add(1, std::memory_order_relaxed);
     const uint64_t began = os::now_ns();
     Region *r = regions_.find(faults[i].address);
     if (!r) {

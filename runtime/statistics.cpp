@@ -172,9 +172,9 @@ void put_files(Writer &w, const Statistics &s) {
   }
   w.put(
       "}, \"streamed\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"passed_pages\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
-      "\"kept_pages\": %llu, \"major_faults\": %llu},\n",
+      "\"kept_pages\": %llu, \"waits\": %llu, \"major_faults\": %llu},\n",
       ull(f.streamed), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.passed), ull(f.patterns), ull(f.found),
-      ull(f.reclaimed), ull(f.kept), ull(os::major_faults()));
+      ull(f.reclaimed), ull(f.kept), ull(f.waits), ull(os::major_faults()));
 }
 
 } // namespace
@@ -210,7 +210,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
         "\"zero_fill_fault\": %llu, \"protect\": %llu, \"stores_expected\": %llu, \"events\": %llu},\n",
         ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults),
-        ull(s.stores_expected), ull(s.fault_events));
+        ull(s.stores_expected), ull(s.fault_events.load()));
   w.put(
       "  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
       "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",

@@ -40,7 +40,7 @@ struct Statistics {
   // What became of pages that the program came to.
   std::atomic<uint64_t> not_prefetched{0}; ///< read by a fault
   uint64_t zero_fill_fault = 0;  ///< made zero by a fault (with its neighbours: pages, not faults)
-  uint64_t fault_events = 0;     ///< faults that reached the pager
+  std::atomic<uint64_t> fault_events{0}; ///< faults that reached the pager
   uint64_t protect_faults = 0;   ///< first stores to protected pages, in pages unprotected
   uint64_t stores_expected = 0;  ///< pages read for loads that were mapped writable, as stores followed lately
   uint64_t stall_ns = 0;         ///< from the pager's seeing a fault to its end, summed over threads
@@ -71,6 +71,7 @@ struct Statistics {
     std::atomic<uint64_t> memory_bytes{0}, memory_left{0}; ///< of memory in a file, now; blocks that could not move there
     uint64_t hinted = 0, released = 0, refused = 0;
     uint64_t calls = 0;               ///< of the kernel, for hints of both kinds
+    uint64_t waits = 0;               ///< for pages under way, 0.2 ms each
     std::atomic<uint64_t> given_up{0}; ///< pages of MADV_PAGEOUT
     std::atomic<uint64_t> passed{0};   ///< pages that were taken out of the page table behind the program
     uint64_t streamed = 0;            ///< requests that were left to the kernel's read-ahead

@@ -211,6 +211,19 @@ TEST_F(AdviseTest, PrivatePagesAreNotTakenOut) {
   for (uint64_t p = 0; p < kPages; ++p) ASSERT_EQ(at_[p * kPage], 'y');
 }
 
+TEST(UnderWay, CountsWhatIsNotDroppedYet) {
+  UnderWay under_way;
+  for (uint64_t i = 1; i <= 10; ++i) under_way.add({i << 20, (i << 20) + i * kPage});
+  EXPECT_EQ(under_way.bytes(), 55 * kPage);
+  EXPECT_EQ(under_way.oldest().begin, 1u << 20);
+  under_way.drop_oldest();
+  EXPECT_EQ(under_way.bytes(), 54 * kPage);
+  for (uint64_t i = 0; i < 256; ++i) under_way.add({i << 20, (i << 20) + kPage});
+  EXPECT_EQ(under_way.bytes(), 256 * kPage) << "what is older counts as there";
+  while (under_way.any()) under_way.drop_oldest();
+  EXPECT_EQ(under_way.bytes(), 0u);
+}
+
 TEST_F(AdviseTest, OneForwardStreamIsLeftToTheKernel) {
   ASSERT_TRUE(add());
   for (uint64_t p = 0; p < 200; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
