@@ -365,6 +365,19 @@ bool Assumed::moves(Value *V, const Loop *L, unsigned Depth) {
   });
 }
 
+Value *Assumed::bits(Value *Number) {
+  auto [Found, New] = Bits.try_emplace(Number, nullptr);
+  if (!New) return Found->second;
+  std::optional<BasicBlock::iterator> At;
+  if (auto *I = dyn_cast<Instruction>(Number)) At = I->getInsertionPointAfterDef();
+  else if (auto *A = dyn_cast<Argument>(Number)) At = A->getParent()->getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+  if (!At) return nullptr;
+  Type *Integer = IntegerType::get(Number->getContext(), Number->getType()->getScalarSizeInBits());
+  Found->second = new BitCastInst(Number, Integer, Number->getName() + ".bits", *At);
+  Copies.push_back(Found->second);
+  return Found->second;
+}
+
 bool Assumed::removeUnused() {
   bool Left = false;
   for (Instruction *Copy : reverse(Copies)) { // what is computed from copies before these
@@ -376,6 +389,7 @@ bool Assumed::removeUnused() {
     }
   }
   Copies.clear();
+  Bits.clear();
   Known.clear();
   KeptValues.clear();
   return Left;

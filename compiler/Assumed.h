@@ -44,6 +44,8 @@ public:
   /// Whether `S` depends on which iteration of `L` it is: on its counters, or on what is loaded from where these say.
   /// What is loaded from an address that stays is taken to stay.
   bool movesWith(const llvm::SCEV *S, const llvm::Loop *L);
+  /// The bits of a floating-point number that is computed outside of loops, as an integer; null if they cannot be had.
+  llvm::Value *bits(llvm::Value *Number);
   /// Null for other loads.
   const Kept *kept(const llvm::LoadInst *) const;
   /// Removes the copies that nothing uses. True if some are left.
@@ -55,6 +57,7 @@ private:
   llvm::ScalarEvolution &SE;
   llvm::ValueToSCEVMapTy Known;
   llvm::SmallVector<llvm::Instruction *, 8> Copies;
+  llvm::DenseMap<const llvm::Value *, llvm::Instruction *> Bits;
   llvm::DenseMap<const llvm::LoadInst *, Kept> KeptValues;
 
   void assumeLoads();

@@ -45,7 +45,9 @@ bool scatters(unsigned Code) {
   case PAGECAST_OP_UDIV:
   case PAGECAST_OP_UREM:
   case PAGECAST_OP_SDIV:
-  case PAGECAST_OP_SREM: return true;
+  case PAGECAST_OP_SREM:
+  case PAGECAST_OP_FMUL:
+  case PAGECAST_OP_FDIV: return true;
   default: return false;
   }
 }

@@ -5,6 +5,7 @@
 #include "Following.h"
 #include "Control.h"
 #include "Operations.h"
+#include "SliceTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -15,11 +16,6 @@ using namespace llvm;
 
 namespace pagecast {
 namespace {
-
-bool isWord(const Type *T) {
-  if (const auto *P = dyn_cast<PointerType>(T)) return P->getAddressSpace() == 0;
-  return T->isIntegerTy() && T->getIntegerBitWidth() <= 64;
-}
 
 /// Where `V` goes on from, if it is next to that, or the same; else nothing.
 SmallVector<const Value *, 4> placesBefore(const Instruction *I) {
@@ -56,6 +52,19 @@ bool isNextTo(const Value *V, const Loop *L) {
     Needed.insert(Before.begin(), Before.end());
   }
   return true;
+}
+
+bool isSliceFunction(const CallBase &Call) {
+  switch (Call.getIntrinsicID()) {
+  case Intrinsic::umin:
+  case Intrinsic::umax:
+  case Intrinsic::smin:
+  case Intrinsic::smax:
+  case Intrinsic::fabs:
+  case Intrinsic::fma:
+  case Intrinsic::fmuladd: return true;
+  default: return floatingFunctionOf(Call).has_value();
+  }
 }
 
 } // namespace
@@ -125,7 +134,7 @@ bool Following::creeps(const Loop *L) const {
 }
 
 bool Following::computes(const Value *V) {
-  if (!isWord(V->getType())) return false;
+  if (!isSliceType(V->getType())) return false;
   const auto *I = dyn_cast<Instruction>(V);
   if (!I) return true;
   const Loop *L = LI.getLoopFor(I->getParent());
@@ -153,21 +162,14 @@ bool Following::computesPhi(const PHINode *Phi) {
 
 bool Following::computesOperation(const Instruction *I) {
   if (const auto *Load = dyn_cast<LoadInst>(I)) {
-    const Type *T = Load->getType();
-    return Load->isSimple() &&
-           (T->isPointerTy() || (T->getIntegerBitWidth() % 8 == 0 && isPowerOf2_32(T->getIntegerBitWidth()))) &&
-           computes(Load->getPointerOperand());
+    const unsigned Width = widthOf(Load->getType());
+    return Load->isSimple() && Width % 8 == 0 && isPowerOf2_32(Width) && computes(Load->getPointerOperand());
   }
-  if (const auto *Intrinsic = dyn_cast<IntrinsicInst>(I)) {
-    switch (Intrinsic->getIntrinsicID()) {
-    case Intrinsic::umin:
-    case Intrinsic::umax:
-    case Intrinsic::smin:
-    case Intrinsic::smax: return all_of(Intrinsic->args(), [&](const Value *V) { return computes(V); });
-    default: return false;
-    }
-  }
-  if (!isa<ICmpInst, SelectInst, CastInst, GetElementPtrInst, FreezeInst>(I) && !operationOf(*I)) return false;
+  if (const auto *Call = dyn_cast<CallBase>(I))
+    return isSliceFunction(*Call) && all_of(Call->args(), [&](const Value *V) { return computes(V); });
+  if (!isa<CmpInst, SelectInst, CastInst, GetElementPtrInst, FreezeInst, UnaryOperator>(I) && !operationOf(*I) &&
+      !floatingOperationOf(*I))
+    return false;
   return all_of(I->operands(), [&](const Value *V) { return computes(V); });
 }
 

@@ -24,6 +24,27 @@ struct Comparison {
 };
 Comparison comparisonOf(llvm::CmpInst::Predicate);
 
+/// For arithmetic on two floating-point numbers; nothing for others.
+std::optional<unsigned> floatingOperationOf(const llvm::Instruction &);
+
+/// For comparisons of floating-point numbers, as if both were numbers where it matters little.
+struct FloatingComparison {
+  unsigned Code;
+  bool Swapped, Negated;
+};
+std::optional<FloatingComparison> floatingComparisonOf(llvm::CmpInst::Predicate);
+
+/// What a function of numbers does, that the compiler or the C library has under this name.
+struct FloatingFunction {
+  unsigned Code;   ///< PAGECAST_OP
+  unsigned How;    ///< of PAGECAST_OP_FWHOLE
+  bool ToInteger;  ///< the result becomes an integer then: lround, lrint
+};
+std::optional<FloatingFunction> floatingFunctionOf(const llvm::CallBase &);
+
+/// The way by which a cast goes between numbers and integers, or numbers of two sizes; nothing for others.
+std::optional<unsigned> floatingCastOf(const llvm::Instruction &);
+
 } // namespace pagecast
 
 #endif

@@ -28,7 +28,7 @@ StringRef explain(Refusal Why) {
   switch (Why) {
   case Refusal::None: return "hinted";
   case Refusal::NonAffine:
-    return "not hinted: the address is neither affine in the loops nor computed from loaded values by integer operations";
+    return "not hinted: the address is neither affine in the loops nor computed from loaded values by operations that slices have";
   case Refusal::VariantStride: return "not hinted: a stride changes inside the nest";
   case Refusal::LoopCarried: return "not hinted: the address depends on what earlier iterations computed";
   case Refusal::IndirectDepth: return "not hinted: the index is reached through too many indices";

@@ -86,6 +86,13 @@ private:
   std::optional<Operand> instruction(llvm::Instruction *I);
   std::optional<Operand> rotation(llvm::IntrinsicInst *I);
   std::optional<Operand> compare(llvm::ICmpInst *I);
+
+  // SliceNumbers.cpp
+  std::optional<Operand> number(llvm::Value *V);
+  std::optional<Operand> numberInstruction(llvm::Instruction *I);
+  std::optional<Operand> numberCompare(llvm::FCmpInst *I);
+  std::optional<Operand> numberFunction(llvm::CallBase *I);
+  std::optional<Operand> sign(llvm::Value *Of, llvm::Instruction *I, unsigned Code);
 };
 
 } // namespace pagecast

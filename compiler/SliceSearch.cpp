@@ -3,17 +3,13 @@
 // Searches in slices: construction.
 
 #include "SliceSearch.h"
+#include "SliceTypes.h"
 
 #include <algorithm>
 
 using namespace llvm;
 
 namespace pagecast {
-namespace {
-
-unsigned widthOf(const Type *T) { return T->isPointerTy() ? 64 : T->getIntegerBitWidth(); }
-
-} // namespace
 
 bool SliceSearches::concerns(const PHINode *Phi) const {
   const Loop *L = X.LI.getLoopFor(Phi->getParent());

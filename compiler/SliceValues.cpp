@@ -5,6 +5,7 @@
 #include "Control.h"
 #include "Operations.h"
 #include "SliceBuilder.h"
+#include "SliceTypes.h"
 #include "TripCounts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -18,20 +19,16 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-bool isSliceType(const Type *T) {
-  if (const auto *P = dyn_cast<PointerType>(T)) return P->getAddressSpace() == 0;
-  const auto *I = dyn_cast<IntegerType>(T);
-  return I && I->getBitWidth() <= 64;
-}
-
-unsigned widthOf(const Type *T) { return T->isPointerTy() ? 64 : T->getIntegerBitWidth(); }
-
 bool hasThreadLocal(const Constant *C) {
   if (const auto *G = dyn_cast<GlobalValue>(C)) return G->isThreadLocal();
   return any_of(C->operands(), [](const Use &U) {
     const auto *Operand = dyn_cast<Constant>(U);
     return Operand && hasThreadLocal(Operand);
   });
+}
+
+bool isRotation(const IntrinsicInst *I) {
+  return I->getIntrinsicID() == Intrinsic::fshl || I->getIntrinsicID() == Intrinsic::fshr;
 }
 
 } // namespace
@@ -146,7 +143,7 @@ std::optional<Operand> SliceBuilder::unknown(Value *V) {
 std::optional<Operand> SliceBuilder::valueOf(Value *V) {
   if (!isSliceType(V->getType())) return refuse(Refusal::NonAffine);
   if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C)) return refuse(Refusal::NonAffine);
-  return value(X.A.scev(V));
+  return isNumber(V->getType()) ? number(V) : value(X.A.scev(V));
 }
 
 std::optional<Operand> SliceBuilder::load(LoadInst *I) {
@@ -273,9 +270,10 @@ std::optional<Operand> SliceBuilder::instruction(Instruction *I) {
   if (auto *Load = dyn_cast<LoadInst>(I)) return load(Load);
   if (auto *Phi = dyn_cast<PHINode>(I)) return phi(Phi);
   if (auto *Compare = dyn_cast<ICmpInst>(I)) return compare(Compare);
-  if (auto *Call = dyn_cast<IntrinsicInst>(I)) return rotation(Call);
-  unsigned Width = widthOf(I->getType());
+  if (auto *Call = dyn_cast<IntrinsicInst>(I); Call && isRotation(Call)) return rotation(Call);
   if (isa<SelectInst>(I) || operationOf(*I)) {
+    if (!isSliceType(I->getType())) return refuse(Refusal::NonAffine);
+    unsigned Width = widthOf(I->getType());
     SmallVector<Operand, 3> Parts;
     for (Value *V : I->operands()) {
       std::optional<Operand> Part = valueOf(V);
@@ -290,13 +288,13 @@ std::optional<Operand> SliceBuilder::instruction(Instruction *I) {
   case Instruction::ZExt:
   case Instruction::PtrToInt:
   case Instruction::IntToPtr: return valueOf(I->getOperand(0));
-  default: return refuse(Refusal::NonAffine);
+  default: return numberInstruction(I);
   }
 }
 
 std::optional<Operand> SliceBuilder::rotation(IntrinsicInst *I) {
   const bool Left = I->getIntrinsicID() == Intrinsic::fshl;
-  if ((!Left && I->getIntrinsicID() != Intrinsic::fshr) || !isSliceType(I->getType())) return refuse(Refusal::NonAffine);
+  if (!isSliceType(I->getType())) return refuse(Refusal::NonAffine);
   const auto *By = dyn_cast<ConstantInt>(I->getArgOperand(2));
   std::optional<Operand> High = By ? valueOf(I->getArgOperand(0)) : std::nullopt;
   std::optional<Operand> Low = High ? valueOf(I->getArgOperand(1)) : std::nullopt;

@@ -4,6 +4,7 @@
 #include "runtime/os.h"
 
 #include "runtime/descriptors.h"
+#include "runtime/floating_environment.h"
 #include "runtime/sandbox.h"
 
 #include <atomic>
@@ -53,6 +54,7 @@ void *thread_main(void *argument) {
   ours = true;
   prctl(PR_SET_NAME, start.name, 0, 0, 0);
   stand_back();
+  const DefaultFloating floating;
   start.body();
   threads_running.fetch_sub(1);
   return nullptr;

@@ -13,6 +13,13 @@ unsigned operands(unsigned code) {
   switch (code) {
   case PAGECAST_OP_TRUNC:
   case PAGECAST_OP_SEXT:
+  case PAGECAST_OP_FSQRT:
+  case PAGECAST_OP_FWHOLE:
+  case PAGECAST_OP_FTOS:
+  case PAGECAST_OP_FTOU:
+  case PAGECAST_OP_STOF:
+  case PAGECAST_OP_UTOF:
+  case PAGECAST_OP_FTOF:
   case PAGECAST_OP_CARRY:
   case PAGECAST_OP_LOAD: return kTo | kA;
   case PAGECAST_OP_UNTIL:
@@ -107,12 +114,23 @@ private:
   static bool width_fits(const pagecast_op &op) {
     if (op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE || op.code == PAGECAST_OP_UNTIL) return true; // have none
     if (op.code == PAGECAST_OP_LOAD) return op.width == 8 || op.width == 16 || op.width == 32 || op.width == 64;
-    return op.width >= 1 && op.width <= 64;
+    const bool number =
+        op.code >= PAGECAST_OP_FADD && op.code <= PAGECAST_OP_FTOF && op.code != PAGECAST_OP_FTOS && op.code != PAGECAST_OP_FTOU;
+    return number ? is_number(op.width) : op.width >= 1 && op.width <= 64;
   }
+  static bool is_number(uint32_t bits) { return bits == 32 || bits == 64; }
 
   bool extra_fits(const pagecast_op &op) const {
     if (op.code == PAGECAST_OP_TOUCH || op.code == PAGECAST_OP_RANGE) return op.extra < nest_.groups;
-    return op.code != PAGECAST_OP_SEXT || (op.extra >= 1 && op.extra <= op.width);
+    switch (op.code) {
+    case PAGECAST_OP_SEXT: return op.extra >= 1 && op.extra <= op.width;
+    case PAGECAST_OP_STOF:
+    case PAGECAST_OP_UTOF: return op.extra >= 1 && op.extra <= 64;
+    case PAGECAST_OP_FTOS:
+    case PAGECAST_OP_FTOU:
+    case PAGECAST_OP_FTOF: return is_number(op.extra);
+    default: return true;
+    }
   }
 
   /// A LOOP: in a scalar loop, and with a vector as its iteration number just where no loop is inside.

@@ -3,6 +3,8 @@
 // Control and values: loops, batches of lanes, arithmetic. Loads and hints are in slice_memory.cpp.
 #include "runtime/slice_machine.h"
 
+#include "runtime/slice_floating.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -26,6 +28,35 @@ uint64_t divide(int64_t x, int64_t y) {
   return y == -1 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x / y);
 }
 uint64_t remainder(int64_t x, int64_t y) { return y == 0 || y == -1 ? 0 : static_cast<uint64_t>(x % y); }
+
+/// arithmetic() for numbers.
+template <class Each> void floating(const pagecast_op &op, Each each) {
+  using u = uint64_t;
+  const Bits w(op.width), from(op.code >= PAGECAST_OP_FTOS ? op.extra : 64);
+  const unsigned width = op.width, given = op.extra;
+  switch (op.code) {
+  case PAGECAST_OP_FADD: return floating_two(width, each, [](auto x, auto y) { return x + y; });
+  case PAGECAST_OP_FSUB: return floating_two(width, each, [](auto x, auto y) { return x - y; });
+  case PAGECAST_OP_FMUL: return floating_two(width, each, [](auto x, auto y) { return x * y; });
+  case PAGECAST_OP_FDIV: return floating_two(width, each, [](auto x, auto y) { return x / y; });
+  case PAGECAST_OP_FMIN: return floating_two(width, each, [](auto x, auto y) { return y < x || x != x ? y : x; });
+  case PAGECAST_OP_FMAX: return floating_two(width, each, [](auto x, auto y) { return y > x || x != x ? y : x; });
+  case PAGECAST_OP_FSQRT: return floating_one(width, each, [](double x) { return __builtin_sqrt(x); });
+  case PAGECAST_OP_FWHOLE: return floating_one(width, each, [given](double x) { return slice_whole(x, given); });
+  case PAGECAST_OP_FEQ: return floating_test(width, each, [](auto x, auto y) { return x == y; });
+  case PAGECAST_OP_FLT: return floating_test(width, each, [](auto x, auto y) { return x < y; });
+  case PAGECAST_OP_FLE: return floating_test(width, each, [](auto x, auto y) { return x <= y; });
+  case PAGECAST_OP_FTOS: return each.one([=](u x) { return w.low(static_cast<u>(slice_signed(slice_number(x, given)))); });
+  case PAGECAST_OP_FTOU: return each.one([=](u x) { return w.low(slice_unsigned(slice_number(x, given))); });
+  case PAGECAST_OP_STOF:
+    if (width == 32) return each.one([=](u x) { return u{std::bit_cast<uint32_t>(static_cast<float>(from.extend(x)))}; });
+    return each.one([=](u x) { return std::bit_cast<u>(static_cast<double>(from.extend(x))); });
+  case PAGECAST_OP_UTOF:
+    if (width == 32) return each.one([=](u x) { return u{std::bit_cast<uint32_t>(static_cast<float>(from.low(x)))}; });
+    return each.one([=](u x) { return std::bit_cast<u>(static_cast<double>(from.low(x))); });
+  case PAGECAST_OP_FTOF: return each.one([=](u x) { return slice_word(slice_number(x, given), width); });
+  }
+}
 
 /// Hands the operation's function to `each`, as a function of one, two or three words. Results have the
 /// operation's width, whatever the operands are.
@@ -64,6 +95,7 @@ template <class Each> void arithmetic(const pagecast_op &op, Each each) {
   case PAGECAST_OP_SLT: return each.two([w](u x, u y) { return static_cast<u>(w.extend(x) < w.extend(y)); });
   case PAGECAST_OP_SLE: return each.two([w](u x, u y) { return static_cast<u>(w.extend(x) <= w.extend(y)); });
   case PAGECAST_OP_SELECT: return each.three([w](u x, u y, u z) { return w.low(x ? y : z); });
+  default: return floating(op, each);
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/slice_survey.h"
 
+#include "runtime/floating_environment.h"
+
 #include "core/arithmetic.h"
 #include "runtime/os.h"
 #include "runtime/pager.h"
@@ -65,6 +67,7 @@ void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, co
   }
   const uint64_t trips = all_trips[d.loops - 1];
   if (busy.exchange(true, std::memory_order_acquire)) return;
+  const DefaultFloating floating; // this is the program's thread
   if (reader.start(pager, true)) {
     const SliceFilter filter{pager.map().origin(), os::page_shift()};
     const uint64_t first[PAGECAST_MAX_LOOPS] = {};

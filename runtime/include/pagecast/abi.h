@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define PAGECAST_ABI_VERSION 7u
+#define PAGECAST_ABI_VERSION 8u
 #define PAGECAST_MAX_LOOPS 8u
 #define PAGECAST_MAX_GROUPS 32u
 #define PAGECAST_MAX_LIVE 96u
@@ -93,6 +93,22 @@ enum {
   PAGECAST_OP_SLT,
   PAGECAST_OP_SLE,
   PAGECAST_OP_SELECT, ///< to = a ? b : c
+  PAGECAST_OP_FADD,   ///< of IEEE numbers of `width` bits, 32 or 64, as the five below
+  PAGECAST_OP_FSUB,
+  PAGECAST_OP_FMUL,
+  PAGECAST_OP_FDIV,
+  PAGECAST_OP_FMIN,
+  PAGECAST_OP_FMAX,
+  PAGECAST_OP_FSQRT,  ///< to = the root of a
+  PAGECAST_OP_FWHOLE, ///< to = a, made whole; `extra`: how, PAGECAST_DOWN ..
+  PAGECAST_OP_FEQ,    ///< to = a == b ? 1 : 0, of numbers of `width` bits, as the two below: 0 if one of them is none
+  PAGECAST_OP_FLT,
+  PAGECAST_OP_FLE,
+  PAGECAST_OP_FTOS,   ///< to = the number a of `extra` bits as an integer of `width` bits, or the nearest one of 64
+  PAGECAST_OP_FTOU,   ///< the same, unsigned
+  PAGECAST_OP_STOF,   ///< to = the integer a of `extra` bits as a number of `width` bits
+  PAGECAST_OP_UTOF,   ///< the same, unsigned
+  PAGECAST_OP_FTOF,   ///< to = the number a of `extra` bits as one of `width` bits
   PAGECAST_OP_LOAD,   ///< to = the `width` bits (8, 16, 32, 64) at address a; c: as TOUCH
   PAGECAST_OP_TOUCH,  ///< group `extra` touches address a; c: predicate (0 = does not), or PAGECAST_NONE
   PAGECAST_OP_RANGE,  ///< group `extra` touches a + lo .. a + hi, a + b + lo .., to = number of times; c: predicate
@@ -105,6 +121,9 @@ enum {
   PAGECAST_OP_PREVIOUS, ///< to = c ? a : what b was an iteration before; `extra`: its number, below PAGECAST_MAX_CARRIED
   PAGECAST_OPS
 };
+
+/// How numbers are made whole: to the next one down or up, toward zero, to the nearest one (even ones, or away from zero, at a tie).
+enum { PAGECAST_DOWN, PAGECAST_UP, PAGECAST_TOWARD_ZERO, PAGECAST_TO_EVEN, PAGECAST_AWAY };
 
 /// Operands are registers: scalars by number, vectors by number with PAGECAST_VECTOR added. The first scalars
 /// are the live values, then the iteration numbers of the chain's loops, outermost first, but the last.

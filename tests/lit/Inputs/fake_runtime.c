@@ -99,6 +99,66 @@ static uint64_t *reg(uint16_t r) { return r & PAGECAST_VECTOR ? &vectors[r & ~PA
 static uint64_t masked(uint64_t v, unsigned width) { return width < 64 ? v & ((1ull << width) - 1) : v; }
 static int64_t extended(uint64_t v, unsigned width) { return (int64_t)(v << (64 - width)) >> (64 - width); }
 
+static double as_number(uint64_t word, unsigned width) {
+  double number;
+  float single;
+  if (width == 64)
+    return memcpy(&number, &word, sizeof number), number;
+  return memcpy(&single, &word, sizeof single), single;
+}
+
+static uint64_t word(double number, unsigned width) {
+  uint64_t word = 0;
+  float single = (float)number;
+  if (width == 64)
+    memcpy(&word, &number, sizeof number);
+  else
+    memcpy(&word, &single, sizeof single);
+  return word;
+}
+
+static double whole(double x, unsigned how) {
+  const double cut = (double)(int64_t)x, rest = x > cut ? x - cut : cut - x, away = x < 0 ? cut - 1 : cut + 1;
+  switch (how) {
+  case PAGECAST_DOWN: return cut > x ? cut - 1 : cut;
+  case PAGECAST_UP: return cut < x ? cut + 1 : cut;
+  case PAGECAST_TO_EVEN: return rest > 0.5 || (rest == 0.5 && (int64_t)x % 2) ? away : cut;
+  case PAGECAST_AWAY: return rest >= 0.5 ? away : cut;
+  default: return cut;
+  }
+}
+
+static double root(double x) {
+  double r = x > 1 ? x : 1;
+  for (int i = 0; i < 2000; i++)
+    r = (r + x / r) / 2;
+  return r;
+}
+
+static uint64_t compute_number(const pagecast_op *op, uint64_t a, uint64_t b) {
+  const unsigned w = op->width;
+  const double x = as_number(a, w), y = as_number(b, w);
+  switch (op->code) {
+  case PAGECAST_OP_FADD: return word(x + y, w);
+  case PAGECAST_OP_FSUB: return word(x - y, w);
+  case PAGECAST_OP_FMUL: return word(x * y, w);
+  case PAGECAST_OP_FDIV: return word(x / y, w);
+  case PAGECAST_OP_FMIN: return word(x < y ? x : y, w);
+  case PAGECAST_OP_FMAX: return word(x > y ? x : y, w);
+  case PAGECAST_OP_FSQRT: return word(root(x), w);
+  case PAGECAST_OP_FWHOLE: return word(whole(x, op->extra), w);
+  case PAGECAST_OP_FEQ: return x == y;
+  case PAGECAST_OP_FLT: return x < y;
+  case PAGECAST_OP_FLE: return x <= y;
+  case PAGECAST_OP_FTOS: return (uint64_t)(int64_t)as_number(a, op->extra);
+  case PAGECAST_OP_FTOU: return (uint64_t)as_number(a, op->extra);
+  case PAGECAST_OP_STOF: return word((double)extended(a, op->extra), w);
+  case PAGECAST_OP_UTOF: return word((double)masked(a, op->extra), w);
+  case PAGECAST_OP_FTOF: return word(as_number(a, op->extra), w);
+  }
+  abort();
+}
+
 static uint64_t compute(const pagecast_op *op, uint64_t a, uint64_t b, uint64_t c) {
   const unsigned w = op->width;
   const int64_t x = extended(a, w), y = extended(b, w);
@@ -131,7 +191,7 @@ static uint64_t compute(const pagecast_op *op, uint64_t a, uint64_t b, uint64_t 
   case PAGECAST_OP_SLE: return x <= y;
   case PAGECAST_OP_SELECT: return a ? b : c;
   }
-  abort();
+  return compute_number(op, a, b);
 }
 
 // What the iteration at hand leaves to when memory that it loads from is not there.
@@ -275,7 +335,8 @@ static int operands(unsigned code) {
   return code == PAGECAST_OP_MADD || code == PAGECAST_OP_SELECT || code == PAGECAST_OP_PREVIOUS ? 3
          : code == PAGECAST_OP_TRUNC || code == PAGECAST_OP_SEXT || code == PAGECAST_OP_LOAD ||
                  code == PAGECAST_OP_TOUCH || code == PAGECAST_OP_LOOP || code == PAGECAST_OP_CARRY ||
-                 code == PAGECAST_OP_UNTIL
+                 code == PAGECAST_OP_UNTIL || code == PAGECAST_OP_FSQRT || code == PAGECAST_OP_FWHOLE ||
+                 (code >= PAGECAST_OP_FTOS && code <= PAGECAST_OP_FTOF)
              ? 1
          : code == PAGECAST_OP_SEARCH
              ? 0

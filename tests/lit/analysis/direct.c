@@ -207,11 +207,11 @@ void square(double *a, long n) {
     a[i * i] = 0;
 }
 
-// Negative twin: the address comes from floating point.
+// Negative twin: the address comes from numbers that slices do not have.
 // CHECK-LABEL: nests of 'rounded'
 // CHECK-NOT: nest
 // CHECK: refused NonAffine in {{.*}} at [[@LINE+3]]:22
-void rounded(char *a, double f, long n) {
+void rounded(char *a, long double f, long n) {
   for (long i = 0; i < n; i++)
     a[(long)(f * i)] = 0;
 }

@@ -7,6 +7,7 @@
 
 LOWER_BOUND(place_of_long, long)
 LOWER_BOUND(place_of_double, double)
+LOWER_BOUND(place_of_long_double, long double)
 
 struct slot { long key, value; };
 static inline unsigned long hash(long key) { return ((unsigned long)key * 0x9E3779B97F4A7C15u) >> 7; }
@@ -107,6 +108,18 @@ long sorted(const long *a, long m, const long *key, long n) {
   return s;
 }
 
+// So they do where keys are floating-point numbers.
+// CHECK-LABEL: nests of 'sorted_numbers'
+// CHECK: group 0: reads index element=8 {{.*}} name=key
+// CHECK-NEXT: group 1: reads indirect conditional element=8 [0, 8) base=%a indices=1 {{.*}} name=a
+// CHECK-NOT: {{group|nest|refused}}
+long sorted_numbers(const double *a, long m, const double *key, long n) {
+  long s = 0;
+  for (long i = 0; i < n; i++)
+    s += place_of_double(a, m, key[i]);
+  return s;
+}
+
 // What it has found leads on.
 // CHECK-LABEL: nests of 'joined'
 // CHECK: name=key
@@ -127,15 +140,15 @@ long joined(const long *a, const int *value, long m, const long *key, long n) {
   return s;
 }
 
-// Negative twins: it cannot be followed where numbers that are no integers are compared, and all begin at the same place,
-// CHECK-LABEL: nests of 'sorted_numbers'
-// CHECK: group 0: reads element=8 {{.*}} name=key
+// Negative twins: it cannot be followed where numbers that slices do not have are compared, and all begin at the same place,
+// CHECK-LABEL: nests of 'sorted_long'
+// CHECK: group 0: reads element=10 {{.*}} name=key
 // CHECK-NOT: group
 // CHECK: refused UnknownTripCount
-long sorted_numbers(const double *a, long m, const double *key, long n) {
+long sorted_long(const long double *a, long m, const long double *key, long n) {
   long s = 0;
   for (long i = 0; i < n; i++)
-    s += place_of_double(a, m, key[i]);
+    s += place_of_long_double(a, m, key[i]);
   return s;
 }
 

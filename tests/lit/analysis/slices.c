@@ -145,11 +145,11 @@ void condition(int *restrict p, const int *restrict flag, const int *restrict in
 }
 // Negative twin: a condition that the slice cannot compute is taken to hold.
 // CHECK-LABEL: nests of 'unknown_condition'
-// CHECK: group 0: reads element=4 {{.*}} name=flag
+// CHECK: group 0: reads element=10 {{.*}} name=flag
 // CHECK-NEXT: group 1: reads index conditional element=4 {{.*}} name=index
 // CHECK-NEXT: group 2: reads writes indirect conditional element=4 {{.*}} indices=1 {{.*}} name=p
 // CHECK-NOT: refused
-void unknown_condition(int *restrict p, const float *restrict flag, const int *restrict index, long n) {
+void unknown_condition(int *restrict p, const long double *restrict flag, const int *restrict index, long n) {
   for (long i = 0; i < n; i++)
     if (flag[i] > 3)
       p[index[i]]++;
@@ -195,10 +195,10 @@ void is_volatile(int *restrict p, const volatile int *a, long n) {
     p[a[i]]++;
 }
 // CHECK-LABEL: nests of 'from_float'
-// CHECK: group 0: reads element=8 {{.*}} name=a
+// CHECK: group 0: reads element=10 {{.*}} name=a
 // CHECK-NOT: group
 // CHECK: refused NonAffine in {{.*}} at [[@LINE+3]]:18
-void from_float(int *restrict p, const double *restrict a, long n) {
+void from_float(int *restrict p, const long double *restrict a, long n) {
   for (long i = 0; i < n; i++)
     p[(long)a[i]]++;
 }

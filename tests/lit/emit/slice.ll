@@ -34,7 +34,7 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; madd s9 = j * 8 + row
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 3, i8 1, i8 64, i8 0, i16 9, i16 8, i16 0, i16 1, i32 0 },
 ; load s10 = row[j], from
-; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 27, i8 1, i8 64, i8 0, i16 10, i16 9, i16 -1, i16 -1, i32 0 },
+; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 43, i8 1, i8 64, i8 0, i16 10, i16 9, i16 -1, i16 -1, i32 0 },
 ; mul s11 = 8 * from
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 2, i8 1, i8 64, i8 0, i16 11, i16 0, i16 10, i16 -1, i32 0 },
 ; add s12 = a + 8 * from
@@ -44,25 +44,25 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; madd s14 = j * 8 + row + 8
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 3, i8 1, i8 64, i8 0, i16 14, i16 8, i16 0, i16 4, i32 0 },
 ; load s15 = row[j + 1], to
-; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 27, i8 1, i8 64, i8 0, i16 15, i16 14, i16 -1, i16 -1, i32 0 },
+; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 43, i8 1, i8 64, i8 0, i16 15, i16 14, i16 -1, i16 -1, i32 0 },
 ; add s16 = to - from
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 0, i8 1, i8 64, i8 0, i16 16, i16 13, i16 15, i16 -1, i32 0 },
 ; slt s17 = from < to
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 24, i8 1, i8 64, i8 0, i16 17, i16 10, i16 15, i16 -1, i32 0 },
 ; range of group 1 from s12, stride 8, s16 times, if s17
-; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 29, i8 1, i8 64, i8 0, i16 16, i16 12, i16 0, i16 17, i32 1 },
+; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 45, i8 1, i8 64, i8 0, i16 16, i16 12, i16 0, i16 17, i32 1 },
 ; mul s18 = 4 * from
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 2, i8 1, i8 64, i8 0, i16 18, i16 5, i16 10, i16 -1, i32 0 },
 ; add s19 = column + 4 * from
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 0, i8 1, i8 64, i8 0, i16 19, i16 6, i16 18, i16 -1, i32 0 },
 ; range of group 2 from s19, stride 4, s16 times, if s17
-; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 29, i8 1, i8 64, i8 0, i16 16, i16 19, i16 5, i16 17, i32 2 },
+; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 45, i8 1, i8 64, i8 0, i16 16, i16 19, i16 5, i16 17, i32 2 },
 ; loop v0 = k, s16 times, if s17, up to operation 20: stage 2
-; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 30, i8 2, i8 64, i8 0, i16 -32768, i16 16, i16 -1, i16 17, i32 20 },
+; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 46, i8 2, i8 64, i8 0, i16 -32768, i16 16, i16 -1, i16 17, i32 20 },
 ; madd v1 = k * 4 + s19
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 3, i8 1, i8 64, i8 0, i16 -32767, i16 -32768, i16 5, i16 19, i32 0 },
 ; load v2 = column[from + k], 32 bits
-; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 27, i8 2, i8 32, i8 0, i16 -32766, i16 -32767, i16 -1, i16 -1, i32 0 },
+; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 43, i8 2, i8 32, i8 0, i16 -32766, i16 -32767, i16 -1, i16 -1, i32 0 },
 ; sext v3 = v2, of 32 bits
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 19, i8 2, i8 64, i8 0, i16 -32765, i16 -32766, i16 -1, i16 -1, i32 32 },
 ; mul v4 = 8 * v3
@@ -70,17 +70,17 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; add v5 = x + v4
 ; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 0, i8 2, i8 64, i8 0, i16 -32763, i16 7, i16 -32764, i16 -1, i32 0 },
 ; touch of group 3 at v5
-; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 28, i8 2, i8 64, i8 0, i16 -1, i16 -32763, i16 -1, i16 -1, i32 3 },
+; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 44, i8 2, i8 64, i8 0, i16 -1, i16 -32763, i16 -1, i16 -1, i32 3 },
 ; end of loop
-; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 31, i8 2, i8 64, i8 0, i16 -1, i16 -1, i16 -1, i16 -1, i32 0 }]
+; CHECK-SAME: { i8, i8, i8, i8, i16, i16, i16, i16, i32 } { i8 47, i8 2, i8 64, i8 0, i16 -1, i16 -1, i16 -1, i16 -1, i32 0 }]
 ; 21 operations, 20 scalars, 6 vectors, 2 stages, with loops.
 ; CHECK: @.pagecast.slice = private unnamed_addr constant { i32, i16, i16, i32, i32, i32, ptr } { i32 21, i16 20, i16 6, i32 2, i32 1, i32 0, ptr @.pagecast.ops }
 ; abi, loops, ticked, strips, groups, live, dynamic
-; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 7, i32 1, i32 0, i32 1, i32 5, i32 8, i32 6, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr @.pagecast.slice, ptr
+; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 8, i32 1, i32 0, i32 1, i32 5, i32 8, i32 6, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr @.pagecast.slice, ptr
 
 ; The negative twin at the end has no slice.
 ; CHECK-NOT: @.pagecast.{{ops|slice}}
-; CHECK: @.pagecast.nest.{{[0-9]+}} = {{.*}} { i32 7, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @{{.*}}, ptr @{{.*}}, ptr null,
+; CHECK: @.pagecast.nest.{{[0-9]+}} = {{.*}} { i32 8, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @{{.*}}, ptr @{{.*}}, ptr null,
 ; CHECK-NOT: @.pagecast.{{ops|slice}}
 
 ; The ticked loop is the one of the rows; nothing was added to what goes through a row.

@@ -6,7 +6,7 @@
 ; RUN: %pagecast-opt -passes='pagecast-module,verify' %s | %FileCheck --check-prefix=NONE %s
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 
-; CHECK: @.pagecast.module = private constant { i32, i32, ptr, ptr } { i32 7, i32 0, ptr null, ptr @__pagecast_gate }
+; CHECK: @.pagecast.module = private constant { i32, i32, ptr, ptr } { i32 8, i32 0, ptr null, ptr @__pagecast_gate }
 ; CHECK: @llvm.global_ctors = appending global [1 x
 ; CHECK: define internal void @__pagecast_module_init()
 ; CHECK: tail call void @__pagecast_register(ptr @.pagecast.module)

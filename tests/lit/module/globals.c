@@ -8,7 +8,7 @@
 // RUN: env FAKE_PRINT=1 %t 2>&1 | %FileCheck --check-prefix=OUT %s
 
 // CHECK: @.pagecast.globals = private constant [3 x { ptr, i64, ptr }] [{ ptr, i64, ptr } { ptr @filled, i64 8000000, ptr @{{.*}} }, { ptr, i64, ptr } { ptr @hidden, i64 2000000, ptr @{{.*}} }, { ptr, i64, ptr } { ptr @zeroed, i64 1048576, ptr @{{.*}} }]
-// CHECK: @.pagecast.module = private constant { i32, i32, ptr, ptr } { i32 7, i32 3, ptr @.pagecast.globals, ptr @__pagecast_gate }
+// CHECK: @.pagecast.module = private constant { i32, i32, ptr, ptr } { i32 8, i32 3, ptr @.pagecast.globals, ptr @__pagecast_gate }
 // CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @__pagecast_module_init, ptr null }]
 // CHECK: define internal void @__pagecast_module_init()
 // CHECK: icmp ne ptr @__pagecast_register, null

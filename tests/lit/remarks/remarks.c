@@ -50,11 +50,11 @@ void square(double *a, long n) {
   for (long i = 0; i < n; i++)
     a[i * i] = 0;
 }
-// CHECK: remarks.c:[[@LINE+6]]:22: remark: not hinted: the address is neither affine in the loops nor computed from loaded values by integer operations [-Rpass-missed=pagecast]
+// CHECK: remarks.c:[[@LINE+6]]:22: remark: not hinted: the address is neither affine in the loops nor computed from loaded values by operations that slices have [-Rpass-missed=pagecast]
 // YAML: --- !Missed
 // YAML-NEXT: Pass: pagecast
 // YAML-NEXT: Name: NonAffine
-void rounded(char *a, double f, long n) {
+void rounded(char *a, long double f, long n) {
   for (long i = 0; i < n; i++)
     a[(long)(f * i)] = 0;
 }

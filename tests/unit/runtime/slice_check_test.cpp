@@ -149,6 +149,17 @@ TEST(SliceCheck, WidthsCodesDepthsAndGroupsExist) {
   for (unsigned from : {0u, 33u, 64u, 1u << 20})
     EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_SEXT, 32, 5, 4, kNone, kNone, from))) << from;
   EXPECT_TRUE(valid_op(7, op(PAGECAST_OP_SEXT, 32, 5, 4, kNone, kNone, 32)));
+  for (unsigned width : {1u, 16u, 31u, 33u, 63u, 80u}) {
+    EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_FADD, width, 5, 4, 4))) << width;
+    EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_FLT, width, 5, 4, 4))) << width;
+    EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_STOF, width, 5, 4, kNone, kNone, 64))) << width;
+    EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_FTOS, 64, 5, 4, kNone, kNone, width))) << width;
+    EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_FTOF, 64, 5, 4, kNone, kNone, width))) << width;
+  }
+  EXPECT_TRUE(valid_op(7, op(PAGECAST_OP_FTOS, 31, 5, 4, kNone, kNone, 32)));
+  EXPECT_TRUE(valid_op(7, op(PAGECAST_OP_UTOF, 32, 5, 4, kNone, kNone, 7)));
+  EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_UTOF, 32, 5, 4, kNone, kNone, 65)));
+  EXPECT_FALSE(valid_op(7, op(PAGECAST_OP_FMUL, 64, 5, 4))) << "it has two operands";
   for (unsigned code : {unsigned{PAGECAST_OPS}, 100u, 255u}) EXPECT_FALSE(valid_op(7, op(code, 32, 5, 4, 4, 4)));
   for (unsigned depth : {0u, 3u, 255u})
     for (unsigned number : {0u, 1u, 4u, 5u, 9u})

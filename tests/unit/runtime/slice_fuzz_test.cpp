@@ -198,8 +198,14 @@ private:
       else if (kind < 6) emit(PAGECAST_OP_LOAD, 8u << below(4), vector, below(8) ? address(vector) : any(), {kNone, 1}, maybe());
       else if (kind < 7 && !vector && searches_ == 0 && level + 1 < PAGECAST_MAX_SLICE_LOOPS) loop(level);
       else {
-        const unsigned code = below(PAGECAST_OP_SELECT + 1), width = below(2) ? 64 : 1 + below(64);
-        emit(code, width, vector, any(), any(), any(), code == PAGECAST_OP_SEXT ? 1 + below(width) : 0);
+        // What is no number has several words: operations that would hand one on have tests of their own.
+        const unsigned most =
+            below(8) ? unsigned{PAGECAST_OP_SELECT} : PAGECAST_OP_FEQ + below(PAGECAST_OP_FTOF - PAGECAST_OP_FEQ);
+        const unsigned code = most == PAGECAST_OP_SELECT ? below(most + 1) : most;
+        const bool integer = code <= PAGECAST_OP_SELECT || code == PAGECAST_OP_FTOS || code == PAGECAST_OP_FTOU;
+        const unsigned width = !integer ? 32u << below(2) : below(2) ? 64 : 1 + below(64);
+        const unsigned extra = code == PAGECAST_OP_SEXT ? 1 + below(width) : code > PAGECAST_OP_SELECT ? 32u << below(2) : 0;
+        emit(code, width, vector, any(), any(), any(), extra);
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "slice_program.h"
 
+#include <bit>
 #include <random>
 
 using namespace pagecast;
@@ -34,6 +35,41 @@ std::vector<uint64_t> operands(std::mt19937_64 &random, unsigned width, unsigned
   for (unsigned i = 0; i < n; ++i)
     values.push_back(random() % 3 ? edges[random() % std::size(edges)] : random() >> random() % 64);
   return values;
+}
+
+/// Numbers near and far, as words; some are none if `none`.
+std::vector<uint64_t> numbers(std::mt19937_64 &random, unsigned width, unsigned n, bool none) {
+  std::vector<uint64_t> values;
+  const double edges[] = {0,      0.5,     -0.5,   1,    1.5,    2.5, -2.5, 1e9, -3e9, 4503599627370497.0,
+                          9.3e18, -9.3e18, 1.9e19, 1e25, 1e-310, 1e30};
+  for (unsigned i = 0; i < n; ++i) {
+    double x = random() % 3 ? edges[random() % std::size(edges)] : static_cast<double>(random() % 2000) / 16 - 60;
+    if (none && random() % 8 == 0) x = __builtin_nan("");
+    values.push_back(width == 32 ? std::bit_cast<uint32_t>(static_cast<float>(x)) : std::bit_cast<uint64_t>(x));
+  }
+  return values;
+}
+
+bool is_floating(unsigned code) { return code >= PAGECAST_OP_FADD && code <= PAGECAST_OP_FTOF; }
+bool to_integer(unsigned code) { return code == PAGECAST_OP_FTOS || code == PAGECAST_OP_FTOU; }
+bool from_integer(unsigned code) { return code == PAGECAST_OP_STOF || code == PAGECAST_OP_UTOF; }
+bool may_be_none(unsigned code) { return to_integer(code) || (code >= PAGECAST_OP_FEQ && code <= PAGECAST_OP_FLE); }
+
+std::vector<unsigned> widths_of(unsigned code) {
+  if (is_floating(code) && !to_integer(code)) return {32, 64};
+  return {1, 7, 8, 16, 31, 32, 33, 63, 64};
+}
+
+unsigned extra_of(unsigned code, unsigned width, std::mt19937_64 &random) {
+  if (code == PAGECAST_OP_SEXT) return 1 + random() % width;
+  if (code == PAGECAST_OP_FWHOLE) return random() % 5;
+  if (from_integer(code)) return 1 + random() % 64;
+  return to_integer(code) || code == PAGECAST_OP_FTOF ? 32 << random() % 2 : 0;
+}
+
+std::vector<uint64_t> operands_of(const pagecast_op &o, std::mt19937_64 &random, unsigned n) {
+  if (!is_floating(o.code) || from_integer(o.code)) return operands(random, from_integer(o.code) ? o.extra : o.width, n);
+  return numbers(random, to_integer(o.code) || o.code == PAGECAST_OP_FTOF ? o.extra : o.width, n, may_be_none(o.code));
 }
 
 /// a[b[i]], b of 32 bits: live 1 = b, 2 = a, 3 = 4, 4 = 8.
@@ -78,23 +114,24 @@ struct SliceMachineTest : testing::Test {
 TEST_F(SliceMachineTest, ComputesVectorsOfEveryWidth) {
   std::mt19937_64 random(1);
   constexpr unsigned kCount = 300; // no multiple of the lanes
-  for (unsigned code = PAGECAST_OP_ADD; code <= PAGECAST_OP_SELECT; ++code)
-    for (unsigned width : {1u, 7u, 8u, 16u, 31u, 32u, 33u, 63u, 64u})
+  for (unsigned code = PAGECAST_OP_ADD; code < PAGECAST_OP_LOAD; ++code)
+    for (unsigned width : widths_of(code))
       for (unsigned form = 0; form < 8; ++form) { // which operands are vectors
-        const std::vector<uint64_t> scalars = operands(random, width, 3);
+        const unsigned extra = extra_of(code, width, random);
+        const pagecast_op kind = op(code, width, 0, 0, 0, 0, extra);
+        const std::vector<uint64_t> scalars = operands_of(kind, random, 3);
         std::vector<uint64_t> given[3];
         Program p;
         p.live = {1, 8, 0x100000, 0x200000, 0x300000, scalars[0], scalars[1], scalars[2]};
         uint16_t from[3];
         for (unsigned k = 0; k < 3; ++k) {
-          given[k] = form >> k & 1 ? operands(random, width, kCount) : std::vector<uint64_t>(kCount, scalars[k]);
+          given[k] = form >> k & 1 ? operands_of(kind, random, kCount) : std::vector<uint64_t>(kCount, scalars[k]);
           from[k] = form >> k & 1 ? V(4 + k) : static_cast<uint16_t>(5 + k);
           if (!(form >> k & 1)) continue;
           memory.put(0x100000 * (k + 1), given[k]);
           p.ops.push_back(op(PAGECAST_OP_MADD, 64, V(1), V(0), 1, 2 + k));
           p.ops.push_back(op(PAGECAST_OP_LOAD, 64, V(4 + k), V(1)));
         }
-        const unsigned extra = code == PAGECAST_OP_SEXT ? 1 + random() % width : 0;
         const bool in_place = form & 1 && random() & 1;
         const pagecast_op o = op(code, width, in_place ? V(4) : V(7), from[0], from[1], from[2], extra);
         p.ops.push_back(o);
@@ -116,11 +153,11 @@ TEST_F(SliceMachineTest, ComputesVectorsOfEveryWidth) {
 
 TEST_F(SliceMachineTest, ComputesScalarsOfEveryWidth) {
   std::mt19937_64 random(2);
-  for (unsigned code = PAGECAST_OP_ADD; code <= PAGECAST_OP_SELECT; ++code)
-    for (unsigned width : {1u, 7u, 8u, 16u, 31u, 32u, 33u, 63u, 64u})
+  for (unsigned code = PAGECAST_OP_ADD; code < PAGECAST_OP_LOAD; ++code)
+    for (unsigned width : widths_of(code))
       for (unsigned n = 0; n < 30; ++n) {
-        const std::vector<uint64_t> x = operands(random, width, 3);
-        const unsigned extra = code == PAGECAST_OP_SEXT ? 1 + random() % width : 0;
+        const unsigned extra = extra_of(code, width, random);
+        const std::vector<uint64_t> x = operands_of(op(code, width, 0, 0, 0, 0, extra), random, 3);
         Program p({op(code, width, 9, 1, 2, 3, extra)});
         p.live = {1, x[0], x[1], x[2]};
         p.has_loops = 1;

@@ -3,6 +3,9 @@
 // The second interpreter of slices: one iteration, one byte, one page at a time.
 #include "slice_program.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <utility>
 
 namespace pagecast::test {
@@ -152,6 +155,59 @@ private:
 
 } // namespace
 
+namespace {
+
+/// A whole number as what holds it: the sign of zero is not kept.
+template <class Number> Number whole(Number x, unsigned how) {
+  switch (how) {
+  case PAGECAST_DOWN: return std::floor(x) + 0;
+  case PAGECAST_UP: return std::ceil(x) + 0;
+  case PAGECAST_TO_EVEN: return std::nearbyint(x) + 0;
+  case PAGECAST_AWAY: return std::round(x) + 0;
+  default: return std::trunc(x) + 0;
+  }
+}
+
+double number_of(uint64_t word, unsigned width) {
+  return width == 32 ? double{std::bit_cast<float>(static_cast<uint32_t>(word))} : std::bit_cast<double>(word);
+}
+
+/// The integer nearest to x in [least, most]; 0 if x is no number.
+Wide nearest(double x, Wide least, Wide most) {
+  if (std::isnan(x)) return 0;
+  if (std::fabs(x) > 1e30) return x < 0 ? least : most;
+  return std::min(std::max(static_cast<Wide>(x), least), most);
+}
+
+/// Operations whose result is a number of type Number, held in a Word, or that compare such numbers.
+template <class Number, class Word> uint64_t expected_number(const pagecast_op &o, uint64_t a, uint64_t b) {
+  const auto x = std::bit_cast<Number>(static_cast<Word>(a)), y = std::bit_cast<Number>(static_cast<Word>(b));
+  const auto word = [](Number n) { return uint64_t{std::bit_cast<Word>(n)}; };
+  const Wide all = static_cast<Wide>(1) << o.width, most = static_cast<Wide>(1) << 63;
+  switch (o.code) {
+  case PAGECAST_OP_FADD: return word(x + y);
+  case PAGECAST_OP_FSUB: return word(x - y);
+  case PAGECAST_OP_FMUL: return word(x * y);
+  case PAGECAST_OP_FDIV: return word(x / y);
+  case PAGECAST_OP_FMIN: return word(y < x ? y : x);
+  case PAGECAST_OP_FMAX: return word(x < y ? y : x);
+  case PAGECAST_OP_FSQRT: return word(std::sqrt(x));
+  case PAGECAST_OP_FWHOLE: return word(whole(x, o.extra));
+  case PAGECAST_OP_FEQ: return x == y;
+  case PAGECAST_OP_FLT: return x < y;
+  case PAGECAST_OP_FLE: return x <= y;
+  case PAGECAST_OP_FTOS: return static_cast<uint64_t>((nearest(number_of(a, o.extra), -most, most - 1) % all + all) % all);
+  case PAGECAST_OP_FTOU: return static_cast<uint64_t>(nearest(number_of(a, o.extra), 0, 2 * most - 1) % all);
+  case PAGECAST_OP_STOF: return word(static_cast<Number>(static_cast<int64_t>(as_signed(a, o.extra))));
+  case PAGECAST_OP_UTOF:
+    return word(static_cast<Number>(static_cast<uint64_t>(a % (static_cast<unsigned __int128>(1) << o.extra))));
+  case PAGECAST_OP_FTOF: return word(static_cast<Number>(number_of(a, o.extra)));
+  default: ADD_FAILURE() << "no arithmetic: " << unsigned{o.code}; return 0;
+  }
+}
+
+} // namespace
+
 uint64_t expected(const pagecast_op &o, uint64_t a, uint64_t b, uint64_t c) {
   const unsigned w = o.width;
   const Wide modulus = static_cast<Wide>(1) << w;
@@ -186,7 +242,7 @@ uint64_t expected(const pagecast_op &o, uint64_t a, uint64_t b, uint64_t c) {
   case PAGECAST_OP_SLT: return sa < sb;
   case PAGECAST_OP_SLE: return sa <= sb;
   case PAGECAST_OP_SELECT: return a ? result(b % modulus) : result(c % modulus);
-  default: ADD_FAILURE() << "no arithmetic: " << unsigned{o.code}; return 0;
+  default: return o.width == 32 ? expected_number<float, uint32_t>(o, a, b) : expected_number<double, uint64_t>(o, a, b);
   }
 }
 
