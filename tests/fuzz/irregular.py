@@ -476,7 +476,47 @@ def generator(m: Maker):
     m.call(f"({ctype}){rng.randrange(1, 1 << 30)}")
 
 
+def cells(m: Maker):
+    """Places that floating-point numbers say: cells of particles, bins, coordinates."""
+    rng, a, b, p = m.rng, m.array(single, 1000), m.integers(), m.prefix
+    leaf, real = a.element.leaves[0], rng.choice(("float", "double"))
+    n = min(b.length, 30000)
+    value = f"(({real})((u64){b.name}[i] & {rng.choice((255, 65535, 0xFFFFFF))}))"
+    number = rng.choice(
+        (
+            f"{value} / most",
+            f"{value} * most - ({real})i",
+            f"({real})(i % 77) + {value} * ({real})0.37",
+            f"-{value} + most",
+            f"x * ({real})1.5 + {value} > most * 100 ? ({real})i : x * ({real})1.5 + {value}",
+            f"{value} < most ? {value} : ({real})(i * 3)",
+        )
+    )
+    whole = rng.choice(("(i64)x", "(i64)x - (x < (double)(i64)x)", "(i64)__builtin_fabs(x)", "(int)(float)x", "(i64)(x / 3) ^ (i64)x"))
+    m.function(
+        f"u64 {p}({real} most, i64 n)",
+        "u64 sum = 0;",
+        f"{real} x = 1;",
+        "for (i64 i = 0; i < n; i++) {",
+        f"  x = {number};",
+        f"  if (!(x > -1e8 && x < 1e8)) x = 1;",
+        f"  u64 at = (u64)({whole}) % {a.length};",
+        *rng.choice(
+            (
+                (f"  {update(leaf, f'{a.name}[at]', 'i')}",),
+                (f"  sum = sum * 3 + (u64)(i64){a.name}[at];",),
+                (f"  if (x < most) sum += (u64)(i64){a.name}[at];",),
+                (f"  if (x == most * 7) break;", f"  sum += (u64)(i64){a.name}[at] + 1;"),
+            )
+        ),
+        "}",
+        "return sum + (u64)(i64)x;",
+    )
+    m.call(f"{rng.choice((0.5, 3, 17.25, 100, 3000))}, {m.number(n)}")
+
+
 IRREGULAR = [
+    cells,
     generator,
     descents,
     worklist,
