@@ -156,7 +156,7 @@ typedef struct pagecast_slice {
   uint16_t scalars; ///< registers: the live values and iteration numbers, and temporaries
   uint16_t vectors;
   uint32_t depths; ///< stages: the largest depth
-  uint32_t loops;  ///< 1: there are LOOPs in it, so that the chain's innermost loop is run one iteration at a time
+  uint32_t loops; ///< 1: there are LOOPs in it, so that the chain's innermost loop is run one iteration at a time
   uint32_t carried; ///< how many PREVIOUS are in it, at most PAGECAST_MAX_CARRIED
   const pagecast_op *op;
 } pagecast_slice;
@@ -170,12 +170,12 @@ typedef struct pagecast_word {
 
 /// The static description of one nest: a chain of loops, the outermost first.
 typedef struct pagecast_nest {
-  uint32_t abi;     ///< PAGECAST_ABI_VERSION
-  uint32_t loops;   ///< length of the chain, 1 .. PAGECAST_MAX_LOOPS
-  uint32_t ticked;  ///< the loop whose steps are ticked
-  uint32_t strips;  ///< 1: the ticked loop runs in strips (__pagecast_next); 0: one tick an iteration
-  uint32_t groups;  ///< 1 .. PAGECAST_MAX_GROUPS
-  uint32_t live;    ///< values that the slice needs, at most PAGECAST_MAX_LIVE
+  uint32_t abi; ///< PAGECAST_ABI_VERSION
+  uint32_t loops; ///< length of the chain, 1 .. PAGECAST_MAX_LOOPS
+  uint32_t ticked; ///< the loop whose steps are ticked
+  uint32_t strips; ///< 1: the ticked loop runs in strips (__pagecast_next); 0: one tick an iteration
+  uint32_t groups; ///< 1 .. PAGECAST_MAX_GROUPS
+  uint32_t live; ///< values that the slice needs, at most PAGECAST_MAX_LIVE
   uint32_t dynamic; ///< words that the program passes
   uint32_t constants; ///< of the prologue
   const pagecast_group *group;
@@ -201,14 +201,14 @@ typedef struct pagecast_nest {
 
 /// One execution of a nest. The runtime owns it.
 typedef struct pagecast_ticket {
-  uint64_t step;  ///< steps finished
-  uint64_t wake;  ///< the runtime looks at the nest at this step
+  uint64_t step; ///< steps finished
+  uint64_t wake; ///< the runtime looks at the nest at this step
   uint64_t strip; ///< iterations of the ticked loop per step
 } pagecast_ticket;
 
 /// In registers, on x86-64 %rax, where __pagecast_next has the end of a strip, and %rdx.
 typedef struct pagecast_opened {
-  uint64_t count;          ///< iterations of the ticked loop until __pagecast_next: all of them without a ticket
+  uint64_t count; ///< iterations of the ticked loop until __pagecast_next: all of them without a ticket
   pagecast_ticket *ticket; ///< NULL when the runtime wants no hints of the nest
 } pagecast_opened;
 
