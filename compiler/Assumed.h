@@ -44,7 +44,7 @@ public:
   /// Whether `S` depends on which iteration of `L` it is: on its counters, or on what is loaded from where these say.
   /// What is loaded from an address that stays is taken to stay.
   bool movesWith(const llvm::SCEV *S, const llvm::Loop *L);
-  /// The bits of a floating-point number that is computed outside of loops, as an integer; null if they cannot be had.
+  /// The bits, as an integer, of a floating-point number that is computed before the nest; null if they cannot be had.
   llvm::Value *bits(llvm::Value *Number);
   /// Null for other loads.
   const Kept *kept(const llvm::LoadInst *) const;

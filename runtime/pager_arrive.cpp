@@ -15,9 +15,9 @@ void Pager::arrive(Request &q) {
   latency_ns_ = latency_ns_ ? (latency_ns_ * 7 + (now - q.started_ns)) / 8 : now - q.started_ns;
   if (q.site != Statistics::kHistory) nest_measured(q.nest, now - q.started_ns);
   mind_limits(now);
-  if (used_ > allowance_.pages() || requests_.put_off()) {
-    ++statistics.reads_put_off;
-    return requests_.put_off(q);
+  if (used_ > allowance_.pages() || requests_.held_back()) {
+    ++statistics.reads_held_back;
+    return requests_.hold_back(q);
   }
   install(q);
   free_request(q);
@@ -27,13 +27,13 @@ void Pager::arrive(Request &q) {
 /// loop, when give_back() has begun to make some. True: some were.
 bool Pager::arrive_late() {
   bool any = false;
-  if (requests_.put_off()) flush_discards();
-  while (Request *q = requests_.put_off()) {
+  if (requests_.held_back()) flush_discards();
+  while (Request *q = requests_.held_back()) {
     if (used_ > allowance_.pages() && pages_coming_free() && !allowance_.fits(held(), q->pages)) {
       allowance_.look_soon();
       break;
     }
-    requests_.drop_put_off();
+    requests_.drop_held_back();
     install(*q);
     free_request(*q);
     any = true;
