@@ -167,9 +167,7 @@ bool Following::computesOperation(const Instruction *I) {
   }
   if (const auto *Call = dyn_cast<CallBase>(I))
     return isSliceFunction(*Call) && all_of(Call->args(), [&](const Value *V) { return computes(V); });
-  if (!isa<CmpInst, SelectInst, CastInst, GetElementPtrInst, FreezeInst, UnaryOperator>(I) && !operationOf(*I) &&
-      !floatingOperationOf(*I))
-    return false;
+  if (!isa<CmpInst, SelectInst, CastInst, GetElementPtrInst, FreezeInst, UnaryOperator>(I) && !operationOf(*I)) return false;
   return all_of(I->operands(), [&](const Value *V) { return computes(V); });
 }
 

@@ -42,6 +42,10 @@ std::optional<unsigned> operationOf(const Instruction &I) {
   case Instruction::URem: return PAGECAST_OP_UREM;
   case Instruction::SDiv: return PAGECAST_OP_SDIV;
   case Instruction::SRem: return PAGECAST_OP_SREM;
+  case Instruction::FAdd: return PAGECAST_OP_FADD;
+  case Instruction::FSub: return PAGECAST_OP_FSUB;
+  case Instruction::FMul: return PAGECAST_OP_FMUL;
+  case Instruction::FDiv: return PAGECAST_OP_FDIV;
   default: return std::nullopt;
   }
 }
@@ -59,16 +63,6 @@ Comparison comparisonOf(CmpInst::Predicate Predicate) {
   case CmpInst::ICMP_SGT: return {PAGECAST_OP_SLT, true};
   case CmpInst::ICMP_SGE: return {PAGECAST_OP_SLE, true};
   default: llvm_unreachable("not a comparison of integers");
-  }
-}
-
-std::optional<unsigned> floatingOperationOf(const Instruction &I) {
-  switch (I.getOpcode()) {
-  case Instruction::FAdd: return PAGECAST_OP_FADD;
-  case Instruction::FSub: return PAGECAST_OP_FSUB;
-  case Instruction::FMul: return PAGECAST_OP_FMUL;
-  case Instruction::FDiv: return PAGECAST_OP_FDIV;
-  default: return std::nullopt;
   }
 }
 

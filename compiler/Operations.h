@@ -14,7 +14,7 @@ namespace pagecast {
 /// For expressions of two operands or more, applied from the first on; nothing for others.
 std::optional<unsigned> operationOf(llvm::SCEVTypes);
 
-/// For integer arithmetic on two operands; nothing for others.
+/// For arithmetic on two operands, integers or floating-point numbers; nothing for others.
 std::optional<unsigned> operationOf(const llvm::Instruction &);
 
 /// For comparisons of integers.
@@ -23,9 +23,6 @@ struct Comparison {
   bool Swapped; ///< the right operand is the first
 };
 Comparison comparisonOf(llvm::CmpInst::Predicate);
-
-/// For arithmetic on two floating-point numbers; nothing for others.
-std::optional<unsigned> floatingOperationOf(const llvm::Instruction &);
 
 /// For comparisons of floating-point numbers, as if both were numbers where it matters little.
 struct FloatingComparison {

@@ -22,7 +22,7 @@ std::optional<Operand> SliceBuilder::number(Value *V) {
   return Bits ? value(SE.getUnknown(Bits)) : refuse(Refusal::NonAffine);
 }
 
-/// Arithmetic with numbers, and what leads to them and from them.
+/// What leads to numbers and from them, but for arithmetic on two.
 std::optional<Operand> SliceBuilder::numberInstruction(Instruction *I) {
   if (auto *Compare = dyn_cast<FCmpInst>(I)) return numberCompare(Compare);
   if (auto *Call = dyn_cast<CallBase>(I)) return numberFunction(Call);
@@ -30,13 +30,10 @@ std::optional<Operand> SliceBuilder::numberInstruction(Instruction *I) {
   const unsigned Width = widthOf(I->getType()), From = widthOf(I->getOperand(0)->getType());
   if (I->getOpcode() == Instruction::FNeg) return sign(I->getOperand(0), I, PAGECAST_OP_XOR);
   if (isa<BitCastInst>(I) && Width == From) return valueOf(I->getOperand(0));
-  std::optional<unsigned> Cast = floatingCastOf(*I), Arithmetic = floatingOperationOf(*I);
-  if (!Cast && !Arithmetic) return refuse(Refusal::NonAffine);
+  std::optional<unsigned> Cast = floatingCastOf(*I);
+  if (!Cast) return refuse(Refusal::NonAffine);
   std::optional<Operand> A = valueOf(I->getOperand(0));
-  if (!A) return std::nullopt;
-  if (Cast) return operation(*Cast, Width, *A, {}, {}, From);
-  std::optional<Operand> B = valueOf(I->getOperand(1));
-  return B ? std::optional(operation(*Arithmetic, Width, *A, *B)) : std::nullopt;
+  return A ? std::optional(operation(*Cast, Width, *A, {}, {}, From)) : std::nullopt;
 }
 
 /// The sign bit changed (XOR) or taken away (AND).

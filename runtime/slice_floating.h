@@ -10,37 +10,29 @@
 
 namespace pagecast {
 
-/// Calls `each.two` with f(x, y), of numbers of the width, made a function of words.
+inline uint64_t slice_word(float number) { return std::bit_cast<uint32_t>(number); }
+inline uint64_t slice_word(double number) { return std::bit_cast<uint64_t>(number); }
+inline uint64_t slice_word(bool holds) { return holds; }
+
+/// Calls `each.two` with f(x, y), of numbers of the width, made a function of words; it gives a number or says whether.
 template <class Each, class F> void floating_two(unsigned width, Each &each, F f) {
   if (width == 32)
     each.two([f](uint64_t x, uint64_t y) {
-      return uint64_t{std::bit_cast<uint32_t>(
-          f(std::bit_cast<float>(static_cast<uint32_t>(x)), std::bit_cast<float>(static_cast<uint32_t>(y))))};
+      return slice_word(f(std::bit_cast<float>(static_cast<uint32_t>(x)), std::bit_cast<float>(static_cast<uint32_t>(y))));
     });
-  else
-    each.two(
-        [f](uint64_t x, uint64_t y) { return std::bit_cast<uint64_t>(f(std::bit_cast<double>(x), std::bit_cast<double>(y))); });
+  else each.two([f](uint64_t x, uint64_t y) { return slice_word(f(std::bit_cast<double>(x), std::bit_cast<double>(y))); });
 }
 
 inline double slice_number(uint64_t word, unsigned width) {
   return width == 32 ? double{std::bit_cast<float>(static_cast<uint32_t>(word))} : std::bit_cast<double>(word);
 }
 inline uint64_t slice_word(double number, unsigned width) {
-  return width == 32 ? std::bit_cast<uint32_t>(static_cast<float>(number)) : std::bit_cast<uint64_t>(number);
+  return width == 32 ? slice_word(static_cast<float>(number)) : slice_word(number);
 }
 
 /// Calls `each.one` with f(x).
 template <class Each, class F> void floating_one(unsigned width, Each &each, F f) {
   each.one([f, width](uint64_t x) { return slice_word(f(slice_number(x, width)), width); });
-}
-
-/// Calls `each.two` with whether f(x, y).
-template <class Each, class F> void floating_test(unsigned width, Each &each, F f) {
-  if (width == 32)
-    each.two([f](uint64_t x, uint64_t y) {
-      return uint64_t{f(std::bit_cast<float>(static_cast<uint32_t>(x)), std::bit_cast<float>(static_cast<uint32_t>(y)))};
-    });
-  else each.two([f](uint64_t x, uint64_t y) { return uint64_t{f(std::bit_cast<double>(x), std::bit_cast<double>(y))}; });
 }
 
 /// Zero's sign may be lost.

@@ -43,17 +43,17 @@ template <class Each> void floating(const pagecast_op &op, Each each) {
   case PAGECAST_OP_FMAX: return floating_two(width, each, [](auto x, auto y) { return y > x || x != x ? y : x; });
   case PAGECAST_OP_FSQRT: return floating_one(width, each, [](double x) { return __builtin_sqrt(x); });
   case PAGECAST_OP_FWHOLE: return floating_one(width, each, [given](double x) { return slice_whole(x, given); });
-  case PAGECAST_OP_FEQ: return floating_test(width, each, [](auto x, auto y) { return x == y; });
-  case PAGECAST_OP_FLT: return floating_test(width, each, [](auto x, auto y) { return x < y; });
-  case PAGECAST_OP_FLE: return floating_test(width, each, [](auto x, auto y) { return x <= y; });
+  case PAGECAST_OP_FEQ: return floating_two(width, each, [](auto x, auto y) { return x == y; });
+  case PAGECAST_OP_FLT: return floating_two(width, each, [](auto x, auto y) { return x < y; });
+  case PAGECAST_OP_FLE: return floating_two(width, each, [](auto x, auto y) { return x <= y; });
   case PAGECAST_OP_FTOS: return each.one([=](u x) { return w.low(static_cast<u>(slice_signed(slice_number(x, given)))); });
   case PAGECAST_OP_FTOU: return each.one([=](u x) { return w.low(slice_unsigned(slice_number(x, given))); });
   case PAGECAST_OP_STOF:
-    if (width == 32) return each.one([=](u x) { return u{std::bit_cast<uint32_t>(static_cast<float>(from.extend(x)))}; });
-    return each.one([=](u x) { return std::bit_cast<u>(static_cast<double>(from.extend(x))); });
+    if (width == 32) return each.one([=](u x) { return slice_word(static_cast<float>(from.extend(x))); });
+    return each.one([=](u x) { return slice_word(static_cast<double>(from.extend(x))); });
   case PAGECAST_OP_UTOF:
-    if (width == 32) return each.one([=](u x) { return u{std::bit_cast<uint32_t>(static_cast<float>(from.low(x)))}; });
-    return each.one([=](u x) { return std::bit_cast<u>(static_cast<double>(from.low(x))); });
+    if (width == 32) return each.one([=](u x) { return slice_word(static_cast<float>(from.low(x))); });
+    return each.one([=](u x) { return slice_word(static_cast<double>(from.low(x))); });
   case PAGECAST_OP_FTOF: return each.one([=](u x) { return slice_word(slice_number(x, given), width); });
   }
 }
