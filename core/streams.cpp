@@ -11,6 +11,7 @@ Streams::Found Streams::fault(int64_t place, int64_t low, int64_t high, uint64_t
   Found found;
   found.stream = find(place);
   if (found.stream == kNone) {
+    doubt(place);
     const int64_t exact = recognise(place, low, high, /*pages=*/false), whole = recognise(place, low, high, /*pages=*/true);
     if (exact == 0 && whole == 0) {
       remember(place);
@@ -27,19 +28,31 @@ Streams::Found Streams::fault(int64_t place, int64_t low, int64_t high, uint64_t
   return found;
 }
 
-/// The stream that goes on at `place`: where it has its mark, or anywhere before what it was going to ask for. The
-/// nearest, since streams of the same stride may follow each other.
+/// The stream that goes on at `place`: at its mark, or from what it has not asked for yet. The nearest, since streams of the
+/// same stride may follow each other.
 unsigned Streams::find(int64_t place) const {
   unsigned best = kNone;
   int64_t nearest = 0;
   for (unsigned i = 0; i < kMost; ++i) {
     const Stream &s = stream_[i];
     if (s.free() || place < s.low || place >= s.high) continue;
-    const int64_t n = s.steps(s.passed, place);
-    if (n <= 0 || n > s.steps(s.passed, s.next) + s.left) continue;
+    const int64_t n = s.steps(s.passed, place), beyond = s.steps(s.passed, s.next);
+    if (n <= 0 || n > beyond + s.left || (n < beyond && !s.at_mark(place))) continue;
     if (best == kNone || n < nearest) best = i, nearest = n;
   }
   return best;
+}
+
+/// What a stream asked for is there, but for its mark, until it is evicted. So a fault there says that the stream runs too
+/// far ahead, or that the program has left it and faults at random: then each such fault would move it on.
+void Streams::doubt(int64_t place) {
+  for (Stream &s : stream_) {
+    if (s.free() || place < s.low || place >= s.high) continue;
+    const int64_t n = s.steps(s.passed, place);
+    if (n <= 0 || n >= s.steps(s.passed, s.next)) continue;
+    s.window = std::max(s.window / 2, 1u);
+    s.left = 0;
+  }
 }
 
 unsigned Streams::around(int64_t place) const {

@@ -13,7 +13,8 @@
 //         the program was        and will be            is asked for next,
 //         seen here last         seen here              up to n + left
 //
-// The window doubles each time, up to what its owner's memory allows.
+// The window doubles each time, up to what its owner's memory allows. A fault before `next` that is not at the mark is on a page
+// that was asked for and has gone again: the window halves.
 //
 // Random faults must not be taken for streams: three in a row make one of stride 1 or -1, four one of another stride.
 // What is looked through is a short memory of faults, so several streams side by side, or of several threads, are
@@ -53,6 +54,7 @@ struct Stream {
   bool sequential() const { return stride == page() || stride == -page(); }
   bool backward() const { return stride == -page(); }
   int64_t page() const { return int64_t(1) << shift; }
+  bool at_mark(int64_t place) const { return mark != kNoMark && steps(mark, place) == 0; }
   /// The page of `place` is one of its pages, so many strides from `from`, which is a place of its own: 0 or more. Else -1.
   int64_t steps(int64_t from, int64_t place) const {
     const int64_t begin = (place & -page()) - from, last = begin + page() - 1; // n * stride is to lie between
@@ -101,6 +103,7 @@ public:
 
 private:
   unsigned find(int64_t place) const;
+  void doubt(int64_t place);
   unsigned victim() const;
   int64_t page_of(int64_t place) const { return place & -(int64_t(1) << shift_); }
   int64_t recognise(int64_t place, int64_t low, int64_t high, bool pages) const;

@@ -141,6 +141,20 @@ TEST(Streams, RandomFaultsAskForNextToNothing) {
   EXPECT_LT(m.asked, m.faults / 50);
 }
 
+TEST(Streams, RandomFaultsDoNotDriveTheStreamsThatWentBefore) { // rows that are filled in order, and read at random
+  Memory m(20000);
+  for (int64_t i = 0; i < 1000; ++i)
+    for (int64_t row = 0; row < Streams::kMost; ++row) m.touch(kLow + row * 3000 + i);
+  std::mt19937 random(1);
+  m.asked = m.faults = 0;
+  for (unsigned i = 0; i < 20000; ++i) {
+    const auto page = kLow + int64_t(random() % uint64_t(kHigh - kLow));
+    m.there.erase(page); // what was there or asked for has been evicted
+    m.touch(page);
+  }
+  EXPECT_LT(m.asked, m.faults / 5);
+}
+
 TEST(Streams, MemoryBoundsTheWindows) {
   Memory m(64);
   for (int64_t p = 5000; p < 6000; ++p) {
