@@ -70,6 +70,19 @@ unsigned factorsOf(const SCEV *S, ScalarEvolution &SE, bool Merge = true) {
   }
 }
 
+/// How many of them are in what the counter of `L` goes by, which is no length of an array: `step` in
+/// for (i = 0; i < n; i += step). Of several counters the simplest.
+unsigned factorsOfStep(const Loop *L, ScalarEvolution &SE) {
+  std::optional<unsigned> Least;
+  for (PHINode &Phi : L->getHeader()->phis()) {
+    const auto *Walk = Phi.getType()->isIntegerTy() ? dyn_cast<SCEVAddRecExpr>(SE.getSCEV(&Phi)) : nullptr;
+    if (!Walk || Walk->getLoop() != L || !Walk->isAffine()) continue;
+    const unsigned Count = factorsOf(Walk->getStepRecurrence(SE), SE);
+    Least = std::min(Least.value_or(Count), Count);
+  }
+  return Least.value_or(0);
+}
+
 /// Of the array that has most: known by the loops of the nest, and by products of lengths in strides and base. Loops
 /// that only go over the same data again are none.
 unsigned dimensionsOf(const Nest &N, ScalarEvolution &SE) {
@@ -79,7 +92,10 @@ unsigned dimensionsOf(const Nest &N, ScalarEvolution &SE) {
   for (const Group &G : N.Groups) {
     if (G.indirect()) continue;
     Most = std::max(Most, factorsOf(G.Form.Base, SE));
-    for (const SCEV *Stride : G.Form.Stride) Most = std::max(Most, factorsOf(Stride, SE) + 1);
+    for (unsigned K = 0; K < G.Form.Stride.size(); ++K) {
+      const unsigned Factors = factorsOf(G.Form.Stride[K], SE), Step = factorsOfStep(N.Loops[K], SE);
+      Most = std::max(Most, Factors - std::min(Factors, Step) + 1);
+    }
   }
   return Most;
 }

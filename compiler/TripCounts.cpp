@@ -39,8 +39,7 @@ private:
 /// A loop stays while `Stays` holds of `From`, `From` + `Step`, ... and `To`, which does not move.
 struct ExitWalk {
   CmpInst::Predicate Stays;
-  const SCEV *From, *To;
-  APInt Step;
+  const SCEV *From, *To, *Step;
   bool Index; ///< an integer, whose bound stays
 };
 
@@ -48,55 +47,84 @@ bool isAbove(CmpInst::Predicate P) {
   return P == CmpInst::ICMP_UGT || P == CmpInst::ICMP_SGT || P == CmpInst::ICMP_UGE || P == CmpInst::ICMP_SGE;
 }
 
-/// The exit test of `Block` as a walk. Where both sides move, as in for (i = 0, j = n - 1; i < j; i++, j--), they are taken
-/// to come towards each other: the one walks by both steps, and the other stays.
-std::optional<ExitWalk> exitWalk(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
-  auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
-  auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
-  if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType())) return std::nullopt;
-  CmpInst::Predicate Stays = Compare->getPredicate();
-  if (!L->contains(Branch->getSuccessor(0))) Stays = CmpInst::getInversePredicate(Stays);
+/// The test `Compare`, of which `L` goes on while `Stays`, as a walk. Where both sides move, as in
+/// for (i = 0, j = n - 1; i < j; i++, j--), they are taken to come towards each other: the one walks by both steps, and
+/// the other stays.
+std::optional<ExitWalk> exitWalk(Loop *L, const ICmpInst *Compare, CmpInst::Predicate Stays, ScalarEvolution &SE, Assumed &A) {
+  if (!SE.isSCEVable(Compare->getOperand(0)->getType())) return std::nullopt;
   const SCEV *Moving = A.scev(Compare->getOperand(0)), *Bound = A.scev(Compare->getOperand(1));
-  auto StepOf = [&](const SCEV *S) -> const SCEVConstant * {
+  auto StepOf = [&](const SCEV *S) -> const SCEV * {
     const auto *Walk = dyn_cast<SCEVAddRecExpr>(S);
-    return Walk && Walk->getLoop() == L && Walk->isAffine() ? dyn_cast<SCEVConstant>(Walk->getStepRecurrence(SE)) : nullptr;
+    return Walk && Walk->getLoop() == L && Walk->isAffine() ? Walk->getStepRecurrence(SE) : nullptr;
   };
   if (!StepOf(Moving)) {
     std::swap(Moving, Bound);
     Stays = CmpInst::getSwappedPredicate(Stays);
   }
-  const SCEVConstant *Step = StepOf(Moving), *Other = StepOf(Bound);
+  const SCEV *Step = StepOf(Moving), *Other = StepOf(Bound);
   if (!Step || !(Other || SE.isLoopInvariant(Bound, L))) return std::nullopt;
-  APInt By = Step->getAPInt();
   if (Other) {
-    if (By.getBitWidth() != Other->getAPInt().getBitWidth()) return std::nullopt;
-    By -= Other->getAPInt();
+    if (SE.getTypeSizeInBits(Step->getType()) != SE.getTypeSizeInBits(Other->getType())) return std::nullopt;
+    Step = SE.getMinusSCEV(Step, Other);
     Bound = cast<SCEVAddRecExpr>(Bound)->getStart();
   }
-  if (By.isZero()) return std::nullopt;
+  if (Step->isZero()) return std::nullopt;
   // Of two pointers scalar evolution has no difference unless it knows that they are of one object.
   auto Number = [&](const SCEV *S) { return S->getType()->isPointerTy() ? SE.getLosslessPtrToIntExpr(S) : S; };
   const SCEV *From = Number(cast<SCEVAddRecExpr>(Moving)->getStart()), *To = Number(Bound);
   if (isa<SCEVCouldNotCompute>(From) || isa<SCEVCouldNotCompute>(To)) return std::nullopt;
-  return ExitWalk{Stays, From, To, By, !Other && !Moving->getType()->isPointerTy()};
+  return ExitWalk{Stays, From, To, Step, !Other && !Moving->getType()->isPointerTy()};
 }
 
-/// Trip count - 1 from the exit test of `Block`, as if nothing could wrap around: in
-/// for (i = 0; i < n; i += 16) scalar evolution has to think of an n near the type's end. But where an unsigned counter
-/// goes down and has to be below its bound, it is below zero that it ends: for (i = n - 1; i < n; i--).
-const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
-  const std::optional<ExitWalk> W = exitWalk(L, Block, SE, A);
-  if (!W || W->Stays == CmpInst::ICMP_EQ) return nullptr;
-  const bool Down = W->Step.isNegative(), Above = isAbove(W->Stays);
-  const bool ToZero = Down && W->Index && (W->Stays == CmpInst::ICMP_ULT || W->Stays == CmpInst::ICMP_ULE);
-  if (!ToZero && Down != Above && W->Stays != CmpInst::ICMP_NE) return nullptr;
-  const SCEV *Way = ToZero ? W->From : Down ? SE.getMinusSCEV(W->From, W->To) : SE.getMinusSCEV(W->To, W->From);
+/// How often it steps before the test fails, as if nothing could wrap around: in for (i = 0; i < n; i += 16) scalar
+/// evolution has to think of an n near the type's end. But where an unsigned counter goes down and has to be below its
+/// bound, it is below zero that it ends: for (i = n - 1; i < n; i--). A step that only the program knows is taken to go
+/// towards the bound, whichever way that is.
+const SCEV *stepsOf(const ExitWalk &W, ScalarEvolution &SE) {
+  const bool Above = isAbove(W.Stays), Either = W.Stays == CmpInst::ICMP_NE;
+  const auto *Known = dyn_cast<SCEVConstant>(W.Step);
+  const bool Down = Known ? Known->getAPInt().isNegative() : Above;
+  const bool ToZero = Known && Down && W.Index && (W.Stays == CmpInst::ICMP_ULT || W.Stays == CmpInst::ICMP_ULE);
+  if (W.Stays == CmpInst::ICMP_EQ || (!ToZero && Down != Above && !Either)) return nullptr;
+  const SCEV *Way = ToZero ? W.From : Down ? SE.getMinusSCEV(W.From, W.To) : SE.getMinusSCEV(W.To, W.From);
   if (isa<SCEVCouldNotCompute>(Way) || !Way->getType()->isIntegerTy()) return nullptr;
-  if (ToZero || CmpInst::isNonStrictPredicate(W->Stays)) Way = SE.getAddExpr(Way, SE.getOne(Way->getType()));
-  const SCEV *Each =
-      SE.getConstant(Way->getType(), W->Step.abs().sextOrTrunc(SE.getTypeSizeInBits(Way->getType())).getZExtValue());
-  Way = SE.getSMaxExpr(Way, SE.getZero(Way->getType()));
-  return SE.getUDivExpr(SE.getAddExpr(Way, SE.getMinusSCEV(Each, SE.getOne(Each->getType()))), Each);
+  if (ToZero || CmpInst::isNonStrictPredicate(W.Stays)) Way = SE.getAddExpr(Way, SE.getOne(Way->getType()));
+  Type *Wide = Way->getType();
+  const SCEV *Each = SE.getTruncateOrSignExtend(Down ? SE.getNegativeSCEV(W.Step) : W.Step, Wide);
+  if (!Known && Either) {
+    Way = SE.getAbsExpr(Way, false);
+    Each = SE.getAbsExpr(Each, false);
+  }
+  Way = SE.getSMaxExpr(Way, SE.getZero(Wide));
+  if (!Known) Each = SE.getUMaxExpr(Each, SE.getOne(Wide)); // a division by zero traps
+  return SE.getUDivExpr(SE.getAddExpr(Way, SE.getMinusSCEV(Each, SE.getOne(Wide))), Each);
+}
+
+/// Trip count - 1 from a test of which `L` goes on while it is `While`. Where it is one of two tests, and which one is
+/// known before the loop, as in for (i = up ? 0 : n - 1; up ? i < n : i >= 0; i += step), the count is of that one.
+const SCEV *countWhile(Loop *L, Value *Test, bool While, ScalarEvolution &SE, Assumed &A) {
+  if (const auto *Compare = dyn_cast<ICmpInst>(Test)) {
+    const CmpInst::Predicate Stays = While ? Compare->getPredicate() : Compare->getInversePredicate();
+    const std::optional<ExitWalk> W = exitWalk(L, Compare, Stays, SE, A);
+    return W ? stepsOf(*W, SE) : nullptr;
+  }
+  auto *Choice = dyn_cast<SelectInst>(Test);
+  if (!Choice || !L->isLoopInvariant(Choice->getCondition())) return nullptr;
+  const SCEV *Yes = isa<ICmpInst>(Choice->getTrueValue()) ? countWhile(L, Choice->getTrueValue(), While, SE, A) : nullptr;
+  const SCEV *No = isa<ICmpInst>(Choice->getFalseValue()) ? countWhile(L, Choice->getFalseValue(), While, SE, A) : nullptr;
+  if (!Yes || !No) return nullptr;
+  Type *Wide = SE.getWiderType(Yes->getType(), No->getType());
+  Yes = SE.getNoopOrZeroExtend(Yes, Wide);
+  No = SE.getNoopOrZeroExtend(No, Wide);
+  const SCEV *IsYes = SE.getNoopOrZeroExtend(SE.getSCEV(Choice->getCondition()), Wide);
+  return SE.getAddExpr(No, SE.getMulExpr(IsYes, SE.getMinusSCEV(Yes, No)));
+}
+
+/// The same from the exit test of `Block`.
+const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
+  auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
+  if (!Branch || !Branch->isConditional()) return nullptr;
+  return countWhile(L, Branch->getCondition(), L->contains(Branch->getSuccessor(0)), SE, A);
 }
 
 } // namespace

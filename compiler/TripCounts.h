@@ -5,7 +5,8 @@
 //
 //     for (i = 0; i < n; i += m) ...
 //
-// the count is (n + m - 1) / m, which can only be computed ahead where m is not 0.
+// the count is (n + m - 1) / m, which can only be computed ahead where m is not 0. A sweep in a direction that only the
+// program knows, for (i = first; i != end; i += step), is taken to meet its end.
 #ifndef PAGECAST_COMPILER_TRIPCOUNTS_H
 #define PAGECAST_COMPILER_TRIPCOUNTS_H
 

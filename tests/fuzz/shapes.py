@@ -316,4 +316,37 @@ def beside(m: Maker):
         m.call(f"{planes}, {m.number(m_rows)}, {m.number(w)}, {m.number(v)}, {a.name} + {p}, {a.name} + {q}")
 
 
-SHAPES = [beside, vla, row_pointers, time_steps, tiny, memory_functions, recursion, long_jump, pointer_walk, elimination, churn, grow]
+def directions(m: Maker):
+    """A plane is gone over in all four directions, by steps that only the program knows; or in pairs that lie `step` apart."""
+    rng, a = m.rng, m.array(lambda a: len(a.element.leaves) == 1, 20000)
+    leaf, c, w = a.element.leaves[0], a.element.ctype, rng.choice((40, 129, 1025))
+    rows = max(3, min(a.length // w, 400000 // w))
+    index = rng.choice(("int", "i64"))
+    store = rng.choice((update(leaf, "p[i * w + j]", "p[(i - di) * w + j - dj]"), "p[i * w + j] = 1;"))
+    ends = rng.choice(("i != (di > 0 ? n : -1)", "di > 0 ? i < n : i >= 0", "((di > 0 ? n - 1 : 0) - i) * di >= 0"))
+    sweep = [
+        f"for ({index} di = step; di >= -step; di -= 2 * step)",
+        f"  for ({index} dj = 1; dj >= -1; dj -= 2)",
+        f"    for ({index} i = di > 0 ? di : n - 1 + di; {ends}; i += di)",
+        f"      for ({index} j = dj > 0 ? 1 : w - 2; dj > 0 ? j < w : j >= 0; j += dj)",
+        f"        {store}",
+    ]
+    pairs = [
+        "for (u64 h = (u64)step; h < (u64)n * (u64)w / 2; h *= 3)",
+        "  for (u64 i = 0; i + 2 * h <= (u64)n * (u64)w; i += 2 * h)",
+        "    for (u64 j = i; j < i + h; j++) {",
+        f"      {update(leaf, 'p[j]', 'p[j + h]')}",
+        "      p[j + h] = p[j];",
+        "    }",
+    ]
+    m.function(
+        f"u64 {m.prefix}({index} n, {index} w, {index} step, {c} *p)",
+        *rng.choice((sweep, sweep, pairs)),
+        "return (u64)(i64)p[n / 2 * w];",
+    )
+    for step in rng.sample((1, 1, 2, 3), rng.randint(1, 2)):
+        n = rows // step * step  # so that it ends where it meets its bound
+        m.call(f"{m.number(n)}, {m.number(w)}, {m.number(step)}, {a.name}")
+
+
+SHAPES = [beside, vla, row_pointers, time_steps, tiny, memory_functions, recursion, long_jump, pointer_walk, elimination, churn, grow, directions]

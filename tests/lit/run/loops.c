@@ -147,6 +147,24 @@ NOINLINE void strided(double *p, long n, long step, long repeat) {
     for (long i = 0; i < n; i += step)
       p[i] += (double)(i + r);
 }
+NOINLINE void met(double *p, long rows, long columns, long first, long end, long step) {
+  for (long i = first; i != end; i += step)
+    for (long j = 0; j < columns; j++)
+      p[i * columns + j] = p[(i - step) * columns + j] * 0.5 + (double)j;
+}
+NOINLINE void swept(double *p, int rows, int columns, int di, int dj) {
+  for (int i = di > 0 ? 1 : rows - 2; di > 0 ? i < rows : i >= 0; i += di)
+    for (int j = dj > 0 ? 1 : columns - 2; dj > 0 ? j < columns : j >= 0; j += dj)
+      p[i * columns + j] += p[(i - di) * columns + j - dj] * 0.25;
+}
+NOINLINE void butterflies(double *x, unsigned long n, unsigned long half) {
+  for (unsigned long i = 0; i < n; i += 2 * half)
+    for (unsigned long j = i; j < i + half; j++) {
+      double sum = x[j] + x[j + half];
+      x[j + half] = x[j] - x[j + half];
+      x[j] = sum;
+    }
+}
 NOINLINE void reloaded(int *p, long *n) {
   for (long i = 0; i < *n; i++)
     p[i] += 7;
@@ -301,6 +319,17 @@ int main(void) {
   strided(a, N, 3, 4);
   strided(a, N, 1000, 1);
   SHOW("strided", a);
+  met(a, 50, 100, 1, 50, 1);
+  met(a, 50, 100, 48, -1, -1);
+  met(a, 50, 100, 3, 48, 3);
+  met(a, 50, 100, 7, 7, 0);
+  SHOW("met", a);
+  for (int k = 0; k < 4; k++)
+    swept(a, 50, 100, k & 1 ? 1 : -1, k & 2 ? 1 : -1);
+  SHOW("swept", a);
+  for (unsigned long half = 1; half < 4096; half *= 2)
+    butterflies(a, 4096, half);
+  SHOW("butterflies", a);
   long n = N;
   reloaded(out, &n);
   SHOW("reloaded", out);
