@@ -5,14 +5,23 @@
 #include "Affine.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstdlib>
 
 using namespace llvm;
 
 namespace pagecast {
 namespace {
 
+/// A counter of so few bits is the rest of another one, which comes round again and again: t & 1, t % 4.
+constexpr unsigned MostRestBits = 7;
+/// So many bytes away from its place an access is as good as there.
+constexpr uint64_t MostAround = 4096;
+
 // Works on the type of the expression at hand: strides are widened to i64 only at the end, so that
-// an extension can be applied to each part of what it extends.
+// an extension can be applied to each part of what it extends. No stride leads to where rests do: they are taken
+// to stay what they are at first, if that is near enough.
 class Decomposer {
 public:
   Decomposer(ArrayRef<Loop *> Loops, ScalarEvolution &SE) : Loops(Loops), SE(SE) {}
@@ -20,6 +29,7 @@ public:
   std::optional<AffineForm> run(const SCEV *S) {
     std::optional<AffineForm> Form = visit(S);
     if (!Form) return std::nullopt;
+    if (Form->Around > MostAround) return fail(AffineFailure::NonAffine);
     Type *I64 = Type::getInt64Ty(SE.getContext());
     for (const SCEV *&Stride : Form->Stride) Stride = SE.getTruncateOrSignExtend(Stride, I64);
     return Form;
@@ -81,6 +91,7 @@ private:
         continue;
       }
       Total->Base = SE.getAddExpr(Total->Base, Part->Base);
+      Total->Around = SaturatingAdd(Total->Around, Part->Around);
       for (unsigned K = 0; K < Loops.size(); ++K) Total->Stride[K] = SE.getAddExpr(Total->Stride[K], Part->Stride[K]);
     }
     return Total;
@@ -98,9 +109,14 @@ private:
     if (!Form) return std::nullopt;
     const SCEV *Factor = Fixed.empty() ? SE.getOne(S->getType()) : SE.getMulExpr(Fixed);
     Form->Base = SE.getMulExpr(Form->Base, Factor);
+    const std::optional<int64_t> Times = constantOf(Factor);
+    if (Form->Around) Form->Around = Times ? SaturatingMultiply<uint64_t>(Form->Around, std::abs(*Times)) : UINT64_MAX;
     for (const SCEV *&Stride : Form->Stride) Stride = SE.getMulExpr(Stride, Factor);
     return Form;
   }
+
+  /// Whether it moves, but not in the innermost loop: there, the address has no other form, and the loops around have it.
+  bool movesOutside(const AffineForm &Form) { return !Form.invariant() && Form.Stride.back()->isZero(); }
 
   // A wrapping narrow counter is rare, and a hint after it wraps is merely wasted. Strides are
   // signed whatever the extension: a loop counting down in an unsigned type has stride -1.
@@ -117,7 +133,10 @@ private:
       if (isa<SCEVCouldNotCompute>(Form->Base)) return fail(AffineFailure::NonAffine);
       break;
     }
-    for (const SCEV *&Stride : Form->Stride) Stride = SE.getTruncateOrSignExtend(Stride, To);
+    const uint64_t Bits = SE.getTypeSizeInBits(S->getOperand()->getType());
+    const bool Rest = Bits <= MostRestBits && SE.getTypeSizeInBits(To) > Bits && movesOutside(*Form);
+    if (Rest) Form->Around = (1u << Bits) - 1;
+    for (const SCEV *&Stride : Form->Stride) Stride = Rest ? SE.getZero(To) : SE.getTruncateOrSignExtend(Stride, To);
     return Form;
   }
 };

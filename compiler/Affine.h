@@ -11,7 +11,7 @@
 // the load has base a + 16 and strides { 8 * m, 8 }.
 //
 // The form is a hint, not a proof: extensions of recurrences that may wrap are looked through as if
-// they did not.
+// they did not. But the rest of a counter comes round again and again, as in u[t & 1][i][j]: there is no stride for t.
 #ifndef PAGECAST_COMPILER_AFFINE_H
 #define PAGECAST_COMPILER_AFFINE_H
 
@@ -29,6 +29,7 @@ using Chain = llvm::SmallVector<llvm::Loop *, 8>;
 struct AffineForm {
   const llvm::SCEV *Base = nullptr;                ///< pointer or integer, invariant in the root
   llvm::SmallVector<const llvm::SCEV *, 8> Stride; ///< one per loop of the chain, i64, invariant in the root
+  uint64_t Around = 0; ///< how many bytes from there it may be, by what comes round again and again: (t & 1) * 8
 
   bool invariant() const {
     for (const llvm::SCEV *S : Stride)

@@ -222,6 +222,13 @@ def test_where_a_step_is_more_than_memory_its_loops_are_hinted(built, disk_dir, 
     assert figures["faults"]["not_prefetched"] < 2200, "a fault for less than one row in five"
 
 
+def test_levels_that_take_turns_and_sweeps_in_all_directions_are_hinted(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "levels.c", tmp_path / "hinted")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    assert figures["hints"]["nests_opened"] >= 4, "one for each step in time"
+    assert figures["faults"]["not_prefetched"] < figures["faults"]["prefetched_hit"] / 50
+
+
 def test_rows_that_are_allocated_one_by_one_are_paged(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cxx, PROGRAMS / "many_rows.cpp", tmp_path / "hinted")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
