@@ -220,6 +220,7 @@ LoadInst *Assumed::loadedBefore(const LoadInst *Load, const SCEV *Address, const
 void Assumed::insert() {
   assumeLoads();
   assumeResults();
+  writeChoices();
   assumeCarried();
   assumeLoadsOfThose();
   assumeKept();
@@ -285,6 +286,23 @@ void Assumed::assumeResults() {
     Copies.push_back(Copy);
     Known[I] = SE.getUnknown(Copy);
   }
+}
+
+/// One of two counters, by what is known before the loop: i = back ? n - 1 - k : k. Scalar evolution has no choices, but
+/// k + back * (n - 1 - 2 * k) is the same. Nothing is assumed.
+void Assumed::writeChoices() {
+  forEachInstruction(LI, [&](Instruction &I) {
+    auto *Choice = dyn_cast<SelectInst>(&I);
+    if (!Choice || !Choice->getType()->isIntegerTy() || Choice->getType()->isIntegerTy(1) ||
+        !isa<SCEVUnknown>(SE.getSCEV(Choice)))
+      return;
+    const Loop *L = LI.getLoopFor(Choice->getParent());
+    const SCEV *Yes = scev(Choice->getTrueValue()), *No = scev(Choice->getFalseValue());
+    const bool Moves = isa<SCEVAddRecExpr>(Yes) || isa<SCEVAddRecExpr>(No);
+    if (!Moves || !L->isLoopInvariant(Choice->getCondition())) return;
+    const SCEV *IsYes = SE.getZeroExtendExpr(SE.getSCEV(Choice->getCondition()), Choice->getType());
+    Known[Choice] = SE.getAddExpr(No, SE.getMulExpr(IsYes, SE.getMinusSCEV(Yes, No)));
+  });
 }
 
 LoadInst *Assumed::copyBefore(LoadInst *I, Loop *L) {

@@ -5,6 +5,8 @@
 //     for (i = 0; i < n; i++) f(a + 5 * i);        n and a are globals, and f might change them
 //     for (i..n) if (wanted(a[i])) v.push_back(a[i]);      and v moves when it needs more room
 //
+//     for (k = 0; k < n; k++) { i = back ? n - 1 - k : k; ... }            of which nothing is assumed: it is k + back * (n - 1 - 2 * k)
+//
 // Hints may be wrong, so the bound and the base are loaded once more before the loop, for the hints alone. The
 // program's own loads remain what they are. A copy of a load is made only where it cannot fault.
 #ifndef PAGECAST_COMPILER_ASSUMED_H
@@ -62,6 +64,7 @@ private:
 
   void assumeLoads();
   void assumeResults();
+  void writeChoices();
   void assumeCarried();
   void assumeLoadsOfThose();
   void assumeKept();

@@ -66,7 +66,10 @@ unsigned factorsOf(const SCEV *S, ScalarEvolution &SE, bool Merge = true) {
     if (const auto *Phi = dyn_cast<PHINode>(cast<SCEVUnknown>(S)->getValue()); Phi && Merge)
       for (Value *V : Phi->incoming_values()) Count = std::max(Count, factorsOf(SE.getSCEV(V), SE, false));
     return Count;
-  default: return isa<SCEVCastExpr>(S) ? factorsOf(S->operands()[0], SE, Merge) : 1;
+  default:
+    if (const auto *Cast = dyn_cast<SCEVCastExpr>(S)) // a truth value is no length
+      return Cast->getOperand()->getType()->isIntegerTy(1) ? 0 : factorsOf(Cast->getOperand(), SE, Merge);
+    return 1;
   }
 }
 
@@ -187,8 +190,8 @@ uint64_t bytesPerIteration(const Nest &N, const StepContext &X) {
       continue;
     }
     uint64_t Smallest = StepBytes;
-    for (const SCEV *Stride : G.Form.Stride)
-      if (std::optional<int64_t> Value = constantOf(Stride)) Smallest = std::min<uint64_t>(Smallest, std::abs(*Value));
+    for (const SCEV *Stride : G.Form.Stride) // of either direction, where the program chooses it
+      Smallest = std::min(Smallest, X.SE.getSignedRange(Stride).abs().getUnsignedMax().getLimitedValue());
     Bytes = std::max(Bytes, Smallest);
   }
   return Bytes;

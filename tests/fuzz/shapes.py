@@ -317,7 +317,7 @@ def beside(m: Maker):
 
 
 def directions(m: Maker):
-    """A plane is gone over in all four directions, by steps that only the program knows; or in pairs that lie `step` apart."""
+    """A plane is gone over in all four directions, by steps or choices that only the program knows; or in pairs."""
     rng, a = m.rng, m.array(lambda a: len(a.element.leaves) == 1, 20000)
     leaf, c, w = a.element.leaves[0], a.element.ctype, rng.choice((40, 129, 1025))
     rows = max(3, min(a.length // w, 400000 // w))
@@ -331,6 +331,15 @@ def directions(m: Maker):
         f"      for ({index} j = dj > 0 ? 1 : w - 2; dj > 0 ? j < w : j >= 0; j += dj)",
         f"        {store}",
     ]
+    flips = [
+        "for (int back = 0; back < 4; back++)",
+        f"  for ({index} ii = step; ii < n; ii++)",
+        f"    for ({index} jj = 1; jj < w; jj++) {{",
+        f"      {index} i = back & 1 ? n - 1 - ii : ii, di = back & 1 ? -step : step;",
+        f"      {index} j = back & 2 ? w - 1 - jj : jj, dj = back & 2 ? -1 : 1;",
+        f"      {store}",
+        "    }",
+    ]
     pairs = [
         "for (u64 h = (u64)step; h < (u64)n * (u64)w / 2; h *= 3)",
         "  for (u64 i = 0; i + 2 * h <= (u64)n * (u64)w; i += 2 * h)",
@@ -341,7 +350,7 @@ def directions(m: Maker):
     ]
     m.function(
         f"u64 {m.prefix}({index} n, {index} w, {index} step, {c} *p)",
-        *rng.choice((sweep, sweep, pairs)),
+        *rng.choice((sweep, flips, pairs)),
         "return (u64)(i64)p[n / 2 * w];",
     )
     for step in rng.sample((1, 1, 2, 3), rng.randint(1, 2)):
@@ -349,4 +358,18 @@ def directions(m: Maker):
         m.call(f"{m.number(n)}, {m.number(w)}, {m.number(step)}, {a.name}")
 
 
-SHAPES = [beside, vla, row_pointers, time_steps, tiny, memory_functions, recursion, long_jump, pointer_walk, elimination, churn, grow, directions]
+SHAPES = [
+    beside,
+    vla,
+    row_pointers,
+    time_steps,
+    tiny,
+    memory_functions,
+    recursion,
+    long_jump,
+    pointer_walk,
+    elimination,
+    churn,
+    grow,
+    directions,
+]

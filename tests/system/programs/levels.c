@@ -27,6 +27,20 @@ __attribute__((noinline)) static long sweep(double (*a)[kColumns], int di, int d
   return changed;
 }
 
+__attribute__((noinline)) static double relax(double (*a)[kColumns], int up, int back) {
+  double most = 0;
+  for (int k = 1; k < kRows - 1; k++) {
+    const int i = up ? kRows - 1 - k : k;
+    for (int l = 1; l < kColumns - 1; l++) {
+      const int j = back ? kColumns - 1 - l : l;
+      const double old = a[i][j];
+      a[i][j] = 0.25 * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]);
+      if (a[i][j] - old > most) most = a[i][j] - old;
+    }
+  }
+  return most;
+}
+
 int main(int argc, char **argv) {
   (void)argv;
   for (long i = 0; i < kRows; i++)
@@ -35,6 +49,7 @@ int main(int argc, char **argv) {
   long changed = 0;
   for (int k = 0; k < 4 * argc; k++) changed += sweep(level[k / 2 % kLevels], k & 1 ? 1 : -1, k & 2 ? 1 : -1);
   double sum = 0;
+  for (int k = 0; k < 4 * argc; k++) sum += relax(level[k % kLevels], k & 1, k & 2);
   for (long i = 0; i < kRows; i++)
     for (long j = 0; j < kColumns; j++) sum += level[0][i][j] * (double)(i % 3) - level[1][i][j];
   printf("%ld %.17g\n", changed, sum);
