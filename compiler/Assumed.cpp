@@ -224,6 +224,7 @@ void Assumed::insert() {
   assumeCarried();
   assumeLoadsOfThose();
   assumeKept();
+  assumeChunks();
 }
 
 void Assumed::assumeLoads() {
@@ -354,6 +355,32 @@ const Kept *Assumed::kept(const LoadInst *I) const {
   return Found == KeptValues.end() ? nullptr : &Found->second;
 }
 
+void Assumed::assumeChunks() {
+  for (Loop *L : LI.getLoopsInPreorder())
+    if (L->getLoopPreheader() && L->getLoopLatch()) assumeChunks(L);
+}
+
+void Assumed::assumeChunks(Loop *L) {
+  DenseMap<Value *, std::optional<ChunkPosition>> Positions; // by where they are kept
+  for (BasicBlock *Block : L->blocks()) {
+    if (LI.getLoopFor(Block) != L) continue;
+    for (Instruction &I : *Block) {
+      std::optional<ChunkWalk> W = chunkWalk(&I, L, DT);
+      if (!W) continue;
+      auto [At, New] = Positions.try_emplace(W->At);
+      if (New) At->second = loadPosition(*W, W->At, L->getLoopPreheader()->getTerminator(), DT);
+      if (!At->second) continue;
+      if (New) append_range(Copies, At->second->Made);
+      ChunkedValues.try_emplace(&I, Chunked{L, W->Step, W->Size, At->second->Offset, At->second->Chunk});
+    }
+  }
+}
+
+const Chunked *Assumed::chunked(const Instruction *I) const {
+  auto Found = ChunkedValues.find(I);
+  return Found == ChunkedValues.end() ? nullptr : &Found->second;
+}
+
 const SCEV *Assumed::rewrite(const SCEV *S) {
   return Known.empty() || isa<SCEVCouldNotCompute>(S) ? S : SCEVParameterRewriter::rewrite(S, SE, Known);
 }
@@ -377,6 +404,7 @@ bool Assumed::moves(const SCEV *S, const Loop *L, unsigned Depth) {
 bool Assumed::moves(Value *V, const Loop *L, unsigned Depth) {
   const auto *I = dyn_cast<Instruction>(V);
   if (!I || !L->contains(I)) return false;
+  if (const Chunked *Walk = chunked(I); Walk && Walk->L == L) return true;
   if (Depth == 0 || (!isa<LoadInst>(I) && (isa<PHINode>(I) || I->mayReadOrWriteMemory()))) return true;
   return any_of(I->operands(), [&](Value *Operand) {
     return SE.isSCEVable(Operand->getType()) ? moves(scev(Operand), L, Depth - 1) : moves(Operand, L, Depth - 1);
@@ -410,6 +438,7 @@ bool Assumed::removeUnused() {
   Bits.clear();
   Known.clear();
   KeptValues.clear();
+  ChunkedValues.clear();
   return Left;
 }
 

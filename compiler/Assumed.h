@@ -12,6 +12,8 @@
 #ifndef PAGECAST_COMPILER_ASSUMED_H
 #define PAGECAST_COMPILER_ASSUMED_H
 
+#include "Chunks.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -33,6 +35,13 @@ struct Kept {
   llvm::SmallDenseMap<llvm::Loop *, llvm::LoadInst *, 2> Before; ///< loops around the load: a copy of it in front of each
 };
 
+/// Where a walk over chunks is in the first iteration of its loop.
+struct Chunked {
+  llvm::Loop *L;
+  int64_t Step, Size;
+  llvm::Value *Offset, *Chunk; ///< as in ChunkPosition, in front of the loop
+};
+
 class Assumed {
 public:
   Assumed(llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {}
@@ -50,6 +59,8 @@ public:
   llvm::Value *bits(llvm::Value *Number);
   /// Null for other loads.
   const Kept *kept(const llvm::LoadInst *) const;
+  /// Null for what does not walk over chunks.
+  const Chunked *chunked(const llvm::Instruction *) const;
   /// Removes the copies that nothing uses. True if some are left.
   bool removeUnused();
 
@@ -61,6 +72,7 @@ private:
   llvm::SmallVector<llvm::Instruction *, 8> Copies;
   llvm::DenseMap<const llvm::Value *, llvm::Instruction *> Bits;
   llvm::DenseMap<const llvm::LoadInst *, Kept> KeptValues;
+  llvm::DenseMap<const llvm::Instruction *, Chunked> ChunkedValues;
 
   void assumeLoads();
   void assumeResults();
@@ -68,6 +80,8 @@ private:
   void assumeCarried();
   void assumeLoadsOfThose();
   void assumeKept();
+  void assumeChunks();
+  void assumeChunks(llvm::Loop *);
   llvm::LoadInst *copyBefore(llvm::LoadInst *, llvm::Loop *);
   llvm::LoadInst *loadedBefore(const llvm::LoadInst *, const llvm::SCEV *Address, const llvm::Loop *);
   llvm::Loop *furthest(llvm::LoadInst *I, llvm::Loop *Innermost);

@@ -266,7 +266,19 @@ std::optional<Operand> SliceBuilder::phi(PHINode *Phi) {
   return Result;
 }
 
+/// Where a walk over chunks is: in the table, the chunk; in that, the element.
+std::optional<Operand> SliceBuilder::chunked(const Chunked &W) {
+  std::optional<Operand> I = iteration(W.L), From = value(SE.getUnknown(W.Offset));
+  std::optional<Operand> Table = From ? value(SE.getUnknown(W.Chunk)) : std::nullopt;
+  if (!I || !Table) return std::nullopt;
+  Operand Size = constant(W.Size), Offset = operation(PAGECAST_OP_MADD, 64, *I, constant(W.Step), *From);
+  Operand Number = operation(PAGECAST_OP_UDIV, 64, Offset, Size);
+  Operand Chunk = operation(PAGECAST_OP_LOAD, 64, operation(PAGECAST_OP_MADD, 64, Number, constant(8), *Table));
+  return operation(PAGECAST_OP_ADD, 64, Chunk, operation(PAGECAST_OP_UREM, 64, Offset, Size));
+}
+
 std::optional<Operand> SliceBuilder::instruction(Instruction *I) {
+  if (const Chunked *W = X.A.chunked(I)) return chunked(*W);
   if (auto *Load = dyn_cast<LoadInst>(I)) return load(Load);
   if (auto *Phi = dyn_cast<PHINode>(I)) return phi(Phi);
   if (auto *Compare = dyn_cast<ICmpInst>(I)) return compare(Compare);

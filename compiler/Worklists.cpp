@@ -5,14 +5,17 @@
 #include "Worklists.h"
 #include "Affine.h"
 #include "Assumed.h"
+#include "Chunks.h"
 #include "OuterLoop.h"
 #include "TripCounts.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
 #include <cstdlib>
 #include <optional>
@@ -22,16 +25,17 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Iterations of a round. A list that needs more room moves, and is looked for anew in the next one; so it does only where
-/// functions are called.
+/// Iterations of a round. A list that needs more room moves, or the table of its chunks does, and is looked for anew in the next
+/// one; so it does only where functions are called.
 constexpr uint64_t MostInRound = 1 << 16, MostBesideCalls = 1 << 13;
 
 /// The test that a worklist ends with, and how it goes towards it.
 struct ListTest {
-  Value *Moving; ///< goes by `Step` an iteration
-  Value *Bound;  ///< changes in the loop
+  Value *Moving; ///< goes by `Step` an iteration; null of a list in chunks
+  Value *Bound;  ///< changes in the loop; of a list in chunks, where it is kept
   int64_t Step;
   bool Inclusive; ///< the loop goes on where both are equal
+  std::optional<ChunkWalk> Chunks;
 };
 
 /// Whether `S` depends on what is loaded here and there in `L`: not only on where the program keeps a base.
@@ -54,9 +58,9 @@ bool walks(const SCEV *S, const Loop *L, ScalarEvolution &SE) {
   });
 }
 
-/// Whether there are hints to be had: the loop goes over an array, and from there to other places.
-bool leadsOn(const Loop *L, ScalarEvolution &SE) {
-  bool Over = false, On = false;
+/// Whether there are hints to be had: the loop goes over an array, or chunks, and from there to other places.
+bool leadsOn(const Loop *L, const ListTest &Test, ScalarEvolution &SE) {
+  bool Over = Test.Chunks.has_value(), On = false;
   for (BasicBlock *Block : L->blocks())
     for (Instruction &I : *Block) {
       // Tokens cannot go through phis, and convergent operations must not see new control flow.
@@ -70,8 +74,56 @@ bool leadsOn(const Loop *L, ScalarEvolution &SE) {
   return Over && On;
 }
 
-std::optional<ListTest> listTest(Loop *L, ScalarEvolution &SE) {
-  if (!L->isLoopSimplifyForm() || !L->isLoopExiting(L->getLoopLatch())) return std::nullopt;
+/// The addresses that stay in `L` of what is loaded for the test that `Block` ends with; and whether `W` is part of that.
+SmallVector<Value *, 8> loadedFor(const BasicBlock *Block, const ChunkWalk &W, bool &Walks) {
+  constexpr unsigned Most = 64;
+  SmallSetVector<Value *, 32> Parts;
+  SmallVector<Value *, 8> Addresses;
+  const auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
+  if (Branch && Branch->isConditional()) Parts.insert(Branch->getCondition());
+  for (unsigned N = 0; N < Parts.size() && N < Most; ++N) {
+    auto *I = dyn_cast<Instruction>(Parts[N]);
+    if (!I || (!W.L->contains(I) && !isa<LoadInst>(I))) continue;
+    const bool IsWalk = W.Next.contains(I);
+    Walks |= IsWalk;
+    if (auto *Load = dyn_cast<LoadInst>(I); Load && Load->isSimple() && W.L->isLoopInvariant(Load->getPointerOperand())) {
+      Walks |= Load->getPointerOperand() == W.At;
+      Addresses.push_back(Load->getPointerOperand());
+    } else if (!IsWalk && isa<ICmpInst, BinaryOperator, CastInst, SelectInst>(I)) {
+      Parts.insert(I->op_begin(), I->op_end());
+    } else if (auto *Phi = dyn_cast<PHINode>(I); Phi && Phi->getParent() == W.L->getHeader()) {
+      Parts.insert(Phi->getIncomingValueForBlock(W.L->getLoopLatch()));
+    }
+  }
+  return Addresses;
+}
+
+/// A walk over chunks to where their list ends, which is kept as the walk's own place is. That is compared with it, or the way
+/// there is computed.
+std::optional<ListTest> chunkTest(Loop *L, const LoopInfo &LI, const DominatorTree &DT) {
+  SmallVector<BasicBlock *, 4> Exiting;
+  L->getExitingBlocks(Exiting);
+  Instruction *Where = L->getLoopLatch()->getTerminator();
+  for (BasicBlock *Block : L->blocks())
+    for (Instruction &I : *Block) {
+      std::optional<ChunkWalk> W = LI.getLoopFor(Block) == L ? chunkWalk(&I, L, DT) : std::nullopt;
+      if (!W || !canLoadPosition(*W, W->At, Where, DT)) continue;
+      for (const BasicBlock *From : Exiting) {
+        bool Walks = false;
+        const SmallVector<Value *, 8> Addresses = loadedFor(From, *W, Walks);
+        if (!Walks || LI.getLoopFor(From) != L || !DT.dominates(From, L->getLoopLatch())) continue;
+        for (Value *End : Addresses)
+          if (isEndOf(*W, End, Addresses) && canLoadPosition(*W, End, Where, DT))
+            return ListTest{nullptr, End, W->Step, false, W};
+      }
+    }
+  return std::nullopt;
+}
+
+std::optional<ListTest> listTest(Loop *L, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE) {
+  if (!L->isLoopSimplifyForm()) return std::nullopt;
+  if (std::optional<ListTest> Test = chunkTest(L, LI, DT)) return Test;
+  if (!L->isLoopExiting(L->getLoopLatch())) return std::nullopt;
   const ICmpInst *Compare = L->getLatchCmpInst();
   if (!Compare || !isa<SCEVCouldNotCompute>(SE.getExitCount(L, L->getLoopLatch()))) return std::nullopt;
   for (unsigned Side = 0; Side < 2; ++Side) {
@@ -80,7 +132,7 @@ std::optional<ListTest> listTest(Loop *L, ScalarEvolution &SE) {
     const auto *Walk = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(Moving));
     if (!Walk || Walk->getLoop() != L || !Walk->isAffine() || L->isLoopInvariant(Bound)) continue;
     std::optional<int64_t> Step = constantOf(Walk->getStepRecurrence(SE));
-    if (Step && *Step != 0) return ListTest{Moving, Bound, *Step, ICmpInst::isNonStrictPredicate(Compare->getPredicate())};
+    if (Step && *Step != 0) return ListTest{Moving, Bound, *Step, ICmpInst::isNonStrictPredicate(Compare->getPredicate()), {}};
   }
   return std::nullopt;
 }
@@ -94,7 +146,8 @@ public:
     Where = Latch->getTerminator()->getDebugLoc();
     MDNode *ID = Latch->getTerminator()->getMetadata(LLVMContext::MD_loop);
     Latch->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
-    BasicBlock *Pause = SplitEdge(Latch, Header, &DT, &LI, nullptr, Header->getName() + ".pause");
+    BasicBlock *Check = Test.Chunks ? SplitEdge(Latch, Header, &DT, &LI, nullptr, Header->getName() + ".moved") : nullptr;
+    BasicBlock *Pause = SplitEdge(Check ? Check : Latch, Header, &DT, &LI, nullptr, Header->getName() + ".pause");
     OuterLoop Rounds(L, "round");
     BasicBlock *Start = Rounds.start();
     BasicBlock *End =
@@ -104,14 +157,17 @@ public:
     // Where the list ends is known at the end of an iteration: the first one is a round by itself.
     PHINode *Count = PHINode::Create(Type::getInt64Ty(Start->getContext()), 2, "round", Start->begin());
     Count->addIncoming(ConstantInt::get(Count->getType(), 1), Before);
-    Count->addIncoming(next(Test, Rounds.closed(Test.Moving), Rounds.closed(Test.Bound), End), End);
+    Count->addIncoming(
+        Test.Chunks ? nextOfChunks(Test, End) : next(Test, Rounds.closed(Test.Moving), Rounds.closed(Test.Bound), End), End);
     pauseAfter(Count, Pause, Start, End, ID);
     DT.applyUpdates({{DominatorTree::Insert, Before, Start},
                      {DominatorTree::Delete, Before, Header},
                      {DominatorTree::Insert, Start, Header},
                      {DominatorTree::Insert, Pause, End},
                      {DominatorTree::Insert, End, Start}});
+    if (Check) leaveWhenMoved(*Test.Chunks, Check, Start, End);
     Rounds.finish(End, LI, DT);
+    if (Check) PromoteMemToReg({Expected}, DT);
   }
 
 private:
@@ -119,6 +175,7 @@ private:
   LoopInfo &LI;
   DominatorTree &DT;
   DebugLoc Where;
+  AllocaInst *Expected = nullptr; ///< which chunk the walk is in, if the table has not moved since the round began
 
   bool makesCalls() const {
     return any_of(L->blocks(), [](BasicBlock *Block) {
@@ -136,10 +193,45 @@ private:
     Value *From = Wide(At), *To = Wide(Bound);
     Value *Way = Test.Step > 0 ? B.CreateSub(To, From) : B.CreateSub(From, To);
     if (Test.Inclusive) Way = B.CreateAdd(Way, B.getInt64(1));
-    Value *Iterations = B.CreateSDiv(Way, B.getInt64(std::abs(Test.Step)));
+    return within(B.CreateSDiv(Way, B.getInt64(std::abs(Test.Step))), B);
+  }
+
+  Value *within(Value *Iterations, IRBuilder<> &B) {
     Value *AtLeast = B.CreateBinaryIntrinsic(Intrinsic::smax, Iterations, B.getInt64(1));
     return B.CreateBinaryIntrinsic(Intrinsic::smin, AtLeast, B.getInt64(makesCalls() ? MostBesideCalls : MostInRound), nullptr,
                                    "round.next");
+  }
+
+  /// The same of a list in chunks.
+  Value *nextOfChunks(const ListTest &Test, BasicBlock *End) {
+    const ChunkWalk &W = *Test.Chunks;
+    std::optional<ChunkPosition> From = loadPosition(W, W.At, End->getTerminator(), DT);
+    std::optional<ChunkPosition> To = loadPosition(W, Test.Bound, End->getTerminator(), DT);
+    IRBuilder<> B(End->getTerminator());
+    B.SetCurrentDebugLocation(Where);
+    if (!From || !To) return B.getInt64(1);
+    Value *Chunks = B.CreateSub(B.CreatePtrToInt(To->Chunk, B.getInt64Ty()), B.CreatePtrToInt(From->Chunk, B.getInt64Ty()));
+    Value *Whole = B.CreateMul(B.CreateAShr(Chunks, 3), B.getInt64(W.Size));
+    Value *Way = B.CreateAdd(Whole, B.CreateSub(To->Offset, From->Offset));
+    return within(B.CreateFreeze(B.CreateSDiv(Way, B.getInt64(W.Step))), B); // nobody says that the program loads that, too
+  }
+
+  /// Ends the round when the table of chunks has moved: what it was told of where its entries are is not so any more.
+  void leaveWhenMoved(const ChunkWalk &W, BasicBlock *Check, BasicBlock *Start, BasicBlock *End) {
+    Type *Pointer = PointerType::get(W.ToNext->getContext(), 0);
+    BasicBlock &Entry = Start->getParent()->getEntryBlock();
+    Expected = new AllocaInst(Pointer, 0, "round.chunk", Entry.getFirstInsertionPt());
+    IRBuilder<> B(Start->getTerminator());
+    B.SetCurrentDebugLocation(Where);
+    B.CreateStore(B.CreateLoad(Pointer, W.Chunk), Expected);
+    B.SetInsertPoint(W.ToNext->getNextNode());
+    B.CreateStore(B.CreatePtrAdd(B.CreateLoad(Pointer, Expected), B.getInt64(8)), Expected);
+    BasicBlock *Pause = Check->getSingleSuccessor();
+    for (PHINode &Phi : End->phis()) Phi.addIncoming(Phi.getIncomingValueForBlock(Pause), Check);
+    B.SetInsertPoint(Check->getTerminator());
+    B.CreateCondBr(B.CreateICmpNE(B.CreateLoad(Pointer, Expected), B.CreateLoad(Pointer, W.Chunk)), End, Pause);
+    Check->getTerminator()->eraseFromParent();
+    DT.insertEdge(Check, End);
   }
 
   void pauseAfter(Value *Count, BasicBlock *Pause, BasicBlock *Start, BasicBlock *End, MDNode *ID) {
@@ -162,7 +254,7 @@ private:
 bool splitWorklists(LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) {
   SmallVector<std::pair<Loop *, ListTest>, 4> Found;
   for (Loop *L : LI.getLoopsInPreorder())
-    if (std::optional<ListTest> Test = listTest(L, SE); Test && leadsOn(L, SE)) Found.push_back({L, *Test});
+    if (std::optional<ListTest> Test = listTest(L, LI, DT, SE); Test && leadsOn(L, *Test, SE)) Found.push_back({L, *Test});
   if (Found.empty()) return false;
   // Where the bound may be taken to stay, the loop is counted as it is.
   Assumed A(LI, DT, SE);
