@@ -200,6 +200,16 @@ std::optional<ChunkWalk> chunkWalk(Instruction *At, Loop *L, const DominatorTree
   return W;
 }
 
+bool tableMayMove(const ChunkWalk &W) {
+  return any_of(W.L->blocks(), [&](const BasicBlock *Block) {
+    return any_of(*Block, [&](const Instruction &I) {
+      const auto *Call = dyn_cast<CallBase>(&I);
+      return Call && !I.isLifetimeStartOrEnd() &&
+             any_of(Call->args(), [&](const Value *V) { return V->getType()->isPointerTy() && apart(W.At, V, layoutOf(W.L)); });
+    });
+  });
+}
+
 bool isEndOf(const ChunkWalk &W, Value *End, ArrayRef<Value *> Loaded) {
   const std::optional<int64_t> Chunk = apart(W.At, W.Chunk, layoutOf(W.L));
   if (!Chunk || is_contained(ArrayRef<Value *>{W.At, W.End, W.Chunk}, End)) return false;

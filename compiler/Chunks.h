@@ -39,6 +39,9 @@ struct ChunkPosition {
 /// Of a value that walks so in `L`, at the beginning of each iteration: a phi of the header, or a load that nothing is stored before.
 std::optional<ChunkWalk> chunkWalk(llvm::Instruction *At, llvm::Loop *L, const llvm::DominatorTree &);
 
+/// Whether something is called in the loop that is given the list, and so may move its table.
+bool tableMayMove(const ChunkWalk &W);
+
 /// Whether the list may end at what is kept at `End`: the three are there, too, as far as the addresses that are loaded from tell.
 /// Two of them are, or `End` alone, which is compared with the walk.
 bool isEndOf(const ChunkWalk &W, llvm::Value *End, llvm::ArrayRef<llvm::Value *> Loaded);

@@ -14,8 +14,10 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 #include <cstdlib>
 #include <optional>
@@ -36,6 +38,7 @@ struct ListTest {
   int64_t Step;
   bool Inclusive; ///< the loop goes on where both are equal
   std::optional<ChunkWalk> Chunks;
+  BasicBlock *Counted = nullptr; ///< where a loop over chunks ends that can be counted
 };
 
 /// Whether `S` depends on what is loaded here and there in `L`: not only on where the program keeps a base.
@@ -98,9 +101,18 @@ SmallVector<Value *, 8> loadedFor(const BasicBlock *Block, const ChunkWalk &W, b
   return Addresses;
 }
 
+/// Where `W.L` ends if it can be counted, as where a queue is gone through level by level; null if it cannot.
+BasicBlock *countedEnd(const ChunkWalk &W, ScalarEvolution &SE) {
+  SmallVector<BasicBlock *, 4> Exiting;
+  W.L->getExitingBlocks(Exiting);
+  for (BasicBlock *Block : Exiting)
+    if (!isa<SCEVCouldNotCompute>(SE.getExitCount(W.L, Block))) return Block;
+  return nullptr;
+}
+
 /// A walk over chunks to where their list ends, which is kept as the walk's own place is. That is compared with it, or the way
-/// there is computed.
-std::optional<ListTest> chunkTest(Loop *L, const LoopInfo &LI, const DominatorTree &DT) {
+/// there is computed. Or one that can be counted, but whose table may move on the way.
+std::optional<ListTest> chunkTest(Loop *L, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE) {
   SmallVector<BasicBlock *, 4> Exiting;
   L->getExitingBlocks(Exiting);
   Instruction *Where = L->getLoopLatch()->getTerminator();
@@ -108,13 +120,17 @@ std::optional<ListTest> chunkTest(Loop *L, const LoopInfo &LI, const DominatorTr
     for (Instruction &I : *Block) {
       std::optional<ChunkWalk> W = LI.getLoopFor(Block) == L ? chunkWalk(&I, L, DT) : std::nullopt;
       if (!W || !canLoadPosition(*W, W->At, Where, DT)) continue;
+      if (BasicBlock *End = countedEnd(*W, SE)) {
+        if (!tableMayMove(*W)) return std::nullopt;
+        return ListTest{nullptr, nullptr, W->Step, false, W, End};
+      }
       for (const BasicBlock *From : Exiting) {
         bool Walks = false;
         const SmallVector<Value *, 8> Addresses = loadedFor(From, *W, Walks);
         if (!Walks || LI.getLoopFor(From) != L || !DT.dominates(From, L->getLoopLatch())) continue;
         for (Value *End : Addresses)
           if (isEndOf(*W, End, Addresses) && canLoadPosition(*W, End, Where, DT))
-            return ListTest{nullptr, End, W->Step, false, W};
+            return ListTest{nullptr, End, W->Step, false, W, nullptr};
       }
     }
   return std::nullopt;
@@ -122,7 +138,7 @@ std::optional<ListTest> chunkTest(Loop *L, const LoopInfo &LI, const DominatorTr
 
 std::optional<ListTest> listTest(Loop *L, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE) {
   if (!L->isLoopSimplifyForm()) return std::nullopt;
-  if (std::optional<ListTest> Test = chunkTest(L, LI, DT)) return Test;
+  if (std::optional<ListTest> Test = chunkTest(L, LI, DT, SE)) return Test;
   if (!L->isLoopExiting(L->getLoopLatch())) return std::nullopt;
   const ICmpInst *Compare = L->getLatchCmpInst();
   if (!Compare || !isa<SCEVCouldNotCompute>(SE.getExitCount(L, L->getLoopLatch()))) return std::nullopt;
@@ -132,7 +148,8 @@ std::optional<ListTest> listTest(Loop *L, const LoopInfo &LI, const DominatorTre
     const auto *Walk = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(Moving));
     if (!Walk || Walk->getLoop() != L || !Walk->isAffine() || L->isLoopInvariant(Bound)) continue;
     std::optional<int64_t> Step = constantOf(Walk->getStepRecurrence(SE));
-    if (Step && *Step != 0) return ListTest{Moving, Bound, *Step, ICmpInst::isNonStrictPredicate(Compare->getPredicate()), {}};
+    if (Step && *Step != 0)
+      return ListTest{Moving, Bound, *Step, ICmpInst::isNonStrictPredicate(Compare->getPredicate()), {}, nullptr};
   }
   return std::nullopt;
 }
@@ -170,10 +187,24 @@ public:
     if (Check) PromoteMemToReg({Expected}, DT);
   }
 
+  /// Has the next round of a loop that can be counted be what is left of it, if that is less.
+  void countAll(const ListTest &Test, ScalarEvolution &SE) {
+    const SCEV *Left = SE.getExitCount(L, Test.Counted);
+    Instruction *At = L->getLoopPreheader()->getTerminator();
+    SCEVExpander Expander(SE, At->getModule()->getDataLayout(), "round");
+    if (isa<SCEVCouldNotCompute>(Left) || !Expander.isSafeToExpandAt(Left, At)) return;
+    const SCEV *Last = SE.getUMinExpr(SE.getTruncateOrZeroExtend(Left, I64), SE.getConstant(I64, MostBesideCalls - 1));
+    cast<ICmpInst>(cast<BranchInst>(L->getLoopLatch()->getTerminator())->getCondition())
+        ->setOperand(1, IRBuilder<>(At).CreateAdd(Expander.expandCodeFor(Last, I64, At->getIterator()), ConstantInt::get(I64, 1),
+                                                  "round"));
+    SE.forgetAllLoops();
+  }
+
 private:
   Loop *L;
   LoopInfo &LI;
   DominatorTree &DT;
+  Type *I64 = Type::getInt64Ty(L->getHeader()->getContext());
   DebugLoc Where;
   AllocaInst *Expected = nullptr; ///< which chunk the walk is in, if the table has not moved since the round began
 
@@ -205,6 +236,7 @@ private:
   /// The same of a list in chunks.
   Value *nextOfChunks(const ListTest &Test, BasicBlock *End) {
     const ChunkWalk &W = *Test.Chunks;
+    if (Test.Counted) return ConstantInt::get(I64, MostBesideCalls);
     std::optional<ChunkPosition> From = loadPosition(W, W.At, End->getTerminator(), DT);
     std::optional<ChunkPosition> To = loadPosition(W, Test.Bound, End->getTerminator(), DT);
     IRBuilder<> B(End->getTerminator());
@@ -259,11 +291,13 @@ bool splitWorklists(LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) {
   // Where the bound may be taken to stay, the loop is counted as it is.
   Assumed A(LI, DT, SE);
   A.insert();
-  erase_if(Found, [&](const auto &Candidate) { return backedgesOf(Candidate.first, SE, A); });
+  erase_if(Found, [&](const auto &Candidate) { return !Candidate.second.Counted && backedgesOf(Candidate.first, SE, A); });
   A.removeUnused();
   for (auto &[L, Test] : Found) {
-    RoundSplitter(L, LI, DT).run(Test);
+    RoundSplitter Rounds(L, LI, DT);
+    Rounds.run(Test);
     SE.forgetAllLoops();
+    if (Test.Counted) Rounds.countAll(Test, SE);
   }
   return !Found.empty();
 }

@@ -62,10 +62,30 @@ __attribute__((noinline)) static double visit(const std::vector<Node> &nodes, in
   return sum;
 }
 
+__attribute__((noinline)) static long by_levels(const std::vector<Node> &nodes, int from) {
+  std::queue<int> todo;
+  std::vector<bool> seen(nodes.size());
+  todo.push(from);
+  long sum = 0;
+  for (long level = 1; !todo.empty(); level++)
+    for (size_t left = todo.size(); left > 0; left--) {
+      const Node &n = nodes[todo.front()];
+      todo.pop();
+      sum += level * n.depth;
+      for (int v : n.to)
+        if (!seen[v]) {
+          seen[v] = true;
+          todo.push(v);
+        }
+    }
+  return sum;
+}
+
 int main() {
   std::vector<Node> nodes(Nodes);
   for (Node &n : nodes)
     for (int &to : n.to) to = (int)(number() % Nodes);
   printf("%lu\n", search(nodes, 1));
   printf("%.17g\n", visit(nodes, 2));
+  printf("%ld\n", by_levels(nodes, 3));
 }
