@@ -115,11 +115,11 @@ BasicBlock *countedEnd(const ChunkWalk &W, ScalarEvolution &SE) {
 std::optional<ListTest> chunkTest(Loop *L, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE) {
   SmallVector<BasicBlock *, 4> Exiting;
   L->getExitingBlocks(Exiting);
-  Instruction *Where = L->getLoopLatch()->getTerminator();
+  Instruction *Where = L->getLoopLatch()->getTerminator(), *Before = L->getLoopPreheader()->getTerminator();
   for (BasicBlock *Block : L->blocks())
     for (Instruction &I : *Block) {
       std::optional<ChunkWalk> W = LI.getLoopFor(Block) == L ? chunkWalk(&I, L, DT) : std::nullopt;
-      if (!W || !canLoadPosition(*W, W->At, Where, DT)) continue;
+      if (!W || !canLoadPosition(*W, W->At, Before, DT) || !canLoadPosition(*W, W->At, Where, DT)) continue;
       if (BasicBlock *End = countedEnd(*W, SE)) {
         if (!tableMayMove(*W)) return std::nullopt;
         return ListTest{nullptr, nullptr, W->Step, false, W, End};
