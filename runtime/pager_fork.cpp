@@ -81,6 +81,7 @@ void Pager::keep_stack(uint64_t stack) {
   const uint32_t first = slot_of(*r, std::max(r->base, page - kBelow)), last = slot_of(*r, std::min(r->end(), page + kAbove));
   for (uint32_t s = first; s < last; ++s) {
     Page &p = pages_[s];
+    if (p.state == PageState::kHeld) show(s, true);
     if (p.state == PageState::kClean) make_writable(*r, s, 1);
     if (p.state >= PageState::kClean) continue;
     const char *from = zeros_;
@@ -123,8 +124,9 @@ void Pager::merge_files() {
 /// Moves what the region has in the files `from` (a bit each) to the file `to`. False: it cannot be; nothing is lost.
 bool Pager::move_contents(const Region &r, uint32_t from, unsigned to) {
   auto to_move = [&](uint32_t s) {
-    const bool stored =
-        pages_[s].state == PageState::kAbsent || (pages_[s].state == PageState::kClean && !(pages_[s].flags & kNoBacking));
+    const PageState state = pages_[s].state;
+    const bool stored = state == PageState::kAbsent || state == PageState::kHeld ||
+                        (state == PageState::kClean && !(pages_[s].flags & kNoBacking));
     return stored && (from >> lineage_.file_of(s) & 1);
   };
   const auto end = static_cast<uint32_t>(r.first_slot + (r.bytes >> shift_));
