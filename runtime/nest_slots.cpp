@@ -6,6 +6,8 @@
 #include "runtime/fork.h"
 #include "runtime/nest_stack.h"
 
+#include <algorithm>
+
 namespace pagecast {
 
 std::atomic<Pager *> pager_in_charge{nullptr};
@@ -57,15 +59,31 @@ bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned sit
   return not_yet;
 }
 
-bool nest_covers(uint64_t address) {
+namespace {
+constexpr uint32_t kMissed = 8, kAstray = 64 * kMissed;
+
+/// A nest that is open and has a direct reference which comes to `address`; NULL: none.
+NestSlot *nest_around(uint64_t address) {
   for (NestSlot &slot : OpenNests()) {
-    if (!slot.runs() || !slot.nest.plan().prefetches) continue;
+    if (!slot.runs() || !slot.nest.plan().prefetches || slot.astray >= kAstray) continue;
     const core::Shape &shape = slot.nest.shape();
     for (unsigned g = 0; g < shape.groups; ++g)
       if (!shape.group[g].indirect && address - reach_of(shape, shape.group[g]).begin < reach_of(shape, shape.group[g]).size())
-        return true;
+        return &slot;
   }
-  return false;
+  return nullptr;
+}
+} // namespace
+
+bool nest_covers(uint64_t address) { return nest_around(address) != nullptr; }
+
+void nest_missed(uint64_t address) {
+  if (NestSlot *slot = nest_around(address)) slot->astray += kMissed;
+}
+
+void nest_asked(unsigned nest, uint32_t pages) {
+  NestSlot &slot = nest_slots[nest % kNestSlots];
+  if (slot.astray < kAstray) slot.astray -= std::min(slot.astray, pages);
 }
 
 } // namespace pagecast

@@ -58,6 +58,7 @@ struct NestSlot {
   uint64_t shared;         ///< bytes of memory that it was planned for, with others open; ~0: alone
   bool foreseen;           ///< the forecast knows of it
   core::Forecast::Next next[core::kMaxGroups]; ///< use of each group after this nest
+  uint32_t astray;         ///< see nest_missed()
   uint32_t left_to_others; ///< bit g: a nest that comes after it in the same loop gives group g's pages up
 
   uint64_t pinned[PAGECAST_MAX_GROUPS]; ///< addresses in indirect targets that are fetched whole
@@ -141,6 +142,10 @@ void nest_late(unsigned nest, unsigned site);
 bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned site);
 /// Whether a nest that is open fetches `address` in its turn. Pager's thread.
 bool nest_covers(uint64_t address);
+/// The program faulted on an absent page at `address`; or the nest has asked for pages. Nests that miss more than a page of
+/// eight cover nothing any more: what was assumed of where they go is wrong. Pager's thread.
+void nest_missed(uint64_t address);
+void nest_asked(unsigned nest, uint32_t pages);
 
 /// The slicer's thread body; never returns.
 void slicer_run();

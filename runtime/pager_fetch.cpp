@@ -151,6 +151,7 @@ uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &a
   statistics.read_bytes += static_cast<uint64_t>(pages) << shift_;
   if (asked.demand) statistics.not_prefetched += pages;
   else statistics.site[asked.site].prefetched += pages;
+  if (!asked.demand && asked.site != Statistics::kHistory) nest_asked(asked.nest, pages);
   return pages;
 }
 

@@ -141,6 +141,7 @@ void Pager::start_nests() {
     NestSlot &slot = *next;
     slot.started = true;
     ++slot.turn;
+    slot.astray = 0;
     slot.crowded_seen = crowded();
     share_memory(allowance_.for_pages());
     order_.new_epoch();
