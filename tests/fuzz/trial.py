@@ -18,7 +18,7 @@ from generate import program
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 WEIGHTS = (1, 4, 6, 6, 3)  # nothing is hinted at -O0
 BUDGET = "16M"  # the least that the runtime takes
-SECONDS = 10  # for a run; programs need a fraction of one
+SECONDS = 60  # for a run; programs need a fraction of one, ten on a disk that others keep busy
 
 # What each option of the runtime is set to, now and then. Options that are not about how to page are left alone.
 DRAWN = {
@@ -167,7 +167,7 @@ class Trial:
         if built.status != 0:
             return f"generator: the plain compiler {built.describe()}: {first_error(built.errors)}"
         checks = {"ASAN_OPTIONS": "detect_leaks=0:exitcode=99", "UBSAN_OPTIONS": "exitcode=99:print_stacktrace=1"}
-        done = run([self.folder / "sanitized"], 10 * SECONDS, checks)
+        done = run([self.folder / "sanitized"], 2 * SECONDS, checks)
         if done.status in (None, 99) or done.status < 0:
             return f"generator: the sanitized program {done.describe()}: {first_error(done.errors)}"
         return ""
