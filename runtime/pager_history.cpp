@@ -28,8 +28,7 @@ uint32_t Pager::slot_at(int64_t place) {
 
 /// The program faulted at an address whose page was not there; the fault itself is being served.
 void Pager::follow(uint64_t address, bool write) {
-  if (!options_->history) return;
-  if (nest_covers(address)) return nest_missed(address);
+  if (!options_->history || nest_covers(address)) return;
   Region *r = regions_.find(address);
   if (!r || r->draining) return;
   const auto found = streams_.fault(static_cast<int64_t>(address), static_cast<int64_t>(r->base), static_cast<int64_t>(r->end()),
