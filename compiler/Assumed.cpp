@@ -164,6 +164,11 @@ bool canLoadBefore(LoadInst *I, Loop *L, const DominatorTree &DT) {
          isFirst(I, L) || wasTouchedBefore(I, L);
 }
 
+const SCEV *choiceAsSum(Value *Condition, const SCEV *Yes, const SCEV *No, ScalarEvolution &SE) {
+  const SCEV *IsYes = SE.getZeroExtendExpr(SE.getSCEV(Condition), No->getType());
+  return SE.getAddExpr(No, SE.getMulExpr(IsYes, SE.getMinusSCEV(Yes, No)));
+}
+
 /// The outermost loop around `Innermost`, or that itself, whose preheader can have the copy.
 Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
   Loop *Found = nullptr;
@@ -301,8 +306,7 @@ void Assumed::writeChoices() {
     const SCEV *Yes = scev(Choice->getTrueValue()), *No = scev(Choice->getFalseValue());
     const bool Moves = isa<SCEVAddRecExpr>(Yes) || isa<SCEVAddRecExpr>(No);
     if (!Moves || !L->isLoopInvariant(Choice->getCondition())) return;
-    const SCEV *IsYes = SE.getZeroExtendExpr(SE.getSCEV(Choice->getCondition()), Choice->getType());
-    Known[Choice] = SE.getAddExpr(No, SE.getMulExpr(IsYes, SE.getMinusSCEV(Yes, No)));
+    Known[Choice] = choiceAsSum(Choice->getCondition(), Yes, No, SE);
   });
 }
 

@@ -28,6 +28,9 @@ bool isHeld(const llvm::LoadInst *I);
 /// Whether a copy of `I`, whose address is known there, can stand in the preheader of `L` without faulting.
 bool canLoadBefore(llvm::LoadInst *I, llvm::Loop *L, const llvm::DominatorTree &DT);
 
+/// `Yes` where `Condition` holds, else `No`, which are of one type: scalar evolution has no choices, but sums.
+const llvm::SCEV *choiceAsSum(llvm::Value *Condition, const llvm::SCEV *Yes, const llvm::SCEV *No, llvm::ScalarEvolution &SE);
+
 /// What each iteration loads from one place, and stores there anew: a generator's state in an object, when LLVM must fear that other
 /// stores go there, too.
 struct Kept {

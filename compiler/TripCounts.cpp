@@ -114,10 +114,7 @@ const SCEV *countWhile(Loop *L, Value *Test, bool While, ScalarEvolution &SE, As
   const SCEV *No = isa<ICmpInst>(Choice->getFalseValue()) ? countWhile(L, Choice->getFalseValue(), While, SE, A) : nullptr;
   if (!Yes || !No) return nullptr;
   Type *Wide = SE.getWiderType(Yes->getType(), No->getType());
-  Yes = SE.getNoopOrZeroExtend(Yes, Wide);
-  No = SE.getNoopOrZeroExtend(No, Wide);
-  const SCEV *IsYes = SE.getNoopOrZeroExtend(SE.getSCEV(Choice->getCondition()), Wide);
-  return SE.getAddExpr(No, SE.getMulExpr(IsYes, SE.getMinusSCEV(Yes, No)));
+  return choiceAsSum(Choice->getCondition(), SE.getNoopOrZeroExtend(Yes, Wide), SE.getNoopOrZeroExtend(No, Wide), SE);
 }
 
 /// The same from the exit test of `Block`.
