@@ -77,8 +77,10 @@ NestSlot *nest_around(uint64_t address) {
 
 bool nest_covers(uint64_t address) { return nest_around(address) != nullptr; }
 
-void nest_missed(uint64_t address) {
-  if (NestSlot *slot = nest_around(address)) slot->astray += kMissed;
+bool nest_missed(uint64_t address) {
+  NestSlot *slot = nest_around(address);
+  if (slot) slot->astray += kMissed;
+  return slot != nullptr;
 }
 
 void nest_asked(unsigned nest, uint32_t pages) {

@@ -142,9 +142,9 @@ void nest_late(unsigned nest, unsigned site);
 bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned site);
 /// Whether a nest that is open fetches `address` in its turn. Pager's thread.
 bool nest_covers(uint64_t address);
-/// The program faulted on a page at `address` that had to be read; or the nest has asked for such. Nests that miss more than a page of
-/// eight cover nothing any more: what was assumed of where they go is wrong. Pager's thread.
-void nest_missed(uint64_t address);
+/// The program faulted on a page at `address` that had to be read: the same; or the nest has asked for such pages. Nests that miss
+/// more than a page of eight cover nothing any more: what was assumed of where they go is wrong. Pager's thread.
+bool nest_missed(uint64_t address);
 void nest_asked(unsigned nest, uint32_t pages);
 
 /// The slicer's thread body; never returns.

@@ -34,11 +34,7 @@ uint32_t Pager::refill(Region &r, uint32_t slot, bool write) {
   if (read_in(r, slot, 1, {0, 0, 0, write || expected, true}) == 0) return 0;
   if (!write) r.updates.loaded(slot, expected);
   statistics.stores_expected += expected;
-  if (!options_->history) return 1;
-  if (nest_covers(pages_.address(slot))) {
-    nest_missed(pages_.address(slot));
-    return 1;
-  }
+  if (!options_->history || nest_missed(pages_.address(slot))) return 1;
   const uint32_t before = resident_before(r, slot, core::Growth::kMostForFault);
   r.refill.fault(before && absent_from(r, slot + 1, 1));
   look_ahead(r);
