@@ -103,38 +103,6 @@ TEST(Pager, StressThreadsEachWithRegionsThatComeAndGo) {
   EXPECT_EQ(pager.statistics.region_bytes, 0u);
 }
 
-/// The page that a stream which begins at `from` holds back to see the program come; its first pages are absent.
-uint64_t held_back(const char *region, uint64_t from) {
-  const uint64_t page = os::page_size();
-  const Region r = pager.look_up(address(region));
-  for (uint64_t i = from; i < from + (64u << 10); i += page) {
-    EXPECT_EQ(region[i], static_cast<char>(i / page));
-    expect_valid(); // what was asked for has been asked for
-    for (unsigned tries = 0; tries < 100; ++tries, usleep(1000))
-      for (uint64_t at = i; at < i + (128u << 10); at += page)
-        if (pager.state_of(r, address(region) + at) == PageState::kHeld) return at;
-  }
-  return 0;
-}
-
-TEST(Pager, AForkKeepsWhatAStreamHoldsBack) {
-  START_PAGER(ReleasePolicy::kBuffered);
-  const uint64_t page = os::page_size();
-  constexpr uint64_t kBytes = 4 * kBudget, kFrom = 1u << 20;
-  char *region = map(kBytes);
-  ASSERT_EQ(pager.add(address(region), kBytes), 0);
-  for (uint64_t at = 0; at < kBytes; at += page) region[at] = static_cast<char>(at / page);
-  const uint64_t held = held_back(region, kFrom);
-  ASSERT_GT(held, 0u);
-  std::thread([&] { // whose stack is there, and must be in memory
-    EXPECT_FALSE(pager.stop_for_fork(address(region) + held, false));
-    pager.go_on(false);
-  })
-      .join();
-  expect_valid();
-  for (uint64_t at = kFrom; at < kFrom + (1u << 20); at += page) ASSERT_EQ(region[at], static_cast<char>(at / page)) << at;
-}
-
 TEST(Pager, StreamsSideBySideFaultLessThanOnceAPage) {
   START_PAGER(ReleasePolicy::kBuffered);
   constexpr uint64_t kStreams = 256, kEach = 64u << 10;
