@@ -3,6 +3,7 @@
 // Assumed values: finding the loads, and reading expressions with them.
 
 #include "Assumed.h"
+#include "Wraps.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -226,6 +227,7 @@ void Assumed::insert() {
   assumeLoads();
   assumeResults();
   writeChoices();
+  assumeNoWraps();
   assumeCarried();
   assumeLoadsOfThose();
   assumeKept();
@@ -292,6 +294,25 @@ void Assumed::assumeResults() {
     Copies.push_back(Copy);
     Known[I] = SE.getUnknown(Copy);
   }
+}
+
+/// What comes round at an end of a loop is taken to be what it is in between. Not so pointers: the other one is another array,
+/// which may be the larger one.
+void Assumed::assumeNoWraps() {
+  forEachInstruction(LI, [&](Instruction &I) {
+    if (!I.getType()->isIntegerTy() || !SE.isSCEVable(I.getType()) || !isa<SCEVUnknown>(SE.getSCEV(&I))) return;
+    if (const SCEV *Wider = widened(&I, SE)) {
+      Known[&I] = Wider;
+    } else if (auto *Choice = dyn_cast<SelectInst>(&I)) {
+      const auto *Test = dyn_cast<ICmpInst>(Choice->getCondition());
+      const std::optional<bool> Usual = Test ? usually(Test, SE) : std::nullopt;
+      if (Usual) Known[&I] = scev(*Usual ? Choice->getTrueValue() : Choice->getFalseValue());
+    } else if (I.getOpcode() == Instruction::SRem) {
+      const SCEV *Number = scev(I.getOperand(0)), *Divisor = scev(I.getOperand(1));
+      if (const std::optional<int64_t> Whole = usualQuotient(Number, Divisor, SE))
+        Known[&I] = SE.getMinusSCEV(Number, SE.getMulExpr(Divisor, SE.getConstant(I.getType(), uint64_t(*Whole))));
+    }
+  });
 }
 
 /// One of two counters, by what is known before the loop: i = back ? n - 1 - k : k. Scalar evolution has no choices, but
@@ -386,7 +407,8 @@ const Chunked *Assumed::chunked(const Instruction *I) const {
 }
 
 const SCEV *Assumed::rewrite(const SCEV *S) {
-  return Known.empty() || isa<SCEVCouldNotCompute>(S) ? S : SCEVParameterRewriter::rewrite(S, SE, Known);
+  if (isa<SCEVCouldNotCompute>(S)) return S;
+  return withUsualQuotients(Known.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Known), SE);
 }
 
 const SCEV *Assumed::scev(Value *V) { return rewrite(SE.getSCEV(V)); }

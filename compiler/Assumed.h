@@ -6,6 +6,7 @@
 //     for (i..n) if (wanted(a[i])) v.push_back(a[i]);      and v moves when it needs more room
 //
 //     for (k = 0; k < n; k++) { i = back ? n - 1 - k : k; ... }            of which nothing is assumed: it is k + back * (n - 1 - 2 * k)
+//     for (i = 0; i < n; i++) { next = i == n - 1 ? 0 : i + 1; ... }            it is i + 1 (Wraps.h)
 //
 // Hints may be wrong, so the bound and the base are loaded once more before the loop, for the hints alone. The
 // program's own loads remain what they are. A copy of a load is made only where it cannot fault.
@@ -80,6 +81,7 @@ private:
   void assumeLoads();
   void assumeResults();
   void writeChoices();
+  void assumeNoWraps();
   void assumeCarried();
   void assumeLoadsOfThose();
   void assumeKept();

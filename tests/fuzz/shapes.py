@@ -358,6 +358,40 @@ def directions(m: Maker):
         m.call(f"{m.number(n)}, {m.number(w)}, {m.number(step)}, {a.name}")
 
 
+def periodic(m: Maker):
+    """A plane whose ends meet: neighbours by tests, corrections or rests; or one place that is left out for another."""
+    rng, a = m.rng, m.array(lambda a: len(a.element.leaves) == 1, 20000)
+    leaf, c, w = a.element.leaves[0], a.element.ctype, rng.choice((3, 40, 129, 1025))
+    rows = min(a.length // w, 400000 // w)
+    index, d = rng.choice(("int", "i64", "u64", "unsigned")), rng.choice((1, 1, 2))
+    signed = index in ("int", "i64")
+
+    def next_of(x: str, n: str) -> str:
+        return rng.choice((f"{x} + {d} >= {n} ? {x} + {d} - {n} : {x} + {d}", f"({x} + {d}) % {n}", f"{x} == {n} - 1 ? 0 : {x} + 1"))
+
+    def before(x: str, n: str) -> str:
+        forms = [f"{x} < {d} ? {x} + {n} - {d} : {x} - {d}", f"({x} + {n} - {d}) % {n}", f"{x} == 0 ? {n} - 1 : {x} - 1"]
+        return rng.choice(forms + [f"({x} - {d} + {n}) % {n}", f"{x} - {d} < 0 ? {x} - {d} + {n} : {x} - {d}"] * signed)
+
+    neighbours = rng.sample(("p[down * w + j]", "p[up * w + j]", "p[i * w + right]", "p[i * w + left]"), rng.randint(1, 3))
+    place = rng.choice("pq") + "[(ii == which ? which / 2 : i) * w + j]"
+    times = rng.choice(("n", "n", "2 * n", "n - 1"))
+    m.function(
+        f"u64 {m.prefix}({index} n, {index} w, {index} which, {c} *p, {c} *q)",
+        f"for ({index} ii = 0; ii < {times}; ii++) {{",
+        f"  const {index} i = ii % n, down = {next_of('i', 'n')}, up = {before('i', 'n')};",
+        f"  for ({index} j = 0; j < w; j++) {{",
+        f"    const {index} right = {next_of('j', 'w')}, left = {before('j', 'w')};",
+        *(f"    {update(leaf, place, neighbour)}" for neighbour in neighbours),
+        "  }",
+        "}",
+        "return (u64)(i64)p[n / 2 * w] + (u64)(i64)q[w / 2];",
+    )
+    n = rows // 2
+    for q in rng.sample((0, w, n * w, a.length - n * w), rng.randint(1, 2)):
+        m.call(f"{m.number(n)}, {m.number(w)}, {rng.randrange(n)}, {a.name}, {a.name} + {min(q, a.length - n * w)}")
+
+
 SHAPES = [
     beside,
     vla,
@@ -372,4 +406,5 @@ SHAPES = [
     churn,
     grow,
     directions,
+    periodic,
 ]

@@ -229,6 +229,15 @@ def test_levels_that_take_turns_and_sweeps_in_all_directions_are_hinted(built, d
     assert figures["faults"]["not_prefetched"] < figures["faults"]["prefetched_hit"] / 50
 
 
+def test_neighbours_in_a_periodic_domain_are_hinted_without_slices(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS / "periodic.c", tmp_path / "hinted", "-gline-tables-only")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    planes = [s for s in figures["sites"] if s["function"] in ("by_tests", "by_corrections")]
+    assert sum(s["prefetched"] for s in planes) > 10000, "of 35000 that the four sweeps over a plane read"
+    assert not any(s["indirect"] for s in planes)
+    assert figures["faults"]["not_prefetched"] < figures["faults"]["prefetched_hit"] / 50
+
+
 def test_rows_that_are_allocated_one_by_one_are_paged(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cxx, PROGRAMS / "many_rows.cpp", tmp_path / "hinted")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
