@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import traffic
-from least_io import Traffic
-from traffic import buk_traffic, matvec_traffic  # noqa: F401, asked for here too
+from least_io import Work
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_KEYS = 256 << 20  # bytes of key input; BUK starts over at the end of a shorter file
@@ -21,7 +20,7 @@ class Program:
     by the name of its file, such as cgm.cpp."""
     name: str
     multiple: float  # of the limit: how much data; the papers' sizes
-    traffic: Callable[[int, int], Traffic]  # of the bytes of data and the memory
+    work: Callable[[int], Work]  # of the bytes of data
     options: tuple[str, ...] = ()
     takes_keys: bool = False
 
@@ -38,20 +37,20 @@ class Program:
         return ["--memory-size", str(total), *self.options, *(["--keys", str(keys)] if self.takes_keys else [])]
 
 
-def iterated(name: str, multiple: float, iterations: int, moved: Callable[..., Traffic], *options: str) -> Program:
-    return Program(name, multiple, partial(moved, iterations=iterations), (*options, "--iterations", str(iterations)))
+def iterated(name: str, multiple: float, iterations: int, work: Callable[..., Work], *options: str) -> Program:
+    return Program(name, multiple, partial(work, iterations=iterations), (*options, "--iterations", str(iterations)))
 
 
 NINE = (
-    Program("buk", 2.75, traffic.buk_traffic, takes_keys=True),
-    iterated("matvec", 5.39, 3, traffic.matvec_traffic, "--cols", str(traffic.COLUMNS)),
-    iterated("embar", 1.79, 3, traffic.embar_traffic),
-    iterated("cgm", 2.75, 10, traffic.cgm_traffic),
-    iterated("mgrid", 6.0, 3, traffic.mgrid_traffic),
-    iterated("fftpde", 3.13, 3, traffic.fftpde_traffic),
-    iterated("applu", 2.92, 5, traffic.applu_traffic),
-    iterated("appsp", 2.84, 2, traffic.appsp_traffic),
-    iterated("appbt", 2.52, 3, traffic.appbt_traffic),
+    Program("buk", 2.75, traffic.buk_work, takes_keys=True),
+    iterated("matvec", 5.39, 3, traffic.matvec_work, "--cols", str(traffic.COLUMNS)),
+    iterated("embar", 1.79, 3, traffic.embar_work),
+    iterated("cgm", 2.75, 10, traffic.cgm_work),
+    iterated("mgrid", 6.0, 3, traffic.mgrid_work),
+    iterated("fftpde", 3.13, 3, traffic.fftpde_work),
+    iterated("applu", 2.92, 5, traffic.applu_work),
+    iterated("appsp", 2.84, 2, traffic.appsp_work),
+    iterated("appbt", 2.52, 3, traffic.appbt_work),
 )
 # The same programs in other languages: their sizes and sweeps are those of the C source.
 VARIANTS = tuple(v for p in NINE for v in (replace(p, name=p.name + suffix) for suffix in (".cpp", ".f90")) if v.source.exists())

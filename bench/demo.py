@@ -106,7 +106,7 @@ class Demo:
         samples = self.samples[index]
         medians = {c: median_of(samples[c], "wall_s") for c in CONTENDERS}
         cpu = median_of(samples["in_core"], "cpu_s") or 0.0
-        traffic = program.traffic(program.data_bytes(self.options.limit_bytes), self.options.limit_bytes)
+        traffic = program.work(program.data_bytes(self.options.limit_bytes)).least(self.options.limit_bytes)
         limit = max(cpu, traffic.seconds(rates.read, rates.write))
         shares = fault_shares([s.sample() for s in samples["pagecast"]])
         plain, ours = (code_bytes(self.built[program.name][k]) for k in ("plain", "pagecast"))

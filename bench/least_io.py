@@ -41,9 +41,15 @@ def sweep(reads: str = "", writes: str = "") -> Sweep:
     return Sweep(frozenset(reads.split()), frozenset(writes.split()))
 
 
-def least(sweeps: Sequence[Sweep], sizes: dict[str, int], memory: int, cold: int = 0) -> Traffic:
+@dataclass(frozen=True)
+class Work:
     """`sizes`: bytes of each array. `cold`: bytes of files that are read, of which none is in memory at the start."""
-    return Traffic(_least_read(sweeps, sizes, memory) + cold, _least_written(sweeps, sizes, memory))
+    sweeps: Sequence[Sweep]
+    sizes: dict[str, int]
+    cold: int = 0
+
+    def least(self, memory: int) -> Traffic:
+        return Traffic(_least_read(self.sweeps, self.sizes, memory) + self.cold, _least_written(self.sweeps, self.sizes, memory))
 
 
 def _least_read(sweeps: Sequence[Sweep], sizes: dict[str, int], memory: int) -> int:

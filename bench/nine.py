@@ -71,7 +71,7 @@ class Nine:
 
     def new_entry(self, program: Program) -> dict:
         total = program.data_bytes(self.options.limit_bytes)
-        least = program.traffic(total, self.options.limit_bytes)
+        least = program.work(total).least(self.options.limit_bytes)
         return {"name": program.name, "multiple": program.multiple, "data_bytes": total,
                 "arguments": program.arguments(total, "KEYS"), "least_bytes": {"read": least.read, "written": least.written},
                 "in_core_refusal": None, "static": None, "samples": {c: [] for c in CONTENDERS}}

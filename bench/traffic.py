@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The least bytes that each program must move: its sweeps, as the comment at the head of its source has them.
+"""What each program does with its data: its sweeps, as the comment at the head of its source has them.
 
 Sizes are those that the program derives from --memory-size itself. A sweep through the inside of a grid counts whole
 rows, because a disk cannot leave out the two points at a row's ends. Arrays that fit in a cache are left out."""
 
-from least_io import Sweep, Traffic, least, sweep
+from least_io import Sweep, Work, sweep
 
 INT, DOUBLE, COMPLEX, PAGE = 4, 8, 16, 4096
 COLUMNS = 1_000_000  # of MATVEC's matrix, as in the paper
@@ -15,21 +15,21 @@ def buk_keys(total: int) -> int:
     return (total - KEY_TABLE) // (3 * INT)
 
 
-def buk_traffic(total: int, memory: int) -> Traffic:
+def buk_work(total: int) -> Work:
     """Fill, count, rank, copy, check of the order, checksum. A key takes a byte of the file of keys."""
     count = buk_keys(total)
     sweeps = [sweep("", "key"), sweep("key"), sweep("key", "rank"), sweep("key rank", "key2"), sweep("key2"), sweep("key2 rank")]
-    return least(sweeps, dict.fromkeys(("key", "rank", "key2"), count * INT), memory, cold=count)
+    return Work(sweeps, dict.fromkeys(("key", "rank", "key2"), count * INT), cold=count)
 
 
-def matvec_traffic(total: int, memory: int, iterations: int = 3) -> Traffic:
+def matvec_work(total: int, iterations: int = 3) -> Work:
     sizes = {"a": total // INT // COLUMNS * COLUMNS * INT, "b": COLUMNS * INT}
-    return least([sweep("", "a b"), *iterations * [sweep("a b")]], sizes, memory)
+    return Work([sweep("", "a b"), *iterations * [sweep("a b")]], sizes)
 
 
-def embar_traffic(total: int, memory: int, iterations: int) -> Traffic:
+def embar_work(total: int, iterations: int) -> Work:
     """A batch is generated, then tallied."""
-    return least(iterations * [sweep("", "x"), sweep("x")], {"x": total // COMPLEX * COMPLEX}, memory)
+    return Work(iterations * [sweep("", "x"), sweep("x")], {"x": total // COMPLEX * COMPLEX})
 
 
 def cgm_rows(total: int) -> int:
@@ -41,14 +41,14 @@ def cgm_rows(total: int) -> int:
     return rows // width * width
 
 
-def cgm_traffic(total: int, memory: int, iterations: int) -> Traffic:
+def cgm_work(total: int, iterations: int) -> Work:
     """`matrix` is a, colidx and rowstr."""
     rows = cgm_rows(total)
     sizes = {"matrix": int(rows * (12 * 27.5 + 8)), **dict.fromkeys("xzpqr", rows * DOUBLE)}
     step = [sweep("matrix p", "q"), sweep("p q"), sweep("z r p q", "z r"), sweep("r"), sweep("r p", "p")]
     before = [sweep("", "matrix"), sweep("", "x"), sweep("x", "z r p"), sweep("r")]
     after = [sweep("matrix z", "q"), sweep("x q"), sweep("x z")]
-    return least(before + iterations * step + after, sizes, memory)
+    return Work(before + iterations * step + after, sizes)
 
 
 def mgrid_levels(n1: int, n3: int) -> list[int]:
@@ -100,7 +100,7 @@ def mgrid_cycle(levels: int, wraps: set[str]) -> list[Sweep]:
     return [*out, *mgrid_made("u0 v", "r0", wraps), sweep("r0")]
 
 
-def mgrid_traffic(total: int, memory: int, iterations: int) -> Traffic:
+def mgrid_work(total: int, iterations: int) -> Work:
     n1, n3 = mgrid_fit(total)
     levels, sides = mgrid_levels(n1, n3), mgrid_sides(n1, n3)
     sizes = {"v": levels[0] * DOUBLE}
@@ -108,7 +108,7 @@ def mgrid_traffic(total: int, memory: int, iterations: int) -> Traffic:
         sizes[f"u{level}"] = sizes[f"r{level}"] = points * DOUBLE
     wraps = {f"{grid}{level}" for level, (side, _) in enumerate(sides) for grid in "ur" if (side + 2) * DOUBLE <= PAGE}
     before = [sweep("", "v"), sweep("", "u0"), *mgrid_made("u0 v", "r0", wraps), sweep("r0")]
-    return least(before + iterations * mgrid_cycle(len(levels), wraps), sizes, memory)
+    return Work(before + iterations * mgrid_cycle(len(levels), wraps), sizes)
 
 
 def fftpde_points(total: int) -> int:
@@ -124,14 +124,14 @@ def fftpde_points(total: int) -> int:
     return best
 
 
-def fftpde_traffic(total: int, memory: int, iterations: int) -> Traffic:
+def fftpde_work(total: int, iterations: int) -> Work:
     """Transforms along x and y are two sweeps through the same array; each transform is checked by one."""
     points = fftpde_points(total)
     sizes = {**dict.fromkeys(("u0", "u1", "u2"), points * COMPLEX), "decay": points * DOUBLE}
     along_x_and_y = 2 * [sweep("u1", "u1")]
     before = [sweep("", "u1"), sweep("", "decay"), *along_x_and_y, sweep("u1", "u0"), sweep("u0")]
     step = [sweep("u0 decay", "u0 u1"), *along_x_and_y, sweep("u1", "u2"), sweep("u2")]
-    return least(before + iterations * step, sizes, memory)
+    return Work(before + iterations * step, sizes)
 
 
 def cube_points(total: int, point_bytes: int) -> int:
@@ -157,29 +157,29 @@ def simulation(prepare: list[Sweep], right_hand_side: list[Sweep], step: list[Sw
     return [*before, *summed, *step, *(iterations - 1) * [*right_hand_side, *step], *summed, sweep("u")]
 
 
-def applu_traffic(total: int, memory: int, iterations: int) -> Traffic:
+def applu_work(total: int, iterations: int) -> Work:
     """`blocks` are the four arrays of 5 x 5 blocks."""
     points = cube_points(total, 115 * DOUBLE)
     sizes = {**dict.fromkeys(("u", "rsd", "frct"), points * 5 * DOUBLE), "blocks": points * 100 * DOUBLE}
     solve = [sweep("u", "blocks"), sweep("blocks rsd", "rsd")]
     step = [sweep("rsd", "rsd"), *2 * solve, sweep("u rsd", "u")]
-    return least(simulation([], apart("frct", "rsd"), step, iterations), sizes, memory)
+    return Work(simulation([], apart("frct", "rsd"), step, iterations), sizes)
 
 
-def appsp_traffic(total: int, memory: int, iterations: int) -> Traffic:
+def appsp_work(total: int, iterations: int) -> Work:
     """Three kinds of unknowns along each of three axes; rhs is rotated before, between and after the axes."""
     points = cube_points(total, 20 * DOUBLE)
     sizes = {**dict.fromkeys(("u", "rhs", "forcing"), points * 5 * DOUBLE), **dict.fromkeys("abcde", points * DOUBLE)}
     rotate = sweep("rhs", "rhs")
     axis = 3 * [sweep("u", "a b c d e"), sweep("a b c d e rhs", "d e rhs")]
     step = [rotate, *3 * [*axis, rotate], sweep("u rhs", "u")]
-    return least(simulation([sweep("", "rhs forcing d e")], apart("forcing", "rhs"), step, iterations), sizes, memory)
+    return Work(simulation([sweep("", "rhs forcing d e")], apart("forcing", "rhs"), step, iterations), sizes)
 
 
-def appbt_traffic(total: int, memory: int, iterations: int) -> Traffic:
+def appbt_work(total: int, iterations: int) -> Work:
     """Along x and y the substitution goes right behind the elimination, along z it is a sweep of its own."""
     points = cube_points(total, 90 * DOUBLE)
     sizes = {**dict.fromkeys(("u", "rhs", "forcing"), points * 5 * DOUBLE), **dict.fromkeys("abc", points * 25 * DOUBLE)}
     axis = [sweep("u", "a b c"), sweep("a b c rhs", "b c rhs")]
     step = [*3 * axis, sweep("c rhs", "rhs"), sweep("u rhs", "u")]
-    return least(simulation([sweep("", "rhs forcing")], [sweep("forcing u", "rhs")], step, iterations), sizes, memory)
+    return Work(simulation([sweep("", "rhs forcing")], [sweep("forcing u", "rhs")], step, iterations), sizes)

@@ -17,18 +17,18 @@ MIB = 1 << 20
 def test_traffic_is_nothing_in_core():
     from contenders import PROGRAMS
     for program in PROGRAMS.values():
-        moved = program.traffic(100 * MIB, 200 * MIB)
+        moved = program.work(100 * MIB).least(200 * MIB)
         assert moved.written == 0
         assert moved.read <= 100 * MIB / 12  # buk's key file
 
 
 def test_traffic_by_hand():
-    from contenders import buk_traffic, matvec_traffic
+    from traffic import buk_work, matvec_work
     row = 4_000_000
-    moved = matvec_traffic(100 * row, 50 * row)
+    moved = matvec_work(100 * row).least(50 * row)
     assert (moved.read, moved.written) == (3 * 51 * row, 51 * row)  # the vector is as long as a row
     s = 1200 * 1000 * 4
-    moved = buk_traffic(3 * s + 4 * MIB, s // 2)
+    moved = buk_work(3 * s + 4 * MIB).least(s // 2)
     assert moved.read == 3 * (s // 2) + 2 * (2 * s - s // 2) + s // 4
     assert moved.written == (2 * s - s // 2) + s // 2
 

@@ -19,14 +19,14 @@ NINE = ROOT / "bench" / "nine.py"
 
 
 def test_least_io_by_hand():
-    from least_io import least, sweep
-    moved = least([sweep("", "a"), sweep("a"), sweep("a")], {"a": 100}, 30)
+    from least_io import Work, sweep
+    moved = Work([sweep("", "a"), sweep("a"), sweep("a")], {"a": 100}).least(30)
     assert (moved.read, moved.written) == (140, 70)
-    moved = least([sweep("", "a"), sweep("a", "a"), sweep("a", "a")], {"a": 100}, 30)
+    moved = Work([sweep("", "a"), sweep("a", "a"), sweep("a", "a")], {"a": 100}).least(30)
     assert (moved.read, moved.written) == (140, 140), "what the last sweep stores is not read"
-    moved = least([sweep("", "a"), sweep("", "b"), sweep("a b")], {"a": 20, "b": 20}, 30)
+    moved = Work([sweep("", "a"), sweep("", "b"), sweep("a b")], {"a": 20, "b": 20}).least(30)
     assert (moved.read, moved.written) == (10, 10), "each fits, both together do not"
-    moved = least([sweep("", "a"), sweep("", "a"), sweep("b")], {"a": 100, "b": 100}, 30, cold=7)
+    moved = Work([sweep("", "a"), sweep("", "a"), sweep("b")], {"a": 100, "b": 100}, cold=7).least(30)
     assert (moved.read, moved.written) == (7, 0), "nothing is wanted again, and untouched memory is not read"
 
 
@@ -66,22 +66,22 @@ def latest_wanted(resident, future):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_system_does_better(seed):
-    from least_io import Sweep, least
+    from least_io import Sweep, Work
     draw = random.Random(seed)
     sizes = {a: draw.randint(1, 14) for a in "abcd"}
     some = lambda: frozenset(a for a in sizes if draw.random() < 0.45)  # noqa: E731
     sweeps = [Sweep(frozenset(), frozenset(sizes))] + [Sweep(some(), some()) for _ in range(draw.randint(2, 9))]
     memory = draw.randint(4, 24)  # a sweep's current page of each array must fit
-    bound = least(sweeps, sizes, memory)
+    bound = Work(sweeps, sizes).least(memory)
     for victim in (oldest, latest_wanted):
         read, written = swap_io(sweeps, sizes, memory, victim)
         assert read >= bound.read and written >= bound.written
 
 
 def test_bound_is_reached_by_an_optimal_system():
-    from least_io import least, sweep
+    from least_io import Work, sweep
     sweeps = [sweep("", "a")] + 3 * [sweep("a")]
-    bound = least(sweeps, {"a": 40}, 10)
+    bound = Work(sweeps, {"a": 40}).least(10)
     read, _ = swap_io(sweeps, {"a": 40}, 10, latest_wanted)
     assert bound.read <= read <= 1.1 * bound.read
 
@@ -112,9 +112,9 @@ def test_sizes_are_the_programs_own(built, tmp_path, name, pattern, points):
 
 def test_short_lines_are_swept_once_more():
     """MGRID's copies between the ends of lines touch every page where a line is shorter than one."""
-    from traffic import mgrid_made, mgrid_traffic
+    from traffic import mgrid_made, mgrid_work
     assert len(mgrid_made("u0 v", "r0", {"u0", "r0"})) == 2 and len(mgrid_made("u0 v", "r0", {"u0", "r1"})) == 1
-    short, long = mgrid_traffic(1536 * MIB, 256 * MIB, 3), mgrid_traffic(12 << 30, 2 << 30, 3)  # 386 points; 514 and more
+    short, long = mgrid_work(1536 * MIB, 3).least(256 * MIB), mgrid_work(12 << 30, 3).least(2 << 30)  # 386 points; 514 and more
     assert short.read > 1.15 * long.read / 8
 
 
@@ -124,9 +124,9 @@ def test_every_program_moves_something_and_nothing_in_core():
     for program in programs:
         assert program.source.exists(), program.source
         total = int(program.multiple * 64 * MIB)
-        moved = program.traffic(total, 64 * MIB)
+        moved = program.work(total).least(64 * MIB)
         assert moved.read >= total - 64 * MIB - 8 * MIB, program.name
-        assert program.traffic(total, 2 * total).written == 0
+        assert program.work(total).least(2 * total).written == 0
 
 
 # Figures and tables.
