@@ -86,6 +86,31 @@ def test_bound_is_reached_by_an_optimal_system():
     assert bound.read <= read <= 1.1 * bound.read
 
 
+def test_foresight_by_hand():
+    from foresight import foreseen
+    from least_io import Work, sweep
+    swept = Work([sweep("", "a"), sweep("a"), sweep("a")], {"a": 10})
+    moved, with_proofs = foreseen(swept, 4, lot=1), foreseen(swept, 4, lot=1, knows_dead=True)
+    assert (moved.read, moved.written) == (12, 10), "each sweep finds four; all that was stored goes at some time"
+    assert (with_proofs.read, with_proofs.written) == (12, 6), "what the last sweep has passed is dead"
+    stored_over = Work([sweep("", "a"), sweep("a"), sweep("", "a"), sweep("a")], {"a": 10})
+    assert foreseen(stored_over, 4, lot=1).written == 16 and foreseen(stored_over, 4, lot=1, knows_dead=True).written == 12
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_foresight_moves_no_less_than_the_least(seed):
+    from foresight import foreseen
+    from least_io import Sweep, Work
+    draw = random.Random(seed)
+    sizes = {a: draw.randint(1, 14) for a in "abcd"}
+    some = lambda: frozenset(a for a in sizes if draw.random() < 0.45)  # noqa: E731
+    work = Work([Sweep(frozenset(), frozenset(sizes))] + [Sweep(some(), some()) for _ in range(draw.randint(2, 9))], sizes)
+    memory = draw.randint(4, 24)
+    bound, with_proofs, without = work.least(memory), foreseen(work, memory, 1, knows_dead=True), foreseen(work, memory, 1)
+    assert bound.read <= with_proofs.read == without.read
+    assert bound.written <= with_proofs.written <= without.written
+
+
 @pytest.mark.parametrize("name, pattern, points", [
     ("cgm", r"matrix: (\d+) rows", lambda t, n: t.cgm_rows(n)),
     ("mgrid", r"grid: (\d+) x (\d+) x (\d+)", lambda t, n: t.mgrid_levels(*t.mgrid_fit(n))[0]),
