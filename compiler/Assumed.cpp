@@ -296,22 +296,10 @@ void Assumed::assumeResults() {
   }
 }
 
-/// What comes round at an end of a loop is taken to be what it is in between. Not so pointers: the other one is another array,
-/// which may be the larger one.
+/// What comes round at an end of a loop is taken to be what it is in between.
 void Assumed::assumeNoWraps() {
   forEachInstruction(LI, [&](Instruction &I) {
-    if (!I.getType()->isIntegerTy() || !SE.isSCEVable(I.getType()) || !isa<SCEVUnknown>(SE.getSCEV(&I))) return;
-    if (const SCEV *Wider = widened(&I, SE)) {
-      Known[&I] = Wider;
-    } else if (auto *Choice = dyn_cast<SelectInst>(&I)) {
-      const auto *Test = dyn_cast<ICmpInst>(Choice->getCondition());
-      const std::optional<bool> Usual = Test ? usually(Test, SE) : std::nullopt;
-      if (Usual) Known[&I] = scev(*Usual ? Choice->getTrueValue() : Choice->getFalseValue());
-    } else if (I.getOpcode() == Instruction::SRem) {
-      const SCEV *Number = scev(I.getOperand(0)), *Divisor = scev(I.getOperand(1));
-      if (const std::optional<int64_t> Whole = usualQuotient(Number, Divisor, SE))
-        Known[&I] = SE.getMinusSCEV(Number, SE.getMulExpr(Divisor, SE.getConstant(I.getType(), uint64_t(*Whole))));
-    }
+    if (const SCEV *Between = unwrapped(I, [&](Value *V) { return scev(V); }, SE)) Known[&I] = Between;
   });
 }
 

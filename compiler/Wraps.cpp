@@ -10,6 +10,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 
 #include <cstdlib>
+#include <optional>
 
 using namespace llvm;
 
@@ -77,20 +78,7 @@ const SCEV *lastOf(const Counter &C, ScalarEvolution &SE) {
   return nullptr;
 }
 
-class UsualQuotients : public SCEVRewriteVisitor<UsualQuotients> {
-public:
-  explicit UsualQuotients(ScalarEvolution &SE) : SCEVRewriteVisitor(SE) {}
-
-  const SCEV *visitUDivExpr(const SCEVUDivExpr *S) {
-    const SCEV *Number = visit(S->getLHS()), *Divisor = visit(S->getRHS());
-    if (const std::optional<int64_t> Whole = usualQuotient(Number, Divisor, SE))
-      return SE.getConstant(S->getType(), uint64_t(*Whole));
-    return SE.getUDivExpr(Number, Divisor);
-  }
-};
-
-} // namespace
-
+/// What the test is in all iterations but a few at the ends, or one between; nothing if it is not known to be either.
 std::optional<bool> usually(const ICmpInst *Test, ScalarEvolution &SE) {
   if (!Test->getOperand(0)->getType()->isIntegerTy()) return std::nullopt;
   const SCEV *Walk = SE.getSCEV(Test->getOperand(0)), *Place = SE.getSCEV(Test->getOperand(1));
@@ -108,6 +96,7 @@ std::optional<bool> usually(const ICmpInst *Test, ScalarEvolution &SE) {
   return Beyond == (ICmpInst::isGT(P) || ICmpInst::isGE(P));
 }
 
+/// The whole part of `Number` / `Divisor` in all iterations but a few at the ends; nothing if it is not known to be the same.
 std::optional<int64_t> usualQuotient(const SCEV *Number, const SCEV *Divisor, ScalarEvolution &SE) {
   const Counter C = counter(Number, SE);
   if (!C || Number->getType() != Divisor->getType() || !SE.isLoopInvariant(Divisor, C.Walk->getLoop())) return std::nullopt;
@@ -119,9 +108,23 @@ std::optional<int64_t> usualQuotient(const SCEV *Number, const SCEV *Divisor, Sc
   return std::nullopt;
 }
 
+class UsualQuotients : public SCEVRewriteVisitor<UsualQuotients> {
+public:
+  explicit UsualQuotients(ScalarEvolution &SE) : SCEVRewriteVisitor(SE) {}
+
+  const SCEV *visitUDivExpr(const SCEVUDivExpr *S) {
+    const SCEV *Number = visit(S->getLHS()), *Divisor = visit(S->getRHS());
+    if (const std::optional<int64_t> Whole = usualQuotient(Number, Divisor, SE))
+      return SE.getConstant(S->getType(), uint64_t(*Whole));
+    return SE.getUDivExpr(Number, Divisor);
+  }
+};
+
+/// What LLVM makes of a product of a narrow counter and a constant that becomes wider, a shift to the end of the word and back:
+/// as if it were wide from the start. Null for anything else.
 const SCEV *widened(const Instruction *Shift, ScalarEvolution &SE) {
   const auto *Bits = Shift->getOpcode() == Instruction::AShr ? dyn_cast<ConstantInt>(Shift->getOperand(1)) : nullptr;
-  if (!Bits || !Shift->isExact() || !SE.isSCEVable(Shift->getType()) || Bits->getValue().uge(63)) return nullptr;
+  if (!Bits || !Shift->isExact() || Bits->getValue().uge(63)) return nullptr;
   const auto *Walk = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(Shift->getOperand(0)));
   const std::optional<int64_t> First = Walk && Walk->isAffine() ? constantOf(Walk->getStart()) : std::nullopt;
   const std::optional<int64_t> Step = First ? constantOf(Walk->getStepRecurrence(SE)) : std::nullopt;
@@ -129,6 +132,22 @@ const SCEV *widened(const Instruction *Shift, ScalarEvolution &SE) {
   if (!Step || *First % Unit || *Step % Unit) return nullptr;
   auto Number = [&](int64_t Value) { return SE.getConstant(Shift->getType(), uint64_t(Value / Unit), /*isSigned=*/true); };
   return SE.getAddRecExpr(Number(*First), Number(*Step), Walk->getLoop(), SCEV::FlagAnyWrap);
+}
+
+} // namespace
+
+/// Not so pointers: the other one is another array, which may be the larger one.
+const SCEV *unwrapped(Instruction &I, function_ref<const SCEV *(Value *)> Read, ScalarEvolution &SE) {
+  if (!I.getType()->isIntegerTy() || !SE.isSCEVable(I.getType()) || !isa<SCEVUnknown>(SE.getSCEV(&I))) return nullptr;
+  if (const auto *Choice = dyn_cast<SelectInst>(&I)) {
+    const auto *Test = dyn_cast<ICmpInst>(Choice->getCondition());
+    const std::optional<bool> Usual = Test ? usually(Test, SE) : std::nullopt;
+    return Usual ? Read(I.getOperand(*Usual ? 1 : 2)) : nullptr;
+  }
+  if (I.getOpcode() != Instruction::SRem) return widened(&I, SE);
+  const SCEV *Number = Read(I.getOperand(0)), *Divisor = Read(I.getOperand(1));
+  const std::optional<int64_t> Whole = usualQuotient(Number, Divisor, SE);
+  return Whole ? SE.getMinusSCEV(Number, SE.getMulExpr(Divisor, SE.getConstant(I.getType(), uint64_t(*Whole)))) : nullptr;
 }
 
 const SCEV *withUsualQuotients(const SCEV *S, ScalarEvolution &SE) {

@@ -8,22 +8,17 @@
 #ifndef PAGECAST_COMPILER_WRAPS_H
 #define PAGECAST_COMPILER_WRAPS_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Instructions.h"
 
-#include <optional>
-
 namespace pagecast {
 
-/// What `Test` is in all iterations of a loop but a few at its ends, or one between; nothing if it is not known to be either.
-std::optional<bool> usually(const llvm::ICmpInst *Test, llvm::ScalarEvolution &SE);
-
-/// The whole part of `Number` / `Divisor` in all iterations but a few at the ends; nothing if it is not known to be the same.
-std::optional<int64_t> usualQuotient(const llvm::SCEV *Number, const llvm::SCEV *Divisor, llvm::ScalarEvolution &SE);
-
-/// What LLVM makes of a product of a narrow counter and a constant that becomes wider, a shift to the end of the word and back:
-/// as if it were wide from the start. Null for anything else.
-const llvm::SCEV *widened(const llvm::Instruction *Shift, llvm::ScalarEvolution &SE);
+/// What `I`, which scalar evolution does not know, is in all iterations of a loop but a few at its ends, or one between: of a choice
+/// or a rest; or the product of a counter that LLVM has made wider by shifts. Null for anything else. `Read` gives the
+/// expressions of operands.
+const llvm::SCEV *unwrapped(llvm::Instruction &I, llvm::function_ref<const llvm::SCEV *(llvm::Value *)> Read,
+                            llvm::ScalarEvolution &SE);
 
 /// `S` with usual quotients for unsigned divisions, as there are in rests.
 const llvm::SCEV *withUsualQuotients(const llvm::SCEV *S, llvm::ScalarEvolution &SE);
