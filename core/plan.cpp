@@ -126,7 +126,8 @@ void choose_release(const Shape &s, const Conditions &c, const Plan &plan, unsig
   p->release_unit = int8_t(s.ticked);
   for (unsigned k = 0; k < s.loops; ++k) {
     const bool temporal = p->temporal >> k & 1, spatial = p->spatial >> k & 1;
-    if (k < plan.localized) {
+    const bool kept = k >= plan.localized && !(c.at_once && temporal && k < s.ticked);
+    if (!kept) {
       if (temporal) p->priority += 1u << k;
       continue;
     }

@@ -14,7 +14,9 @@
 //
 // Example, figure 4.3 of the thesis: MATVEC, c[i] += a[i][j] * b[j] in loops iter, i, j. a has temporal reuse
 // in iter: priority 1. b has it in iter and i: priority 3 when a row of b does not fit. When it does, b is
-// kept through i, released once per iteration of iter, and its priority is 1 as well.
+// kept through i, released once per iteration of iter, and its priority is 1 as well. Where releases are acted on at
+// once (Conditions::at_once), as by the paper's compiler, which took that reuse for lost, temporal reuse in the loops
+// outside a step is not kept, whatever fits: b goes behind each step, with priority 3.
 #pragma once
 #include "core/types.h"
 

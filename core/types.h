@@ -73,6 +73,7 @@ struct Conditions {
   uint64_t fixed_distance = 0; ///< steps; 0 = measured
   Schedule schedule = Schedule::kContinuous;
   bool release = true;
+  bool at_once = false; ///< what a step has passed goes, whatever outer loops want again
   bool crowded = false; ///< there is no memory for the nest but what others' pages are in
 };
 

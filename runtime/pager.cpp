@@ -111,6 +111,7 @@ core::Conditions Pager::conditions() const {
   c.fixed_distance = options_->distance;
   c.schedule = options_->schedule;
   c.release = options_->release != ReleasePolicy::kNone;
+  c.at_once = options_->release == ReleasePolicy::kAggressive;
   return c;
 }
 

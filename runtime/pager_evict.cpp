@@ -32,6 +32,7 @@ void Pager::put_off(uint32_t slot, Wanted wanted, bool dirty) {
 /// go at once (aggressive).
 void Pager::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t site) {
   if (options_->release == ReleasePolicy::kNone) return;
+  if (options_->release == ReleasePolicy::kAggressive) wanted = {}; // these very pages, whatever wants them again
   uint32_t count = 0;
   while (begin < end) {
     Region *r = regions_.at_or_after(begin);

@@ -85,6 +85,15 @@ def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp
     assert hints["nests_passed_over"] > 0.5 * hits  # how many are declined before that is the pager's speed: it frees their slots
 
 
+def test_releases_at_once_give_up_what_the_next_row_reads(built, disk_dir, tmp_path):
+    hinted = compile_with(built, built.cc, PROGRAMS.parents[2] / "apps" / "matvec" / "matvec.c", tmp_path / "hinted")
+    read = {}
+    for release in ("aggressive", "buffered"):
+        _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, "--memory-size", "96M", options=("--release", release))
+        read[release] = figures["io"]["read_bytes"]
+    assert read["aggressive"] > 1.5 * read["buffered"]  # a row is as long as the vector
+
+
 def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "overwrite.c", tmp_path / "hinted")
     read = {}

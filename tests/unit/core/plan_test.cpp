@@ -35,6 +35,22 @@ TEST(Plan, MatvecKeepsARowThatFits) {
   EXPECT_EQ(p.group[1].release_unit, 0) << "released once per iteration of iter";
 }
 
+TEST(Plan, AtOnceGivesUpWhatOuterLoopsWantAgain) {
+  Conditions c = machine(75 << 20);
+  c.at_once = true;
+  const Plan p = make_plan(matvec(1000000), c);
+  EXPECT_EQ(p.group[1].priority, 3u) << "as OSDI 2000, figure 5";
+  EXPECT_EQ(p.group[1].release_unit, 2) << "step by step, though a row fits";
+  EXPECT_EQ(p.group[1].release_loop, -1);
+  // What the steps of one row share stays: y[i] over j, and the rows of a stencil that trail each other.
+  const Shape sums = nest_of({100000, 100000}, {array(kBase, {800000, 8}), array(kBase + (1ull << 40), {8, 0})});
+  EXPECT_EQ(make_plan(sums, c).group[1].release_unit, make_plan(sums, machine(75 << 20)).group[1].release_unit);
+  const int64_t row = 8 * 4096;
+  const Plan stencil = make_plan(nest_of({8192, 4096}, {array(kBase + row, {row, 8}), array(kBase - row, {row, 8})}), c);
+  EXPECT_FALSE(stencil.group[0].releases);
+  EXPECT_TRUE(stencil.group[1].releases);
+}
+
 TEST(Plan, NothingIsReleasedWhenAllFits) {
   const Plan p = make_plan(matvec(1000), machine(75 << 20));
   EXPECT_TRUE(p.fits);
