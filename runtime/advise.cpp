@@ -14,7 +14,6 @@ namespace {
 constexpr uint64_t kMostLog = 1u << 20;       ///< hints
 constexpr uint64_t kLeastAhead = 64, kMostAhead = 2048; ///< pages of slices' hints: some queues of the device
 constexpr uint64_t kLookAhead = 32;           ///< hints by which the program is seen to have moved on
-constexpr uint32_t kMostPages = 1024;         ///< of one entry of the log and the queue
 constexpr uint32_t kStream = 8;               ///< requests in a row, until they are a stream
 constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that are looked at
 

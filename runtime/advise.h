@@ -113,6 +113,7 @@ private:
   void catch_up();
   void work_off();
   void ask_for(iovec *, unsigned ranges, uint64_t bytes);
+  core::Extent absent_part(core::Extent);
   void unmap_passed();
   void expect(const Hint &);
   bool renew(const Region &, uint64_t address);
@@ -140,6 +141,7 @@ private:
   bool waiting_ = false;
 
   // From the pager's thread to the adviser's.
+  static constexpr uint32_t kMostPages = 1024; ///< of one entry of the log and the queue
   static constexpr uint32_t kQueue = 2048;
   HintRing<kQueue> queue_;
   std::atomic<uint32_t> sleeping_{0};

@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kScatteredBytes = 128u << 10; ///< requests below this are scattered, those of 64 KiB that along() makes too
 constexpr uint32_t kShortStreak = 8;          ///< small requests in a row, until the region counts as scattered
-constexpr uint32_t kLongStreak = 1024;        ///< large requests in a row, until it counts as dense again
+constexpr uint32_t kLongStreak = 64;          ///< large requests in a row, until it counts as dense again
+constexpr unsigned kOvertaken = 16;           ///< requests: when one so much later has come, this one will not
 constexpr unsigned kLooks = 4;                  ///< per round
 constexpr uint64_t kRoundNs = 50000000;
 constexpr uint64_t kUnderWayShare = 4;           ///< of the memory, the part that may be under way
@@ -73,22 +74,24 @@ void Advise::work_off() {
     queue_.pop();
   }
   if (n == 0) return;
-  ++statistics_->files.calls;
   if (kind == Hint::kFetch) {
     ask_for(range, n, pages << shift_);
   } else {
+    ++statistics_->files.calls;
     os::give_up(range, n);
     statistics_->files.given_up += pages;
   }
 }
 
-/// Not before there is room for them among those that are on their way. What does not come at all, as behind the end of a file,
-/// is not waited for long.
+/// Not before there is room for them among those that are on their way. What does not come at all, as behind the end of a
+/// file, or what came and had to go again at once, is not waited for long.
 void Advise::ask_for(iovec *range, unsigned ranges, uint64_t bytes) {
-  uint8_t there = 0;
+  const auto is_there = [this](core::Extent e) {
+    uint8_t there = 0;
+    return os::in_core(e.end - (1ull << shift_), 1, &there) != 0 || there;
+  };
   for (uint64_t waited_ns = 0; under_way_.any() && under_way_.bytes() + bytes > memory_bytes_ / kUnderWayShare;) {
-    const uint64_t last = under_way_.oldest().end - (1ull << shift_);
-    if (os::in_core(last, 1, &there) || there || waited_ns >= kMostWaitNs) {
+    if (is_there(under_way_.oldest()) || waited_ns >= kMostWaitNs || is_there(under_way_.later(kOvertaken))) {
       under_way_.drop_oldest();
       continue;
     }
@@ -96,11 +99,29 @@ void Advise::ask_for(iovec *range, unsigned ranges, uint64_t bytes) {
     waited_ns += kWaitNs;
     ++statistics_->files.waits;
   }
+  unsigned n = 0;
   for (unsigned i = 0; i < ranges; ++i) {
     const auto begin = reinterpret_cast<uint64_t>(range[i].iov_base);
-    under_way_.add({begin, begin + range[i].iov_len});
+    const core::Extent absent = absent_part({begin, begin + range[i].iov_len});
+    if (absent.empty()) continue;
+    under_way_.add(absent);
+    range[n++] = {reinterpret_cast<void *>(absent.begin), absent.size()};
   }
-  os::will_need(range, ranges);
+  if (n == 0) return;
+  ++statistics_->files.calls;
+  os::will_need(range, n);
+}
+
+/// From the first page that is not there to the last: whether the read is over is seen by that one. A page alone has been
+/// looked at (renew()), and looking costs as much as asking. All pages of an opaque file are said to be there.
+core::Extent Advise::absent_part(core::Extent e) {
+  const uint64_t pages = e.size() >> shift_;
+  uint8_t there[kMostPages];
+  if (pages == 1 || pages > kMostPages || look_up(e.begin).opaque || os::in_core(e.begin, pages, there)) return e;
+  uint64_t first = 0, end = pages;
+  while (first < end && there[first]) ++first;
+  while (end > first && there[end - 1]) --end;
+  return {e.begin + (first << shift_), e.begin + (end << shift_)};
 }
 
 /// Takes pages that the program has passed out of the page table. Reclaim, which happens in whoever asks for memory, then

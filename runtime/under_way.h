@@ -15,6 +15,8 @@ public:
   uint64_t bytes() const { return bytes_; }
   bool any() const { return count_ != 0; }
   core::Extent oldest() const { return asked_[first_]; }
+  /// The one that was asked for `n` after the oldest, or the newest. There must be one.
+  core::Extent later(unsigned n) const { return asked_[(first_ + (n < count_ ? n : count_ - 1)) % kMost]; }
   void drop_oldest() {
     bytes_ -= asked_[first_].size();
     first_ = (first_ + 1) % kMost;

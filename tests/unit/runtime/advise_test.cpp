@@ -102,6 +102,18 @@ TEST_F(AdviseTest, FetchReadsWithoutTouching) {
   EXPECT_TRUE(os::touched(address(10)));
 }
 
+TEST_F(AdviseTest, WhatIsThereAlreadyIsNotAskedFor) {
+  ASSERT_EQ(os::expect_scattered(address(0), kPages * kPage, true), 0);
+  ASSERT_TRUE(add());
+  for (uint64_t p = 100; p < 200; ++p) ASSERT_EQ(at_[p * kPage], 'x'); // and the map does not know
+  ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
+  ASSERT_TRUE(advise.fetch(extent(110, 64), {}));
+  ASSERT_TRUE(advise.fetch(extent(150, 100), {}));
+  wait_for(249);
+  EXPECT_TRUE(in_core(200) && in_core(249) && !in_core(250));
+  EXPECT_EQ(statistics.files.calls, 1u);
+}
+
 TEST_F(AdviseTest, AReleaseLetsTheNextHintThroughAndKeepsContents) {
   options.release = ReleasePolicy::kAggressive;
   ASSERT_TRUE(add());
@@ -216,6 +228,8 @@ TEST(UnderWay, CountsWhatIsNotDroppedYet) {
   for (uint64_t i = 1; i <= 10; ++i) under_way.add({i << 20, (i << 20) + i * kPage});
   EXPECT_EQ(under_way.bytes(), 55 * kPage);
   EXPECT_EQ(under_way.oldest().begin, 1u << 20);
+  EXPECT_EQ(under_way.later(4).begin, 5u << 20);
+  EXPECT_EQ(under_way.later(16).begin, 10u << 20) << "there are no more";
   under_way.drop_oldest();
   EXPECT_EQ(under_way.bytes(), 54 * kPage);
   for (uint64_t i = 0; i < 256; ++i) under_way.add({i << 20, (i << 20) + kPage});
