@@ -17,11 +17,17 @@ constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
 /// to take that back.
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
 
+constexpr uint64_t kTrimmed =
+    32u << 20; ///< of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough
+
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 } // namespace
 
-uint64_t reserve(const Pool &p) { return p.machine ? most(64u << 20, p.size / 100 * 3) : (2u << 20) + p.size / 64; }
+uint64_t reserve(const Pool &p) {
+  if (p.machine) return most(64u << 20, p.size / 100 * 3);
+  return (2u << 20) + p.size / 64 + (p.may_swap ? least(kTrimmed, p.size / 8) : 0);
+}
 
 void Limit::start(uint64_t cap, uint64_t lowest) {
   *this = Limit();

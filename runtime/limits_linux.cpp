@@ -17,6 +17,7 @@
 namespace pagecast::os {
 namespace {
 
+constexpr uint64_t kFewBytes = 1u << 20; ///< of others, that shells and launchers have
 constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a number near 2^63, version 2 as "max"
 
 int open_in(const char *directory, const char *file, int how = O_RDONLY) {
@@ -94,6 +95,14 @@ uint64_t MemoryWatch::limit_of(const Group &g) {
   return g.high < 0 ? most : std::min(most, read_limit(g.high));
 }
 
+/// Whether others in the group hold memory that is not of files, and there is swap for it.
+bool MemoryWatch::may_swap_others(const Group &g, uint64_t limit, const char *stat) const {
+  const uint64_t all = number_after(stat, v2_ ? "anon " : "total_rss ");
+  char text[64];
+  if (all <= own_anonymous_bytes() + kFewBytes || !read_text(g.swap, text, sizeof text)) return false;
+  return v2_ ? text[0] != '0' : read_limit(g.swap) > limit; // version 1: memory and swap together
+}
+
 bool MemoryWatch::moved() {
   if (groups_) next_asked_ = (next_asked_ + 1) % groups_;
   for (unsigned i = 0; i < groups_; ++i)
@@ -142,6 +151,7 @@ void MemoryWatch::open(int event) {
       g.high = v2_ ? open_in(directory, "memory.high") : -1;
       g.usage = open_in(directory, v2_ ? "memory.current" : "memory.usage_in_bytes");
       g.stat = open_in(directory, "memory.stat");
+      g.swap = open_in(directory, v2_ ? "memory.swap.max" : "memory.memsw.limit_in_bytes");
       g.pressure = v2_ ? open_in(directory, "memory.pressure") : -1;
       g.control = v2_ || event_ < 0 ? -1 : open_in(directory, "cgroup.event_control", O_WRONLY);
       ++groups_;
@@ -155,7 +165,8 @@ void MemoryWatch::open(int event) {
 void MemoryWatch::close() {
   for (const int fd : {meminfo_, pressure_}) close_own(fd);
   for (unsigned i = 0; i < groups_; ++i)
-    for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure, group_[i].control})
+    for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure, group_[i].control,
+                         group_[i].swap})
       close_own(fd);
   *this = MemoryWatch();
 }
@@ -163,7 +174,9 @@ void MemoryWatch::close() {
 unsigned MemoryWatch::look(core::Pool *pools) {
   char text[8192];
   unsigned n = 0;
-  if (read_text(meminfo_, text, 512)) {
+  bool swaps = false;
+  if (read_text(meminfo_, text, 1024)) {
+    swaps = number_after(text, "SwapTotal:") != 0;
     const uint64_t size = number_after(text, "MemTotal:") * 1024, free = number_after(text, "MemAvailable:") * 1024;
     // Where much is free, nobody stalls for the lack of it but inside control groups: not looked at, which saves time.
     if (size) pools[n++] = {true, size, free, free > size / 4 ? 0 : read_stalled_ns(pressure_)};
@@ -177,9 +190,11 @@ unsigned MemoryWatch::look(core::Pool *pools) {
     if (limit == kNoLimit || !read_text(g.usage, text, 64)) continue;
     const uint64_t usage = strtoull(text, nullptr, 10);
     uint64_t cache = 0; // that reclaim gets easily; of what is in use, half
-    if (read_text(g.stat, text, sizeof text))
+    if (read_text(g.stat, text, sizeof text)) {
       cache = number_after(text, v2_ ? "inactive_file " : "total_inactive_file ") +
               number_after(text, v2_ ? "active_file " : "total_active_file ") / 2;
+      p.may_swap = swaps && may_swap_others(g, limit, text);
+    }
     const uint64_t firm = usage > cache ? usage - cache : 0;
     p.free = limit > firm ? limit - firm : 0;
     p.stalled_ns = read_stalled_ns(g.pressure);

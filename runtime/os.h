@@ -129,12 +129,13 @@ private:
   static constexpr unsigned kMostMarkings = 16;
   /// Descriptors, -1 if there is no such file.
   struct Group {
-    int limit = -1, high = -1, usage = -1, stat = -1, pressure = -1, control = -1;
+    int limit = -1, high = -1, usage = -1, stat = -1, pressure = -1, control = -1, swap = -1;
     uint64_t seen_limit = 0, marked_limit = 0; ///< at the last look; for which the marks are
     unsigned markings = 0;
     bool tells = false;
   };
   static uint64_t limit_of(const Group &);
+  bool may_swap_others(const Group &, uint64_t limit, const char *stat) const;
   void mark(Group &, uint64_t limit);
   int meminfo_ = -1, pressure_ = -1, event_ = -1;
   Group group_[kMostGroups];

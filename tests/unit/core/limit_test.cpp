@@ -144,6 +144,18 @@ TEST(Limit, AloneInAGroupItTakesAllButTheReserve) {
   EXPECT_GE(w.free_least, 6 * kMiB);
 }
 
+TEST(Limit, WhereOthersMayBeSwappedOutThereIsPageCacheToGiveUpInstead) {
+  Pool pool;
+  pool.size = pool.free = 256 * kMiB;
+  const uint64_t alone = reserve(pool);
+  pool.may_swap = true;
+  EXPECT_EQ(reserve(pool), alone + 32 * kMiB);
+  pool.size = pool.free = 64 * kMiB;
+  EXPECT_EQ(reserve(pool), 3 * kMiB + 8 * kMiB) << "an eighth";
+  pool.machine = true;
+  EXPECT_EQ(reserve(pool), 64 * kMiB) << "the machine's is large enough";
+}
+
 TEST(Limit, TheReserveOfTheMachineStaysFree) {
   World w(8192 * kMiB, true);
   w.rate = 8 * kMiB;
