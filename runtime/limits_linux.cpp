@@ -58,6 +58,14 @@ uint64_t read_stalled_ns(int fd) {
   return total ? strtoull(total + 6, nullptr, 10) * 1000 : 0;
 }
 
+uint64_t anonymous_bytes(int statm) {
+  char text[128];
+  char *at = text;
+  if (read_text(statm, text, sizeof text)) strtoull(at, &at, 10); // the size of the address space
+  const uint64_t resident = strtoull(at, &at, 10), shared = strtoull(at, &at, 10);
+  return resident > shared ? (resident - shared) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
 /// The group's path in the memory hierarchy, from /proc/self/cgroup; version 1 lines name the controller.
 bool group_path(char *directory, size_t room, bool *v2) {
   char text[4096];
@@ -95,11 +103,11 @@ uint64_t MemoryWatch::limit_of(const Group &g) {
   return g.high < 0 ? most : std::min(most, read_limit(g.high));
 }
 
-/// Whether others in the group hold memory that is not of files, and there is swap for it.
-bool MemoryWatch::may_swap_others(const Group &g, uint64_t limit, const char *stat) const {
+/// Whether others in the group hold memory that is not of files, beside `own` bytes of this process, and there is swap for it.
+bool MemoryWatch::may_swap_others(const Group &g, uint64_t limit, const char *stat, uint64_t own) const {
   const uint64_t all = number_after(stat, v2_ ? "anon " : "total_rss ");
   char text[64];
-  if (all <= own_anonymous_bytes() + kFewBytes || !read_text(g.swap, text, sizeof text)) return false;
+  if (all <= own + kFewBytes || !read_text(g.swap, text, sizeof text)) return false;
   return v2_ ? text[0] != '0' : read_limit(g.swap) > limit; // version 1: memory and swap together
 }
 
@@ -129,6 +137,8 @@ void MemoryWatch::mark(Group &g, uint64_t limit) {
 
 void MemoryWatch::forked() {
   event_ = -1;
+  close_own(statm_); // the parent's
+  statm_ = -1;
   for (Group &g : group_) {
     close_own(g.control);
     g.control = -1;
@@ -140,6 +150,7 @@ void MemoryWatch::open(int event) {
   event_ = event;
   meminfo_ = own_descriptor(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
   pressure_ = own_descriptor(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
+  statm_ = own_descriptor(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
   char directory[1024];
   if (!group_path(directory, sizeof directory, &v2_)) return;
   const size_t root = strlen(v2_ ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
@@ -163,7 +174,7 @@ void MemoryWatch::open(int event) {
 }
 
 void MemoryWatch::close() {
-  for (const int fd : {meminfo_, pressure_}) close_own(fd);
+  for (const int fd : {meminfo_, pressure_, statm_}) close_own(fd);
   for (unsigned i = 0; i < groups_; ++i)
     for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure, group_[i].control,
                          group_[i].swap})
@@ -176,11 +187,12 @@ unsigned MemoryWatch::look(core::Pool *pools) {
   unsigned n = 0;
   bool swaps = false;
   if (read_text(meminfo_, text, 1024)) {
-    swaps = number_after(text, "SwapTotal:") != 0;
+    swaps = statm_ >= 0 && number_after(text, "SwapTotal:") != 0;
     const uint64_t size = number_after(text, "MemTotal:") * 1024, free = number_after(text, "MemAvailable:") * 1024;
     // Where much is free, nobody stalls for the lack of it but inside control groups: not looked at, which saves time.
     if (size) pools[n++] = {true, size, free, free > size / 4 ? 0 : read_stalled_ns(pressure_)};
   }
+  const uint64_t own = swaps ? anonymous_bytes(statm_) : 0;
   for (unsigned i = 0; i < groups_; ++i) {
     Group &g = group_[i];
     const uint64_t limit = limit_of(g);
@@ -193,7 +205,7 @@ unsigned MemoryWatch::look(core::Pool *pools) {
     if (read_text(g.stat, text, sizeof text)) {
       cache = number_after(text, v2_ ? "inactive_file " : "total_inactive_file ") +
               number_after(text, v2_ ? "active_file " : "total_active_file ") / 2;
-      p.may_swap = swaps && may_swap_others(g, limit, text);
+      p.may_swap = swaps && may_swap_others(g, limit, text, own);
     }
     const uint64_t firm = usage > cache ? usage - cache : 0;
     p.free = limit > firm ? limit - firm : 0;
@@ -205,14 +217,10 @@ unsigned MemoryWatch::look(core::Pool *pools) {
 }
 
 uint64_t own_anonymous_bytes() {
-  char text[128];
   const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  const bool there = read_text(fd, text, sizeof text);
+  const uint64_t bytes = anonymous_bytes(fd);
   if (fd >= 0) ::close(fd);
-  char *at = text;
-  if (there) strtoull(at, &at, 10); // the size of the address space
-  const uint64_t resident = strtoull(at, &at, 10), shared = strtoull(at, &at, 10);
-  return resident > shared ? (resident - shared) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+  return bytes;
 }
 
 } // namespace pagecast::os
