@@ -331,7 +331,7 @@ def test_programs_in_one_group_share_it(built, tmp_path, memory_group, paged, pr
     for i in range(programs):  # each finds the memory full of the ones before it
         running.append(paged(group, 240, f"stats{i}"))
         running[-1].sweep("w")
-    sweeps = "rwrw"
+    sweeps = "rwrwrwrw"  # a budget rises by a quarter of the group in a second: on a fast disk, four sweeps end before they meet
     for program in running:
         program.ask(*sweeps)
     for program in running:
