@@ -18,6 +18,9 @@ namespace pagecast::os {
 namespace {
 
 constexpr uint64_t kFewBytes = 1u << 20; ///< of others, that shells and launchers have
+/// Of page cache in a group: more than executables and libraries (5 MiB, started cold), so files are being read. Less
+/// than what is free beside the usual reserve, which is as far as the page cache can grow.
+constexpr uint64_t kFilesInUse = 8u << 20;
 constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a number near 2^63, version 2 as "max"
 
 int open_in(const char *directory, const char *file, int how = O_RDONLY) {
@@ -203,9 +206,10 @@ unsigned MemoryWatch::look(core::Pool *pools) {
     const uint64_t usage = strtoull(text, nullptr, 10);
     uint64_t cache = 0; // that reclaim gets easily; of what is in use, half
     if (read_text(g.stat, text, sizeof text)) {
-      cache = number_after(text, v2_ ? "inactive_file " : "total_inactive_file ") +
-              number_after(text, v2_ ? "active_file " : "total_active_file ") / 2;
-      p.may_swap = swaps && may_swap_others(g, limit, text, own);
+      const uint64_t inactive = number_after(text, v2_ ? "inactive_file " : "total_inactive_file "),
+                     active = number_after(text, v2_ ? "active_file " : "total_active_file ");
+      cache = inactive + active / 2;
+      p.may_swap = swaps && inactive + active > kFilesInUse && may_swap_others(g, limit, text, own);
     }
     const uint64_t firm = usage > cache ? usage - cache : 0;
     p.free = limit > firm ? limit - firm : 0;
