@@ -3,10 +3,10 @@
 // Assumed values: finding the loads, and reading expressions with them.
 
 #include "Assumed.h"
+#include "AssumedLoops.h"
 #include "Wraps.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -55,34 +55,6 @@ Behind loadBehind(Value *V) {
   return Found.Signed && Found.Unsigned ? Behind{} : Found;
 }
 
-/// A call that something is given to: not one that only says something of it.
-bool isRealCall(const Instruction *I) { return isa<CallBase>(I) && !I->isLifetimeStartOrEnd() && !I->isDebugOrPseudoInst(); }
-
-/// Calls `Each` for every instruction in loops.
-template <class Function> void forEachInstruction(const LoopInfo &LI, Function Each) {
-  for (Loop *Top : LI)
-    for (BasicBlock *Block : Top->blocks())
-      for (Instruction &I : *Block) Each(I);
-}
-
-/// How often `L` itself says that what is at the address changes.
-enum class Changes { Never, NowAndThen, Always };
-
-/// By a store to it, or a call that is given it. One that is not made in each iteration, as by a vector that needs more room,
-/// changes it now and then.
-Changes changes(const Value *Pointer, const Loop *L, const DominatorTree &DT) {
-  Changes Most = Changes::Never;
-  for (const User *U : Pointer->users()) {
-    const auto *I = dyn_cast<Instruction>(U);
-    if (!I || !L->contains(I)) continue;
-    if (const auto *Store = dyn_cast<StoreInst>(I); Store && Store->getPointerOperand() == Pointer) return Changes::Always;
-    if (!isRealCall(I)) continue;
-    if (!L->getLoopLatch() || DT.dominates(I->getParent(), L->getLoopLatch())) return Changes::Always;
-    Most = Changes::NowAndThen;
-  }
-  return Most;
-}
-
 /// Whether the load is reached whenever the loop is entered: nothing before it in the header leaves.
 bool isFirst(const LoadInst *I, const Loop *L) {
   if (I->getParent() != L->getHeader()) return false;
@@ -105,50 +77,6 @@ bool wasTouchedBefore(const LoadInst *I, const Loop *L) {
         return true;
     }
   return false;
-}
-
-/// Whether something goes towards an end of `L`: of other loops there are no nests.
-bool isCounted(const Loop *L, ScalarEvolution &SE) {
-  SmallVector<BasicBlock *, 4> Exiting;
-  L->getExitingBlocks(Exiting);
-  return any_of(Exiting, [&](const BasicBlock *Block) {
-    const auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
-    const auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
-    return Compare && SE.isSCEVable(Compare->getOperand(0)->getType()) && any_of(Compare->operands(), [&](Value *V) {
-             const auto *Walk = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(V));
-             return Walk && Walk->getLoop() == L;
-           });
-  });
-}
-
-/// The phis that `Held`, of the header of `L`, goes on with: when on some way a base stays what it is, and on the others becomes
-/// memory that is new, or loaded from where it is kept, as when a vector needs more room; or when a number is loaded again
-/// from where it is kept, and at most known to be 0 where there is nothing to do. None if it is any other.
-SmallPtrSet<PHINode *, 16> movedNowAndThen(PHINode *Held, const Loop *L, const DominatorTree &DT) {
-  constexpr unsigned Most = 64;
-  const bool Base = Held->getType()->isPointerTy();
-  SmallPtrSet<PHINode *, 16> Web;
-  bool Stays = false;
-  const Value *Kept = nullptr; ///< where the number is
-  SmallVector<Value *, 8> Work{Held->getIncomingValueForBlock(L->getLoopLatch())};
-  while (!Work.empty()) {
-    Value *Next = Work.pop_back_val();
-    if (auto *Phi = dyn_cast<PHINode>(Next); Phi && Phi != Held && L->contains(Phi)) {
-      if (!Web.insert(Phi).second) continue;
-      if (Web.size() > Most) return {};
-      append_range(Work, Phi->incoming_values());
-      continue;
-    }
-    Stays |= Next == Held;
-    if (Next == Held || (isa<Constant>(Next) && cast<Constant>(Next)->isNullValue()) || (Base && isNoAliasCall(Next))) continue;
-    const auto *Load = dyn_cast<LoadInst>(Next);
-    if (!Load || !isHeld(Load) || !L->isLoopInvariant(Load->getPointerOperand())) return {};
-    if (!Base && Kept && Kept != Load->getPointerOperand()) return {};
-    Kept = Load->getPointerOperand();
-  }
-  if (Base ? !Stays : !Kept || changes(Kept, L, DT) == Changes::Always) return {};
-  Web.insert(Held);
-  return Web;
 }
 
 } // namespace
@@ -180,47 +108,6 @@ Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
     if (canLoadBefore(I, L, DT)) Found = L;
   }
   return Found;
-}
-
-/// Bases that the program moves now and then are taken to stay where they are when the loop is entered: the outermost one
-/// that there can be a nest of. So are numbers that were stored just before it, and are loaded again in the loop alone.
-void Assumed::assumeCarried() {
-  for (Loop *L : LI.getLoopsInPreorder()) {
-    if (!L->getLoopPreheader() || !L->getLoopLatch() || !isCounted(L, SE)) continue;
-    for (PHINode &Held : L->getHeader()->phis()) {
-      if (!Held.getType()->isIntOrPtrTy() || !SE.isSCEVable(Held.getType()) || Known.count(&Held) ||
-          !isa<SCEVUnknown>(SE.getSCEV(&Held)))
-        continue;
-      for (PHINode *Phi : movedNowAndThen(&Held, L, DT))
-        Known.try_emplace(Phi, rewrite(SE.getSCEV(Held.getIncomingValueForBlock(L->getLoopPreheader()))));
-    }
-  }
-}
-
-/// Loads whose address stays if what has been assumed does: the value is the one that the same load has in front of the
-/// loop, as in the test that rotation leaves there.
-void Assumed::assumeLoadsOfThose() {
-  if (Known.empty()) return;
-  forEachInstruction(LI, [&](Instruction &I) {
-    auto *Load = dyn_cast<LoadInst>(&I);
-    if (!Load || !isHeld(Load) || Known.count(Load)) return;
-    const Loop *L = LI.getLoopFor(I.getParent());
-    const SCEV *Own = SE.getSCEV(Load->getPointerOperand()), *Address = rewrite(Own);
-    if (Address == Own || !SE.isLoopInvariant(Address, L)) return;
-    if (LoadInst *Same = loadedBefore(Load, Address, L)) Known[Load] = SE.getUnknown(Same);
-  });
-}
-
-LoadInst *Assumed::loadedBefore(const LoadInst *Load, const SCEV *Address, const Loop *L) {
-  unsigned Left = 64;
-  for (BasicBlock *Block = L->getLoopPreheader(); Block; Block = Block->getSinglePredecessor())
-    for (Instruction &Before : reverse(*Block)) {
-      if (Left-- == 0) return nullptr;
-      auto *Other = dyn_cast<LoadInst>(&Before);
-      if (Other && isHeld(Other) && Other->getType() == Load->getType() && scev(Other->getPointerOperand()) == Address)
-        return Other;
-    }
-  return nullptr;
 }
 
 void Assumed::insert() {
@@ -326,46 +213,6 @@ LoadInst *Assumed::copyBefore(LoadInst *I, Loop *L) {
   Copy->insertBefore(L->getLoopPreheader()->getTerminator());
   Copies.push_back(Copy);
   return Copy;
-}
-
-/// The store that is made to the load's address in each iteration of its loop; null if there is none or another one, or a call
-/// is given the address, in `Within`.
-static StoreInst *onlyStore(LoadInst *I, const Loop *Own, const Loop *Within, const DominatorTree &DT) {
-  StoreInst *Found = nullptr;
-  for (User *U : I->getPointerOperand()->users()) {
-    auto *At = dyn_cast<Instruction>(U);
-    if (!At || !Within->contains(At)) continue;
-    if (isRealCall(At)) return nullptr;
-    auto *Store = dyn_cast<StoreInst>(At);
-    if (!Store || Store->getPointerOperand() != I->getPointerOperand()) continue;
-    if (Found || !Store->isSimple() || Store->getValueOperand()->getType() != I->getType()) return nullptr;
-    Found = Store;
-  }
-  const bool Each = Found && Own->getLoopLatch() && Own->contains(Found) && DT.dominates(Found->getParent(), Own->getLoopLatch());
-  return Each ? Found : nullptr;
-}
-
-void Assumed::assumeKept() {
-  SmallVector<LoadInst *, 16> Loads;
-  forEachInstruction(LI, [&](Instruction &I) {
-    if (auto *Load = dyn_cast<LoadInst>(&I); Load && isHeld(Load) && !Known.count(Load)) Loads.push_back(Load);
-  });
-  for (LoadInst *Load : Loads) {
-    Loop *Own = LI.getLoopFor(Load->getParent());
-    if (!isCounted(Own, SE)) continue;
-    for (Loop *L = Own; L && L->getLoopPreheader() && L->isLoopInvariant(Load->getPointerOperand()); L = L->getParentLoop()) {
-      StoreInst *Store = onlyStore(Load, Own, L, DT);
-      if (!Store || !canLoadBefore(Load, L, DT)) break;
-      Kept &K = KeptValues[Load];
-      K.Store = Store;
-      K.Before[L] = copyBefore(Load, L);
-    }
-  }
-}
-
-const Kept *Assumed::kept(const LoadInst *I) const {
-  auto Found = KeptValues.find(I);
-  return Found == KeptValues.end() ? nullptr : &Found->second;
 }
 
 void Assumed::assumeChunks() {
