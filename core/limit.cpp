@@ -17,8 +17,8 @@ constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
 /// to take that back.
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
 
-constexpr uint64_t kTrimmed =
-    32u << 20; ///< of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough
+/// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
+constexpr uint64_t kTrimmed = 32u << 20;
 
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 

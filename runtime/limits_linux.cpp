@@ -18,8 +18,7 @@ namespace pagecast::os {
 namespace {
 
 constexpr uint64_t kFewBytes = 1u << 20; ///< of others, that shells and launchers have
-/// Of page cache in a group: more than executables and libraries (5 MiB, started cold), so files are being read. Less
-/// than what is free beside the usual reserve, which is as far as the page cache can grow.
+/// Of page cache: more than executables and libraries have that are started cold (5 MiB), so files are being read.
 constexpr uint64_t kFilesInUse = 8u << 20;
 constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a number near 2^63, version 2 as "max"
 
@@ -98,6 +97,10 @@ bool group_path(char *directory, size_t room, bool *v2) {
 /// is somebody else who takes it.
 uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0}) / 4 * 3; }
 
+/// Page cache that says that files are read in a group: kFilesInUse, but below what the usual reserve and the part of
+/// 1/65 leave free, since in a small group it cannot grow beyond that.
+uint64_t files_in_use(uint64_t limit) { return std::min(kFilesInUse, core::reserve({false, limit, limit, 0}) / 4 * 5); }
+
 } // namespace
 
 /// The group's limit, the lower one where it has two.
@@ -106,11 +109,11 @@ uint64_t MemoryWatch::limit_of(const Group &g) {
   return g.high < 0 ? most : std::min(most, read_limit(g.high));
 }
 
-/// Whether others in the group hold memory that is not of files, beside `own` bytes of this process, and there is swap for it.
-bool MemoryWatch::may_swap_others(const Group &g, uint64_t limit, const char *stat, uint64_t own) const {
+/// Whether others in the group hold memory that is not of files, beside this process, and there is swap for it.
+bool MemoryWatch::may_swap_others(const Group &g, uint64_t limit, const char *stat) const {
   const uint64_t all = number_after(stat, v2_ ? "anon " : "total_rss ");
   char text[64];
-  if (all <= own + kFewBytes || !read_text(g.swap, text, sizeof text)) return false;
+  if (all <= anonymous_bytes(statm_) + kFewBytes || !read_text(g.swap, text, sizeof text)) return false;
   return v2_ ? text[0] != '0' : read_limit(g.swap) > limit; // version 1: memory and swap together
 }
 
@@ -195,7 +198,6 @@ unsigned MemoryWatch::look(core::Pool *pools) {
     // Where much is free, nobody stalls for the lack of it but inside control groups: not looked at, which saves time.
     if (size) pools[n++] = {true, size, free, free > size / 4 ? 0 : read_stalled_ns(pressure_)};
   }
-  const uint64_t own = swaps ? anonymous_bytes(statm_) : 0;
   for (unsigned i = 0; i < groups_; ++i) {
     Group &g = group_[i];
     const uint64_t limit = limit_of(g);
@@ -209,7 +211,7 @@ unsigned MemoryWatch::look(core::Pool *pools) {
       const uint64_t inactive = number_after(text, v2_ ? "inactive_file " : "total_inactive_file "),
                      active = number_after(text, v2_ ? "active_file " : "total_active_file ");
       cache = inactive + active / 2;
-      p.may_swap = swaps && inactive + active > kFilesInUse && may_swap_others(g, limit, text, own);
+      p.may_swap = swaps && inactive + active > files_in_use(limit) && may_swap_others(g, limit, text);
     }
     const uint64_t firm = usage > cache ? usage - cache : 0;
     p.free = limit > firm ? limit - firm : 0;

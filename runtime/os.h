@@ -135,7 +135,7 @@ private:
     bool tells = false;
   };
   static uint64_t limit_of(const Group &);
-  bool may_swap_others(const Group &, uint64_t limit, const char *stat, uint64_t own) const;
+  bool may_swap_others(const Group &, uint64_t limit, const char *stat) const;
   void mark(Group &, uint64_t limit);
   int meminfo_ = -1, pressure_ = -1, statm_ = -1, event_ = -1;
   Group group_[kMostGroups];
