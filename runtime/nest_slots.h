@@ -66,7 +66,7 @@ struct NestSlot {
   core::Extent hull[PAGECAST_MAX_GROUPS]; ///< of the ranges of slices: see SliceSurvey
 
   // Slicer's thread, once open.
-  bool sliced;
+  std::atomic<bool> sliced{false}; ///< of the nest that is open: who has not kept it open may read another's
   bool advised;                             ///< what its slice only reads is, in part, in files (advise.h)
   bool covers;                              ///< its slice goes through loops inside, whose own nests need no hints
   core::Cursor slice_cursor[PAGECAST_MAX_DEPTH]; ///< of each stage
@@ -147,6 +147,9 @@ bool nest_covers(uint64_t address);
 bool nest_missed(uint64_t address);
 void nest_asked(unsigned nest, uint32_t pages);
 
+/// Runs the slice of the nest that is open in the slot, if one is and has a slice; that nest is not closed meanwhile. True: it did
+/// something. Slicer's thread.
+bool slicer_serve(Pager &, NestSlot &);
 /// The slicer's thread body; never returns.
 void slicer_run();
 /// Wakes it if it sleeps.

@@ -138,7 +138,9 @@ bool leave_to_slice(NestSlot &around, const pagecast_nest &d, core::Shape &shape
 
 /// What the slice needs. `shape` gets the sizes of its ranges. Returns true if the slice is worth running.
 bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
-  slot.sliced = slot.covers = slot.advised = false;
+  bool sliced = false;
+  slot.sliced.store(false, std::memory_order_relaxed);
+  slot.covers = slot.advised = false;
   slot.pinned_count = 0;
   slot.dropped = 0;
   for (core::Extent &h : slot.hull) h = {};
@@ -154,11 +156,12 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
     if (base && r.bytes == 0) slot.dropped |= 1u << g;
     else if (base && slot.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
       fetch_whole(pager, slot, g, r, d.group[g].flags & PAGECAST_WRITES);
-    else slot.sliced = true, slot.advised |= r.chunk && !(d.group[g].flags & PAGECAST_WRITES);
+    else sliced = true, slot.advised |= r.chunk && !(d.group[g].flags & PAGECAST_WRITES);
     shape.group[g].scattered = slot.touch_stage[g] && !(slot.dropped >> g & 1);
   }
-  slot.covers = slot.sliced && ranges;
-  if (!slot.covers) return slot.sliced;
+  slot.sliced.store(sliced, std::memory_order_relaxed);
+  slot.covers = sliced && ranges;
+  if (!slot.covers) return sliced;
   SliceSurvey survey;
   survey_slice(pager, d, slot.live, shape.trips, slot.dropped, &survey);
   shape.sliced_bytes = survey.iteration_bytes;

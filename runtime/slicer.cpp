@@ -270,10 +270,14 @@ void prepare_stages(Pager &pager, NestSlot &slot) {
   }
 }
 
-bool run_slice(Pager &pager, NestSlot &slot) {
+} // namespace
+
+bool slicer_serve(Pager &pager, NestSlot &slot) {
   slot.slicing.store(1, std::memory_order_seq_cst);
   bool worked = false;
-  if (slot.state.load(std::memory_order_seq_cst) == NestSlot::kOpen && reader.start(pager, false)) {
+  // Only now does the nest stay: before, it may have closed, and another, without a slice, have been opened in its place.
+  const bool open = slot.state.load(std::memory_order_seq_cst) == NestSlot::kOpen && slot.sliced.load(std::memory_order_relaxed);
+  if (open && reader.start(pager, false)) {
     const uint64_t missed = pager.statistics.not_prefetched.load(std::memory_order_relaxed);
     const bool first = slot.slices_run++ == 0, more = !first && missed != slot.missed_seen;
     slot.missed_seen = missed;
@@ -290,17 +294,15 @@ bool run_slice(Pager &pager, NestSlot &slot) {
   return worked;
 }
 
-} // namespace
-
 void slicer_run() {
   for (;;) {
     Pager *pager = pager_in_charge.load(std::memory_order_acquire);
     bool worked = false, any = false;
     for (NestSlot &slot : OpenNests()) {
       if (!pager) break;
-      if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.sliced) continue;
+      if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.sliced.load(std::memory_order_relaxed)) continue;
       any = true;
-      worked |= run_slice(*pager, slot);
+      worked |= slicer_serve(*pager, slot);
     }
     if (worked) continue;
     if (any) { // waiting for the program or for the index arrays: look again soon
@@ -309,7 +311,7 @@ void slicer_run() {
     } else {
       slicer_asleep.store(1, std::memory_order_seq_cst);
       bool work = false;
-      for (const NestSlot &slot : OpenNests()) work |= slot.sliced && slot.state.load() == NestSlot::kOpen;
+      for (const NestSlot &slot : OpenNests()) work |= slot.sliced.load() && slot.state.load() == NestSlot::kOpen;
       if (!work) os::futex_wait(reinterpret_cast<uint32_t *>(&slicer_asleep), 1);
       slicer_asleep.store(0, std::memory_order_seq_cst);
     }

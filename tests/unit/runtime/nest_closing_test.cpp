@@ -273,3 +273,17 @@ TEST(NestClosing, APassedOverEntryClosesWhatItsFrameLeftOpen) {
   EXPECT_EQ(nest.enter(1), nullptr);
   EXPECT_FALSE(is_open(left));
 }
+
+TEST(NestClosing, ASlicerThatComesLateFindsAnotherNestOrNone) {
+  START_PAGER(ReleasePolicy::kBuffered);
+  Nest nest(large_region()); // without a slice, where it saw one with a slice open
+  pagecast_ticket *ticket = nest.enter(1);
+  ASSERT_NE(ticket, nullptr);
+  NestSlot &slot = pagecast::slot_of(ticket);
+  EXPECT_FALSE(slicer_serve(pager, slot));
+  EXPECT_EQ(slot.slices_run, 0u);
+  EXPECT_EQ(slot.slicing, 0u) << "or it could not be closed";
+  pagecast_do_exit(ticket);
+  expect_all_closed(nest);
+  EXPECT_FALSE(slicer_serve(pager, slot));
+}
