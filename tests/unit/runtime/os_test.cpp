@@ -6,10 +6,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <string>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 using namespace pagecast;
 
@@ -90,6 +94,67 @@ TEST_F(SplitRange, CanBeReadWhereTheProgramCannot) {
   EXPECT_EQ(error, 0);
   EXPECT_EQ(memcmp(copy, source_, bytes_), 0);
   os::unmap(copy, bytes_);
+}
+
+namespace {
+
+/// `count` parts of `bytes` each, from every second place of `from`, backwards; whether they were copied, and arrived.
+bool parts_arrive(const std::vector<char> &from, unsigned count, size_t bytes) {
+  std::vector<char> to(count * bytes, 0);
+  std::vector<iovec> into, source;
+  for (unsigned i = 0; i < count; ++i) {
+    into.push_back({to.data() + i * bytes, bytes});
+    source.push_back({const_cast<char *>(from.data()) + 2 * (count - 1 - i) * bytes, bytes});
+  }
+  if (!os::copy_parts(into.data(), source.data(), count)) return false;
+  for (unsigned i = 0; i < count; ++i)
+    if (memcmp(into[i].iov_base, source[i].iov_base, bytes) != 0) return false;
+  return true;
+}
+
+/// Mappings of this process whose names contain the word.
+unsigned mappings_named(const char *word) {
+  std::ifstream maps("/proc/self/maps");
+  unsigned n = 0;
+  for (std::string line; std::getline(maps, line);) n += line.find(word) != std::string::npos;
+  return n;
+}
+
+} // namespace
+
+TEST(CopiedParts, ArriveInTheirPlaces) {
+  std::vector<char> from(4u << 20);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 2654435761u >> 13);
+  EXPECT_TRUE(parts_arrive(from, 1, 1));
+  EXPECT_TRUE(parts_arrive(from, os::kCopied, 16));
+  EXPECT_TRUE(parts_arrive(from, os::kCopied, 512));
+  EXPECT_TRUE(parts_arrive(from, os::kCopied, 5000)) << "more than are copied at a time";
+}
+
+TEST_F(SplitRange, HasNoPartsWhereItCannotBeRead) {
+  ASSERT_EQ(os::fault_copy(fd_, address(0), source_, bytes_, true), static_cast<int64_t>(bytes_));
+  char to[2][16];
+  const iovec into[2] = {{to[0], 16}, {to[1], 16}};
+  const iovec all[2] = {{memory_ + 10, 16}, {memory_ + 19 * page_ + 10, 16}}, some[2] = {all[0], {memory_ + 9 * page_, 16}};
+  EXPECT_TRUE(os::copy_parts(into, all, 2));
+  EXPECT_EQ(to[0][15], 1);
+  EXPECT_EQ(to[1][15], 20);
+  EXPECT_FALSE(os::copy_parts(into, some, 2));
+}
+
+TEST(CopiedParts, AreNotSharedWithChildren) {
+  const std::vector<char> from(4096, 'a');
+  ASSERT_TRUE(parts_arrive(from, 16, 16));
+  ASSERT_EQ(mappings_named("pagecast-between"), 1u) << "else this test looks for what is not there";
+  const pid_t child = fork();
+  if (child == 0) {
+    os::forked();
+    const bool apart = mappings_named("pagecast-between") == 0;
+    _exit(apart && parts_arrive(from, 16, 16) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(MemoryWatch, SeesTheMachineFirst) {
