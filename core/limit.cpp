@@ -19,6 +19,9 @@ constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs =
 
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
 constexpr uint64_t kTrimmed = 32u << 20;
+/// Of files that are read, so many times what there is: before it is as much as that, while little of it goes and comes again
+/// behind who reads it, little is kept.
+constexpr uint64_t kReadParts = 4;
 
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
@@ -26,7 +29,7 @@ uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 uint64_t reserve(const Pool &p) {
   if (p.machine) return most(64u << 20, p.size / 100 * 3);
-  return (2u << 20) + p.size / 64 + (p.may_swap ? least(kTrimmed, p.size / 8) : 0);
+  return (2u << 20) + p.size / 64 + least(least(kTrimmed, p.size / 8), saturating_mul(p.read, kReadParts));
 }
 
 void Limit::start(uint64_t cap, uint64_t lowest) {

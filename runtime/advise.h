@@ -36,6 +36,7 @@
 #include "runtime/memory_file.h"
 #include "runtime/options.h"
 #include "runtime/pages.h"
+#include "runtime/read_files.h"
 #include "runtime/regions.h"
 #include "runtime/statistics.h"
 #include "runtime/under_way.h"
@@ -99,6 +100,9 @@ public:
   bool waiting() const { return waiting_; }
   bool new_round();
   static constexpr uint64_t kRetryNs = 50000;
+  /// Files that the program reads are to be followed for a while (read_files.h): longer than it takes to see that there is
+  /// cache of them again, which has been given up.
+  void mind_reads(uint64_t now_ns);
 
 private:
   bool insert(const Region &);
@@ -118,6 +122,7 @@ private:
   void expect(const Hint &);
   bool renew(const Region &, uint64_t address);
   bool refresh();
+  uint64_t follow_reads();
   uint64_t watch();
   bool choose_watched();
   bool look_around(bool count);
@@ -145,6 +150,7 @@ private:
   static constexpr uint32_t kQueue = 2048;
   HintRing<kQueue> queue_;
   std::atomic<uint32_t> sleeping_{0};
+  std::atomic<uint64_t> mind_reads_until_{0};
   int event_ = -1;
 
   // Adviser's thread.
@@ -152,6 +158,8 @@ private:
   static constexpr uint64_t kLook = 2048; ///< pages of which the kernel is asked at a time; also when a region is new
   uint64_t refresh_at_ = 0; ///< address
   UnderWay under_way_;
+  ReadFiles read_files_;
+  uint64_t next_reads_ = 0;
   core::Extent passed_[kBatch];
   unsigned passed_count_ = 0;
   static constexpr unsigned kWatched = 64; ///< windows of the region that is watched

@@ -53,6 +53,8 @@ public:
   void look_at_once() { next_look_ns_ = 0; }
   /// A group of the process tells that its use has passed a mark.
   void pressed(bool in_motion);
+  /// Whether page cache should be given up for the sake of others: os::MemoryWatch.
+  bool beside_others() const { return memory_.beside_others(); }
   uint64_t next_look_ns() const { return next_look_ns_; }
 
   // --- pages ---

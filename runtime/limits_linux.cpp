@@ -18,8 +18,9 @@ namespace pagecast::os {
 namespace {
 
 constexpr uint64_t kFewBytes = 1u << 20; ///< of others, that shells and launchers have
-/// Of page cache: more than executables and libraries have that are started cold (5 MiB), so files are being read.
-constexpr uint64_t kFilesInUse = 8u << 20;
+/// Of page cache: more than executables and libraries have that are started cold (5 MiB).
+constexpr uint64_t kUsualFiles = 8u << 20;
+constexpr uint64_t kSomeFiles = 2u << 20; ///< of so much, files are being read, perhaps
 constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a number near 2^63, version 2 as "max"
 
 int open_in(const char *directory, const char *file, int how = O_RDONLY) {
@@ -97,9 +98,9 @@ bool group_path(char *directory, size_t room, bool *v2) {
 /// is somebody else who takes it.
 uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0}) / 4 * 3; }
 
-/// Page cache that says that files are read in a group: kFilesInUse, but below what the usual reserve and the part of
+/// Page cache that a group has though no files are read in it: kUsualFiles, but below what the usual reserve and the part of
 /// 1/65 leave free, since in a small group it cannot grow beyond that.
-uint64_t files_in_use(uint64_t limit) { return std::min(kFilesInUse, core::reserve({false, limit, limit, 0}) / 4 * 5); }
+uint64_t usual_files(uint64_t limit) { return std::min(kUsualFiles, core::reserve({false, limit, limit, 0}) / 4 * 5); }
 
 } // namespace
 
@@ -192,6 +193,7 @@ unsigned MemoryWatch::look(core::Pool *pools) {
   char text[8192];
   unsigned n = 0;
   bool swaps = false;
+  beside_others_ = false;
   if (read_text(meminfo_, text, 1024)) {
     swaps = statm_ >= 0 && number_after(text, "SwapTotal:") != 0;
     const uint64_t size = number_after(text, "MemTotal:") * 1024, free = number_after(text, "MemAvailable:") * 1024;
@@ -211,7 +213,10 @@ unsigned MemoryWatch::look(core::Pool *pools) {
       const uint64_t inactive = number_after(text, v2_ ? "inactive_file " : "total_inactive_file "),
                      active = number_after(text, v2_ ? "active_file " : "total_active_file ");
       cache = inactive + active / 2;
-      p.may_swap = swaps && inactive + active > files_in_use(limit) && may_swap_others(g, limit, text);
+      const bool others = swaps && inactive + active > kSomeFiles && may_swap_others(g, limit, text);
+      const uint64_t usual = usual_files(limit);
+      p.read = others && inactive + active > usual ? inactive + active - usual : 0;
+      beside_others_ |= others;
     }
     const uint64_t firm = usage > cache ? usage - cache : 0;
     p.free = limit > firm ? limit - firm : 0;

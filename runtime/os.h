@@ -118,6 +118,8 @@ public:
   /// How things stand. `pools`: room for core::kMostPools. Returns how many there are, in an order that stays.
   /// Any thread, one at a time.
   unsigned look(core::Pool *pools);
+  /// Whether, at the last look, files were being read in a group where others hold memory that could be put on swap for them.
+  bool beside_others() const { return beside_others_; }
   /// Whether a group has another limit than at the last look: of those without one, another one is asked each time.
   /// Cost: 1 us for each group with a limit, and 1 us.
   bool moved();
@@ -140,7 +142,7 @@ private:
   int meminfo_ = -1, pressure_ = -1, statm_ = -1, event_ = -1;
   Group group_[kMostGroups];
   unsigned groups_ = 0, next_asked_ = 0;
-  bool v2_ = false;
+  bool v2_ = false, beside_others_ = false;
 };
 
 /// Anonymous memory of this process that is resident, bytes; 0 if that cannot be found out.

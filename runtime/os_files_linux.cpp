@@ -125,6 +125,58 @@ void keep(uint64_t addr) {
   for (unsigned i = 0; i < 2; ++i) syscall(SYS_madvise, addr, page_size(), kPopulateRead);
 }
 
+bool open_file(int fd, OpenFile *out) {
+  char path[48], text[512];
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+  const int info = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+  if (info < 0) return false;
+  const long n = syscall(SYS_read, info, text, sizeof text - 1);
+  syscall(SYS_close, info);
+  unsigned long long position = 0, flags = 0, mount = 0, inode = 0; // the last one since Linux 5.14
+  text[n > 0 ? n : 0] = 0;
+  if (sscanf(text, "pos: %llu flags: %llo mnt_id: %llu ino: %llu", &position, &flags, &mount, &inode) < 3) return false;
+  *out = {mount, inode, position, (flags & O_ACCMODE) == O_RDONLY && !(flags & (O_DIRECT | O_PATH))};
+  return true;
+}
+
+unsigned open_descriptors(int *fds, unsigned most) {
+  struct Entry { // linux_dirent64
+    uint64_t inode, offset;
+    unsigned short bytes;
+    unsigned char type;
+    char name[];
+  };
+  alignas(8) char entries[4096];
+  const int directory = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  unsigned n = 0;
+  for (long got = directory < 0 ? 0 : 1; got > 0 && n < most;) {
+    got = syscall(SYS_getdents64, directory, entries, sizeof entries);
+    for (long at = 0; at < got && n < most;) {
+      const auto *e = reinterpret_cast<const Entry *>(entries + at);
+      const int fd = e->name[0] == '.' ? directory : atoi(e->name);
+      if (fd != directory) fds[n++] = fd;
+      at += e->bytes;
+    }
+  }
+  if (directory >= 0) syscall(SYS_close, directory);
+  return n;
+}
+
+int reopen(int fd) {
+  char path[48];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return own_descriptor(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
+}
+
+uint64_t file_bytes(int fd) {
+  struct stat file;
+  return fstat(fd, &file) ? 0 : static_cast<uint64_t>(file.st_size);
+}
+
+void drop_cached(int fd, uint64_t begin, uint64_t end) {
+  syscall(SYS_fadvise64, fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED);
+}
+
 void files_forked() {
   close_own(self_pidfd);
   self_pidfd = -1;

@@ -41,6 +41,7 @@ uint64_t Pager::kept_free() const {
 void Pager::follow_limit(uint64_t now) {
   if (!allowance_.due(now)) return;
   allowance_.look(now, held(), kept_free(), in_motion());
+  if (allowance_.beside_others()) files_.mind_reads(now);
   account();
 }
 

@@ -74,6 +74,7 @@ struct Statistics {
     uint64_t waits = 0;               ///< for pages under way, 0.2 ms each
     std::atomic<uint64_t> given_up{0}; ///< pages of MADV_PAGEOUT
     std::atomic<uint64_t> passed{0};   ///< pages that were taken out of the page table behind the program
+    std::atomic<uint64_t> read_behind{0}; ///< bytes of page cache that were given up behind the program's own reads
     uint64_t streamed = 0;            ///< requests that were left to the kernel's read-ahead
     uint64_t renewed = 0;             ///< hints for pages that were in memory
     uint64_t patterns = 0;            ///< changes between MADV_RANDOM and MADV_NORMAL

@@ -148,7 +148,9 @@ TEST(Limit, WhereOthersMayBeSwappedOutThereIsPageCacheToGiveUpInstead) {
   Pool pool;
   pool.size = pool.free = 256 * kMiB;
   const uint64_t alone = reserve(pool);
-  pool.may_swap = true;
+  pool.read = 2 * kMiB;
+  EXPECT_EQ(reserve(pool), alone + 8 * kMiB) << "little is read, or goes at once";
+  pool.read = 40 * kMiB;
   EXPECT_EQ(reserve(pool), alone + 32 * kMiB);
   pool.size = pool.free = 64 * kMiB;
   EXPECT_EQ(reserve(pool), 3 * kMiB + 8 * kMiB) << "an eighth";

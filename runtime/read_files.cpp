@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/read_files.h"
+
+#include "runtime/descriptors.h"
+#include "runtime/os_files.h"
+#include "runtime/sandbox.h"
+
+#include <algorithm>
+
+namespace pagecast {
+namespace {
+constexpr uint64_t kMillisecond = 1000000;
+/// A disk reads some megabytes meanwhile; while nothing is read, looks are rare.
+constexpr uint64_t kFastNs = 5 * kMillisecond, kSlowNs = 40 * kMillisecond, kFastForNs = 100 * kMillisecond;
+constexpr uint64_t kLeastBytes = 1u << 20; ///< given up at a time
+constexpr unsigned kMostDescriptors = 256; ///< that are looked at in a search
+} // namespace
+
+uint64_t ReadFiles::look(uint64_t now) {
+  if (sandboxed()) return kSlowNs; // a filter on all threads need not allow it
+  if (now >= next_search_ns_) {
+    search();
+    next_search_ns_ = now + kSlowNs;
+  }
+  for (unsigned i = 0; i < count_;) {
+    const uint64_t before = file_[i].at;
+    if (!follow(file_[i])) {
+      finish(file_[i]);
+      file_[i] = file_[--count_];
+      continue;
+    }
+    if (file_[i].at > before) moved_ns_ = now;
+    ++i;
+  }
+  return moved_ns_ && now - moved_ns_ < kFastForNs ? kFastNs : kSlowNs;
+}
+
+/// For files that are not followed yet.
+void ReadFiles::search() {
+  int fds[kMostDescriptors];
+  const unsigned n = os::open_descriptors(fds, kMostDescriptors);
+  for (unsigned i = 0; i < n && count_ < kMost; ++i) {
+    const int fd = fds[i];
+    os::OpenFile open;
+    if (is_own(fd) || std::any_of(file_, file_ + count_, [fd](const File &f) { return f.fd == fd; })) continue;
+    if (os::open_file(fd, &open) && open.read_only) file_[count_++] = {fd, open.mount, open.inode, open.position, 0, false, -1};
+  }
+}
+
+/// False: it is closed, or another file has its number.
+bool ReadFiles::follow(File &f) {
+  os::OpenFile open;
+  if (!os::open_file(f.fd, &open) || !open.read_only || open.mount != f.mount || open.inode != f.inode) return false;
+  f.again |= open.position < f.at;
+  const bool moved = open.position > f.at;
+  f.at = open.position;
+  if (!moved || f.again || f.at - f.given_up < kLeastBytes) return true;
+  // From the beginning: a large folio that the last end lay in could not go then. Where nothing is left this costs nothing.
+  os::drop_cached(f.fd, 0, f.at);
+  given_up_ += f.at - f.given_up;
+  f.given_up = f.at;
+  if (f.own < 0) f.own = os::reopen(f.fd);
+  return true;
+}
+
+/// It is followed no more.
+void ReadFiles::finish(File &f) {
+  os::OpenFile open;
+  if (f.own >= 0 && !f.again && os::open_file(f.own, &open) && open.mount == f.mount && open.inode == f.inode &&
+      f.given_up >= os::file_bytes(f.own) / 2)
+    os::drop_cached(f.own, 0, os::file_bytes(f.own));
+  close_own(f.own);
+  f.own = -1;
+}
+
+void ReadFiles::forget() {
+  for (unsigned i = 0; i < count_; ++i) close_own(file_[i].own);
+  *this = ReadFiles();
+}
+
+} // namespace pagecast

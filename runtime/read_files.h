@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files that the program reads in order, by read() and what is built on it. What it has passed of them is page cache that
+// stays until somebody lacks memory; and where little of it can be had, the kernel puts memory of neighbours that sleep on
+// swap for it (core/limit.h: reserve()). So where there are such neighbours the cache behind the program is given up at
+// once. Measured: BUK, which reads 58 MB, in 256 MiB beside a task that sleeps, over and over: 67 MB of cache stayed, 175 MB
+// were left for its data, and it took 1.90 s; with this 1.39 s, and 1.33 s without the task.
+//
+//     first seen    moved on                     moved back
+//     at            all before the position go   it is read more than once, and left alone from now on
+//
+// When it is closed, having been read for the greater part, the rest goes, too.
+//
+// Only of descriptors that are open for reading alone: nothing is written by it. Where the program has come to is read
+// from /proc: lseek would wait for a read that is under way there, which may wait for the pager.
+//
+// Adviser's thread only.
+#pragma once
+#include <cstdint>
+
+namespace pagecast {
+
+class ReadFiles {
+public:
+  /// Looks where the program has come to, and gives up what it has passed. Returns how long it is until the next look, ns.
+  /// Cost: 3 us for each file that is followed; every 40 ms, 3 us for each open descriptor; 0.2 us for each page given up.
+  uint64_t look(uint64_t now_ns);
+  /// In the child of a fork: its positions are its own from now on.
+  void forget();
+  /// Of files' bytes, so far.
+  uint64_t given_up_bytes() const { return given_up_; }
+
+private:
+  struct File {
+    int fd;
+    uint64_t mount, inode;
+    uint64_t at;       ///< position at the last look
+    uint64_t given_up; ///< from the beginning up to here
+    bool again;        ///< it is read more than once
+    int own;           ///< descriptor, once something was given up: for what is read before the program closes its own
+  };
+  static constexpr unsigned kMost = 32;
+
+  void search();
+  bool follow(File &);
+  void finish(File &);
+
+  File file_[kMost];
+  unsigned count_ = 0;
+  uint64_t next_search_ns_ = 0, moved_ns_ = 0;
+  uint64_t given_up_ = 0;
+};
+
+} // namespace pagecast
