@@ -3,6 +3,7 @@
 
 #include "runtime/disk.h"
 #include "runtime/os.h"
+#include "runtime/os_files.h"
 #include "runtime/runtime.h"
 
 #include <atomic>
@@ -22,6 +23,13 @@ void try_calls() {
   const uint64_t word = 0;
   uint64_t copy;
   os::copy_memory(&copy, reinterpret_cast<uint64_t>(&word), sizeof word);
+  const iovec to{&copy, sizeof copy}, from{const_cast<uint64_t *>(&word), sizeof word};
+  os::copy_parts(&to, &from, 1);
+  int fd;
+  os::OpenFile open;
+  os::open_descriptors(&fd, 1);
+  os::open_file(0, &open);
+  os::drop_cached(-1, 0, 0);
 }
 
 } // namespace

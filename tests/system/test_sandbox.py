@@ -73,6 +73,19 @@ def test_an_inherited_filter_and_whatever_else_can_be_had(sandbox, action):
     assert sandbox.run("inherited", action, "prctl").stdout == expected.stdout != ""
 
 
+def test_an_inherited_filter_that_kills_who_copies_margins(sandbox):
+    expected = sandbox.tools.run(sandbox.plain, "copies", "kill", "prctl")
+    done = sandbox.tools.run(*sandbox.command("copies", "kill", "prctl"), env={"PAGECAST_BACKEND": "pager"})
+    assert done.returncode == 0 and done.stdout == expected.stdout != ""
+    figures = json.loads(sandbox.stats.read_text())
+    assert not figures["active"] and "seccomp" in figures["why_not"]
+
+
+def test_an_inherited_filter_that_refuses_to_copy_margins(sandbox):
+    sandbox.same_output("copies", "eperm", "prctl")
+    assert sandbox.figures()["io"]["written_bytes"] > 0
+
+
 def test_an_inherited_filter_that_allows_the_pager(sandbox):
     sandbox.same_output("inherited", "allow", "seccomp")
     assert sandbox.figures()["io"]["written_bytes"] > 0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sandboxes: sandbox WHEN ACTION HOW. WHEN: before or after there are large data, or inherited (it starts itself again).
+// Sandboxes: sandbox WHEN ACTION HOW. WHEN: before or after there are large data, or inherited, or copies, with fewer calls
+// on the list (it starts itself again).
 // ACTION: what happens to who makes a call that is not on the list. HOW the filter is put on: prctl or seccomp, or none.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,6 +22,7 @@
 static const int few[] = {SYS_read, SYS_write, SYS_mmap, SYS_munmap, SYS_brk, SYS_exit_group, SYS_rt_sigreturn};
 static const int pagers[] = {SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
                              SYS_process_madvise, SYS_pidfd_open};
+static const int copies[] = {SYS_memfd_create, SYS_pwritev, SYS_fadvise64};
 
 static struct sock_filter program[64];
 
@@ -67,6 +69,10 @@ int main(int argc, char **argv) {
   const size_t n = 24 * MB / sizeof(unsigned);
   if (!strcmp(when, "inherited")) {
     put_on(filter(pagers, COUNT(pagers), action(argv[2]), SECCOMP_RET_ALLOW), argv[3]);
+  } else if (!strcmp(when, "copies")) {
+    put_on(filter(copies, COUNT(copies), action(argv[2]), SECCOMP_RET_ALLOW), argv[3]);
+  }
+  if (!strcmp(when, "inherited") || !strcmp(when, "copies")) {
     execv("/proc/self/exe", (char *[]){argv[0], "never", argv[2], argv[3], NULL});
     return 3;
   }
