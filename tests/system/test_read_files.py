@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a paged program reads by read() is given up behind it where others in its group could be put on swap for it, and only
+there. Nothing is timed."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+MIB = 1 << 20
+# Fills more than there is room for, then reads the file slowly.
+READER = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  const long n = 240l << 17;
+  static unsigned char bytes[1 << 16];
+  unsigned long *data = malloc(n * sizeof *data), sum = argc;
+  for (long i = 0; i < n; i++) data[i] = i;
+  int file = open(argv[1], O_RDONLY);
+  for (long got, at = 0; (got = read(file, bytes, sizeof bytes)) > 0; at += 9973) {
+    for (long i = 0; i < got; i++) data[(at + i) % n] += bytes[i];
+    usleep(1000);
+  }
+  for (long i = 0; i < n; i++) sum = sum * 31 + data[i];
+  printf("%lx\\n", sum);
+}
+"""
+NEIGHBOUR = "import sys; held = b'x' * (16 << 20); print('taken', flush=True); sys.stdin.read()"
+
+
+@contextlib.contextmanager
+def neighbour_in(group):
+    process = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=group.join)
+    try:
+        assert process.stdout.readline() == b"taken\n"
+        yield
+    finally:
+        process.communicate()
+
+
+def cold_file(path, size):
+    """Its cache is nobody's: whoever reads it is charged with it."""
+    with path.open("wb") as out:
+        out.write(os.urandom(size))
+        out.flush()
+        os.fsync(out.fileno())
+        os.posix_fadvise(out.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_files_go_behind_who_reads_them(built, memory_group, tmp_path, disk_dir, beside):
+    from swap import SwapFile
+    group = memory_group(160 * MIB, swap=True)
+    (tmp_path / "reader.c").write_text(READER)
+    for tool, name in ((built.cc, "hinted"), ("clang-19", "plain")):
+        assert built.run(tool, "-O2", tmp_path / "reader.c", "-o", tmp_path / name).returncode == 0
+    file, stats = disk_dir / "file", tmp_path / "stats.json"
+    with SwapFile(disk_dir / "swap", 256 * MIB, print) as swap:
+        if swap.refusal:
+            pytest.skip(f"no swap can be had here: {swap.refusal}")
+        with swap.on(), neighbour_in(group) if beside else contextlib.nullcontext():
+            cold_file(file, 48 * MIB)
+            done = subprocess.run([tmp_path / "hinted", file], capture_output=True, text=True, timeout=300, preexec_fn=group.join,
+                                  env={**os.environ, "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == built.run(tmp_path / "plain", file).stdout
+    figures = json.loads(stats.read_text())
+    assert figures["io"]["written_bytes"] > 0, "it was paged"
+    behind = figures["files"]["read_behind_bytes"]
+    assert behind > 24 * MIB if beside else behind == 0
