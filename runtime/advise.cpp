@@ -17,7 +17,7 @@ constexpr uint64_t kLookAhead = 32;           ///< hints by which the program is
 constexpr uint32_t kStream = 8;               ///< requests in a row, until they are a stream
 constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that are looked at
 
-constexpr uint64_t kMindReadsNs = 2000000000;
+constexpr uint64_t kMindReadsNs = 2000000000; ///< since a look saw page cache beside others: five of the rarest looks
 
 bool passed(const core::Hinted &h) {
   const NestSlot &slot = nest_slots[h.nest % kNestSlots];

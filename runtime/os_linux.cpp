@@ -77,8 +77,10 @@ bool open_between() {
 
 /// A child would share it.
 void close_between() {
-  if (between.memory && !sandboxed()) unmap(between.memory, kBetween);
-  if (!sandboxed()) close_own(between.file);
+  if (!sandboxed()) {
+    if (between.memory) unmap(between.memory, kBetween);
+    close_own(between.file);
+  }
   between = {};
 }
 

@@ -23,14 +23,12 @@ uint64_t ReadFiles::look(uint64_t now) {
     next_search_ns_ = now + kSlowNs;
   }
   for (unsigned i = 0; i < count_;) {
-    const uint64_t before = file_[i].at;
-    if (!follow(file_[i])) {
+    if (follow(file_[i], now)) {
+      ++i;
+    } else {
       finish(file_[i]);
       file_[i] = file_[--count_];
-      continue;
     }
-    if (file_[i].at > before) moved_ns_ = now;
-    ++i;
   }
   return moved_ns_ && now - moved_ns_ < kFastForNs ? kFastNs : kSlowNs;
 }
@@ -48,12 +46,13 @@ void ReadFiles::search() {
 }
 
 /// False: it is closed, or another file has its number.
-bool ReadFiles::follow(File &f) {
+bool ReadFiles::follow(File &f, uint64_t now) {
   os::OpenFile open;
   if (!os::open_file(f.fd, &open) || !open.read_only || open.mount != f.mount || open.inode != f.inode) return false;
   f.again |= open.position < f.at;
   const bool moved = open.position > f.at;
   f.at = open.position;
+  if (moved) moved_ns_ = now;
   if (!moved || f.again || f.at - f.given_up < kLeastBytes) return true;
   // From the beginning: a large folio that the last end lay in could not go then. Where nothing is left this costs nothing.
   os::drop_cached(f.fd, 0, f.at);
@@ -66,11 +65,9 @@ bool ReadFiles::follow(File &f) {
 /// It is followed no more.
 void ReadFiles::finish(File &f) {
   os::OpenFile open;
-  if (f.own >= 0 && !f.again && os::open_file(f.own, &open) && open.mount == f.mount && open.inode == f.inode &&
-      f.given_up >= os::file_bytes(f.own) / 2)
-    os::drop_cached(f.own, 0, os::file_bytes(f.own));
+  if (f.own >= 0 && !f.again && os::open_file(f.own, &open) && open.mount == f.mount && open.inode == f.inode)
+    if (const uint64_t bytes = os::file_bytes(f.own); f.given_up >= bytes / 2) os::drop_cached(f.own, 0, bytes);
   close_own(f.own);
-  f.own = -1;
 }
 
 void ReadFiles::forget() {

@@ -45,9 +45,13 @@ protected:
     unlink(name_.c_str());
   }
   void open_reader(int flags) {
-    if (reader_ >= 0) close(reader_);
+    if (reader_ >= 0) close_reader();
     reader_ = open(name_.c_str(), flags);
     ASSERT_GE(reader_, 0);
+  }
+  void close_reader() {
+    close(reader_);
+    reader_ = -1;
   }
   void read_on(uint64_t bytes) {
     std::vector<char> data(bytes);
@@ -94,8 +98,7 @@ TEST_F(ReadFilesTest, GoAltogetherWhenTheyAreClosed) {
   look();
   ASSERT_EQ(cached(6, 8), 2u);
   read_on(2u << 20); // not seen before the end
-  close(reader_);
-  reader_ = -1;
+  close_reader();
   look();
   EXPECT_EQ(cached(0, 8), 0u);
 }
@@ -103,8 +106,7 @@ TEST_F(ReadFilesTest, GoAltogetherWhenTheyAreClosed) {
 TEST_F(ReadFilesTest, StayWhenMostOfThemWasNotRead) {
   read_on(2u << 20);
   look();
-  close(reader_);
-  reader_ = -1;
+  close_reader();
   look();
   EXPECT_EQ(cached(2, 8), 6u);
 }

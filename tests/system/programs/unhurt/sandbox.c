@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sandboxes: sandbox WHEN ACTION HOW. WHEN: before or after there are large data, or inherited, or copies, with fewer calls
-// on the list (it starts itself again).
+// Sandboxes: sandbox WHEN ACTION HOW. WHEN: before or after there are large data, or inherited, or copies: inherited,
+// against the calls that copy margins and give up page cache (it starts itself again then).
 // ACTION: what happens to who makes a call that is not on the list. HOW the filter is put on: prctl or seccomp, or none.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -67,12 +67,9 @@ int main(int argc, char **argv) {
   if (argc < 4) return 2;
   const char *when = argv[1];
   const size_t n = 24 * MB / sizeof(unsigned);
-  if (!strcmp(when, "inherited")) {
-    put_on(filter(pagers, COUNT(pagers), action(argv[2]), SECCOMP_RET_ALLOW), argv[3]);
-  } else if (!strcmp(when, "copies")) {
-    put_on(filter(copies, COUNT(copies), action(argv[2]), SECCOMP_RET_ALLOW), argv[3]);
-  }
-  if (!strcmp(when, "inherited") || !strcmp(when, "copies")) {
+  const int copying = !strcmp(when, "copies");
+  if (copying || !strcmp(when, "inherited")) {
+    put_on(filter(copying ? copies : pagers, copying ? COUNT(copies) : COUNT(pagers), action(argv[2]), SECCOMP_RET_ALLOW), argv[3]);
     execv("/proc/self/exe", (char *[]){argv[0], "never", argv[2], argv[3], NULL});
     return 3;
   }
