@@ -167,14 +167,17 @@ def test_ten_thousand_threads_give_hints(pair):
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_that_ends_the_program_leaves_nothing(pair, sign):
     program = pair("signals.c")
-    child = subprocess.Popen([str(c) for c in program.command()], stdout=subprocess.PIPE)
-    time.sleep(0.3)
-    for _ in range(3):  # stopped and continued, it goes on
-        os.kill(child.pid, signal.SIGSTOP)
-        os.kill(child.pid, signal.SIGCONT)
-    assert child.poll() is None
-    os.kill(child.pid, sign)
-    assert child.wait(20) == -sign
+    child = subprocess.Popen([str(c) for c in program.command(1_000_000)], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout.readline() == b"paging\n"
+        for _ in range(3):  # stopped and continued, it goes on
+            os.kill(child.pid, signal.SIGSTOP)
+            os.kill(child.pid, signal.SIGCONT)
+        assert child.poll() is None
+        os.kill(child.pid, sign)
+        assert child.wait(20) == -sign
+    finally:
+        child.kill()
     assert list(program.disk_dir.iterdir()) == []
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Signals in the middle of faults: a thousand a second, whose handler touches paged data, on a stack of its own; and
-// a handler for faults of the program's making.
+// a handler for faults of the program's making. signals [ROUNDS]: 3 unless told, and with ROUNDS it says "paging" when
+// the first has stored its data.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -31,7 +32,8 @@ static void on_fault(int s, siginfo_t *info, void *context) {
   siglongjmp(back, 1);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  const int rounds = argc > 1 ? atoi(argv[1]) : 3;
   data = malloc(kN * sizeof *data), seen = calloc(kN, sizeof *seen);
   char *stack = malloc(SIGSTKSZ + 65536), *guard = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (!data || !seen || !stack || guard == MAP_FAILED) return 1;
@@ -45,9 +47,10 @@ int main(void) {
   setitimer(ITIMER_REAL, &timer, NULL);
   uint64_t h = 0;
   volatile int caught = 0;
-  for (volatile int round = 0; round < 3; round++) {
+  for (volatile int round = 0; round < rounds; round++) {
     if (round == 1) alarm.sa_flags &= ~SA_RESTART, sigaction(SIGALRM, &alarm, NULL);
     for (size_t i = 0; i < kN; i++) data[i] = i * 2654435761u + (uint64_t)round;
+    if (argc > 1 && round == 0) puts("paging"), fflush(stdout);
     for (size_t i = 0; i < kN; i++) h = h * 31 + data[i];
     int pipes[2];
     if (pipe(pipes)) return 1;
@@ -68,6 +71,7 @@ int main(void) {
   setitimer(ITIMER_REAL, &timer, NULL);
   uint64_t touched = 0;
   for (size_t i = 0; i < kN; i++) touched += seen[i];
-  printf("%016llx caught %d, handler's stores %s\n", (unsigned long long)h, (int)caught, touched == (uint64_t)ticks && ticks ? "kept" : "lost");
+  printf("%016llx caught %d, handler's stores %s\n", (unsigned long long)h, (int)caught,
+         touched == (uint64_t)ticks && ticks ? "kept" : "lost");
   return 0;
 }
