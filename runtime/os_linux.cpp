@@ -148,6 +148,19 @@ static void *raw_mmap(size_t bytes, int flags) {
 
 void *reserve(size_t bytes) { return raw_mmap(bytes, MAP_NORESERVE); }
 void *map_memory(size_t bytes, bool populate) { return raw_mmap(bytes, populate ? MAP_POPULATE : 0); }
+
+void *map_buffer(size_t bytes) {
+  const size_t room = bytes < kLargePage ? 0 : kLargePage;
+  auto *whole = static_cast<char *>(raw_mmap(bytes + room, 0));
+  if (!whole) return nullptr;
+  char *buffer = room ? reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(whole) + room - 1) & ~(room - 1)) : whole;
+  if (buffer > whole) syscall(SYS_munmap, whole, buffer - whole);
+  if (room > static_cast<size_t>(buffer - whole)) syscall(SYS_munmap, buffer + bytes, room - (buffer - whole));
+  syscall(SYS_madvise, buffer, bytes, MADV_HUGEPAGE);
+  for (size_t at = 0; at < bytes; at += page_size()) *static_cast<volatile char *>(buffer + at) = 0;
+  return buffer;
+}
+
 int unmap(void *addr, size_t bytes) { return syscall(SYS_munmap, addr, bytes) ? -errno : 0; }
 
 /// The first call on a descriptor of userfaultfd: that the kernel has these features. It may be repeated when it fails.

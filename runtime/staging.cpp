@@ -9,7 +9,7 @@ bool Staging::start(uint64_t bytes) {
   shift_ = os::page_shift();
   pages_ = static_cast<uint32_t>(bytes >> shift_) & ~63u;
   if (pages_ > kWords * 64) pages_ = kWords * 64;
-  base_ = static_cast<char *>(os::map_memory(static_cast<uint64_t>(pages_) << shift_, true));
+  base_ = static_cast<char *>(os::map_buffer(static_cast<uint64_t>(pages_) << shift_));
   free_ = pages_;
   return base_ != nullptr && pages_ != 0;
 }
