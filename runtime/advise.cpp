@@ -17,8 +17,6 @@ constexpr uint64_t kLookAhead = 32;           ///< hints by which the program is
 constexpr uint32_t kStream = 8;               ///< requests in a row, until they are a stream
 constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that are looked at
 
-constexpr uint64_t kMindReadsNs = 2000000000; ///< since a look saw page cache beside others: five of the rarest looks
-
 bool passed(const core::Hinted &h) {
   const NestSlot &slot = nest_slots[h.nest % kNestSlots];
   if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen || static_cast<uint8_t>(slot.turn) != h.turn) return true;
@@ -69,7 +67,6 @@ int Advise::recover() {
   passed_count_ = 0;
   looked_ = false;
   read_files_.forget();
-  mind_reads_until_.store(0, std::memory_order_relaxed);
   majors_ = 0; // the child's own
   close_own(event_);
   event_ = os::event_open();
@@ -277,10 +274,6 @@ void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
 /// Dropped where there is much to do: reclaim finds the pages all the same.
 void Advise::offer(core::Extent e, Hint::Kind kind, uint16_t site) {
   if (queue_.size() + 64 <= kQueue) queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), kind, 0, site, 0, 0});
-}
-
-void Advise::mind_reads(uint64_t now) {
-  if (mind_reads_until_.exchange(now + kMindReadsNs, std::memory_order_relaxed) <= now) wake();
 }
 
 void Advise::wake() {

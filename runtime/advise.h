@@ -51,6 +51,8 @@ public:
   bool start(const Options &, core::ResidencyMap &, PageTable &, Statistics &, uint64_t budget);
   /// The adviser's thread's body; never returns.
   void run();
+  /// That of the thread that follows the files which the program reads.
+  void run_reads() { read_files_.run(statistics_->files.read_behind); }
   /// In the child of a fork: the regions stay, and run() begins on a thread of the child's. 0 or -errno.
   int recover();
 
@@ -100,9 +102,8 @@ public:
   bool waiting() const { return waiting_; }
   bool new_round();
   static constexpr uint64_t kRetryNs = 50000;
-  /// Files that the program reads are to be followed for a while (read_files.h): longer than it takes to see that there is
-  /// cache of them again, which has been given up.
-  void mind_reads(uint64_t now_ns);
+  /// Files that the program reads are to be followed for a while (read_files.h).
+  void mind_reads(uint64_t now_ns) { read_files_.mind(now_ns); }
 
 private:
   bool insert(const Region &);
@@ -122,7 +123,6 @@ private:
   void expect(const Hint &);
   bool renew(const Region &, uint64_t address);
   bool refresh();
-  uint64_t follow_reads();
   uint64_t watch();
   bool choose_watched();
   bool look_around(bool count);
@@ -150,16 +150,15 @@ private:
   static constexpr uint32_t kQueue = 2048;
   HintRing<kQueue> queue_;
   std::atomic<uint32_t> sleeping_{0};
-  std::atomic<uint64_t> mind_reads_until_{0};
   int event_ = -1;
+
+  ReadFiles read_files_;
 
   // Adviser's thread.
   static constexpr unsigned kBatch = 64; ///< ranges in one call
   static constexpr uint64_t kLook = 2048; ///< pages of which the kernel is asked at a time; also when a region is new
   uint64_t refresh_at_ = 0; ///< address
   UnderWay under_way_;
-  ReadFiles read_files_;
-  uint64_t next_reads_ = 0;
   core::Extent passed_[kBatch];
   unsigned passed_count_ = 0;
   static constexpr unsigned kWatched = 64; ///< windows of the region that is watched

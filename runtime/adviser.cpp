@@ -22,9 +22,6 @@ constexpr uint64_t kRoundNs = 50000000;
 constexpr uint64_t kUnderWayShare = 4;           ///< of the memory, the part that may be under way
 constexpr uint64_t kWaitNs = 200000, kMostWaitNs = 100000000;
 
-/// Of two times, 0 being never.
-uint64_t sooner(uint64_t a, uint64_t b) { return a && b ? std::min(a, b) : a + b; }
-
 } // namespace
 
 void Advise::run() {
@@ -39,21 +36,11 @@ void Advise::run() {
       for (unsigned i = 0; i < kLooks && refresh() && !queue_.front(); ++i) {}
     }
     const uint64_t until_watch = any() && options_->history ? watch() : 0;
-    const uint64_t until_reads = follow_reads();
     sleeping_.store(1, std::memory_order_seq_cst);
-    if (!queue_.front()) os::wait_readable(event_, sooner(busy ? kRoundNs : until_watch, until_reads));
+    if (!queue_.front()) os::wait_readable(event_, busy ? kRoundNs : until_watch);
     sleeping_.store(0, std::memory_order_seq_cst);
     os::event_clear(event_);
   }
-}
-
-/// Looks at the files that the program reads, if that is asked for; returns how long it is until the next look, or 0.
-uint64_t Advise::follow_reads() {
-  const uint64_t until = mind_reads_until_.load(std::memory_order_relaxed), now = until ? os::now_ns() : 0;
-  if (now >= until) return 0;
-  if (now >= next_reads_) next_reads_ = now + read_files_.look(now);
-  statistics_->files.read_behind = read_files_.given_up_bytes();
-  return next_reads_ - now;
 }
 
 /// The hints at the head of the queue that are of one kind, in one call. What was passed waits for more of it.

@@ -49,8 +49,13 @@ struct OpenFile {
 bool open_file(int fd, OpenFile *);
 /// The numbers of up to `most` open descriptors; returns how many. Cost: 2 us, and 0.1 us each.
 unsigned open_descriptors(int *fds, unsigned most);
-/// Another descriptor of ours, for reading, of the same file; negative: there is none. It may wait for the file system.
+/// Makes the calling thread's descriptors its own, none of which is open. False: it cannot have that; it must end then. Whoever
+/// closes a descriptor of a file gives up its process's record locks (fcntl) on that file, which are the program's; not so here.
+bool own_descriptors();
+/// Another descriptor, for reading, of the file that the program has open under this number; negative: there is none. It may wait
+/// for the file system. Where own_descriptors() are; or the file must have no record locks.
 int reopen(int fd);
+void close_reopened(int fd);
 /// The file's size; 0 if it cannot be found out.
 uint64_t file_bytes(int fd);
 /// Gives up clean pages of the file that no process maps. May wait for other processors, for some ms. Cost: 0.2 us a page.

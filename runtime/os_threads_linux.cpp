@@ -36,7 +36,7 @@ struct ThreadStart {
   void (*body)();
 };
 
-ThreadStart starts[4];
+ThreadStart starts[5];
 unsigned threads_started = 0;
 std::atomic<unsigned> threads_running{0};
 
@@ -106,7 +106,7 @@ void futex_wake(const uint32_t *word) {
 }
 
 int start_thread(const char *name, void (*body)()) {
-  if (threads_started == 4) return -EAGAIN;
+  if (threads_started == std::size(starts)) return -EAGAIN;
   ThreadStart &start = starts[threads_started++];
   start = {name, body};
   sigset_t all, before;

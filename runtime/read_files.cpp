@@ -2,6 +2,7 @@
 #include "runtime/read_files.h"
 
 #include "runtime/descriptors.h"
+#include "runtime/os.h"
 #include "runtime/os_files.h"
 #include "runtime/sandbox.h"
 
@@ -13,6 +14,9 @@ constexpr uint64_t kMillisecond = 1000000;
 /// A disk reads some megabytes meanwhile; while nothing is read, looks are rare.
 constexpr uint64_t kFastNs = 5 * kMillisecond, kSlowNs = 40 * kMillisecond, kFastForNs = 100 * kMillisecond;
 constexpr uint64_t kLeastBytes = 1u << 20; ///< given up at a time
+/// Since it was last asked for: longer than it takes to see that there is cache again, which has been given up; five of the
+/// rarest looks at the limit.
+constexpr uint64_t kMindNs = 2000 * kMillisecond;
 constexpr unsigned kMostDescriptors = 256; ///< that are looked at in a search
 } // namespace
 
@@ -67,12 +71,34 @@ void ReadFiles::finish(File &f) {
   os::OpenFile open;
   if (f.own >= 0 && !f.again && os::open_file(f.own, &open) && open.mount == f.mount && open.inode == f.inode)
     if (const uint64_t bytes = os::file_bytes(f.own); f.given_up >= bytes / 2) os::drop_cached(f.own, 0, bytes);
-  close_own(f.own);
+  os::close_reopened(f.own);
+}
+
+void ReadFiles::run(std::atomic<uint64_t> &given_up) {
+  for (bool ready = false;;) {
+    const uint32_t asked = asked_.load(std::memory_order_acquire);
+    const uint64_t now = os::now_ns();
+    if (now >= until_ns_.load(std::memory_order_relaxed)) {
+      os::futex_wait(reinterpret_cast<const uint32_t *>(&asked_), asked);
+      continue;
+    }
+    if (!ready && !(ready = os::own_descriptors())) return;
+    const uint64_t pause = look(now);
+    given_up.store(given_up_, std::memory_order_relaxed);
+    os::wait_readable(-1, pause);
+  }
+}
+
+void ReadFiles::mind(uint64_t now) {
+  if (until_ns_.exchange(now + kMindNs, std::memory_order_relaxed) > now) return;
+  asked_.fetch_add(1, std::memory_order_release);
+  os::futex_wake(reinterpret_cast<const uint32_t *>(&asked_));
 }
 
 void ReadFiles::forget() {
-  for (unsigned i = 0; i < count_; ++i) close_own(file_[i].own);
-  *this = ReadFiles();
+  until_ns_.store(0, std::memory_order_relaxed);
+  count_ = 0;
+  next_search_ns_ = moved_ns_ = 0;
 }
 
 } // namespace pagecast

@@ -14,18 +14,23 @@
 // Only of descriptors that are open for reading alone: nothing is written by it. Where the program has come to is read
 // from /proc: lseek would wait for a read that is under way there, which may wait for the pager.
 //
-// Adviser's thread only.
+// A thread of its own, with descriptors of its own: closing one gives up the process's record locks on its file.
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 namespace pagecast {
 
 class ReadFiles {
 public:
+  /// The thread's body, which keeps given_up_bytes() in `given_up`; returns where the kernel does not give it descriptors of its own.
+  void run(std::atomic<uint64_t> &given_up);
+  /// Files are to be followed for a while from now on. Any thread, one at a time. Cost: a store, at times a system call.
+  void mind(uint64_t now_ns);
   /// Looks where the program has come to, and gives up what it has passed. Returns how long it is until the next look, ns.
   /// Cost: 3 us for each file that is followed; every 40 ms, 3 us for each open descriptor; 0.2 us for each page given up.
   uint64_t look(uint64_t now_ns);
-  /// In the child of a fork: its positions are its own from now on.
+  /// In the child of a fork, where there is no such thread: its positions are its own from now on.
   void forget();
   /// Of files' bytes, so far.
   uint64_t given_up_bytes() const { return given_up_; }
@@ -34,10 +39,10 @@ private:
   struct File {
     int fd;
     uint64_t mount, inode;
-    uint64_t at;       ///< position at the last look
+    uint64_t at; ///< position at the last look
     uint64_t given_up; ///< from the beginning up to here
-    bool again;        ///< it is read more than once
-    int own;           ///< descriptor, once something was given up: for what is read before the program closes its own
+    bool again; ///< it is read more than once
+    int own; ///< a reopened one, once something was given up: for what is read before the program closes its own
   };
   static constexpr unsigned kMost = 32;
 
@@ -49,6 +54,8 @@ private:
   unsigned count_ = 0;
   uint64_t next_search_ns_ = 0, moved_ns_ = 0;
   uint64_t given_up_ = 0;
+  std::atomic<uint64_t> until_ns_{0};
+  std::atomic<uint32_t> asked_{0}; ///< how often mind() found nobody following
 };
 
 } // namespace pagecast

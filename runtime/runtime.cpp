@@ -71,6 +71,7 @@ void follow_limit(uint64_t data_bytes) {
 
 void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }
 void adviser_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run(); }
+void reads_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run_reads(); }
 
 /// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
 bool keep_memory_in_file(Pager &p, uint64_t filled_bytes) {
@@ -114,7 +115,9 @@ int start_threads(Pager &p) {
   int error = os::start_thread("pagecast-pager", pager_thread);
   if (!error) error = p.wait_started();
   if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
-  if (!error && options.backend != BackEnd::kPager && os::start_thread("pagecast-advise", adviser_thread)) files_refused = true;
+  if (error || options.backend == BackEnd::kPager) return error;
+  if (os::start_thread("pagecast-advise", adviser_thread)) files_refused = true;
+  os::start_thread("pagecast-reads", reads_thread); // it only helps
   return error;
 }
 

@@ -34,6 +34,24 @@ int main(int argc, char **argv) {
 NEIGHBOUR = "import sys; held = b'x' * (16 << 20); print('taken', flush=True); sys.stdin.read()"
 
 
+# Reads the file, closes it, and holds a record lock on it by another descriptor.
+LOCKER = READER.replace("#include <stdio.h>", "#include <stdio.h>\n#include <string.h>\n#include <sys/wait.h>").replace("""  for (long i = 0; i < n; i++) sum = sum * 31""", """\
+  struct flock lock;
+  memset(&lock, 0, sizeof lock), lock.l_type = F_RDLCK, lock.l_whence = SEEK_SET;
+  int other = open(argv[1], O_RDONLY), held = 0;
+  close(file);
+  if (fcntl(other, F_SETLK, &lock)) return 1;
+  for (int i = 0; i < 60; i++) usleep(5000), data[i * 9973 % n]++; // it is seen to be closed
+  pid_t child = fork();
+  if (child == 0) {
+    lock.l_type = F_WRLCK;
+    _exit(fcntl(other, F_GETLK, &lock) || lock.l_type == F_UNLCK);
+  }
+  waitpid(child, &held, 0);
+  printf("lock %s\\n", held == 0 ? "held" : "lost");
+  for (long i = 0; i < n; i++) sum = sum * 31""")
+
+
 @contextlib.contextmanager
 def neighbour_in(group):
     process = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=group.join)
@@ -53,11 +71,11 @@ def cold_file(path, size):
         os.posix_fadvise(out.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-@pytest.mark.parametrize("beside", [True, False])
-def test_files_go_behind_who_reads_them(built, memory_group, tmp_path, disk_dir, beside):
+@pytest.mark.parametrize("program, beside", [(READER, True), (READER, False), (LOCKER, True)], ids=["beside", "alone", "locked"])
+def test_files_go_behind_who_reads_them(built, memory_group, tmp_path, disk_dir, program, beside):
     from swap import SwapFile
     group = memory_group(160 * MIB, swap=True)
-    (tmp_path / "reader.c").write_text(READER)
+    (tmp_path / "reader.c").write_text(program)
     for tool, name in ((built.cc, "hinted"), ("clang-19", "plain")):
         assert built.run(tool, "-O2", tmp_path / "reader.c", "-o", tmp_path / name).returncode == 0
     file, stats = disk_dir / "file", tmp_path / "stats.json"
