@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint64_t kUserPages = 1ull << 35; ///< of a 47-bit address space with 4 KiB pages
 constexpr uint64_t kRetryNs = 2000000, kWatchDiskNs = 1000000000;
+constexpr unsigned kMostCompletions = 64; ///< in one turn of the loop
+constexpr uint32_t kMostArrivals = 128;    ///< pages, at least, whose reads are done, in one turn
 enum WatchTag : uint64_t { kFaultsReadable, kEventReadable, kMemoryTells };
 
 } // namespace
@@ -57,7 +59,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   if (!start_tables(options, budget, why, room)) return -ENOMEM;
   order_.attach(pages_.links(), pages_.capacity());
   due_unit_ = std::max<uint64_t>(budget / 8, page_);
-  const uint64_t staging = std::clamp<uint64_t>(budget / 64, 1u << 20, 16u << 20);
+  const uint64_t staging = std::clamp<uint64_t>(budget / 32, 1u << 20, 16u << 20);
   zeros_ = static_cast<char *>(os::map_memory(kZeroPages * page_, true));
   if (!staging_.start(staging) || !zeros_ || !held_pages_.start()) {
     snprintf(why, room, "not enough memory for the pager");
@@ -131,29 +133,7 @@ void Pager::run() {
       files_seen_ = files_.bytes();
       account();
     }
-    Disk::Completion done[64];
-    const unsigned n = files_only_ ? 0 : disk_.completions(done, 64);
-    for (unsigned i = 0; i < n; ++i) {
-      if (done[i].tag & Disk::kWatch) {
-        if (done[i].tag == (Disk::kWatch | kEventReadable)) os::event_clear(event_);
-        if (done[i].tag == (Disk::kWatch | kMemoryTells)) allowance_.pressed(in_motion());
-        continue;
-      }
-      if (done[i].tag & FileRoom::kTag) {
-        busy = true;
-        file_room_.done(done[i].result);
-        ++room_;
-        continue;
-      }
-      Request &q = requests_[done[i].tag];
-      busy |= !q.idle;
-      if (q.write) written(q, done[i].result);
-      else if (done[i].result == static_cast<int>(q.pages << shift_)) {
-        arrive(q);
-        continue;
-      } else read_failed(q, done[i].result);
-      free_request(q);
-    }
+    if (!files_only_) busy |= take_completions();
     flush_discards(); // before anything can be fetched again
     busy |= take_commands();
     if (waiting_.count()) busy |= retry_waiting();
@@ -174,6 +154,39 @@ void Pager::run() {
     statistics.note((now - begun) / 1000000, used + statistics.own_bytes);
     if (!busy) sleep();
   }
+}
+
+/// What the disk has done; of reads, so much that it never waits for new ones while their pages are put into place.
+bool Pager::take_completions() {
+  bool busy = false;
+  uint32_t arrived = 0;
+  Disk::Completion done;
+  for (unsigned n = 0; n < kMostCompletions && arrived < kMostArrivals && disk_.completions(&done, 1); ++n) {
+    if (done.tag & Disk::kWatch) {
+      if (done.tag == (Disk::kWatch | kEventReadable)) os::event_clear(event_);
+      if (done.tag == (Disk::kWatch | kMemoryTells)) allowance_.pressed(in_motion());
+      continue;
+    }
+    if (done.tag & FileRoom::kTag) {
+      busy = true;
+      file_room_.done(done.result);
+      ++room_;
+      continue;
+    }
+    Request &q = requests_[done.tag];
+    busy |= !q.idle;
+    if (q.write) {
+      written(q, done.result);
+    } else if (done.result == static_cast<int>(q.pages << shift_)) {
+      arrived += q.pages;
+      arrive(q);
+      continue;
+    } else {
+      read_failed(q, done.result);
+    }
+    free_request(q);
+  }
+  return busy;
 }
 
 void Pager::sleep() {

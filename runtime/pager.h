@@ -220,6 +220,7 @@ private:
   uint32_t fill_rows(Region &, uint32_t slot, uint32_t pages, const Asked &);
 
   // pager_hints.cpp
+  bool take_completions();
   bool take_hints();
   bool take_by_hand(const Hint &);
   bool take_of_slice(const Hint &);

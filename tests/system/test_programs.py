@@ -76,13 +76,13 @@ def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp
     hits = sum(int(line.split()[1]) for line in done.stdout.splitlines())
     hints = figures["hints"]
     if how == "far":  # its negative twin: each search goes through half a megabyte
-        assert hints["nests_passed_over"] == 0 and hints["nests_declined"] == 0
-        assert hints["nests_opened"] + hints["nests_filtered"] >= hits > 100
+        assert hints["nests_passed_over"] == 0 and hints["nests_declined"] < 0.05 * hits
+        assert hints["nests_opened"] + hints["nests_filtered"] + hints["nests_declined"] >= hits > 100
         assert figures["faults"]["prefetched_hit"] > 10 * figures["faults"]["not_prefetched"]
         return
     assert hits > 3_000_000
     assert hints["nests_opened"] < 0.002 * hits
-    assert hints["nests_passed_over"] > 0.5 * hits  # how many are declined before that is the pager's speed: it frees their slots
+    assert hints["nests_passed_over"] > 0.5 * hits  # how many are declined is the pager's speed: it frees their slots
 
 
 def test_releases_at_once_give_up_what_the_next_row_reads(built, disk_dir, tmp_path):

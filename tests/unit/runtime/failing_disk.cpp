@@ -84,7 +84,7 @@ bool __wrap__ZN8pagecast4Disk5writeEjPKvmmm(Disk *self, unsigned file, const voi
 unsigned __wrap__ZN8pagecast4Disk11completionsEPNS0_10CompletionEj(Disk *self, Disk::Completion *out, unsigned most) {
   const uint64_t now = pagecast::os::now_ns();
   unsigned n = 0;
-  for (size_t i = 0; i < held.size() && n < most / 2;) {
+  for (size_t i = 0; i < held.size() && n < (most + 1) / 2;) {
     if (held[i].due > now || is_stalled(held[i].completion.tag)) {
       ++i;
       continue;
