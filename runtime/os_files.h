@@ -47,7 +47,7 @@ struct OpenFile {
 };
 /// Waits for nobody who uses it. False: it is not open. Cost: 2 us.
 bool open_file(int fd, OpenFile *);
-/// The numbers of up to `most` open descriptors; returns how many. Cost: 2 us, and 0.1 us each.
+/// The numbers of up to `most` descriptors that the process's first thread has open, and perhaps one that is none any more; returns how many. Cost: 2 us, and 0.1 us each.
 unsigned open_descriptors(int *fds, unsigned most);
 /// Makes the calling thread's descriptors its own, none of which is open. False: it cannot have that; it must end then. Whoever
 /// closes a descriptor of a file gives up its process's record locks (fcntl) on that file, which are the program's; not so here.
@@ -59,7 +59,8 @@ void close_reopened(int fd);
 /// The file's size; 0 if it cannot be found out.
 uint64_t file_bytes(int fd);
 /// Gives up clean pages of the file that no process maps. May wait for other processors, for some ms. Cost: 0.2 us a page.
-void drop_cached(int fd, uint64_t begin, uint64_t end);
+/// False: there is no such descriptor, in the calling thread's table, or no cache.
+bool drop_cached(int fd, uint64_t begin, uint64_t end);
 
 /// Page faults of this process that had to read, so far.
 uint64_t major_faults();

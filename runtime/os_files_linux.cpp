@@ -154,8 +154,7 @@ unsigned open_descriptors(int *fds, unsigned most) {
     got = syscall(SYS_getdents64, directory, entries, sizeof entries);
     for (long at = 0; at < got && n < most;) {
       const auto *e = reinterpret_cast<const Entry *>(entries + at);
-      const int fd = e->name[0] == '.' ? directory : atoi(e->name);
-      if (fd != directory) fds[n++] = fd;
+      if (e->name[0] != '.') fds[n++] = atoi(e->name);
       at += e->bytes;
     }
   }
@@ -183,8 +182,8 @@ uint64_t file_bytes(int fd) {
   return fstat(fd, &file) ? 0 : static_cast<uint64_t>(file.st_size);
 }
 
-void drop_cached(int fd, uint64_t begin, uint64_t end) {
-  syscall(SYS_fadvise64, fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED);
+bool drop_cached(int fd, uint64_t begin, uint64_t end) {
+  return syscall(SYS_fadvise64, fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED) == 0;
 }
 
 void files_forked() {

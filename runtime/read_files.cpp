@@ -58,11 +58,11 @@ bool ReadFiles::follow(File &f, uint64_t now) {
   f.at = open.position;
   if (moved) moved_ns_ = now;
   if (!moved || f.again || f.at - f.given_up < kLeastBytes) return true;
+  if (f.own < 0) f.own = os::reopen(f.fd);
   // From the beginning: a large folio that the last end lay in could not go then. Where nothing is left this costs nothing.
-  os::drop_cached(f.fd, 0, f.at);
+  if (!os::drop_cached(f.own, 0, f.at)) return true;
   given_up_ += f.at - f.given_up;
   f.given_up = f.at;
-  if (f.own < 0) f.own = os::reopen(f.fd);
   return true;
 }
 

@@ -34,6 +34,8 @@ int main(int argc, char **argv) {
 NEIGHBOUR = "import sys; held = b'x' * (16 << 20); print('taken', flush=True); sys.stdin.read()"
 
 
+# The file is its standard input.
+INPUT = READER.replace("open(argv[1], O_RDONLY)", "0")
 # Reads the file, closes it, and holds a record lock on it by another descriptor.
 LOCKER = READER.replace("#include <stdio.h>", "#include <stdio.h>\n#include <string.h>\n#include <sys/wait.h>").replace("""  for (long i = 0; i < n; i++) sum = sum * 31""", """\
   struct flock lock;
@@ -71,7 +73,8 @@ def cold_file(path, size):
         os.posix_fadvise(out.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-@pytest.mark.parametrize("program, beside", [(READER, True), (READER, False), (LOCKER, True)], ids=["beside", "alone", "locked"])
+@pytest.mark.parametrize("program, beside", [(READER, True), (READER, False), (LOCKER, True), (INPUT, True)],
+                         ids=["beside", "alone", "locked", "input"])
 def test_files_go_behind_who_reads_them(built, memory_group, tmp_path, disk_dir, program, beside):
     from swap import SwapFile
     group = memory_group(160 * MIB, swap=True)
@@ -84,10 +87,13 @@ def test_files_go_behind_who_reads_them(built, memory_group, tmp_path, disk_dir,
             pytest.skip(f"no swap can be had here: {swap.refusal}")
         with swap.on(), neighbour_in(group) if beside else contextlib.nullcontext():
             cold_file(file, 48 * MIB)
-            done = subprocess.run([tmp_path / "hinted", file], capture_output=True, text=True, timeout=300, preexec_fn=group.join,
-                                  env={**os.environ, "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)})
+            with file.open("rb", buffering=0) as data:
+                done = subprocess.run([tmp_path / "hinted", file], stdin=data, capture_output=True, text=True, timeout=300,
+                                      preexec_fn=group.join,
+                                      env={**os.environ, "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)})
     assert done.returncode == 0, done.stderr
-    assert done.stdout == built.run(tmp_path / "plain", file).stdout
+    with file.open("rb", buffering=0) as data:
+        assert done.stdout == subprocess.run([tmp_path / "plain", file], stdin=data, capture_output=True, text=True, check=True).stdout
     figures = json.loads(stats.read_text())
     assert figures["io"]["written_bytes"] > 0, "it was paged"
     behind = figures["files"]["read_behind_bytes"]
