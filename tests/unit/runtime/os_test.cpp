@@ -218,3 +218,18 @@ TEST(Faults, SayWhereInThePageTheyAre) {
   os::unmap(memory, os::page_size());
   close(fd);
 }
+
+TEST(OsBuffer, IsThereBeginsWithALargePageAndLeavesNothingAround) {
+  for (const size_t bytes : {os::page_size(), os::kLargePage, os::kLargePage + 3 * os::page_size()}) {
+    auto *buffer = static_cast<unsigned char *>(os::map_buffer(bytes));
+    ASSERT_NE(buffer, nullptr);
+    const auto address = reinterpret_cast<uint64_t>(buffer);
+    EXPECT_EQ(address % (bytes < os::kLargePage ? os::page_size() : os::kLargePage), 0u);
+    std::vector<uint8_t> there(bytes / os::page_size());
+    ASSERT_EQ(os::in_page_table(address, there.size(), there.data()), 0);
+    for (const uint8_t page : there) EXPECT_EQ(page, 1);
+    for (size_t i = 0; i < bytes; ++i) ASSERT_EQ(buffer[i], 0);
+    EXPECT_EQ(os::unmap(buffer, bytes), 0);
+    EXPECT_NE(msync(buffer, os::page_size(), MS_ASYNC), 0) << "its first page is mapped still";
+  }
+}
