@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore nine unmodified field releases interactive manual install clean
+.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field releases interactive manual install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -52,6 +52,10 @@ demo: build ## the main job under a 256 MiB limit: in core, on swap, with pageca
 
 demo-incore: build ## what pagecast costs when the data fits in memory (minutes)
 	@$(IN_VENV) bench/incore.py --build $(BUILD) $(DEMO_ARGS)
+
+hint-cost: build ## what a hint costs whose page is in memory, nanoseconds
+	@$(BUILD)/bin/pagecast cc -O3 -I runtime/include apps/hintcost/hintcost.c -o $(BUILD)/hintcost
+	@$(BUILD)/bin/pagecast run --memory 32M -- $(BUILD)/hintcost
 
 nine: build ## the nine programs against all targets, as a Markdown table (root; an hour)
 	@$(IN_VENV) bench/nine.py --build $(BUILD) $(NINE_ARGS)

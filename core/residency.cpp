@@ -31,11 +31,6 @@ const uint8_t *ResidencyMap::origin() const {
   return reinterpret_cast<const uint8_t *>(reinterpret_cast<uintptr_t>(words_) - first_ / 8);
 }
 
-bool ResidencyMap::test(Addr a) const {
-  const uint64_t page = (a >> shift_) - first_; // wraps to a huge number below the map
-  return page >= pages_ || (load(page / 64) >> (page % 64) & 1);
-}
-
 ResidencyMap::Run ResidencyMap::clip(Extent e) const {
   if (e.empty()) return {0, 0};
   const uint64_t begin = most(e.begin >> shift_, first_);

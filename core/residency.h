@@ -29,7 +29,10 @@ public:
   const uint8_t *origin() const;
 
   /// Addresses outside the map read as resident: nothing is ever fetched for them.
-  bool test(Addr) const;
+  bool test(Addr a) const {
+    const uint64_t page = (a >> shift_) - first_; // wraps to a huge number below the map
+    return page >= pages_ || (load(page / 64) >> (page % 64) & 1);
+  }
   /// The pages that `e` overlaps. Parts outside the map are ignored.
   void set(Extent e);
   void clear(Extent e);
