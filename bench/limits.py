@@ -8,6 +8,8 @@ import signal
 import time
 from pathlib import Path
 
+import interruption
+
 ROOT_V1 = Path("/sys/fs/cgroup/memory")
 ROOT_V2 = Path("/sys/fs/cgroup")
 
@@ -30,6 +32,11 @@ class MemoryGroup:
         self._procs = str(self.path / "cgroup.procs")
 
     def __enter__(self) -> "MemoryGroup":
+        with interruption.deferred():  # else a group that has just been made would stay
+            self._make()
+        return self
+
+    def _make(self):
         try:
             if version() == 2:
                 with contextlib.suppress(OSError):  # already on, usually
@@ -42,10 +49,10 @@ class MemoryGroup:
         except OSError as error:
             self._remove()
             raise Unavailable(f"the control group has no memory limit to set ({error}); enable the memory controller") from error
-        return self
 
     def __exit__(self, *_):
-        self._remove()
+        with interruption.deferred():
+            self._remove()
 
     def _configure(self):
         if version() == 1:

@@ -48,6 +48,32 @@ def test_run_reports_how_a_program_ended(tmp_path):
     assert runs.run(["sleep", "60"], timeout=0.2).status == "timeout"
 
 
+INTERRUPTED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+import interruption
+from limits import MemoryGroup
+interruption.install()
+class Slow(MemoryGroup):
+    def _configure(self):
+        super()._configure()
+        os.kill(os.getpid(), signal.SIGTERM)
+group = Slow(64 << 20, swap=False)
+try:
+    with group:
+        interruption.check()
+        print("not interrupted")
+except KeyboardInterrupt:
+    print(group.path.exists())
+"""
+
+
+def test_an_interruption_while_a_group_is_made_leaves_none(memory_group):
+    memory_group(32 * MIB)  # or they cannot be had here
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, ROOT / "bench"], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("False\n", 0), done.stderr
+
+
 def test_limit_is_kept_and_the_killed_are_told(memory_group):
     import runs
     eater = [sys.executable, "-c", "x = bytearray(64 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1"]
