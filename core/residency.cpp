@@ -59,7 +59,7 @@ uint64_t ResidencyMap::find(Run r, bool value) const {
   return r.end;
 }
 
-Extent ResidencyMap::next_absent(Extent within, uint64_t max_bytes) const {
+Extent ResidencyMap::find_absent(Extent within, uint64_t max_bytes) const {
   const Run r = clip(within);
   const uint64_t begin = find(r, false);
   if (begin >= r.end) return {};

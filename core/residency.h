@@ -38,7 +38,11 @@ public:
   void clear(Extent e);
   /// The first run of absent pages that overlap `within`, at most `max_bytes` of them (at least one page).
   /// Page-aligned; empty when all are resident.
-  Extent next_absent(Extent within, uint64_t max_bytes) const;
+  Extent next_absent(Extent within, uint64_t max_bytes) const {
+    // Where most hints end: at one page, which is there.
+    if (((within.begin ^ (within.end - 1)) >> shift_) == 0 && test(within.begin)) return {};
+    return find_absent(within, max_bytes);
+  }
   /// How many of the pages that `e` overlaps are in the map and set.
   uint64_t count(Extent e) const;
 
@@ -48,6 +52,7 @@ private:
     uint64_t begin, end;
   };
   Run clip(Extent) const;
+  Extent find_absent(Extent within, uint64_t max_bytes) const;
   uint64_t load(uint64_t word) const { return __atomic_load_n(&words_[word], __ATOMIC_RELAXED); }
   /// The first page in `r` whose bit is `value`, or r.end.
   uint64_t find(Run r, bool value) const;

@@ -19,21 +19,19 @@ int prefetch(const void *addr, size_t bytes, Hint::Kind kind) {
   Pager *pager = runtime_running_pager();
   const auto begin = reinterpret_cast<uint64_t>(addr);
   if (!pager || bytes == 0 || begin + bytes < begin) return 0;
-  // Most hints end here, at the page that is there.
-  const core::ResidencyMap &map = pager->map();
-  if ((begin ^ (begin + bytes - 1)) >> map.page_shift() == 0 && map.test(begin)) return 0;
+  const unsigned shift = pager->map().page_shift();
   uint64_t asked = 0;
   for (uint64_t at = begin, end = begin + bytes; at < end;) {
-    const core::Extent absent = map.next_absent({at, end}, kLot);
+    const core::Extent absent = pager->map().next_absent({at, end}, kLot);
     if (absent.empty()) break;
     const Region r = pager->look_up(absent.begin);
-    if (r.bytes == 0) return static_cast<int>(asked >> os::page_shift());
+    if (r.bytes == 0) return static_cast<int>(asked >> shift);
     pager->statistics.hints_by_hand.fetch_add(1, std::memory_order_relaxed);
-    if (!pager->hint({absent.begin, static_cast<uint32_t>(absent.size() >> os::page_shift()), kind, 0, 0, 0, 0})) return -ENOSPC;
+    if (!pager->hint({absent.begin, static_cast<uint32_t>(absent.size() >> shift), kind, 0, 0, 0, 0})) return -ENOSPC;
     asked += absent.size();
     at = absent.end;
   }
-  return static_cast<int>(std::min<uint64_t>(asked >> os::page_shift(), 1u << 30));
+  return static_cast<int>(std::min<uint64_t>(asked >> shift, 1u << 30));
 }
 
 } // namespace

@@ -51,9 +51,9 @@ bool open_file(int fd, OpenFile *);
 unsigned open_descriptors(int *fds, unsigned most);
 /// Makes the calling thread's descriptors its own, none of which is open. False: it cannot have that; it must end then. Whoever
 /// closes a descriptor of a file gives up its process's record locks (fcntl) on that file, which are the program's; not so here.
-bool own_descriptors();
+bool unshare_descriptors();
 /// Another descriptor, for reading, of the file that the program has open under this number; negative: there is none. It may wait
-/// for the file system. Where own_descriptors() are; or the file must have no record locks.
+/// for the file system. After unshare_descriptors(), or the file must have no record locks.
 int reopen(int fd);
 void close_reopened(int fd);
 /// The file's size; 0 if it cannot be found out.

@@ -162,7 +162,7 @@ unsigned open_descriptors(int *fds, unsigned most) {
   return n;
 }
 
-bool own_descriptors() {
+bool unshare_descriptors() {
   constexpr long kCloseRange = 436; // Linux 5.9
   return unshare(CLONE_FILES) == 0 && syscall(kCloseRange, 0u, ~0u, 0u) == 0;
 }

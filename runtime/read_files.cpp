@@ -82,7 +82,7 @@ void ReadFiles::run(std::atomic<uint64_t> &given_up) {
       os::futex_wait(reinterpret_cast<const uint32_t *>(&asked_), asked);
       continue;
     }
-    if (!ready && !(ready = os::own_descriptors())) return;
+    if (!ready && !(ready = os::unshare_descriptors())) return;
     const uint64_t pause = look(now);
     given_up.store(given_up_, std::memory_order_relaxed);
     os::wait_readable(-1, pause);

@@ -30,7 +30,7 @@ void try_calls() {
   os::open_descriptors(&fd, 1);
   os::open_file(0, &open);
   os::drop_cached(-1, 0, 0);
-  os::own_descriptors();
+  os::unshare_descriptors();
 }
 
 } // namespace

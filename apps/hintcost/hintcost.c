@@ -4,18 +4,11 @@
 // nanoseconds a call, once for each of five turns. Run with less memory than 64 MiB, else nothing is paged:
 //
 //   pagecast run --memory 32M -- hintcost
-#define _GNU_SOURCE // clock_gettime beside -std=c11
 #include "../common.h"
 
 #include <pagecast/pagecast.h>
 
 enum { PAGE = 4096, BYTES = 64 << 20, HOT = 1 << 20, TURNS = 5, CALLS = 50 * 1000 * 1000 };
-
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 int main(void) {
   char *data = (char *)allocate(BYTES, 1);
@@ -23,9 +16,9 @@ int main(void) {
   volatile char *hot = data + BYTES - 2 * HOT;
   for (int turn = 0; turn < TURNS; turn++) {
     for (size_t at = 0; at < HOT; at += PAGE) (void)hot[at]; // it is in memory
-    const double begin = seconds();
+    const double begin = now();
     for (unsigned i = 0; i < CALLS; i++) pagecast_prefetch((const char *)hot + i % (HOT / PAGE) * PAGE, 64);
-    printf("%.2f ns\n", (seconds() - begin) * 1e9 / CALLS);
+    printf("%.2f ns\n", (now() - begin) * 1e9 / CALLS);
   }
   return pagecast_active() ? 0 : 2;
 }
