@@ -26,13 +26,13 @@ bool passed(const core::Hinted &h) {
 constexpr unsigned kRow = 3;         ///< pages asked for, after which the next one is a stream's
 constexpr unsigned kAlong = 16;      ///< pages that are read for it: 64 KiB, from where on the device is at its best
 
-/// One forward stream through a file: the kernel's own read-ahead does it best. Steps share a page where they do not end with
-/// one. What the kernel has read ahead is not asked for once that is known: a gap costs a stream one request.
-bool left_to_kernel(Region &r, core::Extent e) {
+/// One forward stream through the whole region. Steps share a page where they do not end with one. What the kernel has read
+/// ahead is not asked for once that is known: a gap costs a stream one request.
+bool one_stream(Region &r, core::Extent e) {
   const bool goes_on = e.begin <= r.stream_end && e.begin + os::page_size() >= r.stream_end && e.end > r.stream_end;
   r.stream = goes_on ? r.stream + 1 : r.stream >= kStream && e.begin > r.stream_end ? kStream - 1 : 0;
   r.stream_end = e.end;
-  return r.stream >= kStream && !r.scattered && !r.alone;
+  return r.stream >= kStream;
 }
 
 /// Of such a stream, memory that is given up at once is not what the kernel takes next, and reads into memory that was not in
@@ -56,6 +56,8 @@ bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &p
   if (!entries || event_ < 0 || !regions_.start()) return false;
   log_.attach(entries, capacity, shift_, pages / 2, pages);
   queue_.start();
+  large_queue_.start();
+  forward_.start(kLarge, budget);
   return true;
 }
 
@@ -67,6 +69,10 @@ int Advise::recover() {
   passed_count_ = 0;
   looked_ = false;
   read_files_.forget();
+  large_queue_.start();
+  for (core::Extent &e : reading_) e = {};
+  taking_.release();
+  for (unsigned i = 0; i < regions_.count(); ++i) regions_[i].twin = 0; // no child gets them
   majors_ = 0; // the child's own
   close_own(event_);
   event_ = os::event_open();
@@ -97,6 +103,8 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
   region.may_give_up = mapping.may_give_up;
   region.opaque = mapping.opaque;
   region.shared = mapping.shared;
+  region.window = mapping.window;
+  region.large = mapping.shared && !mapping.opaque && mapping.origin % kLarge == 0;
   if (!insert(region)) return false;
   Statistics::Files &files = statistics_->files;
   ++files.regions;
@@ -121,6 +129,7 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
 
 void Advise::remove(uint64_t begin, uint64_t end) {
   Guard until(unmapping_);
+  drop_twins(begin, end);
   Guard guard(lock_);
   uint64_t gone = 0;
   for (Region *r = regions_.at_or_after(begin); r && r->base < end; ++r) {
@@ -171,22 +180,43 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
     Region *r = regions_.find(e.begin);
     if (!r) return true;
     e.end = std::min(e.end, r->end());
+    if (!asked.bounded && large_full(*r, e)) {
+      waiting_ = true;
+      ++statistics_->files.refused;
+      return false;
+    }
     r->hinted = true;
     if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
-    if (!asked.bounded && left_to_kernel(*r, e) && !slot.sliced) return ++statistics_->files.streamed, true;
+    const bool alone = !asked.bounded && one_stream(*r, e);
+    if (!asked.bounded && !slot.sliced && left_to_kernel(*r, e, alone)) {
+      forward_.pass(e);
+      ++statistics_->files.streamed;
+      return true;
+    }
+    e = ask_large(e, asked);
+    note(e, asked);
     for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
       const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
-      log_.add({at, n, asked.due, asked.nest, static_cast<uint8_t>(slot.turn), asked.bounded}, *map_);
       queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
     }
   }
-  statistics_->files.hinted += e.size() >> shift_;
   statistics_->files.kept = log_.kept();
-  statistics_->site[asked.site].prefetched += e.size() >> shift_;
   uint8_t there = 0;
   if (uint64_t old; log_.sample(&old) && !look_up(old).opaque && os::in_core(old, 1, &there) == 0) log_.sampled(there);
   wake();
+  if (large_queue_.size()) wake_large();
   return true;
+}
+
+/// From here on it counts as asked for. Under the lock.
+void Advise::note(core::Extent e, const Asked &asked) {
+  const auto turn = static_cast<uint8_t>(nest_slots[asked.nest % kNestSlots].turn);
+  for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
+    const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
+    log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *map_);
+  }
+  statistics_->files.hinted += e.size() >> shift_;
+  statistics_->site[asked.site].prefetched += e.size() >> shift_;
 }
 
 /// All the `pages` right before the address are there, or asked for.

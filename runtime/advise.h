@@ -14,8 +14,9 @@
 //            sort into 1,024 buckets in four times its memory 4.2 s, with them 3.4 s
 //   growth   stores in order at many places (core/growth.h): the kernel reads a page before it is stored over. Slices look
 //            some pages ahead of the stores, runs of pages are read, and what lies behind is passed
-//   stream   one forward stream through a region is left to the kernel, whose read-ahead uses larger folios than
-//            MADV_WILLNEED does: 2 GiB in 1.4-1.9 s, with hints in 2.3-2.7 s. Several streams are hinted
+//   stream   one forward stream through a region is left to the kernel's read-ahead, whose folios are larger than those of
+//            MADV_WILLNEED: 2 GiB in 1.4-1.9 s, with hints in 2.3-2.7 s; so are several, where the device reads far ahead
+//   large    other forward streams of shared mappings are read in blocks of 2 MiB: advise_large.cpp, with measurements
 //   miss     where hints are scattered, MADV_RANDOM keeps a miss from reading 8 MiB around it: measured on Linux
 //            6.18, one such read costs as much as 600 pages, and pushes out 2,000 that were asked for
 //   unseen   where no hint ever comes, what is read around misses and never touched tells the same: advise_around.cpp
@@ -26,9 +27,10 @@
 // Memory that lives in a file of ours (memory_file.h) is served in the same way: advise_memory.cpp.
 //
 // Threads: blocks.cpp adds and removes regions from the program's threads; the pager's thread fetches and releases,
-// and never waits; the adviser's thread makes the calls.
+// and never waits; the adviser's thread makes the calls, but for those of the two that read blocks.
 #pragma once
 #include "core/around.h"
+#include "core/forward.h"
 #include "core/hint_log.h"
 #include "core/residency.h"
 #include "runtime/hint_ring.h"
@@ -51,6 +53,9 @@ public:
   bool start(const Options &, core::ResidencyMap &, PageTable &, Statistics &, uint64_t budget);
   /// The adviser's thread's body; never returns.
   void run();
+  static constexpr unsigned kReaders = 2;
+  /// Those of the threads that read blocks of streams in large folios; never return.
+  void run_large(unsigned reader);
   /// That of the thread that follows the files which the program reads.
   void run_reads() { read_files_.run(statistics_->files.read_behind); }
   /// In the child of a fork: the regions stay, and run() begins on a thread of the child's. 0 or -errno.
@@ -107,6 +112,18 @@ public:
 
 private:
   bool insert(const Region &);
+  void note(core::Extent, const Asked &);
+  static bool wide(uint64_t window);
+  bool left_to_kernel(const Region &, core::Extent, bool alone) const;
+  bool reads_large(const Region &) const;
+  bool large_full(const Region &, core::Extent) const;
+  core::Extent ask_large(core::Extent, const Asked &);
+  void wake_large();
+  bool take_block(core::Extent *);
+  void read_block(unsigned reader, core::Extent);
+  uint64_t enter_twin(unsigned reader, core::Extent);
+  void leave_twin(unsigned reader, core::Extent, uint64_t twin);
+  void drop_twins(uint64_t begin, uint64_t end);
   void keep_stack(uint64_t stack);
   core::Extent with_absent(const Region &, core::Extent, uint64_t bytes) const;
   core::Extent along(const Region &, core::Extent) const;
@@ -153,6 +170,15 @@ private:
   int event_ = -1;
 
   ReadFiles read_files_;
+
+  // To the large reader, and its own.
+  static constexpr uint32_t kLargeQueue = 64;
+  static constexpr uint64_t kLarge = 2u << 20; ///< bytes of a block: a large page
+  core::ForwardStreams forward_; ///< pager's thread
+  HintRing<kLargeQueue> large_queue_;
+  std::atomic<uint32_t> large_asked_{0};
+  core::Extent reading_[kReaders] = {}; ///< of a twin, what is being read; under unmapping_
+  Lock taking_; ///< of the queue's front
 
   // Adviser's thread.
   static constexpr unsigned kBatch = 64; ///< ranges in one call

@@ -11,7 +11,7 @@
 namespace pagecast {
 
 struct Hint {
-  enum Kind : uint8_t { kFetch, kFetchWrite, kRelease, kPassed }; ///< kPassed: within the advise back end alone
+  enum Kind : uint8_t { kFetch, kFetchWrite, kRelease, kPassed, kLarge }; ///< the last two within the advise back end alone
   uint64_t address; ///< page-aligned
   uint32_t pages;
   Kind kind;

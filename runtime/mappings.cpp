@@ -43,7 +43,7 @@ bool may_be_advised(size_t bytes, int prot, int flags, int fd) {
          o.hints && o.backend != BackEnd::kPager && !sandboxed();
 }
 
-void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd) {
+void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd, uint64_t offset) {
   const int before = errno;
   const os::FileFacts facts = os::file_facts(fd);
   const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
@@ -51,7 +51,8 @@ void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd) {
   if (facts.advisable) {
     tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request%s", bytes >> 20, facts.system, facts.chunk >> 10,
          facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
-    block_add_file(address, page_end(bytes), {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque, shared});
+    block_add_file(address, page_end(bytes),
+                   {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.window, address - offset});
   } else {
     tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
     runtime_left_alone();
@@ -77,7 +78,8 @@ EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t
   if (p == -1) return MAP_FAILED;
   if (may_become_region(bytes, prot, flags))
     block_add(static_cast<uint64_t>(p), page_end(bytes), (flags & MAP_NORESERVE) ? Block::kSparse : Block::kMapping);
-  else if (may_be_advised(bytes, prot, flags, fd)) note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd);
+  else if (may_be_advised(bytes, prot, flags, fd))
+    note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd, static_cast<uint64_t>(offset));
   return reinterpret_cast<void *>(p);
 }
 
@@ -115,8 +117,10 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
     const bool stays = (flags & MREMAP_DONTUNMAP) && p != -1;
     if (p != -1) reads_moved(begin, end, static_cast<uint64_t>(p));
-    const auto note_again = [&b](uint64_t at, uint64_t whole) {
-      if (b.kind == Block::kFile) block_add_file(at, whole, b.file);
+    const auto note_again = [&b, begin](uint64_t at, uint64_t whole) {
+      FileMapping file = b.file;
+      file.origin += at - begin;
+      if (b.kind == Block::kFile) block_add_file(at, whole, file);
       else block_add(at, whole, Block::kMapping);
     };
     if (ours && stays) note_again(begin, end - begin);

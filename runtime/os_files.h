@@ -12,6 +12,7 @@ namespace pagecast::os {
 struct FileFacts {
   bool advisable = false;       ///< advice about its pages moves them: a file or a device whose data are elsewhere
   uint32_t chunk = 0;           ///< bytes that one MADV_WILLNEED surely reads: more is cut off silently
+  uint64_t window = 0;          ///< bytes that the kernel reads ahead of a stream at most
   bool opaque = false;          ///< in_core() does not tell: the file is another user's, and may only be read
   const char *system = "";      ///< name of the file system, or of its kind
   const char *why_not = nullptr;///< sentence; NULL when advisable
@@ -38,6 +39,14 @@ int in_core(uint64_t addr, uint64_t pages, uint8_t *out);
 /// Makes a page that is in memory one of those that reclaim spares: two references, and the kernel thinks it active.
 /// It is mapped, too. Cost: 1 us.
 void keep(uint64_t addr);
+
+/// A second mapping of a shared mapping's pages, for reading alone and by read_large(); no child gets it. 0: it cannot be. It goes
+/// by unmap() of os.h, in parts if need be. Cost: 10 us.
+uint64_t map_again(uint64_t addr, uint64_t bytes);
+/// Reads what a large page has room for, around an address in such a mapping, where nothing of it is in memory; into one large
+/// folio, if the file system has those, which costs a tenth of the processor's time of as many small ones, and the disk reads at
+/// twice the rate into it. Returns when it is there. take_out() then leaves it to others.
+int read_large(uint64_t addr);
 
 /// Of a descriptor of this process.
 struct OpenFile {

@@ -6,6 +6,7 @@
 #include "runtime/os.h"
 #include "runtime/sandbox.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,7 @@ namespace {
 int self_pidfd = -1; ///< the adviser's thread's
 
 constexpr uint32_t kLeastChunk = 128u << 10, kMostChunk = 1u << 20;
+constexpr int kPopulateRead = 22; ///< MADV_POPULATE_READ, Linux 5.14
 
 bool read_kilobytes(const char *path, uint64_t *kilobytes) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -41,7 +43,7 @@ bool read_kilobytes(const char *path, uint64_t *kilobytes) {
 }
 
 /// The device's read-ahead, which is what one MADV_WILLNEED is cut off at; of a partition it is the disk's.
-uint32_t chunk_of(dev_t device) {
+uint64_t read_ahead_of(dev_t device) {
   uint64_t kilobytes = 0;
   for (const char *form : {"/sys/class/bdi/%u:%u/read_ahead_kb", "/sys/dev/block/%u:%u/queue/read_ahead_kb",
                            "/sys/dev/block/%u:%u/../queue/read_ahead_kb"}) {
@@ -49,8 +51,7 @@ uint32_t chunk_of(dev_t device) {
     snprintf(path, sizeof path, form, major(device), minor(device));
     if (read_kilobytes(path, &kilobytes)) break;
   }
-  const uint64_t bytes = kilobytes << 10;
-  return bytes < kLeastChunk ? kLeastChunk : bytes > kMostChunk ? kMostChunk : static_cast<uint32_t>(bytes & ~(page_size() - 1));
+  return (kilobytes << 10) & ~(page_size() - 1);
 }
 
 /// One call for many ranges; before Linux 5.10, or where a part is refused, one call each.
@@ -95,7 +96,8 @@ FileFacts file_facts(int fd) {
       if (known->in_memory) return facts.why_not = "its file system is in memory", facts;
     }
   }
-  facts.chunk = chunk_of(S_ISBLK(file.st_mode) ? file.st_rdev : file.st_dev);
+  facts.window = read_ahead_of(S_ISBLK(file.st_mode) ? file.st_rdev : file.st_dev);
+  facts.chunk = std::clamp(static_cast<uint32_t>(std::min<uint64_t>(facts.window, kMostChunk)), kLeastChunk, kMostChunk);
   facts.opaque = is_opaque(fd, file);
   facts.advisable = true;
   return facts;
@@ -122,9 +124,21 @@ int in_core(uint64_t addr, uint64_t pages, uint8_t *out) {
 }
 
 void keep(uint64_t addr) {
-  constexpr int kPopulateRead = 22; // MADV_POPULATE_READ, Linux 5.14
   for (unsigned i = 0; i < 2; ++i) syscall(SYS_madvise, addr, page_size(), kPopulateRead);
 }
+
+uint64_t map_again(uint64_t addr, uint64_t bytes) {
+  // Of shared mappings alone an old size of 0 makes another one.
+  const long at = syscall(SYS_mremap, addr, 0ul, bytes, MREMAP_MAYMOVE, 0ul);
+  if (at == -1) return 0;
+  if (syscall(SYS_mprotect, at, bytes, PROT_READ) == 0 && syscall(SYS_madvise, at, bytes, MADV_DONTFORK) == 0 &&
+      syscall(SYS_madvise, at, bytes, MADV_HUGEPAGE) == 0 && syscall(SYS_madvise, at, bytes, MADV_RANDOM) == 0)
+    return static_cast<uint64_t>(at);
+  syscall(SYS_munmap, at, bytes);
+  return 0;
+}
+
+int read_large(uint64_t addr) { return syscall(SYS_madvise, addr, page_size(), kPopulateRead) ? -errno : 0; }
 
 bool open_file(int fd, OpenFile *out) {
   char path[48], text[512];

@@ -36,7 +36,7 @@ struct ThreadStart {
   void (*body)();
 };
 
-ThreadStart starts[5];
+ThreadStart starts[7];
 unsigned threads_started = 0;
 std::atomic<unsigned> threads_running{0};
 

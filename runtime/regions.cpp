@@ -73,6 +73,7 @@ void RegionTable::cut(uint64_t begin, uint64_t end, unsigned page_shift) {
     right.bytes = whole.end() > end ? whole.end() - end : 0;
     right.base = whole.end() - right.bytes;
     right.first_slot += static_cast<uint32_t>((right.base - whole.base) >> page_shift);
+    if (whole.twin) right.twin += right.base - whole.base;
     const unsigned keep = (left.bytes != 0) + (right.bytes != 0);
     memmove(regions_ + i + keep, regions_ + i + 1, (count_ - i - 1) * sizeof(Region));
     count_ = count_ - 1 + keep;

@@ -76,6 +76,7 @@ struct Statistics {
     std::atomic<uint64_t> passed{0};   ///< pages that were taken out of the page table behind the program
     std::atomic<uint64_t> read_behind{0}; ///< bytes of page cache that were given up behind the program's own reads
     uint64_t streamed = 0;            ///< requests that were left to the kernel's read-ahead
+    std::atomic<uint64_t> large_reads{0}; ///< blocks that were read in large folios
     uint64_t renewed = 0;             ///< hints for pages that were in memory
     uint64_t patterns = 0;            ///< changes between MADV_RANDOM and MADV_NORMAL
     uint64_t found = 0, reclaimed = 0;///< bits that were corrected by looking

@@ -9,9 +9,11 @@
 
 #include <cstdlib>
 #include <fcntl.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -248,6 +250,117 @@ TEST_F(AdviseTest, OneForwardStreamIsLeftToTheKernel) {
     ASSERT_TRUE(advise.fetch(extent(1500 + p, 10), {}));
   }
   EXPECT_EQ(statistics.files.hinted, 280u);
+}
+
+/// A stream in a region of a device that reads little ahead.
+class LargeReadsTest : public AdviseTest {
+protected:
+  void SetUp() override {
+    AdviseTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    if (address(0) % kBlock) GTEST_SKIP() << "the kernel does not align mappings to large pages";
+    if (!large_folios()) GTEST_SKIP() << "the file system of /var/tmp has no large folios, or there was no memory for one";
+    ASSERT_TRUE(advise.start(options, map, places, statistics, 256u << 20));
+  }
+  void start_readers() {
+    ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
+    ASSERT_EQ(os::start_thread("large", [] { advise.run_large(0); }), 0);
+    ASSERT_EQ(os::start_thread("large", [] { advise.run_large(1); }), 0);
+  }
+  bool add_narrow() { return advise.add(address(0), kPages * kPage, {chunk_, true, false, true, 128u << 10, address(0)}); }
+  /// Mappings of the file; it has no name any more, so by its number.
+  unsigned mappings() const {
+    struct stat file;
+    fstat(fd_, &file);
+    std::ifstream maps("/proc/self/maps");
+    unsigned n = 0;
+    for (std::string line; std::getline(maps, line);)
+      n += line.find(" " + std::to_string(file.st_ino) + " ") != std::string::npos;
+    return n;
+  }
+  void wait_for_mappings(unsigned n) const {
+    for (unsigned i = 0; i < 5000 && mappings() != n; ++i) usleep(1000);
+  }
+  static constexpr uint64_t kBlock = 2u << 20, kBlockPages = kBlock / kPage;
+
+private:
+  bool large_folios() const {
+    const uint64_t twin = os::map_again(address(0), kBlock);
+    if (!twin) return false;
+    uint8_t mapped[kBlockPages] = {};
+    os::read_large(twin);
+    const bool all = os::in_page_table(twin, kBlockPages, mapped) == 0 && os::alike(mapped, 0, kBlockPages) == kBlockPages;
+    os::unmap(reinterpret_cast<void *>(twin), kBlock);
+    posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+    return all && !in_core(0);
+  }
+};
+
+TEST_F(LargeReadsTest, AStreamIsReadInBlocksAheadOfIt) {
+  ASSERT_TRUE(add_narrow());
+  start_readers();
+  for (uint64_t p = 0; p < kBlockPages + 32; p += 32) ASSERT_TRUE(advise.fetch(extent(p, 32), {}));
+  EXPECT_EQ(statistics.files.streamed, 0u);
+  EXPECT_EQ(map.count(extent(0, kPages)), 2 * kBlockPages) << "the block that was entered counts as asked for";
+  for (unsigned i = 1; i <= 3; ++i) wait_for(i * kBlockPages - 1);
+  for (uint64_t p = 0; p < 3 * kBlockPages; p += 64) {
+    EXPECT_TRUE(in_core(p)) << p;
+    EXPECT_FALSE(os::touched(address(p))) << p;
+  }
+  EXPECT_FALSE(in_core(3 * kBlockPages)) << "one more block, and nothing else";
+  for (unsigned i = 0; i < 5000 && statistics.files.large_reads != 2; ++i) usleep(1000);
+  EXPECT_EQ(statistics.files.large_reads, 2u);
+  EXPECT_EQ(statistics.files.hinted, 2 * kBlockPages);
+  EXPECT_EQ(mappings(), 2u);
+  for (uint64_t p = 0; p < 3 * kBlockPages; ++p) ASSERT_EQ(at_[p * kPage], 'x');
+  advise.remove(address(0), address(kPages));
+  wait_for_mappings(1);
+  EXPECT_EQ(mappings(), 1u) << "the twin goes with its region";
+}
+
+TEST_F(LargeReadsTest, ATwinGoesInPartsAsItsRegionDoes) {
+  ASSERT_TRUE(add_narrow());
+  start_readers();
+  for (uint64_t p = 0; p < kBlockPages + 32; p += 32) ASSERT_TRUE(advise.fetch(extent(p, 32), {}));
+  wait_for_mappings(2);
+  advise.remove(address(kBlockPages + 16), address(kBlockPages + 48)); // perhaps while it is being read
+  wait_for_mappings(3);
+  EXPECT_EQ(mappings(), 3u);
+  usleep(100000);
+  EXPECT_EQ(mappings(), 3u);
+  const Region right = advise.look_up(address(3 * kBlockPages));
+  EXPECT_EQ(right.twin - advise.look_up(address(0)).twin, right.base - address(0));
+  advise.remove(address(0), address(kPages));
+  wait_for_mappings(1);
+  EXPECT_EQ(mappings(), 1u);
+}
+
+TEST_F(LargeReadsTest, RegionsThatEndUnderReadsLeaveNothing) {
+  start_readers();
+  for (unsigned round = 0; round < 200; ++round) {
+    ASSERT_TRUE(add_narrow());
+    for (uint64_t p = 0; p < 2 * kBlockPages; p += 64) advise.fetch(extent(p, 64), {});
+    usleep(round * 7 % 1500);
+    advise.remove(address(0), address(kBlockPages + round));
+    advise.remove(address(kBlockPages + round), address(kPages));
+    posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+  }
+  wait_for_mappings(1);
+  EXPECT_EQ(mappings(), 1u);
+  EXPECT_GT(statistics.files.large_reads, 0u);
+}
+
+TEST_F(LargeReadsTest, PrivateMappingsAndFarReadAheadAreLeftAsTheyWere) {
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, false, false, 128u << 10, address(0)}));
+  EXPECT_FALSE(advise.look_up(address(0)).large);
+  for (uint64_t p = 0; p < 200; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
+  EXPECT_EQ(statistics.files.streamed, 12u);
+  advise.remove(address(0), address(kPages));
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, false, true, 1u << 20, address(0)}));
+  const uint64_t before = statistics.files.hinted;
+  for (uint64_t p = 0; p < 200; p += 10) // two streams, which the kernel reads as well
+    for (const uint64_t first : {0u, 1200u}) ASSERT_TRUE(advise.fetch(extent(first + p, 10), {}));
+  EXPECT_EQ(statistics.files.hinted, before + 20) << "the first request of each, which is none yet";
 }
 
 TEST_F(AdviseTest, StepsOfAStreamMayShareAPage) {
