@@ -33,6 +33,24 @@ def test_traffic_by_hand():
     assert moved.written == (2 * s - s // 2) + s // 2
 
 
+def test_memory_at_hand_is_touched_and_freed(monkeypatch):
+    import resource
+
+    import memory
+
+    def faults() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+    before = faults()
+    assert memory.bring(64 * MIB) == 64 * MIB
+    assert faults() - before >= 32  # large pages at most
+    assert int(Path("/proc/self/statm").read_text().split()[1]) * 4096 < 300 * MIB
+    monkeypatch.setattr(memory, "available", lambda: 16 * MIB + 100)
+    assert memory.bring(64 * MIB) == 8 * MIB
+    monkeypatch.setattr(memory, "available", lambda: 0)
+    assert memory.bring(64 * MIB) == 0
+
+
 def test_sizes():
     from report import parse_size
     assert parse_size("256M") == 256 * MIB and parse_size("1.5GiB") == 1536 * MIB and parse_size("12") == 12
