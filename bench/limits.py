@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import interruption
+import memory
 
 ROOT_V1 = Path("/sys/fs/cgroup/memory")
 ROOT_V2 = Path("/sys/fs/cgroup")
@@ -121,7 +122,6 @@ def limit_refusal(limit: int) -> str | None:
 
 
 def in_core_refusal(data: int) -> str | None:
-    free = next(int(line.split()[1]) << 10 for line in Path("/proc/meminfo").read_text().splitlines()
-                if line.startswith("MemAvailable"))
+    free = memory.available()
     wanted = int(data * 1.2) + (128 << 20)
     return None if free >= wanted else f"needs {wanted >> 20} MiB of memory, {free >> 20} MiB are free"

@@ -12,10 +12,8 @@ PAGE = 4096
 
 
 def available() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) << 10
-    return 0
+    return next(int(line.split()[1]) << 10 for line in Path("/proc/meminfo").read_text().splitlines()
+                if line.startswith("MemAvailable"))
 
 
 def bring(size: int = AT_HAND) -> int:
@@ -24,10 +22,10 @@ def bring(size: int = AT_HAND) -> int:
     size = min(size, available() // 2) // PAGE * PAGE
     if size == 0:
         return 0
-    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as area:
         try:
-            memory.madvise(mmap.MADV_HUGEPAGE)
+            area.madvise(mmap.MADV_HUGEPAGE)
         except OSError:
             pass  # the kernel has none: pages then
-        memory[::PAGE] = b"1" * (size // PAGE)
+        area[::PAGE] = b"1" * (size // PAGE)
     return size

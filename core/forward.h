@@ -46,10 +46,10 @@ public:
     Stream *const s = find(request.begin);
     if (!s) return as_it_is;
     if (s->end == 0) s->end = s->ahead = request.end; // new
-    const bool goes_on = request.end > s->end;
+    const bool again = request.end <= s->end;
     s->begin = request.begin;
     s->seen = ++now_;
-    if (!goes_on) return as_it_is;
+    if (again) return as_it_is;
     const Addr whole = up(request.begin);
     if (whole >= request.end) return s->end = s->ahead = request.end, as_it_is;
     s->end = std::min(up(request.end), limit);
@@ -60,9 +60,8 @@ public:
 
   /// The request goes on where a stream ended.
   bool goes_on(Extent request) const {
-    return std::any_of(stream_, stream_ + most_, [request](const Stream &s) {
-      return request.begin > s.begin && request.begin <= s.end && request.end > s.end;
-    });
+    return std::any_of(stream_, stream_ + most_,
+                       [request](const Stream &s) { return s.reaches(request.begin) && request.end > s.end; });
   }
   /// Takes notice of a request that somebody else sees to.
   void pass(Extent request) { widen(request, request.end); }
@@ -78,14 +77,16 @@ private:
     Addr begin = 0, end = 0; ///< of the last request, as it counts; 0: none yet
     Addr ahead = 0; ///< asked for up to here
     uint64_t seen = 0;
+    /// The address lies in the last request, or right behind it.
+    bool reaches(Addr address) const { return address > begin && address <= end; }
   };
 
-  /// The stream whose last request the address lies in, or right behind; else the one that was seen longest ago, made new.
+  /// The stream that reaches the address; else the one that was seen longest ago, made new.
   Stream *find(Addr address) {
     Stream *oldest = nullptr;
     for (unsigned i = 0; i < most_; ++i) {
       Stream &s = stream_[i];
-      if (address > s.begin && address <= s.end) return &s;
+      if (s.reaches(address)) return &s;
       if (!oldest || s.seen < oldest->seen) oldest = &s;
     }
     if (oldest) *oldest = {};

@@ -170,21 +170,14 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
   if (asked.bounded && log_.ahead_pages() + pages > most_ahead) catch_up();
   const NestSlot &slot = nest_slots[asked.nest % kNestSlots];
   const bool far = asked.bounded && log_.ahead_pages() != 0 && log_.ahead_pages() + pages > most_ahead;
-  if (far || queue_.size() + entries > kQueue) {
-    waiting_ = true;
-    ++statistics_->files.refused;
-    return false;
-  }
+  if (far || queue_.size() + entries > kQueue) return refuse();
+  bool blocks = false;
   {
     Guard guard(lock_);
     Region *r = regions_.find(e.begin);
     if (!r) return true;
     e.end = std::min(e.end, r->end());
-    if (!asked.bounded && large_full(*r, e)) {
-      waiting_ = true;
-      ++statistics_->files.refused;
-      return false;
-    }
+    if (!asked.bounded && large_full(*r, e)) return refuse();
     r->hinted = true;
     if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
     const bool alone = !asked.bounded && one_stream(*r, e);
@@ -193,27 +186,32 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
       ++statistics_->files.streamed;
       return true;
     }
-    e = ask_large(e, asked);
-    note(e, asked);
-    for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
-      const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
-      queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
-    }
+    const core::Extent rest = ask_large(e, asked);
+    blocks = rest.end < e.end;
+    note(rest, asked, true);
   }
   statistics_->files.kept = log_.kept();
   uint8_t there = 0;
   if (uint64_t old; log_.sample(&old) && !look_up(old).opaque && os::in_core(old, 1, &there) == 0) log_.sampled(there);
   wake();
-  if (large_queue_.size()) wake_large();
+  if (blocks) wake_large();
   return true;
 }
 
-/// From here on it counts as asked for. Under the lock.
-void Advise::note(core::Extent e, const Asked &asked) {
+/// To be asked again.
+bool Advise::refuse() {
+  waiting_ = true;
+  ++statistics_->files.refused;
+  return false;
+}
+
+/// From here on it counts as asked for; `ask`: of the adviser. Under the lock.
+void Advise::note(core::Extent e, const Asked &asked, bool ask) {
   const auto turn = static_cast<uint8_t>(nest_slots[asked.nest % kNestSlots].turn);
   for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
     const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
     log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *map_);
+    if (ask) queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
   }
   statistics_->files.hinted += e.size() >> shift_;
   statistics_->site[asked.site].prefetched += e.size() >> shift_;

@@ -55,7 +55,7 @@ public:
   void run();
   static constexpr unsigned kReaders = 2;
   /// Those of the threads that read blocks of streams in large folios; never return.
-  void run_large(unsigned reader);
+  void run_large();
   /// That of the thread that follows the files which the program reads.
   void run_reads() { read_files_.run(statistics_->files.read_behind); }
   /// In the child of a fork: the regions stay, and run() begins on a thread of the child's. 0 or -errno.
@@ -112,7 +112,8 @@ public:
 
 private:
   bool insert(const Region &);
-  void note(core::Extent, const Asked &);
+  bool refuse();
+  void note(core::Extent, const Asked &, bool ask);
   static bool wide(uint64_t window);
   bool left_to_kernel(const Region &, core::Extent, bool alone) const;
   bool reads_large(const Region &) const;
@@ -120,9 +121,9 @@ private:
   core::Extent ask_large(core::Extent, const Asked &);
   void wake_large();
   bool take_block(core::Extent *);
-  void read_block(unsigned reader, core::Extent);
-  uint64_t enter_twin(unsigned reader, core::Extent);
-  void leave_twin(unsigned reader, core::Extent, uint64_t twin);
+  void read_block(core::Extent);
+  uint64_t enter_twin(core::Extent);
+  void leave_twin(core::Extent, uint64_t twin);
   void drop_twins(uint64_t begin, uint64_t end);
   void keep_stack(uint64_t stack);
   core::Extent with_absent(const Region &, core::Extent, uint64_t bytes) const;
@@ -177,7 +178,7 @@ private:
   core::ForwardStreams forward_; ///< pager's thread
   HintRing<kLargeQueue> large_queue_;
   std::atomic<uint32_t> large_asked_{0};
-  core::Extent reading_[kReaders] = {}; ///< of a twin, what is being read; under unmapping_
+  core::Extent reading_[kReaders] = {}; ///< of twins, what is being read; under unmapping_
   Lock taking_; ///< of the queue's front
 
   // Adviser's thread.

@@ -43,10 +43,10 @@ constexpr uint64_t kQueuedShare = 8; ///< of the memory, the part that blocks in
 constexpr uint8_t kTries = 4; ///< reads that make no large folio, until the region is left to ordinary requests
 } // namespace
 
-void Advise::run_large(unsigned reader) {
+void Advise::run_large() {
   for (;;) {
     const uint32_t asked = large_asked_.load(std::memory_order_acquire);
-    for (core::Extent block; take_block(&block);) read_block(reader, block);
+    for (core::Extent block; take_block(&block);) read_block(block);
     os::futex_wait(reinterpret_cast<const uint32_t *>(&large_asked_), asked); // not at all if it is another number by now
   }
 }
@@ -93,7 +93,7 @@ core::Extent Advise::ask_large(core::Extent e, const Asked &asked) {
   const bool alone = r->stream != 0 && wide(r->window) && !nest_slots[asked.nest % kNestSlots].sliced;
   const core::ForwardStreams::Widened w = forward_.widen(e, alone ? e.end : r->end());
   if (alone) return e;
-  note({w.whole, w.end}, asked);
+  note({w.whole, w.end}, asked, false);
   for (uint64_t at = w.blocks.begin, end; at < w.blocks.end; at = end) {
     end = std::min((at | (kLarge - 1)) + 1, w.blocks.end);
     large_queue_.push({at, static_cast<uint32_t>((end - at) >> shift_), Hint::kLarge, 0, asked.site, asked.due, asked.nest});
@@ -101,30 +101,24 @@ core::Extent Advise::ask_large(core::Extent e, const Asked &asked) {
   return {e.begin, std::min(e.end, w.whole)};
 }
 
-/// Where some of it is in memory a large folio has no room.
-void Advise::read_block(unsigned reader, core::Extent e) {
+/// Where some of it is in memory a large folio has no room: the adviser asks for the rest.
+void Advise::read_block(core::Extent e) {
   const uint64_t pages = e.size() >> shift_;
   uint8_t there[kLarge >> 12];
   if (sandboxed() || pages > sizeof there || os::in_core(e.begin, pages, there)) return; // its region has gone
   const bool none = os::alike(there, 0, pages) == pages && !there[0];
-  if (const uint64_t twin = none ? enter_twin(reader, e) : 0) {
+  if (const uint64_t twin = none ? enter_twin(e) : 0) {
     // The first page the program itself may be waiting for, which nobody sees: then nothing else would be read.
     os::read_large(twin + e.size() - os::page_size());
-    leave_twin(reader, e, twin);
+    leave_twin(e, twin);
     return;
   }
-  const uint64_t chunk = std::max<uint64_t>(look_up(e.begin).chunk, os::page_size());
-  for (uint64_t i = 0, n; i < pages; i += n) {
-    n = os::alike(there, i, pages);
-    for (uint64_t at = e.begin + (i << shift_), end = at + (n << shift_); !there[i] && at < end; at += chunk) {
-      const iovec range{reinterpret_cast<void *>(at), std::min(chunk, end - at)};
-      os::will_need(&range, 1);
-    }
-  }
+  offer(e, Hint::kFetch, 0);
+  wake();
 }
 
 /// The block's address in its region's twin, which is made if there is none yet; 0: there cannot be one.
-uint64_t Advise::enter_twin(unsigned reader, core::Extent e) {
+uint64_t Advise::enter_twin(core::Extent e) {
   Guard until(unmapping_);
   const Region r = look_up(e.begin);
   if (!r.large || e.end > r.end()) return 0;
@@ -136,14 +130,15 @@ uint64_t Advise::enter_twin(unsigned reader, core::Extent e) {
     now->large = twin != 0;
   }
   if (twin == 0) return 0;
-  reading_[reader] = {twin + (e.begin - r.base), twin + (e.end - r.base)};
-  return reading_[reader].begin;
+  const core::Extent block{twin + (e.begin - r.base), twin + (e.end - r.base)};
+  *std::find_if(reading_, reading_ + kReaders, [](const core::Extent &free) { return free.empty(); }) = block;
+  return block.begin;
 }
 
 /// The pages are the page cache's; of the twin, what belongs to no region any more goes.
-void Advise::leave_twin(unsigned reader, core::Extent e, uint64_t twin) {
+void Advise::leave_twin(core::Extent e, uint64_t twin) {
   Guard until(unmapping_);
-  reading_[reader] = {};
+  *std::find_if(reading_, reading_ + kReaders, [twin](const core::Extent &read) { return read.begin == twin; }) = {};
   const uint64_t pages = e.size() >> shift_;
   uint8_t mapped[kLarge >> 12];
   const bool large = os::in_page_table(twin, pages, mapped) == 0 && mapped[0] && os::alike(mapped, 0, pages) == pages;

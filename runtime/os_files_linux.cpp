@@ -30,7 +30,6 @@ namespace {
 int self_pidfd = -1; ///< the adviser's thread's
 
 constexpr uint32_t kLeastChunk = 128u << 10, kMostChunk = 1u << 20;
-constexpr int kPopulateRead = 22; ///< MADV_POPULATE_READ, Linux 5.14
 
 bool read_kilobytes(const char *path, uint64_t *kilobytes) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -68,6 +67,12 @@ int advise(const iovec *ranges, unsigned count, int advice) {
   return failed;
 }
 
+/// Maps the page, and reads it if need be; where it cannot be, that is an error and no signal.
+int touch(uint64_t addr) {
+  constexpr int kPopulateRead = 22; // MADV_POPULATE_READ, Linux 5.14
+  return syscall(SYS_madvise, addr, page_size(), kPopulateRead) ? -errno : 0;
+}
+
 /// Since Linux 5.2 whoever may neither write a file nor owns it is told that all of it is in memory.
 bool is_opaque(int fd, const struct stat &file) {
   constexpr int kAccess = 439; // faccessat2, Linux 5.8
@@ -97,7 +102,7 @@ FileFacts file_facts(int fd) {
     }
   }
   facts.window = read_ahead_of(S_ISBLK(file.st_mode) ? file.st_rdev : file.st_dev);
-  facts.chunk = std::clamp(static_cast<uint32_t>(std::min<uint64_t>(facts.window, kMostChunk)), kLeastChunk, kMostChunk);
+  facts.chunk = static_cast<uint32_t>(std::clamp<uint64_t>(facts.window, kLeastChunk, kMostChunk));
   facts.opaque = is_opaque(fd, file);
   facts.advisable = true;
   return facts;
@@ -124,7 +129,7 @@ int in_core(uint64_t addr, uint64_t pages, uint8_t *out) {
 }
 
 void keep(uint64_t addr) {
-  for (unsigned i = 0; i < 2; ++i) syscall(SYS_madvise, addr, page_size(), kPopulateRead);
+  for (unsigned i = 0; i < 2; ++i) touch(addr);
 }
 
 uint64_t map_again(uint64_t addr, uint64_t bytes) {
@@ -138,7 +143,7 @@ uint64_t map_again(uint64_t addr, uint64_t bytes) {
   return 0;
 }
 
-int read_large(uint64_t addr) { return syscall(SYS_madvise, addr, page_size(), kPopulateRead) ? -errno : 0; }
+int read_large(uint64_t addr) { return touch(addr); }
 
 bool open_file(int fd, OpenFile *out) {
   char path[48], text[512];

@@ -71,8 +71,7 @@ void follow_limit(uint64_t data_bytes) {
 
 void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }
 void adviser_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run(); }
-void large_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run_large(0); }
-void large_thread_2() { reinterpret_cast<Pager *>(pager_memory)->files().run_large(1); }
+void large_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run_large(); }
 void reads_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run_reads(); }
 
 /// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
@@ -119,8 +118,7 @@ int start_threads(Pager &p) {
   if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
   if (error || options.backend == BackEnd::kPager) return error;
   if (os::start_thread("pagecast-advise", adviser_thread)) files_refused = true;
-  os::start_thread("pagecast-large", large_thread);
-  os::start_thread("pagecast-large", large_thread_2); // this and the next one only help
+  for (unsigned i = 0; i < Advise::kReaders; ++i) os::start_thread("pagecast-large", large_thread); // these only help
   os::start_thread("pagecast-reads", reads_thread);
   return error;
 }

@@ -2,6 +2,7 @@
 #include "core/forward.h"
 
 #include <gtest/gtest.h>
+#include <vector>
 
 namespace pagecast::core::test {
 namespace {
@@ -10,7 +11,7 @@ constexpr uint64_t kBlock = 2u << 20, kStep = 256u << 10, kFar = 1ull << 40;
 
 /// Requests of `steps` for a stream from `at` on, as a filter leaves them: what was asked for already is not requested again.
 struct Program {
-  Addr at, asked = 0;
+  Addr at = 0, asked = 0;
   Addr read = 0; ///< blocks up to here
   uint64_t blocks = 0;
   void step(ForwardStreams &streams, Addr limit = kFar) {
@@ -36,6 +37,17 @@ struct Program {
     asked = w.end;
   }
 };
+
+/// Streams in 256 MiB that each made 64 steps, of which they took turns.
+std::vector<Program> in_turns(unsigned n) {
+  ForwardStreams streams;
+  streams.start(kBlock, 256u << 20);
+  std::vector<Program> p(n);
+  for (unsigned i = 0; i < n; ++i) p[i].at = (i + 1) * (1ull << 32);
+  for (unsigned step = 0; step < 64; ++step)
+    for (Program &each : p) each.step(streams);
+  return p;
+}
 
 TEST(ForwardStreams, BlocksThatAStreamEntersAreAskedForAsAWhole) {
   ForwardStreams streams;
@@ -63,23 +75,12 @@ TEST(ForwardStreams, NothingIsAskedForBehindTheEnd) {
 }
 
 TEST(ForwardStreams, StreamsBesideEachOtherAreToldApart) {
-  ForwardStreams streams;
-  streams.start(kBlock, 256u << 20);
-  Program p[9];
-  for (unsigned i = 0; i < 9; ++i) p[i].at = (i + 1) * (1ull << 32);
-  for (unsigned step = 0; step < 64; ++step)
-    for (Program &each : p) each.step(streams);
-  for (const Program &each : p) EXPECT_EQ(each.blocks, 8u) << "all but the first, in which it is not known yet, and one more";
+  for (const Program &each : in_turns(9))
+    EXPECT_EQ(each.blocks, 8u) << "all but the first, in which it is not known yet, and one more";
 }
 
 TEST(ForwardStreams, MoreThanThereIsMemoryForAreLeftAsTheyAre) {
-  ForwardStreams streams;
-  streams.start(kBlock, 256u << 20);
-  Program p[20];
-  for (unsigned i = 0; i < 20; ++i) p[i].at = (i + 1) * (1ull << 32);
-  for (unsigned step = 0; step < 64; ++step)
-    for (Program &each : p) each.step(streams);
-  for (const Program &each : p) EXPECT_EQ(each.blocks, 0u);
+  for (const Program &each : in_turns(20)) EXPECT_EQ(each.blocks, 0u);
   ForwardStreams none;
   none.start(kBlock, 20u << 20);
   Program alone{kBlock};

@@ -264,8 +264,7 @@ protected:
   }
   void start_readers() {
     ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
-    ASSERT_EQ(os::start_thread("large", [] { advise.run_large(0); }), 0);
-    ASSERT_EQ(os::start_thread("large", [] { advise.run_large(1); }), 0);
+    for (unsigned i = 0; i < Advise::kReaders; ++i) ASSERT_EQ(os::start_thread("large", [] { advise.run_large(); }), 0);
   }
   bool add_narrow() { return advise.add(address(0), kPages * kPage, {chunk_, true, false, true, 128u << 10, address(0)}); }
   /// Mappings of the file; it has no name any more, so by its number.
