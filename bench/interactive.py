@@ -91,7 +91,7 @@ class Task:
     def __init__(self, executable: Path, bytes_: int, sleep: float, group: MemoryGroup):
         self._command = [str(executable), "--memory-size", str(bytes_), "--sleep", str(round(sleep * 1000))]
         self._group = group
-        self.responses: list[dict] = []  # microseconds, major and minor faults of each sweep
+        self._lines: list[str] = []  # are taken apart when nothing runs
 
     def __enter__(self) -> "Task":
         with interruption.deferred():
@@ -113,8 +113,15 @@ class Task:
 
     def _read(self):
         for line in self._process.stdout:
-            response, major, minor = line.split()
-            self.responses.append({"response_us": float(response), "major": int(major), "minor": int(minor)})
+            self._lines.append(line)
+
+    def sweeps(self) -> int:
+        return len(self._lines)
+
+    def responses(self, begin: int, end: int) -> list[dict]:
+        """Microseconds, major and minor faults of these sweeps."""
+        parts = [line.split() for line in self._lines[begin:end]]
+        return [{"response_us": float(response), "major": int(major), "minor": int(minor)} for response, major, minor in parts]
 
     def alive(self) -> bool:
         return self._process.poll() is None
@@ -174,28 +181,30 @@ class Interactive:
         with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group:
             with Task(self.task_program, self.options.set_bytes, sleep, group) as task:
                 until = time.monotonic() + ALONE_S
-                while (len(task.responses) < self.options.sweeps or time.monotonic() < until) and task.alive():
+                while (task.sweeps() < self.options.sweeps or time.monotonic() < until) and task.alive():
                     time.sleep(0.02)
-                return list(task.responses)
+                return task.responses(0, task.sweeps())
 
     def point(self, program: Program, version: str, sleep: float | None) -> dict:
         """The program, over and over, at least LEAST_RUNS times, until the task has responded often enough; what came after its
         end does not count."""
-        samples, responses = [], []
+        samples, swept = [], []  # swept: first and last sweep beside each run
 
         def enough() -> bool:
             long = sum(s["wall_s"] for s in samples) >= LONG_S
-            return (len(samples) >= LEAST_RUNS or long) and (sleep is None or len(responses) >= self.options.sweeps)
+            return (len(samples) >= LEAST_RUNS or long) and (sleep is None or sum(end - begin for begin, end in swept) >= self.options.sweeps)
 
         disk.forget()
         with self.swap.on(), MemoryGroup(self.options.limit_bytes, swap=True) as group, \
                 nullcontext() if sleep is None else Task(self.task_program, self.options.set_bytes, sleep, group) as task:
             while not enough() and (task is None or task.alive()):
-                before = len(task.responses) if task else 0
+                before = task.sweeps() if task else 0
                 samples.append(self.run(program, version, group))
-                responses += task.responses[before:] if task else []
+                if task:
+                    swept.append((before, task.sweeps()))
                 if samples[-1]["status"] != "ok":
                     break
+            responses = [r for begin, end in swept for r in task.responses(begin, end)]
         return {"program": program.name, "multiple": program.multiple, "version": version, "sleep_s": sleep, "runs": samples,
                 "responses": responses}
 
