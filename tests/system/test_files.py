@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from chance import once_in_three
 from fuse import CachedFile, Unavailable, mounted
 
 BYTES = 48 << 20
@@ -35,15 +36,13 @@ def contents() -> bytes:
     return random.Random(1).randbytes(BYTES)
 
 
-def write(path: Path, contents: bytes, cached: bool = False) -> Path:
-    """The file, on the disk; in memory all of it or none."""
+def write(path: Path, contents: bytes) -> Path:
+    """The file, on the disk and not in memory."""
     path.write_bytes(contents)
     file = os.open(path, os.O_RDONLY)
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(file)
-    if cached:
-        path.read_bytes()
     return path
 
 
@@ -92,12 +91,20 @@ def test_children_give_hints_of_their_own(built, programs, contents, disk_dir, t
 
 def test_a_cached_file_costs_no_call(built, programs, contents, disk_dir, tmp_path):
     plain, hinted = programs
-    file = write(disk_dir / "file", contents, cached=True)
-    for way in ("sequential", "gather", "index"):
+    file = write(disk_dir / "file", contents)
+
+    def run():
+        file.read_bytes()
         done, figures = hinted_run(built, hinted, file, way, tmp_path)
         assert done.stdout == built.run(plain, file, way).stdout
-        assert figures["files"]["resident_at_start"] == PAGES
-        assert figures["files"]["hinted_pages"] == 0 and figures["files"]["calls"] == 0
+        return figures["files"]
+
+    def check(files):  # of a file that has just been read, the kernel has been seen to drop some pages once in a few hundred times
+        assert files["resident_at_start"] == PAGES
+        assert files["hinted_pages"] == 0 and files["calls"] == 0
+
+    for way in ("sequential", "gather", "index"):
+        once_in_three(run, check)
 
 
 def test_nothing_is_done_where_the_file_fits(built, programs, contents, disk_dir, tmp_path):
