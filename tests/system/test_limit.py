@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from chance import once_in_three
-
 MIB = 1 << 20
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PROGRAM = Path(__file__).parent / "programs" / "sweeps.c"
@@ -329,34 +327,27 @@ def test_a_group_whose_limit_is_lowered_and_raised(built, tmp_path, memory_group
 @pytest.mark.parametrize("programs", [2, 3])
 def test_programs_in_one_group_share_it(built, tmp_path, memory_group, paged, programs):
     group = memory_group(240 * MIB)
+    running = []
+    for i in range(programs):  # each finds the memory full of the ones before it
+        running.append(paged(group, 240, f"stats{i}"))
+        running[-1].sweep("w")
     sweeps = "rwrwrwrw"  # a budget rises by a quarter of the group in a second: on a fast disk, four sweeps end before they meet
-
-    def run():
-        running = []
-        for i in range(programs):  # each finds the memory full of the ones before it
-            running.append(paged(group, 240, f"stats{i}"))
-            running[-1].sweep("w")
-        for program in running:
-            program.ask(*sweeps)
-        for program in running:
-            for _ in sweeps:
-                program.answer()
-        outputs = [program.finish() for program in running]
-        assert set(outputs) == {expected(built, tmp_path, 240, "w" + sweeps)}
-        assert not group.was_killed()
-        shares, used = [], []
-        for program in running:
-            samples = program.figures()["budget"]["over_time"]
-            together = samples[-1][0] - running[-1].figures()["budget"]["over_time"][-1][0] / 2
-            shares.append(statistics.median(budget for ms, budget, _ in samples if ms >= together))
-            used.append(statistics.median(bytes for ms, _, bytes in samples if ms >= together))
-        return shares, used
-
-    def check(medians):
-        shares, used = medians
-        assert max(shares) <= 2 * min(shares), shares
-        # Medians over time of what changes hands are not of one moment. If each took the group for its own, it would be the number
-        # of programs instead of one and a half.
-        assert sum(shares) <= 1.5 * 240 * MIB, shares
-        assert sum(used) >= 240 * MIB * 2 / 3, used
-    once_in_three(run, check)
+    for program in running:
+        program.ask(*sweeps)
+    for program in running:
+        for _ in sweeps:
+            program.answer()
+    outputs = [program.finish() for program in running]
+    assert set(outputs) == {expected(built, tmp_path, 240, "w" + sweeps)}
+    assert not group.was_killed()
+    shares, used = [], []
+    for program in running:
+        samples = program.figures()["budget"]["over_time"]
+        together = samples[-1][0] - running[-1].figures()["budget"]["over_time"][-1][0] / 2
+        shares.append(statistics.median(budget for ms, budget, _ in samples if ms >= together))
+        used.append(statistics.median(bytes for ms, _, bytes in samples if ms >= together))
+    assert max(shares) <= 2 * min(shares), shares
+    # Medians over time of what changes hands are not of one moment. If each took the group for its own, it would be the number
+    # of programs instead of one and a half.
+    assert sum(shares) <= 1.5 * 240 * MIB, shares
+    assert sum(used) >= 240 * MIB * 2 / 3, used

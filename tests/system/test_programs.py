@@ -55,8 +55,9 @@ def test_same_output(built, disk_dir, tmp_path, source, release):
 def test_what_copies_store_over_is_not_read(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "transfers.c", tmp_path / "hinted")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
-    assert figures["hints"]["nests_opened"] > 15  # of 37; those whose pages are all in memory are not opened; two are not of copies
-    assert figures["hints"]["overwritten_pages"] > 4000
+    hints = figures["hints"]
+    assert hints["nests_opened"] + hints["nests_filtered"] > 30  # 37, two not of copies; with all pages in memory they are filtered
+    assert hints["nests_opened"] > 15 and hints["overwritten_pages"] > 4000
 
 
 def test_loops_that_load_their_bound_again_are_hinted(built, disk_dir, tmp_path):
@@ -265,17 +266,12 @@ def test_what_searches_begin_with_is_prefetched(built, disk_dir, tmp_path):
 
 def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path):
     hinted = compile_with(built, built.cc, PROGRAMS / "generators.c", tmp_path / "hinted", "-gline-tables-only")
-
-    def run():
-        return run_paged(built, disk_dir, tmp_path / "stats.json", hinted)[1]
-
-    def check(figures):
-        read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("update", "count", "mostly_near")}
-        assert read["update"] > 10000 and read["count"] > 25000  # of 40000 places, the first ones of update near each other
-        # Of 8000; none where it is not foreseen. While it finds all in memory it is ahead of its slice: by how much is the machine's.
-        assert read["mostly_near"] > 300
-        assert figures["faults"]["not_prefetched"] < 12000
-    once_in_three(run, check)
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("update", "count", "mostly_near")}
+    assert read["update"] > 10000 and read["count"] > 25000  # of 40000 places, the first ones of update near each other
+    # Of 8000; none where it is not foreseen. While it finds all in memory it is ahead of its slice: by how much is the machine's.
+    assert read["mostly_near"] > 300
+    assert figures["faults"]["not_prefetched"] < 12000
 
 
 def test_what_is_in_queues_is_prefetched(built, disk_dir, tmp_path):
