@@ -4,7 +4,7 @@
 The least (least_io.py) may not be reachable: reads and writes are bounded each on their own, and data that will be
 stored over before they are read need not be written. No page of a program tells that; it takes a proof about all that
 the program may read until then. Here the same sweeps run through a memory that gives up first what is wanted last, as
-core/forecast.h ranks it, from a perfect forecast, and writes what was stored to. What is left between that and what was
+core/memory/forecast.h ranks it, from a perfect forecast, and writes what was stored to. What is left between that and what was
 measured is the system's own; what is left between that and the least is what nobody has without such proofs."""
 
 import argparse
@@ -32,7 +32,7 @@ def accesses(work: Work, lot: int) -> list[tuple[tuple[str, int], bool, bool]]:
 
 
 def rank(at: int, wanted: int, reads: bool, writes: bool, dirty: bool) -> int:
-    """As core/forecast.h: what is not loaded and stored to both goes half as far again before what is wanted then."""
+    """As core/memory/forecast.h: what is not loaded and stored to both goes half as far again before what is wanted then."""
     if wanted == NEVER or not (reads or dirty):
         return NEVER
     return wanted if reads and writes else wanted + (wanted - at) // 2

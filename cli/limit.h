@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory that a program which starts now would get, by the run-time layer's own rule (core/limit.h).
+// The memory that a program which starts now would get, by the run-time layer's own rule (core/memory/limit.h).
 #pragma once
-#include "core/limit.h"
+#include "core/memory/limit.h"
 #include "probes.h"
 #include <cstdint>
 #include <optional>

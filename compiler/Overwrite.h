@@ -16,7 +16,7 @@
 //     form, which the runtime compares with this one on entry, or does not alias it. The group may be that of another
 //     nest with the same root: this one then has a copy of it, which is only compared.
 //
-// Whether the strides of the loops join without gaps is for the runtime to see (core/overwrite.h).
+// Whether the strides of the loops join without gaps is for the runtime to see (core/nest/overwrite.h).
 #ifndef PAGECAST_COMPILER_OVERWRITE_H
 #define PAGECAST_COMPILER_OVERWRITE_H
 

@@ -6,7 +6,7 @@
 //   page        the unit of residency; its size is a parameter, never a constant
 //   group       references that touch the same pages a few iterations apart
 //   nest        a chain of loops, outermost first, with the groups in it
-//   step        one strip of the ticked loop, or some iterations of it (core/ticks.h)
+//   step        one strip of the ticked loop, or some iterations of it (core/nest/ticks.h)
 //   cursor      a position in the nest's iteration space, counted in steps, ahead of the program
 //   distance    how many steps the cursor is ahead
 #pragma once
@@ -41,7 +41,7 @@ struct Group {
   bool indirect = false; ///< no strides: its addresses come from a slice
   bool scattered = false; ///< and each iteration may touch another page: a slice asks for its pages one by one
   bool index = false;    ///< read by a slice: fetched `slice_distance` further ahead
-  bool overwrites = false; ///< stores every byte that its iterations touch, for certain: see core/overwrite.h
+  bool overwrites = false; ///< stores every byte that its iterations touch, for certain: see core/nest/overwrite.h
   uint32_t element = 0;  ///< bytes
   int64_t lo = 0, hi = 0;
   Addr base = 0;

@@ -239,7 +239,7 @@ core::Extent Advise::along(const Region &r, core::Extent e) const {
   return follows(r, e.begin, kRow) ? with_absent(r, e, kAlong * os::page_size()) : e;
 }
 
-/// The same for pages that will be stored to: core/growth.h. There the page is some pages ahead of the program, and what is
+/// The same for pages that will be stored to: core/faults/append_streams.h. There the page is some pages ahead of the program, and what is
 /// read goes on where that which is there ends. The program's own misses are the kernel's, and slices that find the pages of all
 /// places in memory see next to nothing of them: so each place has a page ahead of it until it is known what they do.
 core::Extent Advise::grow(Region &r, core::Extent e) {

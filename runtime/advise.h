@@ -12,7 +12,7 @@
 //   passed   pages of shared mappings that are not wanted again are taken out of the page table: reclaim, which happens in
 //            whoever asks for memory, then drops clean ones at once, and dirty ones are written 50 at a time. Measured: a
 //            sort into 1,024 buckets in four times its memory 4.2 s, with them 3.4 s
-//   growth   stores in order at many places (core/growth.h): the kernel reads a page before it is stored over. Slices look
+//   growth   stores in order at many places (core/faults/append_streams.h): the kernel reads a page before it is stored over. Slices look
 //            some pages ahead of the stores, runs of pages are read, and what lies behind is passed
 //   stream   one forward stream through a region is left to the kernel's read-ahead, whose folios are larger than those of
 //            MADV_WILLNEED: 2 GiB in 1.4-1.9 s, with hints in 2.3-2.7 s; so are several, where the device reads far ahead
@@ -21,7 +21,7 @@
 //            6.18, one such read costs as much as 600 pages, and pushes out 2,000 that were asked for
 //   unseen   where no hint ever comes, what is read around misses and never touched tells the same: advise_around.cpp
 //
-// What the residency map says of these pages is an estimate: set by hints, cleared when the log (core/hint_log.h) holds
+// What the residency map says of these pages is an estimate: set by hints, cleared when the log (core/files/hint_log.h) holds
 // them for old and where mincore() says that they have gone. So a hint for a page that is in memory ends at its bit.
 //
 // Memory that lives in a file of ours (memory_file.h) is served in the same way: advise_memory.cpp.
@@ -29,9 +29,9 @@
 // Threads: blocks.cpp adds and removes regions from the program's threads; the pager's thread fetches and releases,
 // and never waits; the adviser's thread makes the calls, but for those of the two that read blocks.
 #pragma once
-#include "core/around.h"
-#include "core/forward.h"
-#include "core/hint_log.h"
+#include "core/files/read_around.h"
+#include "core/files/file_streams.h"
+#include "core/files/hint_log.h"
 #include "core/residency.h"
 #include "runtime/hint_ring.h"
 #include "runtime/lock.h"
@@ -98,7 +98,7 @@ public:
     uint8_t nest = 0;
     uint32_t due = 0;
     bool bounded = false; ///< a slice's: not to run too far ahead of the program
-    bool write = false;   ///< they will be stored to
+    bool write = false; ///< they will be stored to
   };
   /// Asks for [begin, end), which begins in a region. False: not now.
   bool fetch(core::Extent, const Asked &);
@@ -192,8 +192,8 @@ private:
   core::Around around_;
   Region watched_;
   uint64_t was_there_[kWatched]; ///< at the last look
-  bool looked_ = false;          ///< there was one
-  unsigned watched_for_ = 0;     ///< looks
+  bool looked_ = false; ///< there was one
+  unsigned watched_for_ = 0; ///< looks
   uint64_t next_watch_ = 0, watch_ns_ = 0, majors_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Mapped files while no hint speaks of them, as of programs that were not compiled with pagecast, or in a library's sort by
-// an index: whether the kernel should read around a miss there. core/around.h judges; here are the looks at one region at a
+// an index: whether the kernel should read around a miss there. core/files/read_around.h judges; here are the looks at one region at a
 // time, as long as the program waits for reads. Cost: 64 windows of 64 pages, 0.3 ms, every 200 ms; and a look at the
 // count of such faults every 200 ms to 1.6 s while there are none.
 #include "runtime/advise.h"
@@ -16,9 +16,9 @@ namespace pagecast {
 namespace {
 
 constexpr uint64_t kWatchNs = 200000000, kLongestWatchNs = 8 * kWatchNs;
-constexpr uint64_t kMajors = 4;       ///< faults that read, between two looks, that make them worth while
-constexpr uint8_t kQuiet = 4;         ///< looks since hints came: slices that find what they want in memory pause
-constexpr unsigned kWatchedFor = 16;  ///< looks without a verdict, until it is another region's turn
+constexpr uint64_t kMajors = 4; ///< faults that read, between two looks, that make them worth while
+constexpr uint8_t kQuiet = 4; ///< looks since hints came: slices that find what they want in memory pause
+constexpr unsigned kWatchedFor = 16; ///< looks without a verdict, until it is another region's turn
 
 /// Of `pages` flags, a window's at most, the first is bit 0.
 uint64_t bits(const uint8_t *told, uint64_t pages) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks of forward streams (core/forward.h), read in large folios. MADV_WILLNEED makes folios of a page each, a microsecond
+// Blocks of forward streams (core/files/file_streams.h), read in large folios. MADV_WILLNEED makes folios of a page each, a microsecond
 // and more of the processor's for every one, and the disk must fill each separately; a miss in a mapping with
 // MADV_HUGEPAGE makes one of 2 MiB. The program's own mapping is left as it is: misses there would read as much. So there is
 // a twin of it, which only the thread of this file touches, and the pages leave its page table at once.

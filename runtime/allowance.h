@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many pages the program may have in memory now: the budget as core/limit.h finds it, less what the runtime itself
+// How many pages the program may have in memory now: the budget as core/memory/limit.h finds it, less what the runtime itself
 // and mapped files take, and what becomes of pages that are too many when it falls.
 //
 // Pager's thread, but for what is marked.
 #pragma once
-#include "core/limit.h"
+#include "core/memory/limit.h"
 #include "runtime/os.h"
 #include "runtime/statistics.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Handlers of signals, the only code of a program that can come between two stores of a nest that overwrites
-// (core/overwrite.h): it may look at what the nest has not stored yet, end the process, whose last actions look at it, or
+// (core/nest/overwrite.h): it may look at what the nest has not stored yet, end the process, whose last actions look at it, or
 // leave the nest by a jump for good. Where a page was left unread, zeros would be found in place of the old data.
 //
 //   handlers there when the pager starts   nothing is left unread

@@ -3,7 +3,7 @@
 // Pages that were read but are kept out of the program's sight: the marks of streams (pager_history.cpp). Pager's
 // thread only.
 #pragma once
-#include "core/streams.h"
+#include "core/faults/fault_streams.h"
 #include "runtime/os.h"
 #include "runtime/pages.h"
 

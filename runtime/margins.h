@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Margins: the few bytes between rows (core/rows.h), kept when their pages leave memory. A nest that stores over the rows
+// Margins: the few bytes between rows (core/nest/row_margins.h), kept when their pages leave memory. A nest that stores over the rows
 // finds its pages made of zeros and of these, and none of them is read:
 //
 //     save    a page goes: what its margins hold is copied from it
@@ -11,7 +11,7 @@
 //
 // Pager's thread only.
 #pragma once
-#include "core/rows.h"
+#include "core/nest/row_margins.h"
 #include "core/types.h"
 
 #include <cstdint>
@@ -39,13 +39,13 @@ public:
 
 private:
   struct Kept {
-    core::Rows rows;     ///< that begin with the last one that does not begin behind the region's beginning
+    core::Rows rows; ///< that begin with the last one that does not begin behind the region's beginning
     core::Extent region;
-    core::Extent range;  ///< pages that nests have stored over
+    core::Extent range; ///< pages that nests have stored over
     uint64_t born, heard; ///< when they were first and last expected
-    uint64_t rounds;      ///< how often they were, within `range`
-    uint64_t reserved;   ///< bytes of addresses at `saved`
-    uint64_t *saved;     ///< bit for each page of the region, and behind them the margins, row by row; null: not saved yet
+    uint64_t rounds; ///< how often they were, within `range`
+    uint64_t reserved; ///< bytes of addresses at `saved`
+    uint64_t *saved; ///< bit for each page of the region, and behind them the margins, row by row; null: not saved yet
     char *margins;
   };
   static constexpr unsigned kMost = 32;

@@ -6,7 +6,7 @@
 //     %xmm0 .. %xmm15, or %ymm0 .. %ymm15                 512 bytes
 //     rdi rsi rdx rcx r8 r9 = words[0..5], r10 = the nest   56 bytes; with the return address it is aligned
 //
-// A step that nobody waits for is counted without any of this, and an entry that is passed over (core/early_exits.h)
+// A step that nobody waits for is counted without any of this, and an entry that is passed over (core/nest/entry_backoff.h)
 // saves no vectors. Elsewhere they are plain functions.
 #include "pagecast/abi.h"
 #include "nest_bodies.h" // beside this file, which a fake runtime of the tests includes, too

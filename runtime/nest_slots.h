@@ -3,12 +3,12 @@
 // The nests that are being executed now. A program's thread opens and closes a slot; the pager's thread
 // moves its cursors; the slicer's thread runs its slice. A slot passes from one to the other by its state.
 #pragma once
-#include "core/cursor.h"
-#include "core/forecast.h"
-#include "core/lots.h"
-#include "core/nest.h"
-#include "core/overwrite.h"
-#include "core/ticks.h"
+#include "core/nest/cursor.h"
+#include "core/memory/forecast.h"
+#include "core/slices/coalescer.h"
+#include "core/nest/nest.h"
+#include "core/nest/overwrite.h"
+#include "core/nest/ticks.h"
 #include "pagecast/abi.h"
 #include "runtime/slice_stage.h"
 #include "runtime/slice_trail.h"
@@ -42,7 +42,7 @@ struct NestSlot {
   const void *frame;
   uint64_t ends;   ///< how often the last loop will still end before the nest is closed by that; 0: it is not
   uint64_t last_tick; ///< the tick that closes it, or ~0. The ticket's `wake` is never later
-  bool can_be_early; ///< leaving it before its first step's end is leaving it early (core/early_exits.h)
+  bool can_be_early; ///< leaving it before its first step's end is leaving it early (core/nest/entry_backoff.h)
   uint64_t serial; ///< counts nests in the order of their opening
   core::Shape draft; ///< of the nest that is being opened
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The runtime's word of a nest (pagecast_nest.cache), for C and C++: 1 + its first site, which does not change once it is
-// there, and above it the bits of core/early_exits.h, which are only written where the former is there. Their lowest say how
+// there, and above it the bits of core/nest/entry_backoff.h, which are only written where the former is there. Their lowest say how
 // many entries are passed over before the next probe.
 #ifndef PAGECAST_NEST_WORD_H
 #define PAGECAST_NEST_WORD_H

@@ -2,7 +2,7 @@
 //
 // The program's side of nests: the bodies of __pagecast_enter, _next, _tick and _exit (pagecast/abi.h).
 #include "core/arithmetic.h"
-#include "core/early_exits.h"
+#include "core/nest/entry_backoff.h"
 #include "runtime/message.h"
 #include "runtime/nest_args.h"
 #include "runtime/nest_bodies.h"
@@ -172,7 +172,7 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
 
 /// A slice that only reads, from files, runs further ahead: a hint passes through three threads before its read begins, and
 /// nobody tells how long it took. 200,000 gathers from a file: 800 to 1,300 major faults instead of 2,000 to 2,900.
-/// Ahead of stores it is places, not steps, that are looked at (core/growth.h).
+/// Ahead of stores it is places, not steps, that are looked at (core/faults/append_streams.h).
 core::Conditions conditions_for(const Pager &pager, bool advised) {
   constexpr uint64_t kFurther = 4, kShare = 16; // of the budget
   core::Conditions c = pager.conditions();

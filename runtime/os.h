@@ -4,7 +4,7 @@
 // 0 or a count, or -errno; none prints, throws or allocates from the heap.
 // What follows is in os_linux.cpp; memory limits are in limits_linux.cpp, threads and wake-ups in os_threads_linux.cpp.
 #pragma once
-#include "core/limit.h"
+#include "core/memory/limit.h"
 
 #include <cstddef>
 #include <cstdint>

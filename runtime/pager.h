@@ -7,7 +7,7 @@
 //   store    to a protected page: a fault; the page becomes dirty. So the pager knows every dirty page.
 //   evict    clean pages are discarded, many in one call; dirty ones are protected, written from where
 //            they are, and discarded when the write is done and nobody stored in between
-//   release  changes the order of eviction (core/replacement.h)
+//   release  changes the order of eviction (core/memory/replacement.h)
 //
 // Measured on Linux 6.18, us per 4 KiB page in 1 MiB batches, against a memfd in its place (DESIGN.md
 // section 5): copy-in 1.0 and discard 0.26, against 2.3 for a page of a memfd filled by direct I/O, 0.25 to
@@ -20,12 +20,12 @@
 // What can stand alone has a header of its own (see the parts at the end of the class); what works on all of them is
 // the class, in a file for each concept.
 #pragma once
-#include "core/cleaning.h"
-#include "core/forecast.h"
-#include "core/overwrite.h"
-#include "core/replacement.h"
+#include "core/memory/cleaning.h"
+#include "core/memory/forecast.h"
+#include "core/nest/overwrite.h"
+#include "core/memory/replacement.h"
 #include "core/residency.h"
-#include "core/streams.h"
+#include "core/faults/fault_streams.h"
 #include "core/types.h"
 #include "runtime/advise.h"
 #include "runtime/allowance.h"
@@ -115,7 +115,7 @@ public:
   /// False after prepare_files(): memory can only live in a file of its own then (files().start_memory()).
   bool pages_memory() const { return !files_only_; }
   core::Conditions conditions() const;
-  /// Bytes that the program may hold in regions, the runtime's own memory included. It moves: see core/limit.h.
+  /// Bytes that the program may hold in regions, the runtime's own memory included. It moves: see core/memory/limit.h.
   uint64_t budget() const { return allowance_.budget(); }
   /// Pages given up so far that nobody had released. Any thread.
   uint64_t crowded() const { return crowded_.load(std::memory_order_relaxed); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cleaning while the program rests (core/cleaning.h): dirty pages are written and stay.
+// Cleaning while the program rests (core/memory/cleaning.h): dirty pages are written and stay.
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"
 

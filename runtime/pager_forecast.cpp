@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pager's side of core/forecast.h: which nests it hears of, and what released pages gain from it. In a program that
+// The pager's side of core/memory/forecast.h: which nests it hears of, and what released pages gain from it. In a program that
 // goes through the same nests again and again, pages are given up in the order in which they will be wanted last.
 #include "runtime/nest_slots.h"
 #include "runtime/pager.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fetching ahead of what no hint foresees, from the faults that were: core/streams.h says which pages come next. This
+// Fetching ahead of what no hint foresees, from the faults that were: core/faults/fault_streams.h says which pages come next. This
 // is what programs get that were not compiled with pagecast, and the others where no nest is open.
 //
 // A mark (see there) on a page that was never stored to is simply left out. One on a page of the backing store is read
@@ -15,9 +15,9 @@
 
 namespace pagecast {
 namespace {
-constexpr uint64_t kShare = 4;           ///< streams may have this part of the budget ahead of the program
-constexpr int64_t kLookAhead = 1 << 16;  ///< pages that are resident already, in which a mark is looked for
-constexpr uint32_t kRunsAtOnce = 32;     ///< of pages that lie apart
+constexpr uint64_t kShare = 4; ///< streams may have this part of the budget ahead of the program
+constexpr int64_t kLookAhead = 1 << 16; ///< pages that are resident already, in which a mark is looked for
+constexpr uint32_t kRunsAtOnce = 32; ///< of pages that lie apart
 } // namespace
 
 /// Of a place in a region.

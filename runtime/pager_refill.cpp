@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places that go on where they ended (core/growth.h), in memory that has contents: the second pass of a radix sort, a
-// merge of many runs, buckets that are freed and filled again. The pages must be read, and streams (core/streams.h)
+// Places that go on where they ended (core/faults/append_streams.h), in memory that has contents: the second pass of a radix sort, a
+// merge of many runs, buckets that are freed and filled again. The pages must be read, and streams (core/faults/fault_streams.h)
 // tell only so many places apart. What they learn from are faults on absent pages: does the page before lie in memory, and the
 // page behind it not? Of pages at random, a quarter at most look so.
 #include "runtime/nest_slots.h"

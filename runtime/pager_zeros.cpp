@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pages that were never stored to: how many are filled with zeros at a time (core/growth.h).
+// Pages that were never stored to: how many are filled with zeros at a time (core/faults/append_streams.h).
 #include "runtime/pager.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 //
 // Owned by the pager's thread; nobody else reads or writes it.
 #pragma once
-#include "core/replacement.h"
+#include "core/memory/replacement.h"
 #include <cstdint>
 
 namespace pagecast {

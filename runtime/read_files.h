@@ -2,7 +2,7 @@
 //
 // Files that the program reads in order, by read() and what is built on it. What it has passed of them is page cache that
 // stays until somebody lacks memory; and where little of it can be had, the kernel puts memory of neighbours that sleep on
-// swap for it (core/limit.h: reserve()). So where there are such neighbours the cache behind the program is given up at
+// swap for it (core/memory/limit.h: reserve()). So where there are such neighbours the cache behind the program is given up at
 // once. Measured: BUK, which reads 58 MB, in 256 MiB beside a task that sleeps, over and over: 67 MB of cache stayed, 175 MB
 // were left for its data, and it took 1.90 s; with this 1.43 s, and 1.35 s without the task.
 //

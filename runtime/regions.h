@@ -4,8 +4,8 @@
 // lock of its own the advise back end its own (advise.h); other threads look addresses up under a lock that is never
 // held across a system call or a page access.
 #pragma once
-#include "core/growth.h"
-#include "core/updates.h"
+#include "core/faults/append_streams.h"
+#include "core/faults/store_predictor.h"
 
 #include <cstdint>
 
@@ -45,7 +45,7 @@ struct Region {
   bool scattered = false; ///< the kernel was told not to read around misses
   bool hinted = false; ///< hints have come for it since it was last looked at
   uint8_t quiet = 0; ///< looks at it since hints came
-  bool alone = false; ///< the same, as no hint comes and what is read around them goes unused (core/around.h)
+  bool alone = false; ///< the same, as no hint comes and what is read around them goes unused (core/files/read_around.h)
   uint64_t stream_end = 0; ///< where the last request ended
   uint32_t stream = 0; ///< requests in a row that each began where the last one ended
   uint64_t asked_end = 0; ///< where the adviser's last request ended

@@ -15,7 +15,7 @@ struct Request {
   bool write; ///< to the backing store
   bool busy;
   bool copied = false; ///< written from a copy in staging
-  bool idle = false;   ///< written while the program rests (core/cleaning.h)
+  bool idle = false;   ///< written while the program rests (core/memory/cleaning.h)
   bool done = false;   ///< it waits for memory
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/rows.h"
 
-#include "core/runs.h"
+#include "core/memory/free_runs.h"
 #include "runtime/blocks.h"
 #include "runtime/locks.h"
 #include "runtime/os.h"

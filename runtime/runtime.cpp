@@ -49,7 +49,7 @@ int statistics_file = kNotOpen; ///< or the error that it could not be opened wi
 alignas(Pager) char pager_memory[sizeof(Pager)];
 std::atomic<Pager *> pager{nullptr};
 
-/// What large data may hold now (core/limit.h), of which `used` bytes are held.
+/// What large data may hold now (core/memory/limit.h), of which `used` bytes are held.
 uint64_t find_budget(uint64_t used) {
   os::MemoryWatch memory;
   core::Pool pools[core::kMostPools];

@@ -4,7 +4,7 @@
 // references are asked for before the program computes their addresses. Each stage of a slice has a cursor of
 // its own; the first is the furthest ahead, so that what a stage loads is in memory when its turn comes.
 #include "core/arithmetic.h"
-#include "core/backoff.h"
+#include "core/slices/backoff.h"
 #include "runtime/fork.h"
 #include "runtime/lock.h"
 #include "runtime/nest_slots.h"

@@ -21,7 +21,7 @@ struct SiteStatistics {
   uint64_t unused;        ///< read by a hint, evicted before its turn
   uint64_t released;      ///< given up by a hint
   uint64_t rescued;       ///< released, wanted again while resident
-  // Of the stage of the slice that touches it; written by the slicer's thread (core/backoff.h).
+  // Of the stage of the slice that touches it; written by the slicer's thread (core/slices/backoff.h).
   uint64_t backed_off;    ///< steps passed over
   uint64_t probes;        ///< steps run as a sample
 };
@@ -56,7 +56,7 @@ struct Statistics {
   uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later
   // Budget.
   uint64_t budget_bytes = 0, own_bytes = 0, peak_bytes = 0, regions = 0, region_bytes = 0;
-  // The limit (core/limit.h): looks at it, changes of its direction, and what was given back because it fell.
+  // The limit (core/memory/limit.h): looks at it, changes of its direction, and what was given back because it fell.
   uint64_t looks = 0, lowered = 0, raised = 0, given_back_bytes = 0;
   uint64_t reads_held_back = 0; ///< done when more was held than might be: until there is room
   uint64_t least_budget_bytes = ~uint64_t{0}, most_budget_bytes = 0;
@@ -95,7 +95,7 @@ struct Statistics {
   uint64_t sample_every_ms = 50, next_sample_ms = 0;
 
   static constexpr unsigned kSites = 4096;
-  static constexpr uint16_t kHistory = kSites; ///< the site of streams: core/streams.h
+  static constexpr uint16_t kHistory = kSites; ///< the site of streams: core/faults/fault_streams.h
   SiteStatistics site[kSites + 1]{};
   std::atomic<uint32_t> sites{1};
 

@@ -3,7 +3,7 @@
 // Memory of a given number of frames. Replacement is the core's: released pages first, then exact least
 // recently used (every reference moves its page to the end of the active list).
 #pragma once
-#include "core/replacement.h"
+#include "core/memory/replacement.h"
 #include <cstdint>
 #include <functional>
 #include <unordered_map>

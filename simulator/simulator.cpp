@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/simulator.h"
-#include "core/nest.h"
+#include "core/nest/nest.h"
 #include "simulator/disk.h"
 #include "simulator/memory.h"
 #include "simulator/outstanding.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/residency.h"
-#include "shapes.h"
+#include "tests/unit/core/shapes.h"
 #include <gtest/gtest.h>
 
 namespace pagecast::core::test {

@@ -3,7 +3,7 @@
 // Shapes for the tests, a residency map over a piece of the address space, a sink that records, and the
 // brute-force answer to "which pages does this step touch".
 #pragma once
-#include "core/nest.h"
+#include "core/nest/nest.h"
 #include <functional>
 #include <random>
 #include <set>

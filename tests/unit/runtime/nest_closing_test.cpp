@@ -4,7 +4,7 @@
 // left by jumps. The frames are addresses only: deeper ones are lower.
 #include "running_pager.h"
 
-#include "core/early_exits.h"
+#include "core/nest/entry_backoff.h"
 #include "runtime/nest_bodies.h"
 #include "runtime/nest_slots.h"
 

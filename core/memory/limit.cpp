@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/memory/limit.h"
+#include "core/arithmetic.h"
+
+namespace pagecast::core {
+namespace {
+
+constexpr uint64_t kMillisecond = 1000000, kSecond = 1000 * kMillisecond;
+constexpr uint64_t kRiseNs = 4 * kSecond; ///< to rise by all of the pool
+constexpr uint64_t kFill = 6;             ///< of what is free, the part that may be filled between two looks
+constexpr uint64_t kDeadBand = 1024;      ///< smaller changes than this part of the budget are noise
+constexpr uint64_t kNotable = 128;        ///< a fall by more than this part is somebody who takes memory
+constexpr uint64_t kWorthwhile = 256u << 10; ///< bytes that make another look worth its cost
+constexpr uint64_t kWorthWaiting = 512u << 10; ///< and that a disk does not read while one waits for it
+constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
+/// Somebody stalls for more than this part of the time: a strain. It takes 100 ms to double the reserve and a second
+/// to take that back.
+constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
+
+/// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
+constexpr uint64_t kTrimmed = 32u << 20;
+/// Of files that are read, so many times what there is: before it is as much as that, while little of it goes and comes again
+/// behind who reads it, little is kept.
+constexpr uint64_t kReadParts = 4;
+
+uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+} // namespace
+
+uint64_t reserve(const Pool &p) {
+  if (p.machine) return most(64u << 20, p.size / 100 * 3);
+  return (2u << 20) + p.size / 64 + least(least(kTrimmed, p.size / 8), saturating_mul(p.read, kReadParts));
+}
+
+void Limit::start(uint64_t cap, uint64_t lowest) {
+  *this = Limit();
+  cap_ = cap;
+  lowest_ = lowest;
+}
+
+uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t passed_ns) const {
+  const uint64_t stalled = s.stalled_ns && p.stalled_ns > s.stalled_ns ? p.stalled_ns - s.stalled_ns : 0;
+  s.stalled_ns = p.stalled_ns;
+  const uint64_t passed = least(passed_ns, kSecond);
+  if (stalled > passed_ns / kStalledPart) s.strain = least(s.strain + passed * 1024 / kStrainNs, kMostStrain);
+  else s.strain = minus(s.strain, passed * 1024 / kRelaxNs);
+  const uint64_t usual = reserve(p);
+  return usual + usual / 1024 * s.strain;
+}
+
+void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned pools, uint64_t spare) {
+  const bool first = now_ns_ == 0;
+  const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
+  now_ns_ = most(now_ns, 1);
+  uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
+  uint64_t share = ~uint64_t{0}, room = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
+  for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
+    const uint64_t kept = strained_reserve(pool[i], strain_[i], passed);
+    const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
+    share = least(share, could - could / (kShares + 1));
+    room = least(room, minus(pool[i].free, kept));
+    free = least(free, pool[i].free);
+    if (!pool[i].tells) unwatched = least(unwatched, pool[i].free);
+    size = least(size, pool[i].size);
+  }
+  share_ = share;
+  free_ = free;
+  budget = most(least(budget, share), lowest_);
+  const uint64_t before = budget_;
+  if (first) {
+    budget_ = budget;
+  } else if (budget < budget_ - budget_ / kDeadBand) {
+    if (budget < budget_ - budget_ / kNotable) restless_until_ns_ = now_ns + kRestlessForNs;
+    budget_ = budget;
+  } else if (budget > budget_ + budget_ / kDeadBand) {
+    const uint64_t step = saturating_mul(size / 4096, least(passed, kSecond) / 1000) / (kRiseNs / 1000 / 4096);
+    budget_ = least(budget, saturating_add(budget_, step));
+  }
+  longest_ns_ = budget_ != before ? kLongNs : least(longest_ns_ * 2, kCalmNs);
+  // Below the least the reserve may be used, as far as it is there: a newcomer must begin somewhere.
+  const uint64_t begin = least(lowest_, saturating_add(used, free / 8));
+  // What the program is about to fill anyway is no growth, and must not look like room for it.
+  const uint64_t base = saturating_add(used, least(spare, room / 2)), growth = (room - least(spare, room / 2)) / kFill;
+  ceiling_ = least(budget_, most(saturating_add(base, growth), begin));
+  const uint64_t taken = saturating_mul(unwatched, kNsPerByte);
+  interval_ns_ = now_ns < restless_until_ns_ ? kShortNs : most(kShortNs, least(longest_ns_, taken));
+  rising_ = ceiling_ < budget_ && ceiling_ >= base + kWorthwhile;
+  worth_waiting_ = rising_ && ceiling_ >= base + kWorthWaiting;
+}
+
+uint64_t Limit::exposed(uint64_t used, uint64_t burst) const {
+  return least(minus(used, lowest_), minus(burst, minus(share_, used)));
+}
+
+} // namespace pagecast::core

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/nest/nest.h"
+#include "core/arithmetic.h"
+
+namespace pagecast::core {
+
+static_assert(sizeof(Nest) < 16384, "there are many of them in static storage");
+
+void Nest::start(const Shape &shape, const Conditions &conditions, uint64_t now_ns) {
+  shape_ = sanitized(shape);
+  conditions_ = sanitized(conditions);
+  plan_ = make_plan(shape_, conditions_);
+  distance_.start(plan_, conditions_, now_ns);
+  uint32_t direct = 0, index = 0;
+  for (unsigned g = 0; g < shape_.groups && plan_.prefetches; ++g) {
+    if (shape_.group[g].indirect) continue;
+    (shape_.group[g].index ? index : direct) |= 1u << g;
+  }
+  direct_.start(shape_, plan_, conditions_, direct);
+  index_.start(shape_, plan_, conditions_, index);
+  releaser_.start(shape_, plan_, conditions_);
+  place_ = direct_.cursor();
+  blocked_ = false;
+  unfinished_ = false;
+}
+
+void Nest::share(uint64_t budget, uint32_t left_to_others, uint64_t program_step) {
+  conditions_.budget = budget;
+  plan_ = make_plan(shape_, conditions_, plan_.strip);
+  for (unsigned g = 0; g < shape_.groups; ++g)
+    if (left_to_others >> g & 1) plan_.group[g].releases = false;
+  distance_.limit(plan_, conditions_);
+  releaser_.start(shape_, plan_, conditions_);
+  releaser_.skip_to(program_step);
+}
+
+void Nest::release_along(uint32_t kept, uint64_t program_step) {
+  conditions_.crowded = true;
+  share(conditions_.budget, kept, program_step);
+}
+
+void Nest::late(unsigned group) {
+  if (group < shape_.groups) distance_.late();
+}
+
+uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMap &map, Sink &sink) {
+  const uint64_t step = least(program_step, steps()); // the program may run longer than its trip counts said
+  distance_.observe(step, now_ns);
+  blocked_ = false;
+  unfinished_ = false;
+  const uint64_t d = distance_.steps(), far = saturating_add(d, saturating_mul(slice_distance(), most(shape_.stages, 1)));
+
+  // Index arrays first: the slices that need them bring the hints for everything else that is indirect.
+  bool room = !index_.active() || fetch(index_, step, far, map, sink);
+  if (room && direct_.active()) room = fetch(direct_, step, d, map, sink);
+  uint64_t work = kBurst;
+  const bool released = releaser_.run(step, sink, shape_, plan_, &work);
+  if (!room || unfinished_ || !released) return program_step;
+
+  const uint64_t wake = least(fetch_wake(direct_, step, d), fetch_wake(index_, step, far));
+  return least(wake, releaser_.wake(step, distance_.lot()));
+}
+
+/// False: refused. The lot on top of the distance is fetched only when the distance itself is not covered any
+/// more, so that the cursor moves seldom and far, and the distance is its least lead, not its mean one.
+bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const ResidencyMap &map, Sink &sink) {
+  const uint64_t covered = least(target(program_step, distance, 0), steps());
+  uint64_t work = kBurst;
+  // A run to where the cursor is hands on what a refused call has left.
+  const uint64_t to = f.position() < covered ? target(program_step, distance, distance_.lot()) : f.position();
+  const Fetcher::Outcome outcome = f.run(program_step, to, map, sink, shape_, plan_, &work);
+  blocked_ |= outcome == Fetcher::Outcome::kRefused;
+  unfinished_ |= outcome == Fetcher::Outcome::kPaused;
+  return outcome != Fetcher::Outcome::kRefused;
+}
+
+/// The step up to which (exclusive) the cursor may go. The step that the program is in has no lead, hence
+/// + 1.
+uint64_t Nest::target(uint64_t program_step, uint64_t distance, uint64_t lot) {
+  const uint64_t straight = saturating_add(saturating_add(program_step, 1), saturating_add(distance, lot));
+  switch (conditions_.schedule) {
+  case Schedule::kSingle: {
+    const uint64_t strips = most(place_.strips(), 1);
+    return least(straight, saturating_mul(program_step / strips + 1, strips));
+  }
+  case Schedule::kNested: return nested_target(program_step, distance, lot);
+  case Schedule::kContinuous: break;
+  }
+  return straight;
+}
+
+/// Figures 5.3 to 5.5 of the thesis: the distance is spread over the localized loops from the outermost in,
+/// and each offset is clipped at the end of its own loop. All that lies before the place so found is fetched:
+/// for a[i + di][j + dj] that is the outer prolog (whole rows up to i + di) and then the inner one (dj of a
+/// row).
+uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t lot) {
+  place_.seek(program_step);
+  if (place_.at_end()) return steps();
+  uint64_t at = 0, left = distance;
+  for (unsigned k = 0; k < shape_.ticked; ++k) {
+    const uint64_t per = place_.steps_per(int(k));
+    const uint64_t offset = k >= plan_.localized ? left / per : 0;
+    if (k >= plan_.localized) left %= per;
+    const uint64_t index = saturating_add(place_.index(k), offset);
+    // Beyond this loop's end: the rest of its execution is fetched, and no more.
+    if (index >= place_.trips(k)) return saturating_add(at, saturating_mul(place_.trips(k), per));
+    at = saturating_add(at, saturating_mul(index, per));
+  }
+  const uint64_t inner = saturating_add(place_.index(shape_.ticked) + 1, saturating_add(left, lot));
+  return saturating_add(at, least(inner, place_.strips()));
+}
+
+uint64_t Nest::fetch_wake(const Fetcher &f, uint64_t program_step, uint64_t distance) const {
+  if (f.at_end()) return kUnbounded;
+  // When the distance is just not covered any more.
+  const uint64_t lead = f.position() - least(f.position(), distance);
+  const uint64_t wake = most(lead, saturating_add(program_step, 1));
+  if (conditions_.schedule == Schedule::kContinuous) return wake;
+  const uint64_t strips = most(place_.strips(), 1);
+  const uint64_t next_execution = saturating_mul(program_step / strips + 1, strips);
+  return least(most(least(wake, saturating_add(program_step, distance_.lot())), saturating_add(program_step, 1)), next_execution);
+}
+
+void Nest::finish(uint64_t program_step, Sink &sink) { releaser_.finish(program_step, sink, shape_, plan_); }
+
+} // namespace pagecast::core
