@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls of memcpy, memmove and memset that are nests by themselves: what programs call instead when the gate lets them
-// through (compiler/TransferCall.h). They are here and not in each program, which would grow by as much.
+// through (compiler/emit/TransferCall.h). They are here and not in each program, which would grow by as much.
 #include "nest_bodies.h" // beside this file, which a fake runtime of the tests includes, too
 
 #include <string.h>

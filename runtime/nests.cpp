@@ -49,7 +49,7 @@ uint64_t last_tick_of(const pagecast_nest &d, const uint64_t *trips) {
 }
 
 /// A look at its ends: the first and last pages of globals are in no region. And between them: what comes round at its ends is
-/// taken to go on there, beyond them (compiler/Wraps.h).
+/// taken to go on there, beyond them (compiler/loops/PeriodicIndices.h).
 bool in_regions(Pager &pager, core::Extent e) {
   const uint64_t page = os::page_size();
   for (const uint64_t at : {e.begin, e.begin + page, e.end - page - 1, e.end - 1, e.begin + e.size() / 2})

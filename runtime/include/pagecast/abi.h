@@ -4,7 +4,7 @@
 // Plain C, fixed-width, versioned: a program and a runtime of different versions refuse each other
 // and the program runs without hints. The words are those of docs/ARCHITECTURE.md.
 //
-// One nest, as emitted (see compiler/Emit.h for nests of several loops):
+// One nest, as emitted (see compiler/emit/Emit.h for nests of several loops):
 //
 //     iterations = trips[0] * ... * trips[loops-1]
 //     count      = trips of the ticked loop, ticket = NULL

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Emission: the code of pagecast/abi.h around and inside a nest.
+//
+//     count, ticket = trips >= gate[bytes of an iteration] ? __pagecast_enter(nest, words) : trips, null
+//     outer loops ... {
+//         strip of `count` iterations; if (ticket) more strips, as __pagecast_next says
+//     }
+//     if (ticket) __pagecast_exit(ticket)            unless the runtime can count which strip or tick is the last
+//
+// There is one copy of the loop, and what only an open nest needs is off its path: so where nothing is
+// paged, a nest costs a product of trip counts, two predicted branches, and one more on each entry to
+// its innermost loop, if there are loops around that.
+#ifndef PAGECAST_COMPILER_EMIT_H
+#define PAGECAST_COMPILER_EMIT_H
+
+#include "nests/Nests.h"
+
+namespace pagecast {
+
+/// `opt -passes=pagecast`: finds the nests of a function and emits their hints.
+class PagecastPass : public llvm::PassInfoMixin<PagecastPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Function &F, llvm::FunctionAnalysisManager &AM);
+};
+
+} // namespace pagecast
+
+#endif

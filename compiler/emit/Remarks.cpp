@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Remarks: their texts.
+
+#include "emit/Remarks.h"
+#include "emit/Tables.h"
+#include "pagecast/abi.h"
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace pagecast {
+namespace {
+
+constexpr char PassName[] = "pagecast";
+
+std::string textOf(const SCEV *S) {
+  std::string Text;
+  raw_string_ostream(Text) << *S;
+  return Text;
+}
+
+std::string accessOf(const Group &G) {
+  bool Reads = G.Flags & PAGECAST_READS, Writes = G.Flags & PAGECAST_WRITES;
+  std::string Text = G.Flags & PAGECAST_OVERWRITES ? "overwritten"
+                     : Reads && Writes             ? "read and written"
+                     : Writes                      ? "written"
+                                                   : "read";
+  if (G.Followed) Text += " where a search goes";
+  else if (G.Searched) Text += " where a search begins";
+  else if (G.Flags & PAGECAST_CONDITIONAL) Text += " conditionally";
+  return Text;
+}
+
+template <typename List, typename Function> std::string joined(const List &Items, Function TextOf) {
+  std::string Text;
+  for (const auto &Item : Items) Text += (Text.empty() ? "" : ", ") + TextOf(Item);
+  return Text;
+}
+
+OptimizationRemark hinted(const Nest &N, const Group &G) {
+  using ore::NV;
+  std::string Name = sourceName(G);
+  DebugLoc Where = G.where();
+  OptimizationRemark R(PassName, G.indirect() ? "HintedIndirect" : "Hinted", Where ? Where : N.root()->getStartLoc(),
+                       G.Leading->getParent());
+  R << NV("Array", Name.empty() ? "memory" : Name) << " " << NV("Access", accessOf(G));
+  if (G.indirect()) {
+    R << " through " << NV("Indices", unsigned(G.Index.size())) << " index load(s): a slice runs ahead";
+    return R;
+  }
+  ArrayRef<const SCEV *> Strides = ArrayRef(G.Form.Stride).drop_back(N.Beside);
+  R << ": strides {" << NV("Strides", joined(Strides, textOf)) << "} bytes, reuse {"
+    << NV("Reuse", joined(Strides, [](const SCEV *S) { return reuseName(S).str(); })) << "}";
+  if (G.Members.size() > 1)
+    R << ", group of " << NV("References", unsigned(G.Members.size())) << " references over bytes [" << NV("Low", G.Lo) << ", "
+      << NV("High", G.Hi) << ")";
+  if (G.Flags & PAGECAST_INDEX) R << ", index of an indirect reference";
+  return R;
+}
+
+} // namespace
+
+void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
+  for (const Nest &N : List.Nests) {
+    for (const Group &G : N.Groups)
+      if (!(G.Flags & PAGECAST_COMPARED)) ORE.emit([&] { return hinted(N, G); });
+    if (N.Strips)
+      ORE.emit([&] {
+        Loop *L = N.Loops[N.Ticked];
+        return OptimizationRemark(PassName, "StripMined", L->getStartLoc(), L->getHeader())
+               << "loop split into strips: loop " << ore::NV("Loop", N.Ticked) << " of "
+               << ore::NV("Loops", unsigned(N.Loops.size())) << " in its nest";
+      });
+  }
+  for (const Refused &R : List.Refusals)
+    ORE.emit([&] {
+      OptimizationRemarkMissed Missed(PassName, nameOf(R.Why), R.Where, R.In);
+      Missed << explain(R.Why);
+      if (!R.Detail.empty()) Missed << ": " << ore::NV("Detail", R.Detail);
+      return Missed;
+    });
+}
+
+} // namespace pagecast

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tables: construction, field by field in the order of pagecast/abi.h.
+
+#include "emit/Tables.h"
+#include "pagecast/abi.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace pagecast {
+namespace {
+
+struct Words {
+  explicit Words(LLVMContext &C)
+      : I8(Type::getInt8Ty(C)), I16(Type::getInt16Ty(C)), I32(Type::getInt32Ty(C)), I64(Type::getInt64Ty(C)),
+        Ptr(PointerType::get(C, 0)) {}
+  Type *I8, *I16, *I32, *I64;
+  PointerType *Ptr;
+  Constant *w8(uint64_t V) const { return ConstantInt::get(I8, V); }
+  Constant *w16(uint64_t V) const { return ConstantInt::get(I16, V); }
+  Constant *w32(uint64_t V) const { return ConstantInt::get(I32, V); }
+  Constant *w64(uint64_t V) const { return ConstantInt::get(I64, V); }
+  Constant *null() const { return ConstantPointerNull::get(Ptr); }
+};
+
+GlobalVariable *privateConstant(Module &M, Constant *Value, StringRef Name) {
+  auto *G = new GlobalVariable(M, Value->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage, Value, Name);
+  G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+  return G;
+}
+
+StringRef debugName(Value *V) {
+  SmallVector<DbgVariableIntrinsic *, 2> Intrinsics;
+  SmallVector<DbgVariableRecord *, 2> Records;
+  findDbgUsers(Intrinsics, V, &Records);
+  for (DbgVariableRecord *Record : Records) return Record->getVariable()->getName();
+  for (DbgVariableIntrinsic *Intrinsic : Intrinsics) return Intrinsic->getVariable()->getName();
+  return "";
+}
+
+Constant *groupConstant(Module &M, const Group &G) {
+  Words W(M.getContext());
+  DebugLoc Where = G.where();
+  Constant *Fields[] = {W.w32(G.Flags),
+                        W.w32(G.Element),
+                        W.w64(G.Lo),
+                        W.w64(G.Hi),
+                        W.w32(Where ? Where.getLine() : 0),
+                        W.w32(Where ? Where.getCol() : 0),
+                        stringConstant(M, sourceName(G))};
+  return ConstantStruct::getAnon(Fields);
+}
+
+Constant *opConstant(LLVMContext &C, const pagecast_op &Op) {
+  Words W(C);
+  Constant *Fields[] = {W.w8(Op.code), W.w8(Op.depth), W.w8(Op.width), W.w8(0),        W.w16(Op.to),
+                        W.w16(Op.a),   W.w16(Op.b),    W.w16(Op.c),    W.w32(Op.extra)};
+  return ConstantStruct::getAnon(Fields);
+}
+
+Constant *opTable(Module &M, ArrayRef<pagecast_op> Ops, StringRef Name) {
+  if (Ops.empty()) return Words(M.getContext()).null();
+  SmallVector<Constant *, 16> Entries;
+  for (const pagecast_op &Op : Ops) Entries.push_back(opConstant(M.getContext(), Op));
+  auto *T = ArrayType::get(Entries.front()->getType(), Entries.size());
+  return privateConstant(M, ConstantArray::get(T, Entries), Name);
+}
+
+Constant *constantTable(Module &M, ArrayRef<Constant *> Values) {
+  Words W(M.getContext());
+  if (Values.empty()) return W.null();
+  return privateConstant(M, ConstantArray::get(ArrayType::get(W.I64, Values.size()), Values), ".pagecast.constants");
+}
+
+Constant *sliceTable(Module &M, const Slice &S) {
+  Words W(M.getContext());
+  if (S.empty()) return W.null();
+  Constant *Fields[] = {W.w32(S.Ops.size()),
+                        W.w16(S.Scalars),
+                        W.w16(S.Vectors),
+                        W.w32(S.Depths),
+                        W.w32(S.HasLoops),
+                        W.w32(S.Carried),
+                        opTable(M, S.Ops, ".pagecast.ops")};
+  return privateConstant(M, ConstantStruct::getAnon(Fields), ".pagecast.slice");
+}
+
+} // namespace
+
+GlobalVariable *gateOf(Module &M) {
+  if (GlobalVariable *Gate = M.getNamedGlobal(GateName)) return Gate;
+  Words W(M.getContext());
+  auto *T = ArrayType::get(W.I64, PAGECAST_GATES);
+  SmallVector<Constant *, PAGECAST_GATES> Shut(PAGECAST_GATES, W.w64(~uint64_t(0)));
+  auto *Gate =
+      new GlobalVariable(M, T, /*isConstant=*/false, GlobalValue::InternalLinkage, ConstantArray::get(T, Shut), GateName);
+  // Its address leaves the module only in the constructor, which is added last: until then no
+  // pass may conclude that it is never written.
+  Gate->setExternallyInitialized(true);
+  Gate->setAlignment(Align(8));
+  return Gate;
+}
+
+std::string sourceName(const Group &G) {
+  // The pointer inside base + offset.
+  const SCEVUnknown *Base = nullptr;
+  SmallVector<const SCEV *, 8> Work{G.Form.Base};
+  while (!Work.empty() && !Base) {
+    const SCEV *S = Work.pop_back_val();
+    if (!S->getType()->isPointerTy()) continue;
+    if (const auto *Unknown = dyn_cast<SCEVUnknown>(S)) Base = Unknown;
+    else append_range(Work, S->operands());
+  }
+  if (!Base) return "";
+  Value *V = Base->getValue();
+  if (StringRef Name = debugName(V); !Name.empty()) return Name.str();
+  if (isa<GlobalVariable>(V) || isa<Argument>(V) || isa<AllocaInst>(V)) return V->getName().str();
+  if (const auto *Load = dyn_cast<LoadInst>(V); Load && isa<GlobalVariable>(Load->getPointerOperand()))
+    return Load->getPointerOperand()->getName().str();
+  return "";
+}
+
+Constant *stringConstant(Module &M, StringRef Text) {
+  Words W(M.getContext());
+  if (Text.empty()) return W.null();
+  return privateConstant(M, ConstantDataArray::getString(M.getContext(), Text), ".pagecast.str");
+}
+
+GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
+  LLVMContext &C = M.getContext();
+  Words W(C);
+  SmallVector<Constant *, 8> Groups;
+  for (const Group &G : N.Groups) Groups.push_back(groupConstant(M, G));
+  auto *GroupArray = ConstantArray::get(ArrayType::get(Groups.front()->getType(), Groups.size()), Groups);
+  auto *Cache = new GlobalVariable(M, W.I64, /*isConstant=*/false, GlobalValue::InternalLinkage, W.w64(0), ".pagecast.cache");
+  const Function *F = N.root()->getHeader()->getParent();
+  DebugLoc Where = N.root()->getStartLoc();
+  const DISubprogram *Sub = F->getSubprogram();
+  StringRef FunctionName = Sub && !Sub->getName().empty() ? Sub->getName() : F->getName();
+  SmallVector<pagecast_op, 16> Prologue = Passed.prologue();
+  Constant *Fields[] = {W.w32(PAGECAST_ABI_VERSION),
+                        W.w32(N.Loops.size()),
+                        W.w32(N.Ticked),
+                        W.w32(N.Strips),
+                        W.w32(N.Groups.size()),
+                        W.w32(N.Code.Live.size()),
+                        W.w32(Passed.dynamic().size()),
+                        W.w32(Passed.constants().size()),
+                        privateConstant(M, GroupArray, ".pagecast.groups"),
+                        privateConstant(M, Passed.table(C), ".pagecast.words"),
+                        sliceTable(M, N.Code),
+                        constantTable(M, Passed.constants()),
+                        opTable(M, Prologue, ".pagecast.prologue"),
+                        stringConstant(M, Where ? Where->getFilename() : StringRef(M.getSourceFileName())),
+                        stringConstant(M, FunctionName),
+                        W.w32(Where ? Where.getLine() : 0),
+                        W.w32(Prologue.size()),
+                        Cache,
+                        W.w32(N.Closes)};
+  return privateConstant(M, ConstantStruct::getAnon(C, Fields), ".pagecast.nest");
+}
+
+} // namespace pagecast

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Assumed values: what is loaded again in every iteration from an address that stays is taken to stay, too.
+//
+//     for (i = 0; i < n; i++) f(a + 5 * i);        n and a are globals, and f might change them
+//     for (i..n) if (wanted(a[i])) v.push_back(a[i]);      and v moves when it needs more room
+//
+//     for (k = 0; k < n; k++) { i = back ? n - 1 - k : k; ... }            of which nothing is assumed: it is k + back * (n - 1 - 2 * k)
+//     for (i = 0; i < n; i++) { next = i == n - 1 ? 0 : i + 1; ... }            it is i + 1 (Wraps.h)
+//
+// Hints may be wrong, so the bound and the base are loaded once more before the loop, for the hints alone. The
+// program's own loads remain what they are. A copy of a load is made only where it cannot fault.
+#ifndef PAGECAST_COMPILER_ASSUMED_H
+#define PAGECAST_COMPILER_ASSUMED_H
+
+#include "loops/ChunkedList.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+
+namespace pagecast {
+
+/// Whether bounds and bases may be what it loads: a plain load of an integer or a pointer.
+bool isHeld(const llvm::LoadInst *I);
+
+/// Whether a copy of `I`, whose address is known there, can stand in the preheader of `L` without faulting.
+bool canLoadBefore(llvm::LoadInst *I, llvm::Loop *L, const llvm::DominatorTree &DT);
+
+/// `Yes` where `Condition` holds, else `No`, which are of one type: scalar evolution has no choices, but sums.
+const llvm::SCEV *choiceAsSum(llvm::Value *Condition, const llvm::SCEV *Yes, const llvm::SCEV *No, llvm::ScalarEvolution &SE);
+
+/// What each iteration loads from one place, and stores there anew: a generator's state in an object, when LLVM must fear that other
+/// stores go there, too.
+struct Kept {
+  llvm::StoreInst *Store; ///< the only one there in the loops of `Before`
+  llvm::SmallDenseMap<llvm::Loop *, llvm::LoadInst *, 2> Before; ///< loops around the load: a copy of it in front of each
+};
+
+/// Where a walk over chunks is in the first iteration of its loop.
+struct Chunked {
+  llvm::Loop *L;
+  int64_t Step, Size;
+  llvm::Value *Offset, *Chunk; ///< as in ChunkPosition, in front of the loop
+};
+
+class Assumed {
+public:
+  Assumed(llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {}
+  Assumed(const Assumed &) = delete;
+
+  /// Puts the copies in front of the loops, each as far out as it goes.
+  void insert();
+  /// The expression of `V` with the copies for the originals.
+  const llvm::SCEV *scev(llvm::Value *V);
+  const llvm::SCEV *rewrite(const llvm::SCEV *S);
+  /// Whether `S` depends on which iteration of `L` it is: on its counters, or on what is loaded from where these say.
+  /// What is loaded from an address that stays is taken to stay.
+  bool movesWith(const llvm::SCEV *S, const llvm::Loop *L);
+  /// The bits, as an integer, of a floating-point number that is computed before the nest; null if they cannot be had.
+  llvm::Value *bits(llvm::Value *Number);
+  /// Null for other loads.
+  const Kept *kept(const llvm::LoadInst *) const;
+  /// Null for what does not walk over chunks.
+  const Chunked *chunked(const llvm::Instruction *) const;
+  /// Removes the copies that nothing uses. True if some are left.
+  bool removeUnused();
+
+private:
+  llvm::LoopInfo &LI;
+  llvm::DominatorTree &DT;
+  llvm::ScalarEvolution &SE;
+  llvm::ValueToSCEVMapTy Known;
+  llvm::SmallVector<llvm::Instruction *, 8> Copies;
+  llvm::DenseMap<const llvm::Value *, llvm::Instruction *> Bits;
+  llvm::DenseMap<const llvm::LoadInst *, Kept> KeptValues;
+  llvm::DenseMap<const llvm::Instruction *, Chunked> ChunkedValues;
+
+  void assumeLoads();
+  void assumeResults();
+  void writeChoices();
+  void assumeNoWraps();
+  void assumeCarried();
+  void assumeLoadsOfThose();
+  void assumeKept();
+  void assumeChunks();
+  void assumeChunks(llvm::Loop *);
+  llvm::LoadInst *copyBefore(llvm::LoadInst *, llvm::Loop *);
+  llvm::LoadInst *loadedBefore(const llvm::LoadInst *, const llvm::SCEV *Address, const llvm::Loop *);
+  llvm::Loop *furthest(llvm::LoadInst *I, llvm::Loop *Innermost);
+  llvm::Value *known(llvm::Value *V) const;
+  bool moves(const llvm::SCEV *S, const llvm::Loop *L, unsigned Depth);
+  bool moves(llvm::Value *V, const llvm::Loop *L, unsigned Depth);
+};
+
+} // namespace pagecast
+
+#endif
