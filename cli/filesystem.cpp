@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "filesystem.h"
 #include "message.h"
-#include "runtime/file_systems.h"
+#include "runtime/kernel/file_systems.h"
 #include "size.h"
 #include <cerrno>
 #include <cstdio>

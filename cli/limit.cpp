@@ -2,8 +2,8 @@
 #include "limit.h"
 #include "message.h"
 #include "paths.h"
-#include "runtime/options.h"
-#include "runtime/os.h"
+#include "runtime/state/options.h"
+#include "runtime/kernel/os.h"
 #include "size.h"
 
 namespace pagecast::cli {

@@ -14,8 +14,8 @@
 // not what abi.h says, or when nests are left open at the end.
 #include "pagecast/abi.h"
 
-#include "../../../runtime/nest_entry.c"
-#include "../../../runtime/nest_transfer.c"
+#include "../../../runtime/entry/nest_entry.c"
+#include "../../../runtime/entry/nest_transfer.c"
 
 #include <inttypes.h>
 #include <setjmp.h>

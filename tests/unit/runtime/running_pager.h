@@ -2,7 +2,7 @@
 //
 // A pager for a test: one a process.
 #pragma once
-#include "runtime/pager.h"
+#include "runtime/pager/pager.h"
 
 #include <cstdint>
 #include <gtest/gtest.h>

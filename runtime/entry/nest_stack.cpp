@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/entry/nest_stack.h"
+
+#include "runtime/kernel/os.h"
+
+#include <algorithm>
+#include <pthread.h>
+
+namespace pagecast {
+namespace {
+
+constexpr unsigned kDepth = 8;
+struct OpenNest {
+  NestSlot *slot;
+  const void *frame;
+};
+thread_local OpenNest open_stack[kDepth] __attribute__((tls_model("initial-exec")));
+
+/// Threads that end inside nests (pthread_exit, cancellation) take them along.
+pthread_key_t end_of_thread;
+bool end_is_watched = false;
+thread_local bool will_close __attribute__((tls_model("initial-exec"))) = false;
+
+void close_at_end_of_thread() {
+  if (will_close || !end_is_watched) return;
+  will_close = pthread_setspecific(end_of_thread, &will_close) == 0;
+}
+
+void thread_ends(void *) {
+  will_close = false; // what comes after us may enter nests
+  close_until(0);
+}
+
+void close_slot(NestSlot *slot) {
+  slot->state.store(NestSlot::kClosing, std::memory_order_seq_cst);
+  // The slice reads the program's memory, which may be freed once we return.
+  while (slot->slicing.load(std::memory_order_seq_cst)) os::futex_wait(reinterpret_cast<uint32_t *>(&slot->slicing), 1);
+}
+
+/// Closes nests whose frames have gone without passing an exit: longjmp, exceptions. The stack grows down.
+void close_below(const void *frame) {
+  while (pagecast_open_count && open_stack[pagecast_open_count - 1].frame < frame) close_until(pagecast_open_count - 1);
+}
+
+} // namespace
+
+bool open_room() { return pagecast_open_count < kDepth; }
+
+void push_open(NestSlot *slot) {
+  open_stack[pagecast_open_count++] = {slot, slot->frame};
+  close_at_end_of_thread();
+}
+
+NestSlot &open_at(unsigned place) { return *open_stack[place].slot; }
+
+unsigned place_of(const pagecast_ticket *ticket) {
+  for (unsigned i = pagecast_open_count; i-- > 0;)
+    if (&open_stack[i].slot->ticket == ticket) return i;
+  return pagecast_open_count;
+}
+
+NestSlot *covering(const void *frame) {
+  for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
+    if (open_stack[i].slot->covers) return open_stack[i].slot;
+  return nullptr;
+}
+
+void close_until(unsigned left) {
+  while (pagecast_open_count > left) close_slot(open_stack[--pagecast_open_count].slot);
+}
+
+/// One frame may have several open, one inside the other, but each only once.
+void close_stale(const pagecast_nest *d, const void *frame) {
+  close_below(frame);
+  for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
+    if (open_stack[i].slot->description == d) close_until(i);
+}
+
+void close_finished(unsigned i) {
+  close_below(open_stack[i].frame);
+  close_slot(open_stack[i].slot);
+  std::copy(open_stack + i + 1, open_stack + pagecast_open_count, open_stack + i);
+  --pagecast_open_count;
+}
+
+void watch_ends_of_threads() {
+  if (!end_is_watched) end_is_watched = pthread_key_create(&end_of_thread, thread_ends) == 0;
+}
+
+} // namespace pagecast

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program's side of nests: the bodies of __pagecast_enter, _next, _tick and _exit (pagecast/abi.h).
+#include "core/arithmetic.h"
+#include "core/nest/entry_backoff.h"
+#include "runtime/kernel/message.h"
+#include "runtime/entry/nest_args.h"
+#include "runtime/entry/nest_bodies.h"
+#include "runtime/state/open_nests.h"
+#include "runtime/entry/nest_stack.h"
+#include "runtime/state/nest_word.h"
+#include "runtime/pager/pager.h"
+#include "runtime/kernel/sandbox.h"
+#include "runtime/slices/machine.h"
+#include "runtime/slicer/survey.h"
+
+#include <algorithm>
+
+namespace pagecast {
+
+static_assert(PAGECAST_WORD_LEFT == core::EarlyExits::kLeftBits && PAGECAST_WORD_SITE + core::EarlyExits::kBits <= 64 &&
+              Statistics::kSites < 1u << PAGECAST_WORD_SITE);
+
+namespace {
+
+/// An indirect target up to this share of the budget is fetched whole: it will stay, and a slice per
+/// reference would cost more than it brings (the ranking phase of BUK).
+constexpr uint64_t kSmallTargetShare = 8;
+/// Where one iteration touches more than this share of the budget, there is no running ahead by iterations.
+constexpr uint64_t kSlicedShare = 8;
+/// References of a slice that follow each other within this share of the budget leave it to the last to give pages up.
+constexpr uint64_t kTrailShare = 8;
+/// Nests up to this size are first looked up in the residency map.
+constexpr uint64_t kFilteredNest = 8u << 20;
+
+/// How often the last loop of a nest is entered, if the nest is closed at the end of the last of these times, else 0.
+uint64_t ends_of(const pagecast_nest &d, const uint64_t *trips) {
+  uint64_t times = d.closes && d.strips ? 1 : 0;
+  for (unsigned k = 0; k + 1 < d.loops; ++k) times = core::saturating_mul(times, trips[k]);
+  return times;
+}
+
+/// The tick of a nest that closes it, or ~0.
+uint64_t last_tick_of(const pagecast_nest &d, const uint64_t *trips) {
+  if (!d.closes || d.strips) return ~0ull;
+  uint64_t ticks = 1;
+  for (unsigned k = 0; k <= d.ticked; ++k) ticks = core::saturating_mul(ticks, trips[k]);
+  return ticks;
+}
+
+/// A look at its ends: the first and last pages of globals are in no region. And between them: what comes round at its ends is
+/// taken to go on there, beyond them (compiler/loops/PeriodicIndices.h).
+bool in_regions(Pager &pager, core::Extent e) {
+  const uint64_t page = os::page_size();
+  for (const uint64_t at : {e.begin, e.begin + page, e.end - page - 1, e.end - 1, e.begin + e.size() / 2})
+    if (at - e.begin < e.size() && pager.look_up(at).bytes) return true;
+  return false;
+}
+
+/// The emitted description with the run-time values. Groups outside regions are left out (they become
+/// indirect ones that no slice serves). Returns false if nothing is left.
+bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
+  shape.loops = d.loops;
+  shape.ticked = d.ticked;
+  shape.strips = d.strips != 0;
+  shape.groups = d.groups;
+  shape.sliced_bytes = shape.sliced_total = 0;
+  shape.stages = d.slice ? d.slice->depths : 0;
+  for (unsigned k = 0; k < d.loops; ++k) shape.trips[k] = args[k];
+  bool any = false;
+  const uint64_t *values = args + d.loops;
+  for (unsigned g = 0; g < d.groups; ++g, values += 1 + d.loops) {
+    const pagecast_group &from = d.group[g];
+    core::Group &to = shape.group[g];
+    to = {};
+    to.reads = from.flags & PAGECAST_READS;
+    to.writes = from.flags & PAGECAST_WRITES;
+    to.indirect = from.flags & (PAGECAST_INDIRECT | PAGECAST_COMPARED);
+    to.index = from.flags & PAGECAST_INDEX;
+    to.overwrites = (from.flags & PAGECAST_OVERWRITES) && pager.may_overwrite();
+    to.element = from.element;
+    to.lo = from.lo;
+    to.hi = from.hi;
+    to.base = values[0];
+    for (unsigned k = 0; k < d.loops; ++k) to.stride[k] = static_cast<int64_t>(values[1 + k]);
+    if (!in_regions(pager, core::reach_of(shape, to))) to.indirect = true;
+    any |= !to.indirect || (from.flags & PAGECAST_INDIRECT);
+  }
+  core::check_overwrites(&shape, os::page_size());
+  return any;
+}
+
+/// A small target is fetched whole and stays while the nest runs.
+void fetch_whole(Pager &pager, NestSlot &slot, unsigned group, const Region &r, bool write) {
+  slot.dropped |= 1u << group;
+  slot.pinned[slot.pinned_count++] = r.base;
+  if (pager.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) return;
+  pager.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()), write ? Hint::kFetchWrite : Hint::kFetch, 0,
+              static_cast<uint16_t>(slot.sites + group), 0, 0});
+}
+
+/// Notes what the slice's operations touch. Returns true if it has ranges.
+bool find_ranges(NestSlot &slot, const pagecast_slice &s) {
+  bool any = false;
+  for (uint8_t &stage : slot.range_stage) stage = 0;
+  for (uint8_t &stage : slot.touch_stage) stage = 0;
+  for (unsigned i = 0; i < s.ops; ++i) {
+    if (s.op[i].code == PAGECAST_OP_TOUCH) slot.touch_stage[s.op[i].extra] = s.op[i].depth;
+    if (s.op[i].code != PAGECAST_OP_RANGE) continue;
+    slot.range_stage[s.op[i].extra] = s.op[i].depth;
+    any = true;
+  }
+  return any;
+}
+
+bool overwrites_sliced(const pagecast_nest &d) {
+  for (unsigned g = 0; g < d.groups; ++g)
+    if (d.group[g].flags >> PAGECAST_SLICED_SHIFT) return true;
+  return false;
+}
+
+/// A nest inside one whose slice covers it: left to it are the groups that it overwrites. The slice must not read them
+/// ahead, because it does not know for certain what will be stored to. False: there are none.
+bool leave_to_slice(NestSlot &around, const pagecast_nest &d, core::Shape &shape) {
+  bool any = false;
+  uint32_t overwritten = around.overwritten.load(std::memory_order_relaxed);
+  for (unsigned g = 0; g < d.groups; ++g) {
+    const unsigned sliced = d.group[g].flags >> PAGECAST_SLICED_SHIFT;
+    const bool ours = sliced && shape.group[g].overwrites;
+    const uint32_t bit = sliced ? 1u << ((sliced - 1) & 31) : 0;
+    overwritten = ours ? overwritten | bit : overwritten & ~bit;
+    any |= ours;
+    if (!ours) shape.group[g].indirect = true;
+  }
+  around.overwritten.store(overwritten, std::memory_order_relaxed);
+  return any;
+}
+
+/// What the slice needs. `shape` gets the sizes of its ranges. Returns true if the slice is worth running.
+bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
+  bool sliced = false;
+  slot.sliced.store(false, std::memory_order_relaxed);
+  slot.covers = slot.advised = false;
+  slot.pinned_count = 0;
+  slot.dropped = 0;
+  for (core::Extent &h : slot.hull) h = {};
+  if (!d.slice || !slice_valid(d)) return false;
+  const uint64_t *live = args + d.loops + d.groups * (1 + d.loops);
+  for (unsigned i = 0; i < d.live; ++i) slot.live[i] = live[i];
+  const bool ranges = find_ranges(slot, *d.slice);
+  for (unsigned g = 0; g < d.groups; ++g) {
+    if (!(d.group[g].flags & PAGECAST_INDIRECT)) continue;
+    const uint64_t base = args[d.loops + g * (1 + d.loops)];
+    Region r = base ? pager.look_up(base) : Region{};
+    if (base && r.bytes == 0) r = pager.look_up(base + os::page_size()); // globals begin within a page
+    if (base && r.bytes == 0) slot.dropped |= 1u << g;
+    else if (base && slot.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
+      fetch_whole(pager, slot, g, r, d.group[g].flags & PAGECAST_WRITES);
+    else sliced = true, slot.advised |= r.chunk && !(d.group[g].flags & PAGECAST_WRITES);
+    shape.group[g].scattered = slot.touch_stage[g] && !(slot.dropped >> g & 1);
+  }
+  slot.sliced.store(sliced, std::memory_order_relaxed);
+  slot.covers = sliced && ranges;
+  if (!slot.covers) return sliced;
+  SliceSurvey survey;
+  survey_slice(pager, d, slot.live, shape.trips, slot.dropped, &survey);
+  shape.sliced_bytes = survey.iteration_bytes;
+  shape.sliced_total = survey.total_bytes;
+  for (unsigned g = 0; g < d.groups; ++g) slot.hull[g] = survey.hull[g];
+  return true;
+}
+
+/// A slice that only reads, from files, runs further ahead: a hint passes through three threads before its read begins, and
+/// nobody tells how long it took. 200,000 gathers from a file: 800 to 1,300 major faults instead of 2,000 to 2,900.
+/// Ahead of stores it is places, not steps, that are looked at (core/faults/append_streams.h).
+core::Conditions conditions_for(const Pager &pager, bool advised) {
+  constexpr uint64_t kFurther = 4, kShare = 16; // of the budget
+  core::Conditions c = pager.conditions();
+  if (advised) c.queue_bytes = std::max(c.queue_bytes, std::min(kFurther * c.queue_bytes, c.budget / kShare));
+  return c;
+}
+
+/// Everything that the nest touches is in memory: it needs no hints. Only worth asking for small nests.
+bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest) {
+  if (nest.plan().total_bytes > kFilteredNest) return false;
+  for (unsigned g = 0; g < shape.groups; ++g) {
+    const core::Group &group = shape.group[g];
+    if (group.indirect) continue;
+    const core::Extent e = core::reach_of(shape, group);
+    if (e.empty() || e.size() > 4 * kFilteredNest || !pager.map().next_absent(e, ~0ull >> 1).empty()) return false;
+  }
+  return true;
+}
+
+/// Nests whose steps are longer are never passed over: a part of a step is worth its hints.
+constexpr uint64_t kLongStep = 1u << 20;
+
+/// The nest's word without a lock: threads that note something at the same time lose one of the two, nothing else.
+core::EarlyExits early_exits_of(const pagecast_nest &d) {
+  return core::EarlyExits(__atomic_load_n(d.cache, __ATOMIC_RELAXED) >> PAGECAST_WORD_SITE);
+}
+void note_early_exits(const pagecast_nest &d, uint64_t bits) {
+  const uint64_t site = pagecast_word_site(__atomic_load_n(d.cache, __ATOMIC_RELAXED));
+  if (site) __atomic_store_n(d.cache, site | bits << PAGECAST_WORD_SITE, __ATOMIC_RELAXED);
+}
+uint64_t missed(const Pager &pager) { return pager.statistics.not_prefetched.load(std::memory_order_relaxed); }
+
+/// Nothing of the nest has begun: doing without it costs hints at most.
+bool passed_over(Pager &pager, const pagecast_nest &d, const void *frame) {
+  core::EarlyExits exits = early_exits_of(d);
+  if (!exits.passes_over()) return false;
+  const uint32_t gap = exits.gap();
+  const bool entered = exits.enters(missed(pager));
+  note_early_exits(d, exits.bits());
+  if (entered) pager.statistics.nests_passed_over.fetch_add(gap, std::memory_order_relaxed); // those before it
+  else close_stale(&d, frame);
+  return !entered;
+}
+
+/// The program leaves the nest, somewhere in it or at its end.
+void note_exit(const NestSlot &slot) {
+  const Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+  if (!pager || !slot.can_be_early) return;
+  core::EarlyExits exits = early_exits_of(*slot.description);
+  const uint64_t before = exits.bits();
+  if (slot.step() == 0) exits.left_early(missed(*pager));
+  else exits.went_on();
+  if (exits.bits() != before) note_early_exits(*slot.description, exits.bits());
+}
+
+/// Closes the nest if it is this thread's.
+void finish(const pagecast_ticket *ticket) {
+  const unsigned i = place_of(ticket);
+  if (i == pagecast_open_count) return;
+  note_exit(open_at(i));
+  close_finished(i);
+}
+
+pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
+  close_stale(&d, frame);
+  NestSlot *around = covering(frame);
+  if (around && !overwrites_sliced(d)) {
+    pager.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  NestSlot *slot = open_room() ? claim_slot() : nullptr;
+  if (!slot) {
+    pager.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
+    pager.poke(); // slots that are closing become free
+    return nullptr;
+  }
+  auto give_back = [&](std::atomic<uint64_t> &counter) -> pagecast_ticket * {
+    counter.fetch_add(1, std::memory_order_relaxed);
+    slot->state.store(NestSlot::kFree, std::memory_order_release);
+    return nullptr;
+  };
+  core::Shape &shape = slot->draft;
+  if (!make_shape(pager, d, args, shape)) return give_back(pager.statistics.nests_declined);
+  if (around && !leave_to_slice(*around, d, shape)) return give_back(pager.statistics.nests_filtered);
+  slot->description = &d;
+  slot->sites = pager.statistics.sites_of(&d);
+  const bool slice = prepare_slice(pager, *slot, d, args, shape);
+  if (shape.sliced_bytes > pager.budget() / kSlicedShare) return give_back(pager.statistics.nests_declined);
+  slot->nest.start(shape, conditions_for(pager, slice && slot->advised), os::now_ns());
+  if (!slice && all_resident(pager, shape, slot->nest)) return give_back(pager.statistics.nests_filtered);
+  slot->overwrite.start(shape, slot->nest.strip(), os::page_size());
+  if (slice) {
+    for (unsigned stage = 0; stage < d.slice->depths; ++stage) slot->slice_cursor[stage].start(shape, slot->nest.strip());
+    slot->index_cursor.start(shape, slot->nest.strip());
+    slot->trail.start(os::page_size(), pager.max_io(), pager.budget() / kTrailShare);
+    slot->lots.start(pager.max_io() / 2);
+  }
+  slot->slice_wasted.store(0, std::memory_order_relaxed);
+  slot->slices_run = 0;
+  slot->overwritten.store(0, std::memory_order_relaxed);
+  slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
+  slot->ticks.start(shape, slot->nest.strip());
+  slot->last_tick = last_tick_of(d, shape.trips);
+  slot->ticket = {0, slot->last_tick, shape.strips ? slot->nest.strip() : 1};
+  slot->wake_at = 0;
+  slot->room_seen = 0;
+  slot->started = false;
+  slot->frame = frame;
+  slot->ends = ends_of(d, shape.trips);
+  slot->can_be_early = slot->nest.steps() > 1 && slot->nest.plan().step_bytes <= kLongStep;
+  push_open(slot);
+  slot->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
+  slot->shared = ~0ull;
+  slot->left_to_others = 0;
+  slot->state.store(NestSlot::kOpen, std::memory_order_release);
+  open_nests.fetch_or(1u << number_of(slot), std::memory_order_seq_cst);
+  pager.poke();
+  if (slice) slicer_poke();
+  return &slot->ticket;
+}
+
+} // namespace
+
+void nests_start(Pager *pager) {
+  watch_ends_of_threads();
+  pager_in_charge.store(pager, std::memory_order_release);
+}
+
+} // namespace pagecast
+
+using namespace pagecast;
+
+extern "C" {
+
+pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
+  const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
+  Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+  uint64_t trips;
+  if (pager && !sandboxed_strictly() && passed_over(*pager, *nest, frame) && ticked_trips(*nest, dynamic, &trips))
+    return {trips, nullptr};
+  uint64_t args[kMostArguments];
+  // Modules of another version have been refused: their gates are shut.
+  if (!expand_args(*nest, dynamic, args)) return {0, nullptr};
+  // In strict mode a thread may not even ask for the time.
+  pagecast_ticket *ticket = pager && !sandboxed_strictly() ? open_nest(*pager, *nest, args, frame) : nullptr;
+  const uint64_t all = args[nest->ticked];
+  return {ticket && ticket->strip < all ? ticket->strip : all, ticket};
+}
+
+void pagecast_do_tick(pagecast_ticket *ticket) {
+  const uint64_t step = ticket->step + 1; // the only writer
+  __atomic_store_n(&ticket->step, step, __ATOMIC_RELEASE);
+  if (__builtin_expect(step < __atomic_load_n(&ticket->wake, __ATOMIC_RELAXED), 1)) return;
+  const uint64_t last = slot_of(ticket).last_tick;
+  __atomic_store_n(&ticket->wake, last, __ATOMIC_RELAXED); // once; the pager sets the next
+  if (step >= last) finish(ticket);
+  if (Pager *pager = pager_in_charge.load(std::memory_order_acquire)) pager->poke();
+}
+
+void pagecast_do_exit(pagecast_ticket *ticket) {
+  // A nest inside this one may have been left open by a jump: it goes with it.
+  const unsigned i = place_of(ticket);
+  if (i == pagecast_open_count) return;
+  note_exit(open_at(i));
+  close_until(i);
+}
+
+// Whatever the ticket says, never more iterations than the program has left, and never none of some.
+uint64_t pagecast_do_next(uint64_t at, uint64_t bound, pagecast_ticket *ticket) {
+  pagecast_do_tick(ticket);
+  if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
+  const unsigned i = place_of(ticket);
+  if (i < pagecast_open_count && open_at(i).ends && --open_at(i).ends == 0) finish(ticket);
+  return at;
+}
+}

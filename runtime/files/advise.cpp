@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/files/advise.h"
+
+#include "runtime/kernel/descriptors.h"
+#include "runtime/state/open_nests.h"
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
+
+#include <algorithm>
+
+namespace pagecast {
+namespace {
+
+constexpr uint64_t kMostLog = 1u << 20;       ///< hints
+constexpr uint64_t kLeastAhead = 64, kMostAhead = 2048; ///< pages of slices' hints: some queues of the device
+constexpr uint64_t kLookAhead = 32;           ///< hints by which the program is seen to have moved on
+constexpr uint32_t kStream = 8;               ///< requests in a row, until they are a stream
+constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that are looked at
+
+bool passed(const core::Hinted &h) {
+  const NestSlot &slot = nest_slots[h.nest % kNestSlots];
+  if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen || static_cast<uint8_t>(slot.turn) != h.turn) return true;
+  return static_cast<int32_t>(static_cast<uint32_t>(slot.step()) - h.due) > 0;
+}
+
+constexpr unsigned kRow = 3;         ///< pages asked for, after which the next one is a stream's
+constexpr unsigned kAlong = 16;      ///< pages that are read for it: 64 KiB, from where on the device is at its best
+
+/// One forward stream through the whole region. Steps share a page where they do not end with one. What the kernel has read
+/// ahead is not asked for once that is known: a gap costs a stream one request.
+bool one_stream(Region &r, core::Extent e) {
+  const bool goes_on = e.begin <= r.stream_end && e.begin + os::page_size() >= r.stream_end && e.end > r.stream_end;
+  r.stream = goes_on ? r.stream + 1 : r.stream >= kStream && e.begin > r.stream_end ? kStream - 1 : 0;
+  r.stream_end = e.end;
+  return r.stream >= kStream;
+}
+
+/// Of such a stream, memory that is given up at once is not what the kernel takes next, and reads into memory that was not in
+/// use of late are dear on virtual machines, which must get it from their host again. So this is done where much stays.
+bool enough_stays(const Region &r, uint64_t bytes) { return r.stream < kStream || 2 * r.bytes <= 5 * bytes; }
+
+} // namespace
+
+bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &places, Statistics &statistics, uint64_t budget) {
+  options_ = &options;
+  map_ = &map;
+  places_ = &places;
+  statistics_ = &statistics;
+  shift_ = os::page_shift();
+  memory_bytes_ = budget;
+  const uint64_t pages = budget >> shift_;
+  uint64_t capacity = 4096;
+  while (capacity < pages && capacity < kMostLog) capacity *= 2;
+  auto *entries = static_cast<core::Hinted *>(os::reserve(capacity * sizeof(core::Hinted)));
+  event_ = os::event_open();
+  if (!entries || event_ < 0 || !regions_.start()) return false;
+  log_.attach(entries, capacity, shift_, pages / 2, pages);
+  queue_.start();
+  large_queue_.start();
+  forward_.start(kLarge, budget);
+  return true;
+}
+
+/// The event is the parent's; hints on their way and the thread are not here. Who held the lock only read: regions come
+/// and go under the blocks' lock, which whoever forks holds.
+int Advise::recover() {
+  lock_.release();
+  unmapping_.release();
+  passed_count_ = 0;
+  looked_ = false;
+  read_files_.forget();
+  large_queue_.start();
+  for (core::Extent &e : reading_) e = {};
+  taking_.release();
+  for (unsigned i = 0; i < regions_.count(); ++i) regions_[i].twin = 0; // no child gets them
+  majors_ = 0; // the child's own
+  close_own(event_);
+  event_ = os::event_open();
+  queue_.start();
+  sleeping_.store(0);
+  if (event_ < 0) return event_;
+  return memory_.active() ? memory_.take_over(regions_) : 0;
+}
+
+// --- regions ---------------------------------------------------------------------------------------
+
+bool Advise::insert(const Region &region) {
+  {
+    Guard guard(lock_);
+    if (!regions_.insert(region)) return false;
+    count_.store(regions_.count(), std::memory_order_relaxed);
+    map_->clear({region.base, region.end()});
+  }
+  wake(); // to watch it
+  return true;
+}
+
+bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
+  Region region;
+  region.base = address;
+  region.bytes = bytes;
+  region.chunk = mapping.chunk;
+  region.may_give_up = mapping.may_give_up;
+  region.opaque = mapping.opaque;
+  region.shared = mapping.shared;
+  region.window = mapping.window;
+  region.large = mapping.shared && !mapping.opaque && mapping.origin % kLarge == 0;
+  if (!insert(region)) return false;
+  Statistics::Files &files = statistics_->files;
+  ++files.regions;
+  files.region_bytes += bytes;
+  bytes_ += bytes;
+  if (region.opaque) return true;
+  uint8_t there[kLook];
+  uint64_t found = 0;
+  for (uint64_t at = address, end = address + std::min(bytes, kSeenAtStart); at < end; at += kLook << shift_) {
+    const uint64_t pages = std::min(end - at, kLook << shift_) >> shift_;
+    if (os::in_core(at, pages, there)) break;
+    for (uint64_t i = 0, n; i < pages; i += n) {
+      n = os::alike(there, i, pages);
+      if (!there[i]) continue;
+      map_->set({at + (i << shift_), at + ((i + n) << shift_)});
+      found += n;
+    }
+  }
+  files.resident_at_start += found;
+  return true;
+}
+
+void Advise::remove(uint64_t begin, uint64_t end) {
+  Guard until(unmapping_);
+  drop_twins(begin, end);
+  Guard guard(lock_);
+  uint64_t gone = 0;
+  for (Region *r = regions_.at_or_after(begin); r && r->base < end; ++r) {
+    gone += std::min(end, r->end()) - std::max(begin, r->base);
+    if (r == &regions_[regions_.count() - 1]) break;
+  }
+  regions_.cut(begin, end, shift_);
+  count_.store(regions_.count(), std::memory_order_relaxed);
+  map_->clear({begin, end});
+  bytes_ -= gone;
+}
+
+Region Advise::at_or_after(uint64_t address) {
+  if (!any()) return {};
+  Guard guard(lock_);
+  const Region *r = regions_.at_or_after(address);
+  return r ? *r : Region{};
+}
+
+Region Advise::look_up(uint64_t address) {
+  if (!any()) return {};
+  Guard guard(lock_);
+  const Region *r = regions_.find(address);
+  return r ? *r : Region{};
+}
+
+// --- the pager's thread -------------------------------------------------------------------------------
+
+bool Advise::new_round() {
+  const bool was = waiting_;
+  waiting_ = false;
+  return was;
+}
+
+bool Advise::fetch(core::Extent e, const Asked &asked) {
+  const uint64_t pages = e.size() >> shift_, entries = (pages + kMostPages - 1) / kMostPages;
+  const uint64_t most_ahead = std::clamp<uint64_t>(log_.kept() / 8, kLeastAhead, kMostAhead);
+  if (asked.bounded && log_.ahead_pages() + pages > most_ahead) catch_up();
+  const NestSlot &slot = nest_slots[asked.nest % kNestSlots];
+  const bool far = asked.bounded && log_.ahead_pages() != 0 && log_.ahead_pages() + pages > most_ahead;
+  if (far || queue_.size() + entries > kQueue) return refuse();
+  bool blocks = false;
+  {
+    Guard guard(lock_);
+    Region *r = regions_.find(e.begin);
+    if (!r) return true;
+    e.end = std::min(e.end, r->end());
+    if (!asked.bounded && large_full(*r, e)) return refuse();
+    r->hinted = true;
+    if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
+    const bool alone = !asked.bounded && one_stream(*r, e);
+    if (!asked.bounded && !slot.sliced && left_to_kernel(*r, e, alone)) {
+      forward_.pass(e);
+      ++statistics_->files.streamed;
+      return true;
+    }
+    const core::Extent rest = ask_large(e, asked);
+    blocks = rest.end < e.end;
+    note(rest, asked, true);
+  }
+  statistics_->files.kept = log_.kept();
+  uint8_t there = 0;
+  if (uint64_t old; log_.sample(&old) && !look_up(old).opaque && os::in_core(old, 1, &there) == 0) log_.sampled(there);
+  wake();
+  if (blocks) wake_large();
+  return true;
+}
+
+/// To be asked again.
+bool Advise::refuse() {
+  waiting_ = true;
+  ++statistics_->files.refused;
+  return false;
+}
+
+/// From here on it counts as asked for; `ask`: of the adviser. Under the lock.
+void Advise::note(core::Extent e, const Asked &asked, bool ask) {
+  const auto turn = static_cast<uint8_t>(nest_slots[asked.nest % kNestSlots].turn);
+  for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
+    const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
+    log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *map_);
+    if (ask) queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
+  }
+  statistics_->files.hinted += e.size() >> shift_;
+  statistics_->site[asked.site].prefetched += e.size() >> shift_;
+}
+
+/// All the `pages` right before the address are there, or asked for.
+bool Advise::follows(const Region &r, uint64_t address, unsigned pages) const {
+  const uint64_t page = os::page_size();
+  if (address - r.base < pages * page) return false;
+  for (unsigned i = 1; i <= pages; ++i)
+    if (!map_->test(address - i * page)) return false;
+  return true;
+}
+
+/// `e`, and what follows it and is absent: `bytes` in all at most.
+core::Extent Advise::with_absent(const Region &r, core::Extent e, uint64_t bytes) const {
+  const uint64_t page = os::page_size(), most = std::min(r.end(), e.begin + bytes);
+  while (e.end < most && !map_->test(e.end)) e.end += page;
+  return e;
+}
+
+/// The page that follows on some that were asked for belongs to one stream of many. A slice cannot see ahead of them,
+/// where each access moves the place of the next: so more of the stream is read at once.
+core::Extent Advise::along(const Region &r, core::Extent e) const {
+  return follows(r, e.begin, kRow) ? with_absent(r, e, kAlong * os::page_size()) : e;
+}
+
+/// The same for pages that will be stored to: core/faults/append_streams.h. There the page is some pages ahead of the program, and what is
+/// read goes on where that which is there ends. The program's own misses are the kernel's, and slices that find the pages of all
+/// places in memory see next to nothing of them: so each place has a page ahead of it until it is known what they do.
+core::Extent Advise::grow(Region &r, core::Extent e) {
+  const uint64_t page = os::page_size();
+  const auto memory = static_cast<uint32_t>(log_.kept());
+  const bool grew = r.growth.grows();
+  const uint64_t run = r.growth.run(memory) * page;
+  uint64_t begin = e.begin;
+  while (grew && begin > r.base && e.end - begin < run && !map_->test(begin - page)) begin -= page;
+  const bool goes_on = follows(r, begin, 1);
+  r.growth.fault(goes_on);
+  if (!goes_on) r.growth.began();
+  const bool in_doubt = r.growth.in_doubt(memory);
+  __atomic_store_n(&r.look_ahead, (in_doubt ? 1 : r.growth.ahead(memory)) << shift_, __ATOMIC_RELAXED);
+  if (!grew) return in_doubt && !goes_on ? with_absent(r, e, 2 * page) : along(r, e);
+  if (!goes_on) return e;
+  pass_behind(r, begin, run);
+  return with_absent(r, {begin, e.end}, run);
+}
+
+/// What lies behind a place has been stored to.
+void Advise::pass_behind(const Region &r, uint64_t begin, uint64_t run) {
+  const uint64_t end = begin - std::min(begin - r.base, r.look_ahead + kRow * os::page_size()),
+                 length = std::min(end - r.base, run);
+  if (length == 0 || !r.shared) return;
+  map_->clear({end - length, end});
+  offer({end - length, end}, Hint::kPassed, 0);
+}
+
+/// Finds out how far the program has come: by its steps, and within a step by its page table, where a page that is
+/// mapped was touched. Neighbours are mapped with a page, hence the second look. Cost: 1 us per kLookAhead hints.
+void Advise::catch_up() {
+  for (;;) {
+    if (log_.ahead_hints() && passed(log_.ahead(0))) {
+      log_.pass(1);
+    } else if (log_.ahead_hints() > kLookAhead && os::touched(log_.ahead(kLookAhead - 1).address) &&
+               os::touched(log_.ahead(kLookAhead - 2).address)) {
+      log_.pass(kLookAhead);
+    } else {
+      return;
+    }
+  }
+}
+
+void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
+  if (options_->release == ReleasePolicy::kNone) return;
+  // Buffered: while there is room, pages that are in memory stay, and so do their bits.
+  if (options_->release == ReleasePolicy::kBuffered && log_.held_pages() <= log_.kept() - log_.kept() / 8) return;
+  Guard guard(lock_);
+  const Region *r = regions_.find(e.begin);
+  if (!r) return;
+  e.end = std::min(e.end, r->end());
+  map_->clear(e);
+  statistics_->site[site].released += e.size() >> shift_;
+  statistics_->files.released += e.size() >> shift_;
+  const bool kept = priority == 0 && options_->release == ReleasePolicy::kBuffered; // until reclaim comes
+  if (kept ? r->shared : r->may_give_up && enough_stays(*r, memory_bytes_)) offer(e, kept ? Hint::kPassed : Hint::kRelease, site);
+}
+
+/// Dropped where there is much to do: reclaim finds the pages all the same.
+void Advise::offer(core::Extent e, Hint::Kind kind, uint16_t site) {
+  if (queue_.size() + 64 <= kQueue) queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), kind, 0, site, 0, 0});
+}
+
+void Advise::wake() {
+  if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(0, std::memory_order_seq_cst)) os::event_post(event_);
+}
+
+} // namespace pagecast

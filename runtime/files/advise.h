@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The advise back end: pages of files that the program maps itself. The kernel owns them, other processes may use them;
+// all that is done here is advice.
+//
+//   fetch    MADV_WILLNEED from a thread of its own, many ranges in a call. It fills the page cache; the program maps
+//            the page by a minor fault (0.5-1 us, sixteen neighbours at a time)
+//   release  MADV_PAGEOUT, once memory is about to be needed, of pages that only this process maps and that have a turn
+//            again: the part of a sweep that reclaim has not reached stays. What is never used again is what reclaim
+//            takes first anyway. Nor is it done in streams (below) of more than two and a half times the memory: three sweeps
+//            over four times the memory read 5 % less by it, for two to four times the user time
+//   passed   pages of shared mappings that are not wanted again are taken out of the page table: reclaim, which happens in
+//            whoever asks for memory, then drops clean ones at once, and dirty ones are written 50 at a time. Measured: a
+//            sort into 1,024 buckets in four times its memory 4.2 s, with them 3.4 s
+//   growth   stores in order at many places (core/faults/append_streams.h): the kernel reads a page before it is stored over. Slices look
+//            some pages ahead of the stores, runs of pages are read, and what lies behind is passed
+//   stream   one forward stream through a region is left to the kernel's read-ahead, whose folios are larger than those of
+//            MADV_WILLNEED: 2 GiB in 1.4-1.9 s, with hints in 2.3-2.7 s; so are several, where the device reads far ahead
+//   large    other forward streams of shared mappings are read in blocks of 2 MiB: advise_large.cpp, with measurements
+//   miss     where hints are scattered, MADV_RANDOM keeps a miss from reading 8 MiB around it: measured on Linux
+//            6.18, one such read costs as much as 600 pages, and pushes out 2,000 that were asked for
+//   unseen   where no hint ever comes, what is read around misses and never touched tells the same: advise_around.cpp
+//
+// What the residency map says of these pages is an estimate: set by hints, cleared when the log (core/files/hint_log.h) holds
+// them for old and where mincore() says that they have gone. So a hint for a page that is in memory ends at its bit.
+//
+// Memory that lives in a file of ours (memory_file.h) is served in the same way: advise_memory.cpp.
+//
+// Threads: allocations.cpp adds and removes regions from the program's threads; the pager's thread fetches and releases,
+// and never waits; the adviser's thread makes the calls, but for those of the two that read blocks.
+#pragma once
+#include "core/files/read_around.h"
+#include "core/files/file_streams.h"
+#include "core/files/hint_log.h"
+#include "core/residency.h"
+#include "runtime/state/hint_ring.h"
+#include "runtime/kernel/lock.h"
+#include "runtime/files/memory_file.h"
+#include "runtime/state/options.h"
+#include "runtime/state/pages.h"
+#include "runtime/files/read_files.h"
+#include "runtime/state/regions.h"
+#include "runtime/state/statistics.h"
+#include "runtime/files/under_way.h"
+
+#include <atomic>
+
+namespace pagecast {
+
+class Advise {
+public:
+  /// False: not enough address space.
+  bool start(const Options &, core::ResidencyMap &, PageTable &, Statistics &, uint64_t budget);
+  /// The adviser's thread's body; never returns.
+  void run();
+  static constexpr unsigned kReaders = 2;
+  /// Those of the threads that read blocks of streams in large folios; never return.
+  void run_large();
+  /// That of the thread that follows the files which the program reads.
+  void run_reads() { read_files_.run(statistics_->files.read_behind); }
+  /// In the child of a fork: the regions stay, and run() begins on a thread of the child's. 0 or -errno.
+  int recover();
+
+  // --- any thread ---
+  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  /// Makes the mapping a region, after a look at what of it is in memory already (20-60 ns a page).
+  bool add(uint64_t address, uint64_t bytes, const FileMapping &);
+  void remove(uint64_t begin, uint64_t end);
+  /// bytes = 0 if the address is in none.
+  Region look_up(uint64_t address);
+  /// The first one that ends above the address; bytes = 0 if none does. Any thread.
+  Region at_or_after(uint64_t address);
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  // --- memory in a file; under the blocks' lock (advise_memory.cpp) ---
+  /// From now on blocks of memory may become regions. 0, or -errno with a sentence in `why`.
+  int start_memory(uint64_t need, char *why, unsigned room);
+  bool has_memory() const { return memory_.active(); }
+  /// Makes a block of private memory a region: MemoryFile::take(). False: it stays as it is.
+  bool add_memory(uint64_t address, uint64_t bytes, bool fresh);
+  /// Ends it, before the range is unmapped: its contents are gone.
+  void remove_memory(uint64_t begin, uint64_t end);
+  /// Makes it zero.
+  void clear_memory(uint64_t begin, uint64_t end);
+  /// Before fork, with `stack` an address in the caller's frame; after it, in the parent and in a child that cannot
+  /// have the regions. 0 or -errno: no child can have them.
+  int copy_memory(uint64_t stack);
+  void memory_copied() {
+    if (memory_.active()) memory_.copied(regions_);
+  }
+  void abandon_memory() {
+    if (memory_.active()) memory_.abandon(regions_);
+  }
+
+  // --- the pager's thread ---
+  struct Asked {
+    uint16_t site = 0;
+    uint8_t nest = 0;
+    uint32_t due = 0;
+    bool bounded = false; ///< a slice's: not to run too far ahead of the program
+    bool write = false; ///< they will be stored to
+  };
+  /// Asks for [begin, end), which begins in a region. False: not now.
+  bool fetch(core::Extent, const Asked &);
+  void release(core::Extent, unsigned priority, uint16_t site);
+  /// Something was refused since the last new_round(): to be asked again soon, though nothing will wake the pager.
+  bool waiting() const { return waiting_; }
+  bool new_round();
+  static constexpr uint64_t kRetryNs = 50000;
+  /// Files that the program reads are to be followed for a while (read_files.h).
+  void mind_reads(uint64_t now_ns) { read_files_.mind(now_ns); }
+
+private:
+  bool insert(const Region &);
+  bool refuse();
+  void note(core::Extent, const Asked &, bool ask);
+  static bool wide(uint64_t window);
+  bool left_to_kernel(const Region &, core::Extent, bool alone) const;
+  bool reads_large(const Region &) const;
+  bool large_full(const Region &, core::Extent) const;
+  core::Extent ask_large(core::Extent, const Asked &);
+  void wake_large();
+  bool take_block(core::Extent *);
+  void read_block(core::Extent);
+  uint64_t enter_twin(core::Extent);
+  void leave_twin(core::Extent, uint64_t twin);
+  void drop_twins(uint64_t begin, uint64_t end);
+  void keep_stack(uint64_t stack);
+  core::Extent with_absent(const Region &, core::Extent, uint64_t bytes) const;
+  core::Extent along(const Region &, core::Extent) const;
+  bool follows(const Region &, uint64_t address, unsigned pages) const;
+  core::Extent grow(Region &, core::Extent);
+  void pass_behind(const Region &, uint64_t begin, uint64_t run);
+  void offer(core::Extent, Hint::Kind, uint16_t site);
+  void wake();
+  void catch_up();
+  void work_off();
+  void ask_for(iovec *, unsigned ranges, uint64_t bytes);
+  core::Extent absent_part(core::Extent);
+  void unmap_passed();
+  void expect(const Hint &);
+  bool renew(const Region &, uint64_t address);
+  bool refresh();
+  uint64_t watch();
+  bool choose_watched();
+  bool look_around(bool count);
+
+  const Options *options_ = nullptr;
+  core::ResidencyMap *map_ = nullptr;
+  PageTable *places_ = nullptr; ///< hands out places in memory_
+  Statistics *statistics_ = nullptr;
+  unsigned shift_ = 12;
+  uint64_t memory_bytes_ = 0; ///< the budget at the start
+
+  Lock unmapping_; ///< held while pages are taken out of the page table: no region ends meanwhile. Taken before lock_
+  Lock lock_; ///< of regions_, and of the map's bits against the end of a region
+  RegionTable regions_;
+  MemoryFile memory_;
+  std::atomic<uint32_t> count_{0};
+  std::atomic<uint64_t> bytes_{0};
+
+  // Pager's thread.
+  core::HintLog log_;
+  bool waiting_ = false;
+
+  // From the pager's thread to the adviser's.
+  static constexpr uint32_t kMostPages = 1024; ///< of one entry of the log and the queue
+  static constexpr uint32_t kQueue = 2048;
+  HintRing<kQueue> queue_;
+  std::atomic<uint32_t> sleeping_{0};
+  int event_ = -1;
+
+  ReadFiles read_files_;
+
+  // To the large reader, and its own.
+  static constexpr uint32_t kLargeQueue = 64;
+  static constexpr uint64_t kLarge = 2u << 20; ///< bytes of a block: a large page
+  core::ForwardStreams forward_; ///< pager's thread
+  HintRing<kLargeQueue> large_queue_;
+  std::atomic<uint32_t> large_asked_{0};
+  core::Extent reading_[kReaders] = {}; ///< of twins, what is being read; under unmapping_
+  Lock taking_; ///< of the queue's front
+
+  // Adviser's thread.
+  static constexpr unsigned kBatch = 64; ///< ranges in one call
+  static constexpr uint64_t kLook = 2048; ///< pages of which the kernel is asked at a time; also when a region is new
+  uint64_t refresh_at_ = 0; ///< address
+  UnderWay under_way_;
+  core::Extent passed_[kBatch];
+  unsigned passed_count_ = 0;
+  static constexpr unsigned kWatched = 64; ///< windows of the region that is watched
+  core::Around around_;
+  Region watched_;
+  uint64_t was_there_[kWatched]; ///< at the last look
+  bool looked_ = false; ///< there was one
+  unsigned watched_for_ = 0; ///< looks
+  uint64_t next_watch_ = 0, watch_ns_ = 0, majors_ = 0;
+};
+
+} // namespace pagecast

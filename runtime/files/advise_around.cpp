@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Mapped files while no hint speaks of them, as of programs that were not compiled with pagecast, or in a library's sort by
+// an index: whether the kernel should read around a miss there. core/files/read_around.h judges; here are the looks at one region at a
+// time, as long as the program waits for reads. Cost: 64 windows of 64 pages, 0.3 ms, every 200 ms; and a look at the
+// count of such faults every 200 ms to 1.6 s while there are none.
+#include "runtime/files/advise.h"
+
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pagecast {
+namespace {
+
+constexpr uint64_t kWatchNs = 200000000, kLongestWatchNs = 8 * kWatchNs;
+constexpr uint64_t kMajors = 4; ///< faults that read, between two looks, that make them worth while
+constexpr uint8_t kQuiet = 4; ///< looks since hints came: slices that find what they want in memory pause
+constexpr unsigned kWatchedFor = 16; ///< looks without a verdict, until it is another region's turn
+
+/// Of `pages` flags, a window's at most, the first is bit 0.
+uint64_t bits(const uint8_t *told, uint64_t pages) {
+  uint64_t word = 0;
+  for (uint64_t i = 0; i < pages && i < core::Around::kWindow; ++i) word |= static_cast<uint64_t>(told[i] != 0) << i;
+  return word;
+}
+
+/// Where a window is: evenly apart, but not at one distance, which could be the program's, too.
+uint64_t window(const Region &r, unsigned i, unsigned of, unsigned shift) {
+  const uint64_t pages = r.bytes >> shift, each = pages / of, size = core::Around::kWindow;
+  const uint64_t within = each > size ? (i * 0x9e3779b97f4a7c15ull >> 32) % (each - size) : 0;
+  return r.base + ((i * each + within) << shift);
+}
+
+} // namespace
+
+/// Looks, if it is time; returns how long it is until the next look.
+uint64_t Advise::watch() {
+  const uint64_t now = os::now_ns();
+  if (now < next_watch_) return next_watch_ - now;
+  const uint64_t majors = os::major_faults();
+  const bool waits = majors - majors_ >= kMajors;
+  majors_ = majors;
+  watch_ns_ = waits ? kWatchNs : std::clamp(2 * watch_ns_, kWatchNs, kLongestWatchNs);
+  next_watch_ = now + watch_ns_;
+  looked_ = waits && choose_watched() && look_around(looked_);
+  return watch_ns_;
+}
+
+/// The region that is watched already, if it is still as it was and its turn, or the next. False: there is none.
+bool Advise::choose_watched() {
+  Guard guard(lock_);
+  auto fits = [](Region *r) {
+    if (!r || r->opaque) return false;
+    r->quiet = std::exchange(r->hinted, false) ? 0 : static_cast<uint8_t>(std::min(r->quiet + 1, int(kQuiet)));
+    return r->quiet == kQuiet;
+  };
+  Region *r = watched_for_ < kWatchedFor ? regions_.find(watched_.base) : nullptr;
+  if (fits(r) && r->base == watched_.base && r->bytes == watched_.bytes) return watched_ = *r, true;
+  looked_ = false;
+  watched_for_ = 0;
+  around_.forget();
+  r = regions_.at_or_after(watched_.end());
+  if (!r && regions_.count()) r = &regions_[0];
+  for (unsigned left = regions_.count(); left; --left) {
+    if (fits(r)) return watched_ = *r, true;
+    r = r == &regions_[regions_.count() - 1] ? &regions_[0] : r + 1;
+  }
+  return watched_ = {}, false;
+}
+
+/// `count`: the last look was at the same windows, and not long ago. False: the region has gone meanwhile, or hints came.
+bool Advise::look_around(bool count) {
+  constexpr uint64_t kSize = core::Around::kWindow;
+  const uint64_t pages = std::min(watched_.bytes >> shift_, kSize);
+  for (unsigned i = 0; i < kWatched; ++i) {
+    const uint64_t at = std::min(window(watched_, i, kWatched, shift_), watched_.end() - (pages << shift_));
+    uint8_t there[kSize], touched[kSize];
+    if (os::in_core(at, pages, there) || os::in_page_table(at, pages, touched)) return false;
+    const uint64_t now = bits(there, pages);
+    if (count) around_.look(was_there_[i], now, bits(touched, pages));
+    was_there_[i] = now;
+  }
+  ++watched_for_;
+  bool alone = false;
+  {
+    Guard guard(lock_);
+    Region *r = regions_.find(watched_.base);
+    if (!r || r->base != watched_.base || r->bytes != watched_.bytes || r->hinted) return around_.forget(), false;
+    const core::Around::Verdict verdict = around_.verdict(r->alone);
+    if (verdict == core::Around::Verdict::kGoOn) return true;
+    alone = r->alone = verdict == core::Around::Verdict::kAlone;
+  }
+  watched_for_ = 0;
+  ++statistics_->files.patterns;
+  os::expect_scattered(watched_.base, watched_.bytes, alone);
+  return true;
+}
+
+} // namespace pagecast

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory that lives in a file of ours, as regions of the advise back end.
+#include "runtime/files/advise.h"
+
+#include "runtime/kernel/os.h"
+
+#include <algorithm>
+
+namespace pagecast {
+
+int Advise::start_memory(uint64_t need, char *why, unsigned room) { return memory_.start(options_->backing, need, why, room); }
+
+bool Advise::add_memory(uint64_t address, uint64_t bytes, bool fresh) {
+  const uint64_t pages = bytes >> shift_;
+  const uint32_t slot = regions_.full() ? kNoSlot : places_->allocate(address, pages);
+  const uint64_t taken = slot == kNoSlot ? 0 : memory_.take(address, bytes, slot, fresh);
+  if (taken < bytes) ++statistics_->files.memory_left;
+  if (slot != kNoSlot && taken == 0) places_->free(slot, pages, true);
+  if (taken == 0) return false;
+  Region region;
+  region.base = address;
+  region.bytes = taken;
+  region.first_slot = slot;
+  region.chunk = memory_.chunk();
+  region.may_give_up = region.own = true;
+  insert(region);
+  ++statistics_->files.regions;
+  statistics_->files.memory_bytes += taken;
+  bytes_ += taken;
+  return true;
+}
+
+void Advise::remove_memory(uint64_t begin, uint64_t end) {
+  for (uint64_t at = begin; at < end;) {
+    Region r;
+    {
+      Guard guard(lock_);
+      const Region *found = regions_.at_or_after(at);
+      if (!found || found->base >= end) return;
+      r = *found;
+    }
+    const uint64_t from = std::max(at, r.base), to = std::min(end, r.end());
+    remove(from, to); // no advice from here on
+    if (memory_.give_back(r, from, to))
+      places_->free(r.first_slot + static_cast<uint32_t>((from - r.base) >> shift_), (to - from) >> shift_, to == r.end());
+    statistics_->files.memory_bytes -= to - from;
+    at = to;
+  }
+}
+
+void Advise::clear_memory(uint64_t begin, uint64_t end) {
+  for (uint64_t at = begin; at < end;) {
+    Region r;
+    {
+      Guard guard(lock_);
+      if (const Region *found = regions_.at_or_after(at)) r = *found;
+    }
+    if (r.bytes && r.base <= at) {
+      const uint64_t to = std::min(end, r.end());
+      memory_.clear(r, at, to);
+      at = to;
+      continue;
+    }
+    // Private memory: it could not move, or it had the stack of who forked.
+    const uint64_t to = r.bytes ? std::min(end, r.base) : end;
+    memory_.clear_private(at, to);
+    at = to;
+  }
+}
+
+/// The pages around `stack` in which frames change until the child has its copy.
+void Advise::keep_stack(uint64_t stack) {
+  constexpr uint64_t kBelow = 128u << 10, kAbove = 16u << 10;
+  const uint64_t page = stack >> shift_ << shift_;
+  for (uint64_t at = page - kBelow; at < page + kAbove;) {
+    const Region r = look_up(at);
+    const uint64_t to = r.bytes ? std::min(page + kAbove, r.end()) : at + os::page_size();
+    if (r.own) {
+      memory_.make_private(r, at, to);
+      remove(at, to);
+      statistics_->files.memory_bytes -= to - at;
+    }
+    at = to;
+  }
+}
+
+int Advise::copy_memory(uint64_t stack) {
+  if (!memory_.active()) return 0;
+  keep_stack(stack);
+  return memory_.copy(regions_);
+}
+
+} // namespace pagecast

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/kernel/os.h"
+
+#include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/kernel_abi.h"
+#include "runtime/kernel/sandbox.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+// read, mmap and others are interposed: the runtime's own calls go to the kernel directly.
+namespace pagecast::os {
+namespace {
+
+int self_pidfd = -1;
+// The pager's thread alone uses them. Opened early: a process that has given up privileges may not any more.
+int self_memory = -1;   ///< /proc/self/mem
+int self_page_map = -1; ///< /proc/self/pagemap
+/// A file in memory, and where it is mapped: copy_parts()'s.
+struct {
+  int file = -1;
+  char *memory = nullptr;
+  bool refused = false;
+} between;
+constexpr size_t kBetween = 128u << 10; ///< bytes
+constexpr int kDontNeedLocked = 24; ///< MADV_DONTNEED_LOCKED, Linux 5.18
+constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+
+uint64_t clock_ns(clockid_t id) {
+  timespec t;
+  clock_gettime(id, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+/// The syscall needs a capability or a sysctl; the device needs only permission to open it.
+int open_userfaultfd() {
+  const int flags = O_CLOEXEC | O_NONBLOCK;
+  int fd = static_cast<int>(syscall(SYS_userfaultfd, flags));
+  if (fd >= 0) return fd;
+  const int error = errno;
+  const int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+  if (device < 0) return -error;
+  fd = ioctl(device, USERFAULTFD_IOC_NEW, flags);
+  close(device);
+  return fd >= 0 ? fd : -error;
+}
+
+int open_self(int &fd, const char *path) {
+  if (fd < 0) fd = own_descriptor(open(path, O_RDONLY | O_CLOEXEC));
+  return fd < 0 ? -errno : fd;
+}
+
+int open_memory() { return open_self(self_memory, "/proc/self/mem"); }
+int open_page_map() { return open_self(self_page_map, "/proc/self/pagemap"); }
+
+bool open_between() {
+  if (between.memory || between.refused) return between.memory;
+  between.refused = true;
+  between.file = own_descriptor(static_cast<int>(syscall(SYS_memfd_create, "pagecast-between", MFD_CLOEXEC)));
+  if (between.file < 0 || syscall(SYS_ftruncate, between.file, kBetween)) return false;
+  const long p = syscall(SYS_mmap, nullptr, kBetween, kReadWrite, MAP_SHARED | MAP_POPULATE, between.file, 0);
+  if (p == -1) return false;
+  between.memory = reinterpret_cast<char *>(p);
+  return true;
+}
+
+/// A child would share it.
+void close_between() {
+  if (!sandboxed()) {
+    if (between.memory) unmap(between.memory, kBetween);
+    close_own(between.file);
+  }
+  between = {};
+}
+
+/// process_madvise on oneself takes MADV_DONTNEED only from some kernel on: try it on a scratch page.
+bool probe_batch_discard() {
+  self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  if (self_pidfd < 0) return false;
+  auto *page = static_cast<char *>(map_memory(page_size(), true));
+  if (!page) return false;
+  *page = 1;
+  const iovec range{page, page_size()};
+  const long done = syscall(SYS_process_madvise, self_pidfd, &range, 1, MADV_DONTNEED, 0);
+  const bool works = done == static_cast<long>(page_size()) && *page == 0;
+  unmap(page, page_size());
+  if (!works) {
+    close_own(self_pidfd);
+    self_pidfd = -1;
+  }
+  return works;
+}
+
+} // namespace
+
+Support probe() {
+  Support s;
+  const int fd = fault_open();
+  if (fd < 0) {
+    s.userfaultfd_error = -fd;
+    s.missing =
+        -fd == EPERM
+            ? "userfaultfd is not permitted: run as root, grant CAP_SYS_PTRACE, set vm.unprivileged_userfaultfd=1, or make /dev/userfaultfd readable and writable for this user"
+        : -fd == ENOSYS ? "this kernel has no userfaultfd (CONFIG_USERFAULTFD)"
+                        : "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
+    return s;
+  }
+  void *page = map_memory(page_size(), false);
+  const int error = page ? fault_watch(fd, reinterpret_cast<uint64_t>(page), page_size()) : -ENOMEM;
+  if (page) unmap(page, page_size());
+  close_own(fd);
+  s.userfaultfd = error == 0;
+  s.userfaultfd_error = -error;
+  if (error) s.missing = "userfaultfd on this kernel lacks write protection of anonymous memory (Linux 5.7 or later)";
+  else if (open_memory() < 0 || open_page_map() < 0)
+    s.missing = "the process may not look at its own page map (/proc/self/pagemap)";
+  s.batch_discard = probe_batch_discard();
+  return s;
+}
+
+uint64_t page_size() {
+  static const uint64_t size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+unsigned page_shift() { return static_cast<unsigned>(__builtin_ctzll(page_size())); }
+
+uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+uint64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
+
+// The runtime's own mappings go to the kernel directly: mmap itself is interposed (interpose_mmap.cpp).
+static void *raw_mmap(size_t bytes, int flags) {
+  const long p = syscall(SYS_mmap, nullptr, bytes, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  return p == -1 ? nullptr : reinterpret_cast<void *>(p);
+}
+
+void *reserve(size_t bytes) { return raw_mmap(bytes, MAP_NORESERVE); }
+void *map_memory(size_t bytes, bool populate) { return raw_mmap(bytes, populate ? MAP_POPULATE : 0); }
+
+void *map_buffer(size_t bytes) {
+  const size_t room = bytes < kLargePage ? 0 : kLargePage;
+  auto *whole = static_cast<char *>(raw_mmap(bytes + room, 0));
+  if (!whole) return nullptr;
+  char *buffer = room ? reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(whole) + room - 1) & ~(room - 1)) : whole;
+  if (buffer > whole) syscall(SYS_munmap, whole, buffer - whole);
+  if (room > static_cast<size_t>(buffer - whole)) syscall(SYS_munmap, buffer + bytes, room - (buffer - whole));
+  syscall(SYS_madvise, buffer, bytes, MADV_HUGEPAGE);
+  for (size_t at = 0; at < bytes; at += page_size()) *static_cast<volatile char *>(buffer + at) = 0;
+  return buffer;
+}
+
+int unmap(void *addr, size_t bytes) { return syscall(SYS_munmap, addr, bytes) ? -errno : 0; }
+
+/// The first call on a descriptor of userfaultfd: that the kernel has these features. It may be repeated when it fails.
+static int fault_agree(int fd, uint64_t features) {
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = features;
+  return ioctl(fd, UFFDIO_API, &api) ? -errno : 0;
+}
+
+int fault_open() {
+  const int fd = open_userfaultfd();
+  if (fd < 0) return fd;
+  int error = fault_agree(fd, UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EXACT_ADDRESS);
+  if (error == -EINVAL) error = fault_agree(fd, UFFD_FEATURE_PAGEFAULT_FLAG_WP);
+  if (error == 0) return own_descriptor(fd);
+  close(fd);
+  return error == -EPERM ? -EINVAL : error;
+}
+
+int fault_watch(int fd, uint64_t addr, uint64_t bytes) {
+  uffdio_register r{};
+  r.range = {addr, bytes};
+  r.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
+  if (ioctl(fd, UFFDIO_REGISTER, &r)) return -errno;
+  const uint64_t need = (1ull << _UFFDIO_COPY) | (1ull << _UFFDIO_WRITEPROTECT) | (1ull << _UFFDIO_WAKE);
+  if ((r.ioctls & need) != need) {
+    fault_unwatch(fd, addr, bytes);
+    return -EINVAL;
+  }
+  return 0;
+}
+
+int fault_unwatch(int fd, uint64_t addr, uint64_t bytes) {
+  uffdio_range r{addr, bytes};
+  return ioctl(fd, UFFDIO_UNREGISTER, &r) ? -errno : 0;
+}
+
+int fault_read(int fd, Fault *faults, unsigned most) {
+  uffd_msg messages[32];
+  if (most > 32) most = 32;
+  const ssize_t n = syscall(SYS_read, fd, messages, most * sizeof *messages);
+  if (n <= 0) return n < 0 && errno != EAGAIN && errno != EINTR ? -errno : 0;
+  int count = 0;
+  for (size_t i = 0; i < static_cast<size_t>(n) / sizeof *messages; ++i) {
+    if (messages[i].event != UFFD_EVENT_PAGEFAULT) continue;
+    const uint64_t flags = messages[i].arg.pagefault.flags;
+    const uint64_t place = messages[i].arg.pagefault.address;
+    faults[count++] = {place & ~(page_size() - 1), place, (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0,
+                       (flags & UFFD_PAGEFAULT_FLAG_WP) != 0};
+  }
+  return count;
+}
+
+/// Of a range that fails as a whole, the part to try next: whole pages, at least one.
+static uint64_t first_half(uint64_t bytes) { return (bytes / 2 + page_size() - 1) & ~(page_size() - 1); }
+
+int64_t fault_copy(int fd, uint64_t addr, const void *source, uint64_t bytes, bool protect) {
+  uint64_t done = 0, piece = bytes;
+  while (done < bytes) {
+    uffdio_copy c{addr + done, reinterpret_cast<uint64_t>(source) + done, piece, protect ? UFFDIO_COPY_MODE_WP : 0u, 0};
+    const int error = ioctl(fd, UFFDIO_COPY, &c) ? errno : 0;
+    if (error == 0) {
+      done += piece;
+      piece = bytes - done;
+    } else if (c.copy > 0) {
+      // The layout of the address space is changing under us (fork, mmap): the rest can be tried again.
+      done += static_cast<uint64_t>(c.copy);
+      piece = bytes - done;
+    } else if (error == ENOENT && piece > page_size()) {
+      piece = first_half(piece); // each call must stay within one of the kernel's mappings
+    } else if (error != EAGAIN) {
+      return done ? static_cast<int64_t>(done) : -error;
+    }
+  }
+  return static_cast<int64_t>(done);
+}
+
+int fault_protect(int fd, uint64_t addr, uint64_t bytes, bool protect) {
+  int failed = 0;
+  for (uint64_t done = 0, piece = bytes; done < bytes;) {
+    uffdio_writeprotect w{{addr + done, piece}, protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0u};
+    const int error = ioctl(fd, UFFDIO_WRITEPROTECT, &w) ? errno : 0;
+    if (error == 0) {
+      done += piece;
+      piece = bytes - done;
+    } else if (error != EAGAIN && piece > page_size()) {
+      piece = first_half(piece); // older kernels want one mapping here as well
+    } else if (error != EAGAIN) {
+      failed = -error;
+      if (!protect) fault_wake(fd, addr + done, page_size());
+      done += page_size(); // its neighbours will hardly fare better: page by page until one does
+    }
+  }
+  return failed;
+}
+
+static int discard_one(uint64_t addr, uint64_t bytes) {
+  const iovec range{reinterpret_cast<void *>(addr), bytes};
+  return discard(&range, 1);
+}
+
+int fault_poison(int fd, uint64_t addr, uint64_t bytes) {
+  uffdio_poison_range p{addr, bytes, 0, 0};
+  if (ioctl(fd, UFFDIO_POISON_RANGE, &p) == 0 || errno == EEXIST) return 0;
+  return fault_poison_by_mapping(fd, addr, bytes);
+}
+
+static int poisoned_by_mapping = -1; ///< the file, where that is how it is done; the pager's thread alone comes here
+
+int fault_poison_by_mapping(int fd, uint64_t addr, uint64_t bytes) {
+  if (poisoned_by_mapping < 0) poisoned_by_mapping = static_cast<int>(syscall(SYS_memfd_create, "pagecast-lost", MFD_CLOEXEC));
+  const int error = poisoned_by_mapping < 0 ? -EINVAL : map_file(addr, bytes, kReadWrite, poisoned_by_mapping, 0, false);
+  if (!error) fault_wake(fd, addr, bytes);
+  return error;
+}
+
+int fault_heal(int fd, uint64_t addr, uint64_t bytes) {
+  if (poisoned_by_mapping < 0) return discard_one(addr, bytes);
+  if (const int error = map_zeros(addr, bytes, kReadWrite)) return error;
+  give_to_children(addr, bytes, false);
+  return fault_watch(fd, addr, bytes);
+}
+
+int fault_wake(int fd, uint64_t addr, uint64_t bytes) {
+  uffdio_range r{addr, bytes};
+  return ioctl(fd, UFFDIO_WAKE, &r) ? -errno : 0;
+}
+
+int discard(const iovec *ranges, unsigned count) {
+  // One call, one flush of the other processors' translations, where the kernel allows it.
+  while (self_pidfd >= 0 && count) {
+    const unsigned batch = count < IOV_MAX ? count : IOV_MAX;
+    uint64_t want = 0;
+    for (unsigned i = 0; i < batch; ++i) want += ranges[i].iov_len;
+    if (syscall(SYS_process_madvise, self_pidfd, ranges, batch, MADV_DONTNEED, 0) != static_cast<long>(want)) break;
+    ranges += batch;
+    count -= batch;
+  }
+  int failed = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (syscall(SYS_madvise, ranges[i].iov_base, ranges[i].iov_len, MADV_DONTNEED) == 0) continue;
+    // Memory that the program has locked (mlock) needs the other advice.
+    if (errno == EINVAL && syscall(SYS_madvise, ranges[i].iov_base, ranges[i].iov_len, kDontNeedLocked) == 0) continue;
+    failed = -errno;
+  }
+  return failed;
+}
+
+int give_to_children(uint64_t addr, uint64_t bytes, bool give) {
+  return syscall(SYS_madvise, addr, bytes, give ? MADV_DOFORK : MADV_DONTFORK) ? -errno : 0;
+}
+
+int protect_mapping(uint64_t addr, size_t bytes, int protection, int key) {
+  const long done =
+      key < 0 ? syscall(SYS_mprotect, addr, bytes, protection) : syscall(SYS_pkey_mprotect, addr, bytes, protection, key);
+  return done ? -errno : 0;
+}
+
+int map_file(uint64_t addr, uint64_t bytes, int protection, int fd, uint64_t offset, bool shared) {
+  return syscall(SYS_mmap, addr, bytes, protection, MAP_FIXED | (shared ? MAP_SHARED : MAP_PRIVATE), fd, offset) == -1 ? -errno
+                                                                                                                       : 0;
+}
+
+int map_zeros(uint64_t addr, uint64_t bytes, int protection) {
+  return syscall(SYS_mmap, addr, bytes, protection, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == -1 ? -errno : 0;
+}
+
+void *move_mapping(void *addr, size_t bytes, size_t new_bytes) {
+  const long p = syscall(SYS_mremap, addr, bytes, new_bytes, MREMAP_MAYMOVE, nullptr);
+  return p == -1 ? nullptr : reinterpret_cast<void *>(p);
+}
+
+bool copy_memory(void *to, uint64_t from, size_t bytes) {
+  const iovec into{to, bytes}, source{reinterpret_cast<void *>(from), bytes};
+  return process_vm_readv(getpid(), &into, 1, &source, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+bool copy_parts(const iovec *to, const iovec *from, unsigned parts) {
+  size_t bytes = 0;
+  for (unsigned i = 0; i < parts; ++i) bytes += from[i].iov_len;
+  // A write to a file reads memory through the page table. process_vm_readv takes hold of each page for each part of it, which
+  // costs ten times as much.
+  if (bytes <= kBetween && open_between() && syscall(SYS_pwritev, between.file, from, parts, 0, 0) == static_cast<long>(bytes)) {
+    const char *at = between.memory;
+    for (unsigned i = 0; i < parts; at += to[i++].iov_len) memcpy(to[i].iov_base, at, to[i].iov_len);
+    return true;
+  }
+  return process_vm_readv(getpid(), to, parts, from, parts, 0) == static_cast<ssize_t>(bytes);
+}
+
+size_t store_memory(uint64_t to, const void *from, size_t bytes) {
+  // Not process_vm_writev, which takes hold of the pages first and stores to them later, as a device would: the pager may
+  // have discarded them by then. This stores through the page tables.
+  const iovec into{reinterpret_cast<void *>(to), bytes}, source{const_cast<void *>(from), bytes};
+  const ssize_t stored = process_vm_readv(getpid(), &into, 1, &source, 1, 0);
+  return stored < 0 ? 0 : static_cast<size_t>(stored);
+}
+
+int copy_protected_memory(void *to, uint64_t from, size_t bytes) {
+  if (const int fd = open_memory(); fd < 0) return fd;
+  const ssize_t got = syscall(SYS_pread64, self_memory, to, bytes, static_cast<off_t>(from));
+  return got == static_cast<ssize_t>(bytes) ? 0 : got < 0 ? -errno : -EFAULT;
+}
+
+/// out[i] = whether any bit of `mask` is set in the page's entry of the kernel's page map.
+static int page_map(uint64_t addr, uint64_t pages, uint64_t mask, uint8_t *out) {
+  const int fd = open_page_map();
+  if (fd < 0) return fd;
+  uint64_t entries[512];
+  int error = 0;
+  for (uint64_t i = 0; i < pages && !error; i += 512) {
+    const uint64_t n = pages - i < 512 ? pages - i : 512;
+    const ssize_t got = syscall(SYS_pread64, fd, entries, n * 8, static_cast<off_t>(((addr >> page_shift()) + i) * 8));
+    if (got != static_cast<ssize_t>(n * 8)) error = got < 0 ? -errno : -EIO;
+    else
+      for (uint64_t j = 0; j < n; ++j) out[i + j] = (entries[j] & mask) != 0;
+  }
+  return error;
+}
+
+int populated(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 3ull << 62, out); }
+int write_protected(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 57, out); }
+
+int in_page_table(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 63, out); }
+
+bool touched(uint64_t addr) {
+  uint8_t there = 0;
+  return in_page_table(addr, 1, &there) == 0 && there;
+}
+
+bool absolute_path(const char *path, char *out, unsigned room) {
+  char full[PATH_MAX];
+  if (!realpath(path, full) || strlen(full) >= room) return false;
+  strcpy(out, full);
+  return true;
+}
+
+int read_file(int fd, void *to, uint64_t bytes, uint64_t offset) {
+  const ssize_t n = syscall(SYS_pread64, fd, to, bytes, static_cast<off_t>(offset));
+  return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
+}
+
+int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset) {
+  const ssize_t n = pwrite(fd, from, bytes, static_cast<off_t>(offset));
+  return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
+}
+
+bool may_lock(uint64_t bytes) {
+  if (geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1) return true;
+  rlimit limit;
+  return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / 8);
+}
+
+void forked() {
+  // They speak of the parent's memory.
+  if (sandboxed()) self_memory = self_page_map = self_pidfd = -1;
+  close_between();
+  close_own(self_memory);
+  close_own(self_page_map);
+  self_memory = self_page_map = -1;
+  if (self_pidfd >= 0) {
+    close_own(self_pidfd);
+    self_pidfd = own_descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  }
+}
+
+} // namespace pagecast::os

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Threads, what wakes them, and copies of the process.
+#include "runtime/kernel/os.h"
+
+#include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/floating_environment.h"
+#include "runtime/kernel/sandbox.h"
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pagecast::os {
+namespace {
+
+thread_local bool ours __attribute__((tls_model("initial-exec"))) = false; ///< this thread is the runtime's
+thread_local int number __attribute__((tls_model("initial-exec"))) = 0;    ///< of this thread; 0: not asked for yet
+
+struct ThreadStart {
+  const char *name;
+  void (*body)();
+};
+
+ThreadStart starts[7];
+unsigned threads_started = 0;
+std::atomic<unsigned> threads_running{0};
+
+/// When the thread wakes, it does not interrupt who runs, but takes a processor that is idle, or its turn: beside a pager
+/// that moves a gigabyte a second, tasks of others that run for milliseconds would be interrupted several times each. Not
+/// where a filter may object to the call.
+void stand_back() {
+  const sched_param normal{0};
+  if (!filtered() && sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &normal);
+}
+
+void *thread_main(void *argument) {
+  const ThreadStart start = *static_cast<ThreadStart *>(argument);
+  static_cast<volatile ThreadStart *>(argument)->body = nullptr;
+  ours = true;
+  prctl(PR_SET_NAME, start.name, 0, 0, 0);
+  stand_back();
+  const DefaultFloating floating;
+  start.body();
+  threads_running.fetch_sub(1);
+  return nullptr;
+}
+
+} // namespace
+
+int event_open() {
+  const int fd = own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return fd < 0 ? -errno : fd;
+}
+
+void event_post(int fd) {
+  const uint64_t one = 1;
+  // Not by write(): that is a point of cancellation, and this is called where the program has none.
+  syscall(SYS_write, fd, &one, sizeof one); // if that fails, the counter is full: it is posted anyway
+}
+
+void event_clear(int fd) {
+  uint64_t count;
+  syscall(SYS_read, fd, &count, sizeof count); // if that fails, it was clear
+}
+
+int token_pair(int ends[2]) {
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return -errno;
+  own_descriptor(ends[0]);
+  own_descriptor(ends[1]);
+  return 0;
+}
+
+bool hung_up(int end) {
+  pollfd p{end, 0, 0};
+  return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL));
+}
+
+void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns) {
+  const bool alone = sandboxed(); // nobody may be able to wake us
+  if (alone && !ours) {
+    for (unsigned i = 0; i < 1000 && __atomic_load_n(word, __ATOMIC_ACQUIRE) == expected; ++i) continue;
+    return;
+  }
+  if (ours) most_ns = alone ? 1000000 : 1000000000;
+  const timespec most{static_cast<time_t>(most_ns / 1000000000), static_cast<long>(most_ns % 1000000000)};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, most_ns ? &most : nullptr, nullptr, 0);
+}
+
+void futex_wake(const uint32_t *word) {
+  if (ours || !sandboxed()) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+int start_thread(const char *name, void (*body)()) {
+  if (threads_started == std::size(starts)) return -EAGAIN;
+  ThreadStart &start = starts[threads_started++];
+  start = {name, body};
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 256u << 10);
+  pthread_t thread;
+  threads_running.fetch_add(1);
+  const int error = pthread_create(&thread, &attributes, thread_main, &start);
+  if (error) threads_running.fetch_sub(1);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return -error;
+}
+
+unsigned own_threads() { return threads_running.load(); }
+
+int thread_id() {
+  if (!number) number = static_cast<int>(syscall(SYS_gettid));
+  return number;
+}
+
+bool has_thread(int id) { return syscall(SYS_tgkill, getpid(), id, 0) == 0; }
+
+void threads_forked() {
+  number = 0;
+  threads_started = 0;
+  threads_running.store(0);
+}
+
+namespace {
+
+/// What the kernel says of the calling thread; empty if it does not.
+struct ThreadStatus {
+  char text[4096];
+  ThreadStatus() {
+    const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+  }
+};
+
+} // namespace
+
+bool filtered() { return !strstr(ThreadStatus().text, "\nSeccomp:\t0\n"); }
+
+uint64_t handled_signals() {
+  constexpr uint64_t kCancel = 1ull << 31, kSetxid = 1ull << 32; // signals 32 and 33, which the C library keeps to itself
+  const ThreadStatus status;
+  const char *line = strstr(status.text, "\nSigCgt:\t");
+  return line ? strtoull(line + 9, nullptr, 16) & ~(kCancel | kSetxid) : ~0ull;
+}
+
+bool child_survives(void (*body)()) {
+  // Without a signal at its end, and found by no wait of the program's.
+  const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, 0);
+  if (child == 0) {
+    signal(SIGSYS, SIG_DFL);
+    body();
+    syscall(SYS_exit_group, 0);
+  }
+  int status = -1;
+  while (child > 0 && syscall(SYS_wait4, child, &status, __WALL, nullptr) < 0 && errno == EINTR) continue;
+  return child > 0 && status == 0;
+}
+
+} // namespace pagecast::os

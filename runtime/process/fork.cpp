@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/state/fork.h"
+
+#include "runtime/state/guards.h"
+#include "runtime/state/locks.h"
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
+#include "runtime/pager/pager.h"
+#include "runtime/process/reads.h"
+#include "runtime/process/runtime.h"
+
+#include <pthread.h>
+
+namespace pagecast {
+namespace {
+
+Lock *const in_order[] = {&locks::rows_growth, &locks::blocks,      &locks::options, &locks::modules,
+                          &locks::sites,       &locks::freed_cache, &locks::rows};
+bool shared = false; ///< under the locks: the child of this fork gets the regions
+int cancelability;   ///< under the locks: of the thread that forks
+
+void hold() {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // it would take the locks along
+  for (Lock *l : in_order) l->acquire();
+  cancelability = before;
+  slicer_hold();
+  shared = false;
+  Pager *pager = runtime_running_pager();
+  if (!pager) return;
+  const bool possible = runtime_can_follow();
+  shared = pager->stop_for_fork(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible);
+}
+
+void release_all() {
+  const int before = cancelability;
+  for (unsigned i = sizeof in_order / sizeof *in_order; i-- > 0;) in_order[i]->release();
+  pthread_setcancelstate(before, nullptr);
+}
+
+void in_parent() {
+  if (Pager *pager = runtime_running_pager()) pager->go_on(shared);
+  slicer_go_on();
+  release_all();
+}
+
+/// The only thread. Whoever held a lock that is not in locks.h only read what it guards.
+void in_child() {
+  os::forked();
+  os::threads_forked();
+  os::files_forked();
+  guards.unreadable.forked();
+  guards.keyed.forked();
+  RegionTable::forked();
+  reads_forked();
+  slicer_forked();
+  nests_forked();
+  runtime_forked(shared);
+  release_all();
+}
+
+} // namespace
+
+void watch_forks() {
+  static std::atomic<bool> done{false};
+  if (!done.exchange(true)) pthread_atfork(hold, in_parent, in_child);
+}
+
+} // namespace pagecast

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The malloc family. Small requests go to the C library unchanged; large ones get pages of their own, so
+// that they can become regions, and those between may lie together (medium_blocks.h). operator new is built on these.
+#include "runtime/process/allocations.h"
+#include "runtime/state/locks.h"
+#include "runtime/kernel/os.h"
+#include "runtime/process/medium_blocks.h"
+#include "runtime/process/runtime.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+extern "C" {
+// The C library's own, present under these names since 2.2.5; dlsym would itself allocate.
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+void __libc_free(void *);
+}
+
+namespace pagecast {
+namespace {
+
+/// Large blocks that were freed while nothing is paged: programs that allocate and free work arrays would
+/// otherwise pay for new pages every time, which they do not with the C library's allocator.
+struct Cached {
+  void *base;
+  uint64_t bytes;
+};
+constexpr unsigned kCached = 8;
+constexpr uint64_t kMostCached = 32u << 20; ///< bytes of one block, as in the C library
+Cached cache[kCached];
+
+void *take_cached(uint64_t bytes) {
+  Guard guard(locks::freed_cache);
+  for (Cached &c : cache) {
+    if (!c.base || c.bytes < bytes || c.bytes > bytes + bytes / 4) continue;
+    void *base = c.base;
+    if (c.bytes > bytes) os::unmap(static_cast<char *>(base) + bytes, c.bytes - bytes);
+    c = {};
+    return base;
+  }
+  return nullptr;
+}
+
+void keep_or_unmap(void *base, uint64_t bytes) {
+  if (bytes <= kMostCached && !runtime_running_pager()) {
+    Guard guard(locks::freed_cache);
+    for (Cached &c : cache)
+      if (!c.base) {
+        c = {base, bytes};
+        return;
+      }
+  }
+  os::unmap(base, bytes);
+}
+
+bool is_large(size_t bytes) { return bytes >= runtime_options().large; }
+
+/// A block that may be one of many (medium_blocks.h), or else the C library's.
+bool is_medium(size_t bytes) { return runtime_options().rows && bytes >= runtime_options().rows && runtime_options().enable; }
+
+using Usable = size_t (*)(void *);
+/// Bytes of a block of the C library's.
+size_t usable_in_library(void *p) {
+  static Usable usable = reinterpret_cast<Usable>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  return usable ? usable(p) : 0;
+}
+
+/// A block of its own pages. `cleared`: it must be zero.
+void *allocate(size_t size, size_t alignment, bool cleared) {
+  const uint64_t page = os::page_size();
+  if (size > (~size_t{0} >> 2)) return errno = ENOMEM, nullptr;
+  const uint64_t bytes = (size + page - 1) & ~(page - 1);
+  void *base = nullptr;
+  if (alignment <= page) {
+    base = runtime_running_pager() ? nullptr : take_cached(bytes);
+    if (base && cleared) memset(base, 0, bytes);
+    if (!base) base = os::map_memory(bytes, false);
+  } else if (auto *wide = static_cast<char *>(os::map_memory(bytes + alignment, false))) {
+    char *aligned = reinterpret_cast<char *>((reinterpret_cast<uint64_t>(wide) + alignment - 1) & ~(alignment - 1));
+    if (aligned > wide) os::unmap(wide, static_cast<size_t>(aligned - wide));
+    const size_t behind = static_cast<size_t>(wide + alignment - aligned);
+    if (behind) os::unmap(aligned + bytes, behind);
+    base = aligned;
+  }
+  if (!base) return errno = ENOMEM, nullptr;
+  block_add(reinterpret_cast<uint64_t>(base), bytes, Block::kHeap);
+  return base;
+}
+
+/// The large block at `p`, if it is one: they begin on a page, which the C library's blocks seldom do.
+Block block_of(const void *p) {
+  const auto address = reinterpret_cast<uint64_t>(p);
+  if (address & (os::page_size() - 1)) return {};
+  const Block b = block_find(address);
+  return b.kind == Block::kHeap ? b : Block{};
+}
+
+void release(const Block &b) {
+  block_remove(b.base, b.end());
+  if (b.exempt) os::unmap(reinterpret_cast<void *>(b.base), b.bytes); // may be locked
+  else keep_or_unmap(reinterpret_cast<void *>(b.base), b.bytes);
+}
+
+/// Contents go to a block of another kind, or to another row. NULL: nothing has changed.
+void *resize_row(void *p, size_t size) {
+  if (row_resize(p, size)) return p;
+  void *fresh = malloc(size);
+  if (!fresh) return nullptr;
+  memcpy(fresh, p, std::min(row_bytes(p), size));
+  row_give(p);
+  return fresh;
+}
+
+/// From the C library's block to one of another kind.
+void *leave_library(void *p, void *fresh, size_t size) {
+  if (!fresh) return nullptr;
+  memcpy(fresh, p, std::min(size, usable_in_library(p)));
+  __libc_free(p);
+  return fresh;
+}
+
+void *resize(const Block &b, size_t size) {
+  const uint64_t page = os::page_size();
+  const uint64_t bytes = (size + page - 1) & ~(page - 1);
+  auto *old = reinterpret_cast<void *>(b.base);
+  if (bytes == b.bytes) return old;
+  if (is_large(size) && !b.paged) {
+    block_remove(b.base, b.end());
+    void *moved = os::move_mapping(old, b.bytes, bytes);
+    block_add(moved ? reinterpret_cast<uint64_t>(moved) : b.base, moved ? bytes : b.bytes, Block::kHeap);
+    if (!moved) errno = ENOMEM;
+    return moved;
+  }
+  if (is_large(size) && bytes < b.bytes) { // what is paged stays where it is, its pages too
+    block_remove(b.base + bytes, b.end());
+    os::unmap(static_cast<char *>(old) + bytes, b.bytes - bytes);
+    return old;
+  }
+  void *fresh = is_large(size) ? allocate(size, page, false) : __libc_malloc(size);
+  if (!fresh) return nullptr;
+  memcpy(fresh, old, std::min<size_t>(b.bytes, size));
+  release(b);
+  return fresh;
+}
+
+} // namespace
+} // namespace pagecast
+
+using namespace pagecast;
+
+#define EXPORTED __attribute__((visibility("default")))
+
+extern "C" {
+
+EXPORTED void *malloc(size_t size) {
+  if (is_large(size)) return allocate(size, 16, false);
+  void *row = is_medium(size) ? row_take(size) : nullptr;
+  return row ? row : __libc_malloc(size);
+}
+
+EXPORTED void free(void *p) {
+  if (!p) return;
+  if (is_row(p)) return row_give(p);
+  const Block b = block_of(p);
+  if (b.bytes) release(b);
+  else __libc_free(p);
+}
+
+EXPORTED void *calloc(size_t n, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(n, size, &bytes)) return errno = ENOMEM, nullptr;
+  if (is_large(bytes)) return allocate(bytes, 16, true);
+  size_t used;
+  void *row = is_medium(bytes) ? row_take(bytes, &used) : nullptr;
+  return row ? memset(row, 0, used) : __libc_calloc(n, size);
+}
+
+EXPORTED void *realloc(void *p, size_t size) {
+  if (!p) return malloc(size);
+  if (is_row(p)) return size ? resize_row(p, size) : (row_give(p), nullptr);
+  const Block b = block_of(p);
+  if (b.bytes) {
+    if (size == 0) return release(b), nullptr;
+    return resize(b, size);
+  }
+  if (is_large(size)) return leave_library(p, allocate(size, 16, false), size);
+  void *row = is_medium(size) ? row_take(size) : nullptr;
+  return row ? leave_library(p, row, size) : __libc_realloc(p, size);
+}
+
+EXPORTED void *memalign(size_t alignment, size_t size) {
+  if (alignment == 0 || (alignment & (alignment - 1))) return errno = EINVAL, nullptr;
+  return is_large(size) ? allocate(size, alignment, false) : __libc_memalign(alignment, size);
+}
+
+EXPORTED void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+EXPORTED void *valloc(size_t size) { return memalign(os::page_size(), size); }
+EXPORTED void *pvalloc(size_t size) { return memalign(os::page_size(), (size + os::page_size() - 1) & ~(os::page_size() - 1)); }
+
+EXPORTED int posix_memalign(void **out, size_t alignment, size_t size) {
+  if (alignment % sizeof(void *) || alignment == 0 || (alignment & (alignment - 1))) return EINVAL;
+  const int saved = errno;
+  void *p = memalign(alignment, size);
+  errno = saved;
+  if (!p) return ENOMEM;
+  *out = p;
+  return 0;
+}
+
+EXPORTED size_t malloc_usable_size(void *p) {
+  if (!p) return 0;
+  if (is_row(p)) return row_bytes(p);
+  const Block b = block_of(p);
+  return b.bytes ? b.bytes : usable_in_library(p);
+}
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mmap and its relatives, where a program (or its allocator) maps anonymous memory or files itself. Everything that
+// is not about large data goes to the kernel unchanged.
+#include "runtime/process/allocations.h"
+#include "runtime/kernel/file_systems.h"
+#include "runtime/state/guards.h"
+#include "runtime/kernel/message.h"
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
+#include "runtime/process/reads.h"
+#include "runtime/process/runtime.h"
+#include "runtime/kernel/sandbox.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pagecast {
+namespace {
+
+// Of later C libraries.
+constexpr int kDontNeedLocked = 24, kCollapse = 25, kGuardInstall = 102;
+
+uint64_t page_end(uint64_t address) { return (address + os::page_size() - 1) & ~(os::page_size() - 1); }
+
+bool may_become_region(size_t bytes, int prot, int flags) {
+  const int kind = MAP_PRIVATE | MAP_ANONYMOUS;
+  const int never = MAP_SHARED | MAP_FIXED | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
+  return (flags & kind) == kind && !(flags & never) &&
+         (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_WRITE) && bytes >= runtime_options().large;
+}
+
+/// A mapping of a file that the program may read. What it may execute is code: left alone.
+bool may_be_advised(size_t bytes, int prot, int flags, int fd) {
+  const int never = MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
+  const Options &o = runtime_options();
+  return fd >= 0 && !(flags & never) && (prot & (PROT_READ | PROT_EXEC)) == PROT_READ && bytes >= o.large && o.enable &&
+         o.hints && o.backend != BackEnd::kPager && !sandboxed();
+}
+
+void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd, uint64_t offset) {
+  const int before = errno;
+  const os::FileFacts facts = os::file_facts(fd);
+  const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+  note_file_system(facts.system);
+  if (facts.advisable) {
+    tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request%s", bytes >> 20, facts.system, facts.chunk >> 10,
+         facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
+    block_add_file(address, page_end(bytes),
+                   {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.window, address - offset});
+  } else {
+    tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
+    runtime_left_alone();
+  }
+  errno = before;
+}
+
+} // namespace
+} // namespace pagecast
+
+using namespace pagecast;
+
+#define EXPORTED __attribute__((visibility("default")))
+
+extern "C" {
+
+EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept {
+  if ((flags & MAP_FIXED) && !(flags & MAP_FIXED_NOREPLACE)) {
+    const auto begin = reinterpret_cast<uint64_t>(addr);
+    if (block_near(begin, begin + bytes)) block_remove(begin, page_end(begin + bytes));
+  }
+  const long p = syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
+  if (p == -1) return MAP_FAILED;
+  if (may_become_region(bytes, prot, flags))
+    block_add(static_cast<uint64_t>(p), page_end(bytes), (flags & MAP_NORESERVE) ? Block::kSparse : Block::kMapping);
+  else if (may_be_advised(bytes, prot, flags, fd))
+    note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd, static_cast<uint64_t>(offset));
+  return reinterpret_cast<void *>(p);
+}
+
+EXPORTED void *mmap64(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept {
+  return mmap(addr, bytes, prot, flags, fd, offset);
+}
+
+EXPORTED int munmap(void *addr, size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  if (block_near(begin, begin + bytes) && (begin & (os::page_size() - 1)) == 0) block_remove(begin, page_end(begin + bytes));
+  return static_cast<int>(syscall(SYS_munmap, addr, bytes));
+}
+
+EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, flags);
+  void *to = (flags & MREMAP_FIXED) ? va_arg(arguments, void *) : nullptr;
+  va_end(arguments);
+  const auto begin = reinterpret_cast<uint64_t>(old);
+  const uint64_t end = page_end(begin + old_bytes);
+  const auto target = reinterpret_cast<uint64_t>(to);
+  // There are no twins of private memory, wherever it is kept.
+  if (old_bytes == 0 && block_near(begin, begin + 1) && block_paged(begin, begin + 1)) return errno = EINVAL, MAP_FAILED;
+  // What the kernel refuses changes nothing.
+  if (bytes == 0 || old_bytes == 0 || (begin & (os::page_size() - 1)) || (target & (os::page_size() - 1)) ||
+      (to && target < page_end(begin + old_bytes) && page_end(target + bytes) > begin))
+    return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
+  if (to && block_near(target, target + bytes)) block_remove(target, page_end(target + bytes)); // unmapped by the move
+  if (!block_near(begin, end)) return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
+  if (!block_paged(begin, end)) {
+    // Parts that differ in protection keep it when they move, but nobody could tell where they are then.
+    const bool guarded = guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end);
+    const Block b = block_find(begin);
+    const bool ours = block_remove(begin, end) && !guarded;
+    const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
+    const bool stays = (flags & MREMAP_DONTUNMAP) && p != -1;
+    if (p != -1) reads_moved(begin, end, static_cast<uint64_t>(p));
+    const auto note_again = [&b, begin](uint64_t at, uint64_t whole) {
+      FileMapping file = b.file;
+      file.origin += at - begin;
+      if (b.kind == Block::kFile) block_add_file(at, whole, file);
+      else block_add(at, whole, Block::kMapping);
+    };
+    if (ours && stays) note_again(begin, end - begin);
+    if (ours) note_again(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes));
+    return reinterpret_cast<void *>(p);
+  }
+  // A region: shrinking is cutting; moving is copying, since its pages may be on the disk.
+  const bool stays = flags & MREMAP_DONTUNMAP;
+  if (stays && (bytes != old_bytes || !(flags & MREMAP_MAYMOVE))) return errno = EINVAL, MAP_FAILED;
+  if (bytes <= old_bytes && !to && !stays) {
+    if (page_end(bytes) < page_end(old_bytes))
+      munmap(static_cast<char *>(old) + page_end(bytes), page_end(old_bytes) - page_end(bytes));
+    return old;
+  }
+  if (!(flags & MREMAP_MAYMOVE)) return errno = ENOMEM, MAP_FAILED;
+  // What the kernel says of mappings whose parts differ; and there is no copying them.
+  if (guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end)) return errno = EFAULT, MAP_FAILED;
+  void *fresh = mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (to ? MAP_FIXED : 0), -1, 0);
+  if (fresh == MAP_FAILED) return MAP_FAILED;
+  // In place of something else (MAP_FIXED) it is not paged by itself.
+  if (to) block_add(target, page_end(bytes), Block::kMapping);
+  // What another thread stores, or reads from a file, must not get lost behind the copy: it fails.
+  if (!stays) os::protect_mapping(begin, end - begin, PROT_READ, -1);
+  memcpy(fresh, old, std::min(old_bytes, bytes));
+  if (stays) block_clear(begin, end);
+  else munmap(old, old_bytes);
+  return fresh;
+}
+
+static int protect(void *addr, size_t bytes, int protection, int key) {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  const uint64_t end = page_end(begin + bytes);
+  // What the kernel refuses (no page's address, a range around the end of the address space) changes nothing.
+  const bool ours = (begin & (os::page_size() - 1)) == 0 && begin < end && block_near(begin, end);
+  const int error = ours ? block_protect(begin, end, protection, key) : os::protect_mapping(begin, bytes, protection, key);
+  return error ? errno = -error, -1 : 0;
+}
+
+EXPORTED int mprotect(void *addr, size_t bytes, int protection) noexcept { return protect(addr, bytes, protection, -1); }
+
+EXPORTED int pkey_mprotect(void *addr, size_t bytes, int protection, int key) noexcept {
+  return protect(addr, bytes, protection, key);
+}
+
+EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  const uint64_t end = page_end(begin + bytes);
+  if (block_near(begin, end) && block_paged(begin, end)) {
+    switch (advice) {
+    case MADV_DONTNEED:
+    case kDontNeedLocked: return block_clear(begin, end), 0;
+    // Where pages are is the pager's business, and so is what children get.
+    case MADV_WILLNEED:
+    case MADV_FREE:
+    case MADV_COLD:
+    case MADV_PAGEOUT:
+    case MADV_HUGEPAGE:
+    case kCollapse:
+    case MADV_MERGEABLE:
+    case MADV_POPULATE_READ:
+    case MADV_POPULATE_WRITE:
+    case MADV_DONTFORK:
+    case MADV_DOFORK: return 0;
+    // Contents that go without the pager: as on kernels that do not know these. Private memory cannot be removed.
+    case MADV_REMOVE:
+    case MADV_WIPEONFORK:
+    case kGuardInstall: return errno = EINVAL, -1;
+    default: break;
+    }
+  }
+  return static_cast<int>(syscall(SYS_madvise, addr, bytes, advice));
+}
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/process/medium_blocks.h"
+
+#include "core/memory/free_runs.h"
+#include "runtime/process/allocations.h"
+#include "runtime/state/locks.h"
+#include "runtime/kernel/os.h"
+#include "runtime/process/runtime.h"
+#include "runtime/kernel/sandbox.h"
+
+#include <algorithm>
+#include <atomic>
+#include <malloc.h>
+#include <sys/mman.h>
+
+namespace pagecast {
+namespace {
+
+constexpr unsigned kGranuleShift = 10;
+constexpr uint64_t kRange = 256ull << 30; ///< of addresses, kept free for all there will ever be
+constexpr uint32_t kGranules = kRange >> kGranuleShift;
+constexpr uint64_t kLeastGrowth = 8u << 20;
+/// Noted before it is needed, and a share of the budget more: when paging starts, there must be room for the pager itself.
+constexpr uint64_t kAhead = 6u << 20;
+constexpr uint64_t kAheadShare = 32;
+/// Of the budget: so much in the C library's blocks is left there, and cannot be paged.
+constexpr uint64_t kLeftShare = 16;
+
+/// Freed since memory was given back last, as a share of what there is, before it is again; and no less than this.
+constexpr uint32_t kTrimShare = 8, kLeastTrim = (16u << 20) >> kGranuleShift;
+
+core::Runs runs;               ///< under locks::rows
+uint32_t freed = 0;            ///< granules, since memory was given back last. Under locks::rows
+std::atomic<uint64_t> base{0}; ///< of the range; 0: not many blocks yet
+std::atomic<bool> none{false}; ///< the addresses could not be had
+std::atomic<uint64_t> asked{0}; ///< bytes, until there are many
+std::atomic<uint64_t> look_at{0}; ///< value of `asked` at which to look how many there are
+thread_local bool growing __attribute__((tls_model("initial-exec"))) = false;
+
+uint32_t granules(size_t bytes) { return static_cast<uint32_t>((bytes + (1u << kGranuleShift) - 1) >> kGranuleShift); }
+uint32_t granule_of(const void *p) {
+  return static_cast<uint32_t>((reinterpret_cast<uint64_t>(p) - base.load(std::memory_order_relaxed)) >> kGranuleShift);
+}
+
+/// Bytes of the program's that the C library's allocator holds.
+uint64_t in_library() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/// Whether the program has many blocks by now, of which `bytes` more are asked for. It is looked at seldom.
+bool has_many(size_t bytes) {
+  const uint64_t left = runtime_budget() / kLeftShare, now = asked.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  uint64_t due = look_at.load(std::memory_order_relaxed);
+  if (now < std::max(due, left)) return false;
+  const uint64_t held = in_library(), missing = left > held ? left - held : 0;
+  if (!missing) return true;
+  look_at.compare_exchange_strong(due, now + std::max(missing, left / 4), std::memory_order_relaxed);
+  return false;
+}
+
+/// Reserves the addresses. Nobody can touch them until they are granted in pieces, not even mlockall().
+bool reserve_range() {
+  if (sandboxed()) return false;
+  Guard guard(locks::rows);
+  if (base.load(std::memory_order_relaxed)) return true;
+  void *tables = os::reserve(core::Runs::bytes(kGranules)), *range = tables ? os::reserve(kRange) : nullptr;
+  if (!range || os::protect_mapping(reinterpret_cast<uint64_t>(range), kRange, PROT_NONE, -1)) {
+    if (range) os::unmap(range, kRange);
+    if (tables) os::unmap(tables, core::Runs::bytes(kGranules));
+    none.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  runs.start(tables, kGranules);
+  base.store(reinterpret_cast<uint64_t>(range), std::memory_order_release);
+  return true;
+}
+
+/// More granules, as one large block. This may start the paging of everything, under a lock of its own: what is allocated
+/// meanwhile, by that too, is the C library's. Not in a sandbox, where the system calls may be deadly.
+bool grow(uint32_t seen) {
+  if (sandboxed()) return false;
+  growing = true;
+  Guard guard(locks::rows_growth);
+  const uint32_t end = runs.end(); // changes under both locks only
+  bool grown = end != seen;        // by another thread
+  if (!grown) {
+    const uint64_t bytes = std::min(std::max(kLeastGrowth, (uint64_t{end} << kGranuleShift) / 8 & ~(kLeastGrowth - 1)),
+                                    kRange - (uint64_t{end} << kGranuleShift));
+    const uint64_t at = base.load(std::memory_order_relaxed) + (uint64_t{end} << kGranuleShift);
+    if (bytes && os::protect_mapping(at, bytes, PROT_READ | PROT_WRITE, -1) == 0) {
+      block_add(at, bytes, Block::kHeap);
+      Guard table(locks::rows);
+      grown = runs.add(static_cast<uint32_t>(bytes >> kGranuleShift));
+    }
+  }
+  growing = false;
+  return grown;
+}
+
+/// The memory of a long run that is free, and taken meanwhile: nobody wants its contents.
+void give_back(uint32_t first, uint32_t n) {
+  const uint64_t page = os::page_size(), begin = base.load(std::memory_order_relaxed) + (uint64_t{first} << kGranuleShift);
+  const uint64_t from = (begin + page - 1) & ~(page - 1), to = (begin + (uint64_t{n} << kGranuleShift)) & ~(page - 1);
+  block_discard(from, to);
+}
+
+/// The same of all long runs. Many are freed one after the other: this is done seldom.
+void give_back_long_ones() {
+  if (sandboxed()) return;
+  constexpr unsigned kMost = 64;
+  uint32_t first[kMost], n[kMost];
+  unsigned count = 0;
+  {
+    Guard guard(locks::rows);
+    while (count < kMost && (first[count] = runs.take_long(&n[count])) != core::Runs::kNone) ++count;
+  }
+  for (unsigned i = 0; i < count; ++i) give_back(first[i], n[i]);
+  Guard guard(locks::rows);
+  for (unsigned i = 0; i < count; ++i) runs.give(first[i]);
+}
+
+} // namespace
+
+void *row_take(size_t bytes, size_t *used) {
+  if (growing || none.load(std::memory_order_relaxed) || bytes > uint64_t{core::Runs::kLongest} << kGranuleShift) return nullptr;
+  if (!base.load(std::memory_order_acquire) && (!has_many(bytes) || !reserve_range())) return nullptr;
+  const uint64_t ahead = (kAhead + runtime_budget() / kAheadShare) >> kGranuleShift;
+  const uint32_t n = granules(bytes);
+  for (;;) {
+    uint32_t end, first, untouched;
+    {
+      Guard guard(locks::rows);
+      end = runs.end();
+      untouched = runs.untouched();
+      first = runs.take(n);
+    }
+    const bool taken = first != core::Runs::kNone;
+    if ((!taken || first + n + ahead > end) && !grow(end) && !taken) return nullptr;
+    if (!taken) continue;
+    if (used) *used = first < untouched ? std::min(bytes, uint64_t{untouched - first} << kGranuleShift) : 0;
+    return reinterpret_cast<void *>(base.load(std::memory_order_relaxed) + (uint64_t{first} << kGranuleShift));
+  }
+}
+
+bool is_row(const void *p) {
+  const uint64_t from = base.load(std::memory_order_relaxed);
+  return from && reinterpret_cast<uint64_t>(p) - from < kRange;
+}
+
+size_t row_bytes(const void *p) {
+  Guard guard(locks::rows);
+  return size_t{runs.length(granule_of(p))} << kGranuleShift;
+}
+
+void row_give(void *p) {
+  {
+    Guard guard(locks::rows);
+    const uint32_t first = granule_of(p);
+    freed += runs.length(first);
+    runs.give(first);
+    if (freed < std::max(kLeastTrim, runs.end() / kTrimShare)) return;
+    freed = 0;
+  }
+  give_back_long_ones();
+}
+
+bool row_resize(void *p, size_t bytes) {
+  if (bytes > uint64_t{core::Runs::kLongest} << kGranuleShift) return false;
+  Guard guard(locks::rows);
+  return runs.resize(granule_of(p), granules(bytes));
+}
+
+} // namespace pagecast

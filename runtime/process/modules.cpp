@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/process/modules.h"
+
+#include "pagecast/abi.h"
+#include "runtime/process/allocations.h"
+#include "runtime/state/locks.h"
+#include "runtime/kernel/message.h"
+#include "runtime/kernel/os.h"
+#include "runtime/pager/pager.h"
+#include "runtime/process/runtime.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+namespace pagecast {
+namespace {
+
+constexpr unsigned kModules = 1024;
+struct Loaded {
+  const pagecast_module *module;
+  void *object; ///< where its object begins
+};
+Loaded modules[kModules];
+std::atomic<uint32_t> module_count{0}; ///< entries are written before it grows and never change
+const link_map *last_permanent = nullptr;
+
+/// Whether the object at `address` was loaded with the program: the linker's list is in the order of loading. The
+/// globals of others would be unmapped past us by dlclose, and the pager would go on giving up what comes after them.
+bool is_permanent(const void *address) {
+  Dl_info info;
+  void *found = nullptr;
+  if (!last_permanent || !dladdr1(address, &info, &found, RTLD_DL_LINKMAP) || !found) return false;
+  for (const link_map *l = last_permanent; l; l = l->l_prev)
+    if (l == found) return true;
+  return false;
+}
+
+void set_gate(const Loaded &m, uint64_t bytes) {
+  Dl_info info;
+  if (!dladdr(m.module->gate, &info) || info.dli_fbase != m.object) return; // it was unloaded
+  for (unsigned size = 0; size < PAGECAST_GATES; ++size) {
+    const uint64_t iterations = bytes == ~0ull ? bytes : (bytes >> size) + ((bytes & ((1ull << size) - 1)) != 0);
+    __atomic_store_n(m.module->gate + size, iterations, __ATOMIC_RELAXED);
+  }
+}
+
+} // namespace
+
+void modules_note_permanent() {
+  Dl_info info;
+  void *found = nullptr;
+  if (!dladdr1(reinterpret_cast<void *>(&modules_note_permanent), &info, &found, RTLD_DL_LINKMAP)) return;
+  for (last_permanent = static_cast<const link_map *>(found); last_permanent && last_permanent->l_next;)
+    last_permanent = last_permanent->l_next;
+}
+
+void modules_set_gates(uint64_t bytes) {
+  // Without our lock: dladdr takes the linker's, whose holder may be about to register.
+  for (uint32_t i = 0, n = module_count.load(std::memory_order_acquire); i < n; ++i) set_gate(modules[i], bytes);
+}
+
+} // namespace pagecast
+
+using namespace pagecast;
+
+extern "C" __attribute__((visibility("default"))) void __pagecast_register(const pagecast_module *module) {
+  if (module->abi != PAGECAST_ABI_VERSION) {
+    tell("a module was compiled by another version of pagecast and gives no hints");
+    return;
+  }
+  const Options &o = runtime_options();
+  Dl_info info;
+  const Loaded loaded{module, dladdr(module->gate, &info) ? info.dli_fbase : nullptr};
+  {
+    Guard guard(locks::modules);
+    const uint32_t n = module_count.load(std::memory_order_relaxed);
+    if (n < kModules) {
+      modules[n] = loaded;
+      module_count.store(n + 1, std::memory_order_release);
+    }
+  }
+  const uint64_t page = os::page_size();
+  for (uint32_t i = 0; i < module->globals; ++i) {
+    const uint64_t begin = (reinterpret_cast<uint64_t>(module->global[i].address) + page - 1) & ~(page - 1);
+    const uint64_t end = (reinterpret_cast<uint64_t>(module->global[i].address) + module->global[i].size) & ~(page - 1);
+    if (begin < end && end - begin >= o.large && is_permanent(module->global[i].address))
+      block_add(begin, end - begin, Block::kGlobal);
+  }
+  if (runtime_running_pager() && o.hints) set_gate(loaded, o.gate);
+}

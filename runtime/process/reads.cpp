@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/process/reads.h"
+
+#include "runtime/process/allocations.h"
+#include "runtime/kernel/lock.h"
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/sandbox.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <signal.h>
+
+namespace pagecast {
+
+struct ReadEntry {
+  enum State : uint32_t { kFree, kTaken, kNoted, kDetoured };
+  std::atomic<uint32_t> state{kFree};
+  std::atomic<bool> awaited{false}; ///< a block is to be paged when it is over
+  std::atomic<int> fd{-1}, thread{0};
+  std::atomic<uint64_t> begin{0}, end{0};
+  // Of the thread that reads.
+  const ReadUnderWay *on_stack = nullptr;
+  ReadEntry *outer = nullptr; ///< the one that this one's handler has interrupted, or that was left
+  void *buffer = nullptr;
+  uint64_t buffer_bytes = 0;
+};
+
+namespace {
+
+constexpr unsigned kMost = 64;
+ReadEntry entries[kMost];
+thread_local ReadEntry *innermost __attribute__((tls_model("initial-exec"))) = nullptr; ///< of this thread
+
+bool overlaps(const ReadEntry &e, uint64_t begin, uint64_t end) {
+  return e.state.load(std::memory_order_acquire) == ReadEntry::kNoted && e.begin < end && e.end > begin;
+}
+
+/// Its range is none any more, in the state `then`. Returns whether a block waits for it to be paged.
+bool end_range(ReadEntry &e, ReadEntry::State then) {
+  // In this order: who awaits it holds the blocks' lock, and marks it before looking whether it is still there.
+  e.state.store(ReadEntry::kTaken, std::memory_order_seq_cst);
+  const bool awaited = e.awaited.exchange(false, std::memory_order_seq_cst);
+  e.state.store(then, std::memory_order_release);
+  return awaited;
+}
+
+/// Of a read that is not executed any more.
+void forget(ReadEntry &e) {
+  if (e.buffer) os::unmap(e.buffer, e.buffer_bytes);
+  end_range(e, ReadEntry::kFree);
+}
+
+void page_those_that_waited() {
+  const int error = errno;
+  const NoSignals whole;
+  blocks_page();
+  errno = error;
+}
+
+/// Whether the calling thread, which begins a read at `here` on its stack, has left the read at `inner` by a jump: what it is in
+/// the middle of lies above. A handler on a stack of its own cannot tell of what it has interrupted.
+bool was_left(const void *inner, const void *here) {
+  stack_t handlers{};
+  if (sandboxed() || sigaltstack(nullptr, &handlers)) return false;
+  const auto offset = static_cast<uint64_t>(static_cast<const char *>(inner) - static_cast<const char *>(handlers.ss_sp));
+  const bool on_handlers = offset < handlers.ss_size;
+  if (((handlers.ss_flags & SS_ONSTACK) != 0) != on_handlers) return on_handlers;
+  return inner <= here;
+}
+
+/// Forgets what jumps have left. What blocks waited for there, the next one that is added brings about: a handler must not
+/// take their lock.
+void forget_those_left(const void *here) {
+  const NoSignals whole;
+  while (innermost && was_left(innermost->on_stack, here)) {
+    ReadEntry &e = *innermost;
+    innermost = e.outer;
+    forget(e);
+  }
+}
+
+/// Cost: a system call for each read under way.
+void forget_those_of_dead_threads() {
+  if (sandboxed()) return;
+  const NoSignals whole;
+  for (ReadEntry &e : entries) {
+    uint32_t state = e.state.load(std::memory_order_acquire);
+    const bool begun = state == ReadEntry::kNoted || state == ReadEntry::kDetoured;
+    if (begun && !os::has_thread(e.thread) && e.state.compare_exchange_strong(state, ReadEntry::kTaken)) forget(e);
+  }
+}
+
+/// Of two threads that call this, the second one sees what the first one has stored before. Not a fence: those the thread
+/// sanitizer does not know.
+void let_others_see() {
+  static std::atomic<uint32_t> turns{0};
+  turns.fetch_add(1, std::memory_order_acq_rel);
+}
+
+ReadEntry *take_entry() {
+  for (ReadEntry &e : entries) {
+    uint32_t expected = ReadEntry::kFree;
+    if (e.state.load(std::memory_order_relaxed) == ReadEntry::kFree &&
+        e.state.compare_exchange_strong(expected, ReadEntry::kTaken))
+      return &e;
+  }
+  return nullptr;
+}
+
+} // namespace
+
+ReadUnderWay::ReadUnderWay(uint64_t begin, uint64_t end, int fd) : entry_(nullptr) {
+  if (innermost) forget_those_left(this);
+  const int thread = os::thread_id();
+  ReadEntry *e = take_entry();
+  if (!e) forget_those_of_dead_threads(), e = take_entry();
+  if (!e) return;
+  e->buffer = nullptr;
+  e->on_stack = this;
+  e->outer = innermost;
+  innermost = e;
+  e->fd.store(fd, std::memory_order_relaxed);
+  e->thread.store(thread, std::memory_order_relaxed);
+  e->begin.store(begin, std::memory_order_relaxed);
+  e->end.store(end, std::memory_order_relaxed);
+  e->awaited.store(false, std::memory_order_relaxed);
+  e->state.store(ReadEntry::kNoted, std::memory_order_release);
+  let_others_see(); // before the look at the pager
+  entry_ = e;
+}
+
+void ReadUnderWay::finish() {
+  if (!entry_) return;
+  ReadEntry &e = *entry_;
+  entry_ = nullptr;
+  for (ReadEntry **at = &innermost; *at; at = &(*at)->outer) {
+    if (*at != &e) continue;
+    *at = e.outer;
+    break;
+  }
+  if (end_range(e, ReadEntry::kFree)) page_those_that_waited();
+}
+
+void ReadUnderWay::detour() {
+  if (entry_ && end_range(*entry_, ReadEntry::kDetoured)) page_those_that_waited();
+}
+
+char *ReadUnderWay::take_buffer(uint64_t bytes) {
+  const NoSignals whole;
+  buffer_ = os::map_memory(bytes, false);
+  buffer_bytes_ = bytes;
+  if (!entry_) return static_cast<char *>(buffer_);
+  entry_->buffer_bytes = bytes;
+  entry_->buffer = buffer_;
+  return static_cast<char *>(buffer_);
+}
+
+void ReadUnderWay::drop_buffer() {
+  if (entry_) entry_->buffer = nullptr;
+  os::unmap(buffer_, buffer_bytes_);
+}
+
+bool direct_reads_under_way(uint64_t begin, uint64_t end) {
+  let_others_see();
+  bool any = false;
+  for (ReadEntry &e : entries) {
+    if (!overlaps(e, begin, end)) continue;
+    // Of others the kernel copies, and faults where it has to. In a sandbox, asking may be deadly.
+    const int flags = sandboxed() ? O_DIRECT : fcntl(e.fd, F_GETFL);
+    if (flags >= 0 && !(flags & O_DIRECT)) continue;
+    if (!sandboxed() && !os::has_thread(e.thread)) { // it was cancelled in the middle
+      forget(e);
+      continue;
+    }
+    e.awaited.store(true, std::memory_order_seq_cst);
+    any |= e.state.load(std::memory_order_seq_cst) == ReadEntry::kNoted;
+  }
+  return any;
+}
+
+void reads_moved(uint64_t begin, uint64_t end, uint64_t to) {
+  for (ReadEntry &e : entries) {
+    if (!overlaps(e, begin, end)) continue;
+    e.begin += to - begin;
+    e.end += to - begin;
+  }
+}
+
+void reads_forked() {
+  for (ReadEntry *e = innermost; e; e = e->outer) e->thread.store(-1, std::memory_order_relaxed);
+  for (ReadEntry &e : entries) {
+    const uint32_t state = e.state.load(std::memory_order_relaxed);
+    if (e.thread.exchange(os::thread_id(), std::memory_order_relaxed) != -1 && state != ReadEntry::kFree) forget(e);
+  }
+}
+
+} // namespace pagecast

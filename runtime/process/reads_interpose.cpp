@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Direct reads of the program's own (O_DIRECT) into regions. The device would write to memory past the page tables,
+// unseen by the pager, which might have written the page out and discarded it meanwhile: the data would be lost. So
+// they go through a buffer of ours. Direct writes need nothing: who reads a page that was discarded reads what it held.
+// Reads into what is no region yet are noted (reads.h), so that it does not become one under them.
+#include "runtime/process/allocations.h"
+#include "runtime/kernel/lock.h"
+#include "runtime/kernel/os.h"
+#include "runtime/process/reads.h"
+#include "runtime/process/runtime.h"
+#include "runtime/kernel/sandbox.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+extern "C" {
+ssize_t __read(int, void *, size_t);
+ssize_t __pread64(int, void *, size_t, off_t);
+}
+
+using namespace pagecast;
+
+#define EXPORTED __attribute__((visibility("default")))
+
+namespace {
+
+constexpr size_t kBuffer = 1u << 20; ///< one piece
+constexpr off_t kPosition = -1;      ///< of the open file
+
+/// Whether the read, which is `noted` (or is none of those that can be), is a direct one into a region. The lock behind
+/// block_paged, which a signal handler must neither meet nor leave by a jump, is only taken for direct files.
+bool must_detour(int fd, const void *to, size_t bytes, bool noted) {
+  const auto begin = reinterpret_cast<uint64_t>(to);
+  if (bytes == 0 || !block_near(begin, begin + bytes) || (noted && !runtime_running_pager())) return false;
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || !(flags & O_DIRECT)) return false;
+  const NoSignals whole;
+  return !noted || block_paged(begin, begin + bytes);
+}
+
+/// The C library's function of that name: it is a point of cancellation.
+template <typename Function> Function next(const char *name) { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name)); }
+using Preadv2 = ssize_t (*)(int, const iovec *, int, off_t, int);
+
+/// As preadv2 with one vector.
+ssize_t plain(int fd, void *to, size_t bytes, off_t at, int flags = 0) {
+  if (flags == 0) return at == kPosition ? __read(fd, to, bytes) : __pread64(fd, to, bytes, at);
+  static Preadv2 real = next<Preadv2>("preadv64v2");
+  const iovec vector{to, bytes};
+  return real(fd, &vector, 1, at, flags);
+}
+
+/// Copies to memory that another thread may be about to unmap, or move: the kernel's answer is EFAULT then, and ours.
+size_t store(void *to, const char *from, size_t bytes) {
+  if (!sandboxed()) return os::store_memory(reinterpret_cast<uint64_t>(to), from, bytes);
+  memcpy(to, from, bytes);
+  return bytes;
+}
+
+/// As read or pread; pieces as long as they are full ones.
+ssize_t through_buffer(ReadUnderWay &under_way, int fd, void *to, size_t bytes, off_t at, int flags = 0) {
+  const size_t room = std::min(bytes, kBuffer);
+  // As far from a page's beginning as the program's own: what the file system demands stays as it is.
+  const size_t skew = reinterpret_cast<uint64_t>(to) & (os::page_size() - 1);
+  char *buffer = under_way.take_buffer(room + os::page_size());
+  if (!buffer) return errno = ENOMEM, -1;
+  size_t done = 0;
+  int error = 0;
+  while (done < bytes) {
+    const size_t want = std::min(bytes - done, room);
+    const ssize_t got = plain(fd, buffer + skew, want, at == kPosition ? at : at + static_cast<off_t>(done), flags);
+    if (got < 0) error = errno;
+    if (got <= 0) break;
+    const size_t stored = store(static_cast<char *>(to) + done, buffer + skew, static_cast<size_t>(got));
+    if (stored < static_cast<size_t>(got)) error = EFAULT;
+    done += stored;
+    if (stored < want) break;
+  }
+  under_way.drop_buffer();
+  if (done == 0 && error) return errno = error, -1;
+  return static_cast<ssize_t>(done);
+}
+
+/// One vector after the other.
+ssize_t scattered(ReadUnderWay &under_way, int fd, const iovec *to, int count, off_t at, int flags = 0) {
+  ssize_t done = 0;
+  for (int i = 0; i < count; ++i) {
+    const ssize_t got = through_buffer(under_way, fd, to[i].iov_base, to[i].iov_len, at == kPosition ? at : at + done, flags);
+    if (got < 0) return done ? done : -1;
+    done += got;
+    if (static_cast<size_t>(got) < to[i].iov_len) break;
+  }
+  return done;
+}
+
+bool must_scatter(int fd, const iovec *to, int count, bool noted) {
+  if (!runtime_running_pager()) return false; // the kernel tells what is wrong with the vectors
+  for (int i = 0; i < count; ++i)
+    if (must_detour(fd, to[i].iov_base, to[i].iov_len, noted)) return true;
+  return false;
+}
+
+ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
+  const auto begin = reinterpret_cast<uint64_t>(to);
+  if (bytes == 0 || !block_near(begin, begin + bytes) || sandboxed_strictly()) return plain(fd, to, bytes, at);
+  ReadUnderWay under_way(begin, begin + bytes, fd);
+  if (!must_detour(fd, to, bytes, under_way.noted())) return plain(fd, to, bytes, at);
+  under_way.detour();
+  return through_buffer(under_way, fd, to, bytes, at);
+}
+
+/// `real()` does it the plain way. The vectors are not looked at before the pager runs: the read may go to any block.
+template <typename Real> ssize_t read_many(int fd, const iovec *to, int count, off_t at, int flags, Real real) {
+  if (!block_near(0, ~0ull)) return real();
+  ReadUnderWay under_way(0, ~0ull, fd);
+  if (!must_scatter(fd, to, count, under_way.noted())) return real();
+  under_way.detour();
+  return scattered(under_way, fd, to, count, at, flags);
+}
+
+} // namespace
+
+extern "C" {
+
+EXPORTED ssize_t read(int fd, void *to, size_t bytes) { return read_one(fd, to, bytes, kPosition); }
+
+EXPORTED ssize_t pread(int fd, void *to, size_t bytes, off_t at) {
+  return at >= 0 ? read_one(fd, to, bytes, at) : __pread64(fd, to, bytes, at);
+}
+
+EXPORTED ssize_t pread64(int fd, void *to, size_t bytes, off_t at) { return pread(fd, to, bytes, at); }
+
+EXPORTED ssize_t readv(int fd, const iovec *to, int count) {
+  using Readv = ssize_t (*)(int, const iovec *, int);
+  static Readv real = next<Readv>("readv");
+  return read_many(fd, to, count, kPosition, 0, [&] { return real(fd, to, count); });
+}
+
+EXPORTED ssize_t preadv(int fd, const iovec *to, int count, off_t at) {
+  using Preadv = ssize_t (*)(int, const iovec *, int, off_t);
+  static Preadv real = next<Preadv>("preadv64");
+  if (at < 0) return real(fd, to, count, at);
+  return read_many(fd, to, count, at, 0, [&] { return real(fd, to, count, at); });
+}
+
+EXPORTED ssize_t preadv64(int fd, const iovec *to, int count, off_t at) { return preadv(fd, to, count, at); }
+
+EXPORTED ssize_t preadv2(int fd, const iovec *to, int count, off_t at, int flags) {
+  static Preadv2 real = next<Preadv2>("preadv64v2");
+  if (at < kPosition) return real(fd, to, count, at, flags);
+  return read_many(fd, to, count, at, flags, [&] { return real(fd, to, count, at, flags); });
+}
+
+EXPORTED ssize_t preadv64v2(int fd, const iovec *to, int count, off_t at, int flags) { return preadv2(fd, to, count, at, flags); }
+}

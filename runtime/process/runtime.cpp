@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/process/runtime.h"
+
+#include "pagecast/pagecast.h"
+#include "runtime/kernel/descriptors.h"
+#include "runtime/state/fork.h"
+#include "runtime/state/handlers.h"
+#include "runtime/state/locks.h"
+#include "runtime/kernel/message.h"
+#include "runtime/process/modules.h"
+#include "runtime/state/open_nests.h"
+#include "runtime/pager/pager.h"
+#include "runtime/kernel/sandbox.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <new>
+
+extern char **environ;
+
+namespace pagecast {
+namespace {
+
+Options options;
+std::atomic<uint32_t> options_read{0};
+/// What holds until the C library has been started, which is when there is an environment to read: parts of the program may
+/// run before (.preinit_array; the undefined-behaviour sanitizer's does). No block is large then.
+constexpr Options too_early = [] {
+  Options o;
+  o.large = UINT64_MAX;
+  o.enable = false;
+  return o;
+}();
+
+uint64_t budget = 0;
+uint64_t looked_ns = 0; ///< when that was
+constexpr uint64_t kLookNs = 50000000;
+uint64_t started_ns = 0;
+bool refused = false;        ///< paging was needed and could not be had: said once
+std::atomic<bool> memory_paged{false}; ///< large data of memory have once exceeded the budget, and are paged
+bool files_refused = false;  ///< there cannot even be hints for files
+std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
+char refused_why[800];
+constexpr int kNotOpen = -EBADF;
+int statistics_file = kNotOpen; ///< or the error that it could not be opened with
+alignas(Pager) char pager_memory[sizeof(Pager)];
+std::atomic<Pager *> pager{nullptr};
+
+/// What large data may hold now (core/memory/limit.h), of which `used` bytes are held.
+uint64_t find_budget(uint64_t used) {
+  os::MemoryWatch memory;
+  core::Pool pools[core::kMostPools];
+  memory.open();
+  const unsigned n = memory.look(pools);
+  memory.close();
+  core::Limit limit;
+  limit.start(options.memory, kLeastMemory);
+  limit.update(looked_ns = os::now_ns(), used, pools, n);
+  return limit.budget();
+}
+
+/// The budget of a program that holds all its large data in memory, found out anew from time to time: the limit may
+/// have fallen, and then the next large block is the occasion to begin paging.
+void follow_limit(uint64_t data_bytes) {
+  if (data_bytes <= kLeastMemory || os::now_ns() - looked_ns < kLookNs) return;
+  budget = find_budget(std::min(data_bytes, os::own_anonymous_bytes()));
+}
+
+void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }
+void adviser_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run(); }
+void large_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run_large(); }
+void reads_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run_reads(); }
+
+/// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
+bool keep_memory_in_file(Pager &p, uint64_t filled_bytes) {
+  if (options.backend == BackEnd::kPager) return false;
+  const uint64_t overflow = filled_bytes > budget ? filled_bytes - budget : 0;
+  char why[400];
+  if (p.files().has_memory() || p.files().start_memory(overflow, why, sizeof why) == 0) {
+    snprintf(p.statistics.back_end, sizeof p.statistics.back_end, "advise, with memory in a file: %.350s", refused_why);
+    return true;
+  }
+  const size_t length = strlen(refused_why);
+  if (strcmp(why, refused_why))
+    snprintf(refused_why + length, sizeof refused_why - length, ", nor can they live in a file: %.300s", why);
+  return false;
+}
+
+/// A pager that pages memory. NULL, with a sentence in refused_why, if that cannot be.
+Pager *make_pager(uint64_t data_bytes, uint64_t filled_bytes) {
+  const os::Support support = os::probe();
+  const char *missing = options.backend == BackEnd::kAdvise ? "PAGECAST_BACKEND=advise" : support.missing;
+  if (missing) return snprintf(refused_why, sizeof refused_why, "%s", missing), nullptr;
+  Pager *made = new (pager_memory) Pager;
+  made->expect(std::min(data_bytes, os::own_anonymous_bytes()));
+  if (made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return nullptr;
+  snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "pager");
+  return made;
+}
+
+/// One that advises, where memory cannot be paged, for the reason in refused_why: for mapped files (`files`), or for
+/// memory in a file. NULL, with more in refused_why, if that cannot be either.
+Pager *make_adviser(uint64_t filled_bytes, bool files) {
+  if (options.backend == BackEnd::kPager) return nullptr;
+  char why[400];
+  Pager *made = new (pager_memory) Pager;
+  if (made->prepare_files(options, budget, why, sizeof why)) return nullptr;
+  snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%.350s", refused_why);
+  return files || keep_memory_in_file(*made, filled_bytes) ? made : nullptr;
+}
+
+int start_threads(Pager &p) {
+  int error = os::start_thread("pagecast-pager", pager_thread);
+  if (!error) error = p.wait_started();
+  if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
+  if (error || options.backend == BackEnd::kPager) return error;
+  if (os::start_thread("pagecast-advise", adviser_thread)) files_refused = true;
+  for (unsigned i = 0; i < Advise::kReaders; ++i) os::start_thread("pagecast-large", large_thread); // these only help
+  os::start_thread("pagecast-reads", reads_thread);
+  return error;
+}
+
+/// `made` if it is one and its threads run; else NULL, with a sentence in refused_why.
+Pager *running(Pager *made) {
+  const int error = made ? start_threads(*made) : 0;
+  if (error) snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
+  return error ? nullptr : made;
+}
+
+/// Starts the pager. False, with a sentence in refused_why, if that cannot be.
+bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
+  if (!inherited_sandbox_allows_paging()) {
+    snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
+    return false;
+  }
+  Pager *made = running(make_pager(data_bytes, filled_bytes));
+  if (!made) made = running(make_adviser(filled_bytes, files));
+  if (!made) return false;
+  made->set_cap(options.memory);
+  handlers_watch();
+  nests_start(made);
+  pager.store(made, std::memory_order_release);
+  tell(files ? "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files"
+             : "large data of %llu MiB exceed the budget of %llu MiB: paging",
+       static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20));
+  if (options.hints) modules_set_gates(options.gate);
+  return true;
+}
+
+/// Whether the program's heap is not this library's, but a sanitizer's or one that is linked into the program. Whose it is,
+/// refused_why says.
+bool has_other_allocator() {
+  void *allocate = dlsym(RTLD_DEFAULT, "malloc");
+  Dl_info theirs, ours;
+  if (!allocate || !dladdr(allocate, &theirs) || !dladdr(reinterpret_cast<void *>(&runtime_pager), &ours)) return false;
+  if (theirs.dli_fbase == ours.dli_fbase) return false;
+  snprintf(refused_why, sizeof refused_why,
+           "the program's heap is another allocator's, of %s, and other large data fit in the budget", theirs.dli_fname);
+  return true;
+}
+
+/// Why nothing was paged.
+const char *why_inactive() {
+  if (refused) return refused_why;
+  if (!options.enable) return "switched off by PAGECAST_ENABLE";
+  if (sandboxed()) return "the program put on a seccomp filter while nothing was paged";
+  return has_other_allocator() ? refused_why : "large data fit in the budget";
+}
+
+__attribute__((constructor(101))) void construct() {
+  started_ns = os::now_ns();
+  watch_forks();
+  modules_note_permanent();
+  runtime_options();
+}
+
+__attribute__((destructor)) void destruct() {
+  Pager *running = pager.load(std::memory_order_acquire);
+  if (!options.stats) return;
+  static Statistics none;
+  Statistics &s = running ? running->statistics : none;
+  if (!running) s.budget_bytes = budget;
+  s.files.left_alone = left_alone.load();
+  const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
+  if (!sandboxed()) runtime_open_statistics();
+  if (statistics_file == kNotOpen || statistics_file == -EEXIST) return;
+  if (const int error =
+          statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why_inactive(), wall))
+    say("the statistics could not be written to %s: %s", options.stats, strerror(-error));
+}
+
+} // namespace
+
+const Options &runtime_options() {
+  if (options_read.load(std::memory_order_acquire)) return options;
+  if (!environ) return too_early;
+  Guard guard(locks::options);
+  if (!options_read.load(std::memory_order_relaxed)) {
+    read_options(options);
+    set_verbose(options.verbose);
+    budget = find_budget(0);
+    if (options.memory != kAuto && budget < options.memory)
+      tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used",
+           static_cast<unsigned long long>(budget >> 20));
+    options_read.store(1, std::memory_order_release);
+  }
+  return options;
+}
+
+uint64_t runtime_budget() { return budget; }
+
+void runtime_open_statistics() {
+  if (options.stats && statistics_file == kNotOpen)
+    statistics_file = open_statistics(options.stats, runtime_running_pager() != nullptr);
+}
+
+Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
+  runtime_options();
+  Pager *running = pager.load(std::memory_order_acquire);
+  if (memory_paged.load(std::memory_order_relaxed)) return running;
+  if (refused || !options.enable || sandboxed()) return nullptr;
+  follow_limit(data_bytes);
+  if (data_bytes <= budget) return nullptr;
+  if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
+              : start_pager(data_bytes, filled_bytes, false)) {
+    memory_paged.store(true, std::memory_order_relaxed);
+    return pager.load(std::memory_order_relaxed);
+  }
+  refused = true;
+  say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",
+      static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20), refused_why);
+  return nullptr;
+}
+
+Pager *runtime_file_pager(uint64_t data_bytes, uint64_t file_bytes) {
+  runtime_options();
+  Pager *running = pager.load(std::memory_order_acquire);
+  if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused || sandboxed()) return nullptr;
+  if (running) return running;
+  follow_limit(data_bytes + file_bytes);
+  if (data_bytes + file_bytes <= budget) return nullptr;
+  if (start_pager(data_bytes + file_bytes, 0, true)) // what memory holds fits: no room on the disk is needed yet
+    return files_refused ? nullptr : pager.load(std::memory_order_relaxed);
+  files_refused = true;
+  tell("hints for mapped files cannot be given: %s", refused_why);
+  return nullptr;
+}
+
+void runtime_left_alone() { left_alone.fetch_add(1, std::memory_order_relaxed); }
+
+bool runtime_pages_memory() { return memory_paged.load(std::memory_order_relaxed); }
+
+void runtime_never(const char *why) {
+  Guard guard(locks::blocks);
+  if (runtime_pages_memory()) return;
+  snprintf(refused_why, sizeof refused_why, "%s", why);
+  refused = true;
+}
+
+Pager *runtime_running_pager() { return pager.load(std::memory_order_acquire); }
+
+bool runtime_can_follow() {
+  if (sandboxed()) return false; // asking may be deadly
+  const int fd = os::fault_open();
+  close_own(fd);
+  return fd >= 0;
+}
+
+void runtime_forked(bool shared) {
+  if (options.stats && !strstr(options.stats, "%p")) options.stats = nullptr; // the parent's to write
+  statistics_file = kNotOpen;
+  Pager *inherited = pager.load(std::memory_order_relaxed);
+  if (!inherited) return;
+  int error = -EPERM;
+  if (shared) {
+    error = inherited->recover();
+    if (!error && !(error = start_threads(*inherited))) return;
+    inherited->abandon();
+    if (inherited->pages_memory() || inherited->files().has_memory())
+      say("the child of a fork has no access to paged data: %s", strerror(-error));
+  }
+  modules_set_gates(~0ull);
+  nests_start(nullptr);
+  pager.store(nullptr, std::memory_order_release);
+  refused = files_refused = true;
+  memory_paged.store(false, std::memory_order_relaxed);
+  snprintf(refused_why, sizeof refused_why, "it could not be taken over after fork");
+}
+
+} // namespace pagecast
+
+using namespace pagecast;
+
+extern "C" {
+
+__attribute__((visibility("default"))) const char *pagecast_version(void) { return PAGECAST_VERSION; }
+__attribute__((visibility("default"))) const char *pagecast_options_help(void) { return options_help(); }
+__attribute__((visibility("default"))) int pagecast_active(void) { return runtime_running_pager() != nullptr; }
+
+__attribute__((visibility("default"))) uint64_t pagecast_budget(void) {
+  Pager *running = runtime_running_pager();
+  return running ? running->budget() : 0;
+}
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The runtime as a whole: start, the decision to page, modules, exit.
+#pragma once
+#include "pagecast/abi.h"
+#include "runtime/state/options.h"
+
+namespace pagecast {
+
+class Pager;
+
+/// Reads the options once. Any thread, any time, also before constructors have run.
+const Options &runtime_options();
+
+/// The pager, if large data of `data_bytes` must be paged: starts it the first time that they exceed the
+/// budget. The disk should have room for `filled_bytes`. NULL: they fit, or cannot be paged here (said once). Called
+/// with the blocks' lock held.
+Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes);
+/// Bytes. Valid once the options have been read.
+uint64_t runtime_budget();
+
+/// Opens the file for the statistics now, since it may be forbidden at exit.
+void runtime_open_statistics();
+
+/// Nothing will be paged from now on, if nothing is yet.
+void runtime_never(const char *why);
+
+/// The pager, if hints for mapped files of `file_bytes` are wanted: when these and the other large data exceed the budget
+/// together. It may be one that pages no memory. Called with the blocks' lock held.
+Pager *runtime_file_pager(uint64_t data_bytes, uint64_t file_bytes);
+
+/// Whether large data of memory are paged. Cost: one load.
+bool runtime_pages_memory();
+
+/// Notes a mapped file that is left to the kernel.
+void runtime_left_alone();
+
+/// The pager if it runs in this process, else NULL. Cost: one load.
+Pager *runtime_running_pager();
+
+} // namespace pagecast

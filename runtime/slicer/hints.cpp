@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/slicer/hints.h"
+
+#include "runtime/kernel/os.h"
+
+#include <ctime>
+
+namespace pagecast {
+namespace {
+
+uint32_t pages_of(core::Extent e) { return static_cast<uint32_t>(e.size() >> os::page_shift()); }
+
+} // namespace
+
+bool SliceHints::page(unsigned group, uint64_t page) {
+  const core::Extent e{page, page + os::page_size()}, before = slot_.trail.waiting(group);
+  if (slot_.dropped >> group & 1 || page - before.begin < before.size()) return true;
+  count(e);
+  return found(group, slot_.trail.add(group, e, step_));
+}
+
+bool SliceHints::range(unsigned group, uint64_t begin, uint64_t end) {
+  if (repeats_ || slot_.dropped >> group & 1) return true;
+  return found(group, slot_.trail.add(group, {begin, end}, step_));
+}
+
+bool SliceHints::found(unsigned group, core::Extent e) {
+  if (e.empty() || overwritten(group)) return true;
+  if (e.size() == os::page_size() && slot_.touch_stage[group]) return pager_.map().test(e.begin) || ask(group, e);
+  if (e.size() >= pager_.max_io()) return ask_absent(group, e);
+  core::Lots::Lot full;
+  if (!slot_.lots.add({e, slot_.trail.taken_since(), group, writes(group)}, &full)) return true;
+  return ask_absent(full.group, full.extent);
+}
+
+bool SliceHints::ask_found(uint64_t by) {
+  return slot_.lots.take(by, [this](const core::Lots::Lot &lot) { return ask_absent(lot.group, lot.extent); });
+}
+
+bool SliceHints::wanted() { return slot_.state.load(std::memory_order_relaxed) == NestSlot::kOpen && !slicer_waited_for(); }
+
+bool SliceHints::region(uint64_t address, uint64_t *begin, uint64_t *end) {
+  const Region r = pager_.look_up(address);
+  *begin = r.base;
+  *end = r.end();
+  return r.bytes != 0;
+}
+
+uint64_t SliceHints::look_ahead(uint64_t address) { return pager_.look_up(address).look_ahead; }
+
+bool SliceHints::page_ahead(unsigned group, uint64_t page) {
+  const Region r = pager_.look_up(page);
+  if (slot_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
+  if (r.chunk) return pager_.map().test(page) || tell(group, {page, page + os::page_size()});
+  const PageState state = pager_.state_of(r, page), before = pager_.state_of(r, page - os::page_size());
+  if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
+  return tell(group, {page, page + os::page_size()});
+}
+
+bool SliceHints::ask_absent(unsigned group, core::Extent e) {
+  while (!e.empty()) {
+    const Region r = pager_.look_up(e.begin);
+    if (r.bytes == 0) { // the ends of arrays may lie outside
+      e.begin += os::page_size();
+      if (++outside_ > kMostOutside) return true;
+      continue;
+    }
+    const core::Extent here{e.begin, r.end() < e.end ? r.end() : e.end};
+    const core::Extent absent = pager_.map().next_absent(here, pager_.max_io());
+    if (absent.empty()) e.begin = here.end;
+    else if (!ask(group, absent)) return false;
+    else e.begin = absent.end;
+  }
+  return true;
+}
+
+void SliceHints::release_passed(uint64_t program_step) {
+  unsigned group;
+  core::Extent e;
+  while (slot_.trail.passed(program_step, &group, &e))
+    pager_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), static_cast<uint32_t>(step_), number()});
+}
+
+/// Pages that a slice found absent.
+bool SliceHints::ask(unsigned group, core::Extent e) {
+  if (overwritten(group)) return true;
+  if (!tell(group, e)) return false;
+  if (window_) window_->add(step_, pages_of(e));
+  return true;
+}
+
+/// They are marked at once, so that they are asked for once. Waits for room.
+bool SliceHints::tell(unsigned group, core::Extent e) {
+  const bool write = writes(group);
+  pager_.map().set(e);
+  const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), static_cast<uint32_t>(step_),
+                  number()};
+  while (!pager_.slice_hint(hint)) {
+    if (!wanted()) {
+      pager_.map().clear(e);
+      return false;
+    }
+    pager_.poke();
+    timespec t{0, 50000};
+    nanosleep(&t, nullptr);
+  }
+  return true;
+}
+
+void SliceHints::count(core::Extent e) {
+  const Region r = pager_.look_up(e.begin);
+  if (r.chunk) absent_ += pages_of(e); // of a file: the map knows no more
+  for (uint64_t page = e.begin; !r.chunk && page < e.end && page < r.end(); page += os::page_size()) {
+    const PageState state = pager_.state_of(r, page);
+    absent_ += state == PageState::kAbsent || state >= PageState::kClean; // in memory, but about to go
+    untouched_ += state == PageState::kZero;
+  }
+}
+
+} // namespace pagecast

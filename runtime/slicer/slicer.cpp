@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The slicer's thread: runs the slices of open nests ahead of the program, so that the pages of indirect
+// references are asked for before the program computes their addresses. Each stage of a slice has a cursor of
+// its own; the first is the furthest ahead, so that what a stage loads is in memory when its turn comes.
+#include "core/arithmetic.h"
+#include "core/slices/backoff.h"
+#include "runtime/state/fork.h"
+#include "runtime/kernel/lock.h"
+#include "runtime/state/open_nests.h"
+#include "runtime/kernel/os.h"
+#include "runtime/pager/pager.h"
+#include "runtime/slicer/hints.h"
+#include "runtime/slices/machine.h"
+#include "runtime/slicer/reader.h"
+
+#include <ctime>
+
+namespace pagecast {
+namespace {
+
+std::atomic<uint32_t> slicer_asleep{0};
+constexpr uint64_t kSlicerPollNs = 100000;
+constexpr unsigned kBurst = 64;             ///< steps, before other nests have their turn
+constexpr uint64_t kIndexLead = 8;          ///< steps, by which index arrays are kept in memory ahead of the slice
+/// Of the budget, that pages asked for by slices may take before the program has come to them. What they found in
+/// memory must still be there then: fewer pages than are on probation (Pager::keep_aging).
+constexpr uint64_t kAheadShare = 8;
+constexpr uint64_t kSearchRounds = 4;       ///< so much further ahead are stages that must run their steps again
+constexpr uint64_t kStepWork = 64u << 20;   ///< operations times lanes: what takes longer is given up
+
+SliceMachine machine;
+SliceReader reader;
+core::Backoff backoffs[Statistics::kSites]; ///< of the stages of each nest, from the number of its first site on
+Lock running; ///< held during each run
+std::atomic<uint32_t> waiting_for_it{0}; ///< threads in slicer_let_go()
+
+/// Calls `callback(group, Extent)` for what the slice reads in the cursor's step and the nest itself fetches.
+template <class Callback> void for_each_index(const NestSlot &slot, const core::Cursor &cursor, Callback callback) {
+  const core::Shape &shape = slot.nest.shape();
+  for (unsigned g = 0; g < shape.groups; ++g)
+    if (shape.group[g].index && !shape.group[g].indirect)
+      cursor.for_each_extent(shape.group[g], os::page_size(), [&](core::Extent e) { callback(g, e); });
+}
+
+/// What the nest has asked for, or found in memory, far ahead of the slice may have been given up since: it is asked
+/// for again some steps ahead, and so kept until the slice and the program come.
+void keep_index(Pager &pager, NestSlot &slot, uint64_t position) {
+  core::Cursor &ahead = slot.index_cursor;
+  if (ahead.position() < position) ahead.seek(position);
+  for (; !ahead.at_end() && ahead.position() <= position + kIndexLead; ahead.next()) {
+    SliceHints hints(pager, slot, nullptr, ahead.position());
+    for_each_index(slot, ahead, [&](unsigned group, core::Extent e) { hints.ask_absent(group, e); });
+  }
+}
+
+/// The index arrays of this step are there: the slice will not stall.
+bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &cursor, SliceHints &hints) {
+  bool there = true;
+  for_each_index(slot, cursor, [&](unsigned group, core::Extent e) {
+    hints.ask_absent(group, e);
+    for (uint64_t page = e.begin; there && page < e.end; page += os::page_size()) {
+      const Region r = pager.look_up(page);
+      there = r.bytes == 0 || pager.ready(r, page);
+    }
+  });
+  return there;
+}
+
+/// Runs `call`; adds to `spent`. False: something that it needs is on its way.
+bool run_call(Pager &pager, const SliceCall &call, SliceHints &hints, SliceOutcome *outcome, uint64_t *spent) {
+  Guard guard(running);
+  reader.forget();
+  uint64_t work = kStepWork;
+  *outcome = machine.run(call, {pager.map().origin(), os::page_shift()}, reader, hints, &work);
+  *spent += kStepWork - work;
+  return !reader.was_early();
+}
+
+/// One step of one stage; adds to `spent`. False: something that it needs is on its way.
+bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent) {
+  const pagecast_nest &d = *slot.description;
+  uint64_t index[PAGECAST_MAX_LOOPS];
+  for (unsigned k = 0; k < d.ticked; ++k) index[k] = cursor.index(k);
+  const SliceStage &part = slot.stage[stage - 1];
+  if (part.empty()) return true;
+  SliceCall call{&part.nest(), slot.live, index, cursor.first(), cursor.count(), part.stage()};
+  // A slice covers the innermost loop; where that is inside a step, the step's outer iterations follow each other.
+  if (d.ticked + 2 == d.loops) {
+    index[d.ticked] = cursor.first();
+    call.first = 0;
+    call.count = slot.nest.shape().trips[d.loops - 1];
+  } else if (d.ticked + 1 != d.loops) {
+    return true;
+  }
+  SliceOutcome outcome;
+  if (!part.carries()) return run_call(pager, call, hints, &outcome, spent);
+  SliceState &state = slot.slice_state[stage - 1];
+  SliceCarried carried = state.before(cursor.position());
+  call.carried = &carried;
+  call.silent = cursor.position() < slot.step();
+  if (!run_call(pager, call, hints, &outcome, spent) || (outcome == SliceOutcome::kTired && !hints.wanted())) return false;
+  call.silent = true; // without the hints that are not wanted, it still has something to hand on
+  if (outcome == SliceOutcome::kRefused && !run_call(pager, call, hints, &outcome, spent)) return false;
+  state.after(cursor.position(), outcome == SliceOutcome::kDone ? carried : SliceCarried{});
+  return true;
+}
+
+bool belongs_to(const NestSlot &slot, unsigned group, unsigned stage) {
+  return slot.range_stage[group] == stage || slot.touch_stage[group] == stage;
+}
+
+/// NULL if the stage runs all its steps: sweeps are cheap, a few operations for many pages, and what they leave behind
+/// is given up in their order. Steps that hand on to each other have no choice.
+core::Backoff *backoff_of(const NestSlot &slot, unsigned stage) {
+  if (slot.stage[stage - 1].carries()) return nullptr;
+  for (unsigned g = 0; g < slot.description->groups; ++g)
+    if (slot.range_stage[g] == stage) return nullptr;
+  const uint64_t number = slot.sites + stage - 1;
+  return slot.sites && number < Statistics::kSites ? &backoffs[number] : nullptr;
+}
+
+void note_backoff(Pager &pager, const NestSlot &slot, unsigned stage, uint64_t backed_off, uint64_t probes) {
+  if (backed_off == 0 && probes == 0) return;
+  for (unsigned g = 0; g < slot.description->groups; ++g) {
+    if (slot.touch_stage[g] != stage) continue;
+    SiteStatistics &site = pager.statistics.site[slot.sites + g];
+    __atomic_fetch_add(&site.backed_off, backed_off, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&site.probes, probes, __ATOMIC_RELAXED);
+  }
+}
+
+/// Step `done` of the stage has been run: where does it go on?
+uint64_t next_step(Pager &pager, NestSlot &slot, unsigned stage, uint64_t done, uint64_t work, const SliceHints &hints,
+                   uint64_t lead) {
+  core::Backoff *backoff = backoff_of(slot, stage);
+  if (!backoff) return done + 1;
+  const uint64_t backed_off = backoff->backed_off(), probes = backoff->probes();
+  backoff->wasted(slot.slice_wasted.exchange(0, std::memory_order_relaxed));
+  const uint64_t next = backoff->ran(done, work, hints.absent(), hints.untouched(), lead);
+  note_backoff(pager, slot, stage, backoff->backed_off() - backed_off, backoff->probes() - probes);
+  return next;
+}
+
+void move(core::Cursor &cursor, SliceWindow &window, uint64_t position) {
+  if (position < cursor.position()) window.back_to(position);
+  if (position == cursor.position() + 1) cursor.next();
+  else if (position != cursor.position()) cursor.seek(position);
+}
+
+/// The first step of which the stage has found something that is not asked for yet; its own step if there is none.
+uint64_t asked_up_to(const NestSlot &slot, unsigned stage) {
+  uint64_t step = core::least(slot.slice_cursor[stage - 1].position(), slot.lots.oldest());
+  for (unsigned g = 0; g < slot.description->groups; ++g)
+    if (belongs_to(slot, g, stage)) step = core::least(step, slot.trail.waits_since(g));
+  return step;
+}
+
+/// What a stage finds is gathered over the further half of its lead, to be asked for in large pieces. What is nearer, and
+/// at the end all of it, is asked for now; single pages are when the step that found them is done.
+void ask_gathered(NestSlot &slot, unsigned stage, uint64_t program_step, SliceHints &hints) {
+  const core::Cursor &cursor = slot.slice_cursor[stage - 1];
+  const bool last = cursor.at_end();
+  const bool at_once = last || slot.stage[stage - 1].searches(); // which do not go on before it is there
+  const uint64_t by = at_once ? ~0ull : program_step + (cursor.position() - core::least(cursor.position(), program_step)) / 2;
+  for (unsigned g = 0; g < slot.description->groups; ++g) {
+    if (!belongs_to(slot, g, stage)) continue;
+    const bool alone = slot.touch_stage[g] == stage && slot.trail.waiting(g).size() == os::page_size();
+    if (alone || slot.trail.waits_since(g) <= by) hints.found(g, slot.trail.take(g, last));
+  }
+  hints.ask_found(by);
+}
+
+/// Runs the steps again in which a search came to what was not in memory.
+void repeat_searches(Pager &pager, NestSlot &slot, unsigned stage) {
+  SliceRepeats &repeats = slot.slice_repeats[stage - 1];
+  uint64_t step = slot.step();
+  repeats.pass(step);
+  core::Cursor cursor = slot.slice_cursor[stage - 1];
+  for (; repeats.next(&step); ++step) {
+    if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen) break;
+    cursor.seek(step);
+    SliceHints found(pager, slot, &slot.slice_window[stage - 1], step);
+    found.repeats();
+    const uint64_t failed = machine.failed_loads();
+    uint64_t work = 0;
+    run_step(pager, slot, cursor, stage, found, &work);
+    repeats.ran(step, machine.failed_loads() == failed);
+    ask_gathered(slot, stage, slot.step(), found);
+  }
+}
+
+/// Whether the stage goes through rows that follow each other. What they leave behind is given up in their order, and to run some
+/// again would disturb that: CGM and APPBT read and wrote a fifth more.
+bool sweeps(const NestSlot &slot, unsigned stage) {
+  for (unsigned g = 0; g < slot.description->groups; ++g)
+    if (slot.range_stage[g] == stage && slot.trail.moves_on(g)) return true;
+  return false;
+}
+
+/// Runs a stage up to its distance, once a quarter of that is lacking: in few, long turns. `missed`: the program has
+/// faulted on absent pages. True if it did something.
+bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
+  const pagecast_nest &d = *slot.description;
+  core::Cursor &cursor = slot.slice_cursor[stage - 1];
+  SliceWindow &window = slot.slice_window[stage - 1];
+  SliceLead &lead = slot.slice_lead[stage - 1];
+  const bool searches = slot.stage[stage - 1].searches(), carries = slot.stage[stage - 1].carries();
+  const uint64_t distance =
+      slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1) * (searches ? kSearchRounds : 1);
+  if (core::Backoff *backoff = missed ? backoff_of(slot, stage) : nullptr)
+    move(cursor, window, backoff->missed(slot.step(), cursor.position()));
+  bool worked = false;
+  if (searches) repeat_searches(pager, slot, stage);
+  for (unsigned burst = 0; burst < kBurst; ++burst) {
+    const uint64_t step = slot.step();
+    if (cursor.position() < step) {
+      if (!carries) cursor.seek(step);
+      else if (!missed) break; // it would have to run all of them, and the program goes on well without
+    }
+    if (!sweeps(slot, stage) && lead.is_stale(step, pager.crowded())) {
+      lead.back_to(step, cursor.position());
+      const uint64_t back = core::least(step + 1, cursor.position());
+      move(cursor, window, carries ? slot.slice_state[stage - 1].back_to(back, cursor.position()) : back);
+    }
+    const uint64_t most_ahead = core::least(SliceWindow::end(step, distance, worked), lead.end(step));
+    const bool ended = cursor.at_end();
+    SliceHints hints(pager, slot, &window, cursor.position());
+    hints.release_passed(step);
+    ask_gathered(slot, stage, step, hints);
+    window.pass(step);
+    if (window.full()) break;
+    if (ended || cursor.position() >= most_ahead) break;
+    if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen) break;
+    if (stage == 1) keep_index(pager, slot, cursor.position());
+    if (stage == 1 && !index_resident(pager, slot, cursor, hints)) break;
+    if (stage > 1 && cursor.position() >= asked_up_to(slot, stage - 1)) break;
+    SliceHints found(pager, slot, &window, cursor.position());
+    uint64_t work = 0;
+    lead.runs(cursor.position(), pager.crowded());
+    const uint64_t failed = machine.failed_loads();
+    if (!run_step(pager, slot, cursor, stage, found, &work) && (carries || !searches)) break;
+    if (searches) slot.slice_repeats[stage - 1].ran(cursor.position(), machine.failed_loads() == failed);
+    const uint64_t done = cursor.position();
+    move(cursor, window, core::most(next_step(pager, slot, stage, done, work, found, distance), carries ? 0 : step));
+    worked = true;
+    for (unsigned g = 0; g < d.groups; ++g)
+      if (slot.range_stage[g] == stage) slot.trail.step_done(g, done);
+    ask_gathered(slot, stage, step, found);
+  }
+  return worked;
+}
+
+void prepare_stages(Pager &pager, NestSlot &slot) {
+  const pagecast_nest &d = *slot.description;
+  unsigned used = 0;
+  slot.stages = 0;
+  for (unsigned stage = 1; stage <= d.slice->depths; ++stage) {
+    slot.stage[stage - 1].prepare(d, stage, slot.dropped);
+    if (slot.stage[stage - 1].empty()) continue;
+    slot.stages = stage;
+    ++used;
+  }
+  const uint64_t share = (pager.budget() >> os::page_shift()) / kAheadShare;
+  for (unsigned stage = 0; stage < slot.stages; ++stage) {
+    slot.slice_window[stage].start(core::most(1, share / core::most(used, 1)));
+    slot.slice_lead[stage].start(share);
+    slot.slice_state[stage].start();
+    slot.slice_repeats[stage].start();
+  }
+}
+
+} // namespace
+
+bool slicer_serve(Pager &pager, NestSlot &slot) {
+  slot.slicing.store(1, std::memory_order_seq_cst);
+  bool worked = false;
+  // Only now does the nest stay: before, it may have closed, and another, without a slice, have been opened in its place.
+  const bool open = slot.state.load(std::memory_order_seq_cst) == NestSlot::kOpen && slot.sliced.load(std::memory_order_relaxed);
+  if (open && reader.start(pager, false)) {
+    const uint64_t missed = pager.statistics.not_prefetched.load(std::memory_order_relaxed);
+    const bool first = slot.slices_run++ == 0, more = !first && missed != slot.missed_seen;
+    slot.missed_seen = missed;
+    if (first) prepare_stages(pager, slot);
+    for (unsigned stage = 1; stage <= slot.stages; ++stage) {
+      core::Backoff *backoff = first ? backoff_of(slot, stage) : nullptr;
+      if (backoff) backoff->enter();
+      worked |= run_stage(pager, slot, stage, more);
+    }
+  }
+  if (worked) pager.poke();
+  slot.slicing.store(0, std::memory_order_seq_cst);
+  os::futex_wake(reinterpret_cast<uint32_t *>(&slot.slicing));
+  return worked;
+}
+
+void slicer_run() {
+  for (;;) {
+    Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+    bool worked = false, any = false;
+    for (NestSlot &slot : OpenNests()) {
+      if (!pager) break;
+      if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.sliced.load(std::memory_order_relaxed)) continue;
+      any = true;
+      worked |= slicer_serve(*pager, slot);
+    }
+    if (worked) continue;
+    if (any) { // waiting for the program or for the index arrays: look again soon
+      timespec t{0, static_cast<long>(kSlicerPollNs)};
+      nanosleep(&t, nullptr);
+    } else {
+      slicer_asleep.store(1, std::memory_order_seq_cst);
+      bool work = false;
+      for (const NestSlot &slot : OpenNests()) work |= slot.sliced.load() && slot.state.load() == NestSlot::kOpen;
+      if (!work) os::futex_wait(reinterpret_cast<uint32_t *>(&slicer_asleep), 1);
+      slicer_asleep.store(0, std::memory_order_seq_cst);
+    }
+  }
+}
+
+void slicer_poke() {
+  if (slicer_asleep.exchange(0, std::memory_order_seq_cst)) os::futex_wake(reinterpret_cast<uint32_t *>(&slicer_asleep));
+}
+
+void slicer_hold() {
+  waiting_for_it.fetch_add(1, std::memory_order_seq_cst);
+  running.acquire();
+}
+
+void slicer_go_on() {
+  running.release();
+  waiting_for_it.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void slicer_forked() {
+  running.release();
+  waiting_for_it.store(0);
+  slicer_asleep.store(0);
+}
+
+bool slicer_waited_for() { return waiting_for_it.load(std::memory_order_relaxed); }
+
+void slicer_let_go() {
+  waiting_for_it.fetch_add(1, std::memory_order_seq_cst);
+  { Guard guard(running); }
+  waiting_for_it.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+} // namespace pagecast

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/slices/trail.h"
+
+#include "core/arithmetic.h"
+
+namespace pagecast {
+
+using core::Extent;
+using core::least;
+using core::most;
+using core::round_down;
+using core::round_up;
+using core::saturating_add;
+
+void SliceTrail::start(uint64_t page_bytes, uint64_t max_io, uint64_t kept) {
+  for (Stream &s : stream_) s = {};
+  first_ = count_ = 0;
+  page_ = page_bytes;
+  max_io_ = max_io;
+  kept_ = kept;
+}
+
+Extent SliceTrail::add(unsigned group, Extent e, uint64_t step) {
+  Stream &s = stream_[group];
+  if (s.high == 0) s.first = s.low = round_down(e.begin, page_);
+  if (e.begin + page_ < s.done) s.even = false;
+  s.high = most(s.high, e.end);
+  s.latest = step;
+  Extent &p = s.pending;
+  if (!p.empty() && e.begin + page_ >= p.begin && e.begin <= p.end + page_) {
+    p.begin = least(p.begin, e.begin);
+    p.end = most(p.end, e.end);
+    if (p.size() < 2 * max_io_) return {};
+    return take(group, false);
+  }
+  const Extent before = take(group, true);
+  s.pending = e;
+  s.since = step;
+  return before;
+}
+
+Extent SliceTrail::take(unsigned group, bool last) {
+  Extent &p = stream_[group].pending;
+  if (p.empty()) return {};
+  taken_since_ = stream_[group].since;
+  const Extent whole{round_down(p.begin, page_), last ? round_up(p.end, page_) : round_down(p.end, page_)};
+  if (last) p = {};
+  else p.begin = most(p.begin, whole.end), stream_[group].since = stream_[group].latest; // a part of a page
+  return whole.empty() ? Extent{} : whole;
+}
+
+void SliceTrail::step_done(unsigned group, uint64_t step) {
+  Stream &s = stream_[group];
+  const uint64_t end = round_down(s.high, page_);
+  s.done = s.high;
+  if (!s.even || end <= s.low || count_ == kMost) return;
+  passed_[(first_ + count_++) % kMost] = {step, {s.low, end}, group};
+  s.low = end;
+}
+
+/// Where the part of `e`, noted for the group, begins that others come to later; the end of `e` if none does.
+uint64_t SliceTrail::left_to_others(unsigned group, Extent e) const {
+  uint64_t to_come[PAGECAST_MAX_GROUPS], begin = e.end;
+  for (unsigned g = 0; g < PAGECAST_MAX_GROUPS; ++g) to_come[g] = stream_[g].low;
+  for (unsigned i = count_; i-- > 0;) {
+    const Passed &p = passed_[(first_ + i) % kMost];
+    to_come[p.group] = p.extent.begin;
+  }
+  for (unsigned g = 0; g < PAGECAST_MAX_GROUPS; ++g) {
+    const Stream &s = stream_[g];
+    const bool meet = s.high > stream_[group].first && s.first < stream_[group].high;
+    if (g != group && s.even && meet && to_come[g] < begin && e.begin <= saturating_add(to_come[g], kept_)) begin = to_come[g];
+  }
+  return most(begin, e.begin);
+}
+
+bool SliceTrail::passed(uint64_t step, unsigned *group, Extent *e) {
+  while (count_ > 0) {
+    const Passed p = passed_[first_];
+    if (p.step + 1 >= step) return false; // one step behind
+    first_ = (first_ + 1) % kMost;
+    --count_;
+    if (!stream_[p.group].even) continue;
+    *group = p.group;
+    *e = {p.extent.begin, left_to_others(p.group, p.extent)};
+    if (!e->empty()) return true;
+  }
+  return false;
+}
+
+} // namespace pagecast

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The locks of the runtime that guard state which fork copies, in the order in which a thread may take several.
+// fork.cpp holds all of them while the process is copied, so that the child finds them free and what they
+// guard whole. (Not here: those of regions.cpp and guards.h, whose writers hold locks of this list.)
+#pragma once
+#include "runtime/kernel/lock.h"
+
+namespace pagecast::locks {
+
+inline constinit Lock rows_growth; ///< medium_blocks.cpp: making room for more of them
+inline constinit Lock blocks;      ///< allocations.cpp; the pager's commands are given under it
+inline constinit Lock options;     ///< runtime.cpp: reading the options
+inline constinit Lock modules;     ///< modules.cpp: the table of modules
+inline constinit Lock sites;       ///< statistics.cpp: handing out sites
+inline constinit Lock freed_cache; ///< heap.cpp: blocks that were freed
+inline constinit Lock rows;        ///< medium_blocks.cpp: the table of them
+
+} // namespace pagecast::locks

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The nests that are being executed now. A program's thread opens and closes a slot; the pager's thread
+// moves its cursors; the slicer's thread runs its slice. A slot passes from one to the other by its state.
+#pragma once
+#include "core/nest/cursor.h"
+#include "core/memory/forecast.h"
+#include "core/slices/coalescer.h"
+#include "core/nest/nest.h"
+#include "core/nest/overwrite.h"
+#include "core/nest/ticks.h"
+#include "pagecast/abi.h"
+#include "runtime/slices/stage.h"
+#include "runtime/slices/trail.h"
+#include "runtime/slices/lead.h"
+#include "runtime/slices/repeats.h"
+#include "runtime/slices/steps.h"
+#include "runtime/slices/window.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace pagecast {
+
+class Pager;
+
+struct NestSlot {
+  enum State : uint32_t {
+    kFree,    ///< nobody's
+    kClaimed, ///< the program's thread fills it
+    kOpen,    ///< the pager moves it; the program ticks
+    kClosing, ///< the program has left; the pager finishes it and makes it free
+  };
+
+  alignas(64) pagecast_ticket ticket; ///< written by the program at every step: a cache line of its own
+  alignas(64) std::atomic<uint32_t> state{kFree};
+  std::atomic<uint32_t> slicing{0};   ///< the slicer's thread reads the program's memory for it now
+  std::atomic<uint64_t> slice_ahead{0}; ///< steps by which the slice runs ahead
+  std::atomic<uint64_t> slice_wasted{0}; ///< pages that it asked for and that were evicted before their turn
+  const pagecast_nest *description;
+  uint32_t sites; ///< of group 0
+  const void *frame;
+  uint64_t ends;   ///< how often the last loop will still end before the nest is closed by that; 0: it is not
+  uint64_t last_tick; ///< the tick that closes it, or ~0. The ticket's `wake` is never later
+  bool can_be_early; ///< leaving it before its first step's end is leaving it early (core/nest/entry_backoff.h)
+  uint64_t serial; ///< counts nests in the order of their opening
+  core::Shape draft; ///< of the nest that is being opened
+
+  // Pager's thread, once open.
+  core::Nest nest;
+  core::Overwrite overwrite;
+  core::Ticks ticks;
+  uint64_t wake_at; ///< step
+  uint64_t room_seen;
+  uint64_t crowded_seen;
+  uint32_t turn; ///< counts the nests that the slot has held
+  bool started;
+  uint64_t shared;         ///< bytes of memory that it was planned for, with others open; ~0: alone
+  bool foreseen;           ///< the forecast knows of it
+  core::Forecast::Next next[core::kMaxGroups]; ///< use of each group after this nest
+  uint32_t astray;         ///< see nest_missed()
+  uint32_t left_to_others; ///< bit g: a nest that comes after it in the same loop gives group g's pages up
+
+  uint64_t pinned[PAGECAST_MAX_GROUPS]; ///< addresses in indirect targets that are fetched whole
+  unsigned pinned_count;
+  core::Extent hull[PAGECAST_MAX_GROUPS]; ///< of the ranges of slices: see SliceSurvey
+
+  // Slicer's thread, once open.
+  std::atomic<bool> sliced{false}; ///< of the nest that is open: who has not kept it open may read another's
+  bool advised;                             ///< what its slice only reads is, in part, in files (advise.h)
+  bool covers;                              ///< its slice goes through loops inside, whose own nests need no hints
+  core::Cursor slice_cursor[PAGECAST_MAX_DEPTH]; ///< of each stage
+  core::Cursor index_cursor;                     ///< up to where the index arrays are kept in memory for the first
+  uint64_t missed_seen;                          ///< faults on absent pages, when its slice ran last
+  uint64_t slices_run;                           ///< how often it did
+  std::atomic<uint32_t> overwritten{0};          ///< bit g: nests inside overwrite group g. Of the program's thread
+  uint64_t live[PAGECAST_MAX_LIVE];
+  uint32_t dropped;                         ///< bit g: hints of group g are not wanted
+  uint8_t range_stage[PAGECAST_MAX_GROUPS]; ///< in which the group's ranges are touched; 0: it has none
+  uint8_t touch_stage[PAGECAST_MAX_GROUPS]; ///< the same of single touches
+  SliceStage stage[PAGECAST_MAX_DEPTH];     ///< prepared when the slice runs first
+  unsigned stages;                          ///< up to the last that touches anything
+  SliceTrail trail;
+  core::Lots lots; ///< found, but not asked for yet
+  SliceWindow slice_window[PAGECAST_MAX_DEPTH]; ///< of each stage
+  SliceLead slice_lead[PAGECAST_MAX_DEPTH];
+  SliceState slice_state[PAGECAST_MAX_DEPTH];
+  SliceRepeats slice_repeats[PAGECAST_MAX_DEPTH];
+
+  /// Steps that the program has finished. Any thread.
+  uint64_t step() const { return ticks.steps(__atomic_load_n(&ticket.step, __ATOMIC_ACQUIRE)); }
+  /// Open, and the pager has begun to move it. Pager's thread.
+  bool runs() const { return state.load(std::memory_order_acquire) == kOpen && started; }
+};
+
+inline constexpr unsigned kNestSlots = 32;
+extern NestSlot nest_slots[kNestSlots];
+/// Bit i: slot i is open or closing.
+extern std::atomic<uint32_t> open_nests;
+
+/// A free one, for a nest to be opened in; NULL: there is none. Any thread.
+NestSlot *claim_slot();
+
+/// The ticket is a slot's.
+inline NestSlot &slot_of(const pagecast_ticket *ticket) {
+  return nest_slots[(reinterpret_cast<uint64_t>(ticket) - reinterpret_cast<uint64_t>(nest_slots)) / sizeof(NestSlot)];
+}
+inline unsigned number_of(const NestSlot *slot) { return static_cast<unsigned>(slot - nest_slots); }
+
+/// The slots that were open or closing when it was made: for (NestSlot &slot : OpenNests()). Any thread.
+class OpenNests {
+public:
+  class Place {
+  public:
+    explicit Place(uint32_t open) : open_(open) {}
+    NestSlot &operator*() const { return nest_slots[__builtin_ctz(open_)]; }
+    Place &operator++() { return open_ &= open_ - 1, *this; }
+    bool operator!=(const Place &other) const { return open_ != other.open_; }
+
+  private:
+    uint32_t open_;
+  };
+  Place begin() const { return Place(open_); }
+  Place end() const { return Place(0); }
+
+private:
+  uint32_t open_ = open_nests.load(std::memory_order_seq_cst);
+};
+
+/// NULL while nothing is paged.
+extern std::atomic<Pager *> pager_in_charge;
+
+/// Tells the nests' part of the runtime where hints go, or (NULL) that nothing is paged.
+void nests_start(Pager *);
+
+/// Pager's thread, after a nest was opened: nests that are open at the same time share `budget` bytes.
+void share_memory(uint64_t budget);
+
+// Pager's thread: news of pages that a nest asked for. `nest` is the slot's number.
+void nest_measured(unsigned nest, uint64_t latency_ns);
+void nest_late(unsigned nest, unsigned site);
+bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned site);
+/// Whether a nest that is open fetches `address` in its turn. Pager's thread.
+bool nest_covers(uint64_t address);
+/// The program faulted on a page at `address` that had to be read: the same; or the nest has asked for such pages. Nests that miss
+/// more than a page of eight cover nothing any more: what was assumed of where they go is wrong. Pager's thread.
+bool nest_missed(uint64_t address);
+void nest_asked(unsigned nest, uint32_t pages);
+
+/// Runs the slice of the nest that is open in the slot, if one is and has a slice; that nest is not closed meanwhile. True: it did
+/// something. Slicer's thread.
+bool slicer_serve(Pager &, NestSlot &);
+/// The slicer's thread body; never returns.
+void slicer_run();
+/// Wakes it if it sleeps.
+void slicer_poke();
+/// Returns when no slice reads memory that was in a region before the call. For who is going to unmap it.
+void slicer_let_go();
+/// Someone waits for that: a run should end soon.
+bool slicer_waited_for();
+
+} // namespace pagecast

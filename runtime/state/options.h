@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The options of the run-time layer: one table (options.def) makes the fields, the parser, the help and
+// docs/MANUAL.md's list. They come from PAGECAST_<NAME> in the environment, read once at start-up.
+#pragma once
+#include "core/types.h"
+#include <cstddef>
+#include <cstdint>
+
+namespace pagecast {
+
+/// kAuto: the pager for anonymous memory, advice for mapped files; the others restrict it to one of them.
+enum class BackEnd : uint8_t { kAuto, kPager, kAdvise };
+enum class ReleasePolicy : uint8_t { kNone, kAggressive, kBuffered };
+
+/// A size that was not given: the runtime finds it out.
+inline constexpr uint64_t kAuto = ~uint64_t{0};
+/// Less than this leaves no room for staging and the pages that one step needs.
+inline constexpr uint64_t kLeastMemory = 16u << 20;
+/// What the C library allocates for a thread of ours, while blocks become regions, must never be large itself.
+inline constexpr uint64_t kLeastLarge = 4u << 10;
+
+struct Options {
+#define PAGECAST_OPTION(field, NAME, type, initial, kind, text) type field = initial;
+#include "runtime/state/options.def"
+#undef PAGECAST_OPTION
+};
+
+/// Reads the environment. Unknown PAGECAST_ variables and bad values are said on standard error, once,
+/// with the nearest known name; the default is used.
+void read_options(Options &);
+
+/// Bytes of "256M", "4GiB", "1.5g", "1048576" (units are powers of 1024). False if it is not a size.
+bool parse_size(const char *text, uint64_t *bytes);
+
+/// The table as text.
+const char *options_help();
+
+} // namespace pagecast

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the pager knows of every page of every region, and where pages live.
+//
+//   slot     the number of a page among all pages of all regions; also its place in the backing file
+//   chunk    256 slots with consecutive addresses; slots are handed out by the chunk
+//   zero     absent, contents all zero, nothing in the backing file
+//   absent   contents only in the backing file
+//   reading  on its way into memory
+//   held     in the pager's own memory, to be shown when the program faults on it: the mark of a stream
+//   lost     could not be read back: touching it raises SIGBUS until it is cleared or removed
+//   clean    resident and write-protected; the backing file (or "zero") has the same contents
+//   dirty    resident and writable; must be written before it may go
+//   writing  resident, on its way to the backing file; protected unless kRedirtied
+//
+// Owned by the pager's thread; nobody else reads or writes it.
+#pragma once
+#include "core/memory/replacement.h"
+#include <cstdint>
+
+namespace pagecast {
+
+enum class PageState : uint8_t { kZero, kAbsent, kReading, kHeld, kLost, kClean, kDirty, kWriting };
+
+enum PageFlag : uint8_t {
+  kPrefetched = 1, ///< came by a hint and has not been counted as hit, late or unused
+  kNoBacking = 2,  ///< clean with zero contents: dropping it makes it zero, not absent
+  kEvict = 4,      ///< writing in order to go
+  kRedirtied = 8,  ///< stored to while it was being written
+  kWriteIntent = 16, ///< reading for a store: to be installed writable
+  kDemand = 32,    ///< a thread waits for it
+  kDone = 64,      ///< dirty and released, but not in the order of eviction as such: it waits for its block (gather.cpp)
+  kHold = 128,     ///< reading, to be held
+};
+
+struct Page {
+  PageState state;
+  uint8_t flags;
+  uint16_t site;      ///< index into the site statistics; 0 = no hint
+  uint32_t nest : 5;    ///< nest slot that asked for it
+  uint32_t turn : 5;    ///< which of the slot's nests (modulo 2^5)
+  uint32_t due : 22;    ///< step (modulo 2^22) by which that nest wanted it
+};
+static_assert(sizeof(Page) == 8);
+
+/// Slots are handed out in grains, so that a region of 1 MiB and a little takes little more than that.
+inline constexpr uint32_t kGrainPages = 64;
+/// Whether slots have been in use is noted by chunks: the tables of one take a page of memory or two.
+inline constexpr uint32_t kChunkPages = 256;
+static_assert(kChunkPages % kGrainPages == 0);
+inline constexpr uint32_t kNoSlot = ~0u;
+
+struct Run {
+  uint32_t slot, pages;
+};
+
+/// What is known of a page's next use when it is released.
+struct Wanted {
+  unsigned priority; ///< in its own nest
+  bool dead;         ///< overwritten then
+  uint64_t due;      ///< by a later nest, in the pager's units (core::Forecast::Next::rank); 0 = not known
+};
+
+class PageTable {
+public:
+  /// Reserves address space for the tables; memory follows use. False if the space cannot be had.
+  bool start();
+
+  /// `pages` consecutive slots for addresses from `address` on, all zero. kNoSlot when there are none.
+  uint32_t allocate(uint64_t address, uint64_t pages);
+  /// Gives back slots that allocate returned (whole grains of the range). `last`: none of the same allocation follow that are
+  /// still in use.
+  void free(uint32_t first, uint64_t pages, bool last);
+
+  /// Notes that pages of [slot, slot+pages) are about to leave the zero state: their chunks take memory from now on.
+  void use(uint32_t slot, uint32_t pages);
+  /// Whether any page around `slot` has ever been in use; if not, all of its chunk are zero pages.
+  bool used(uint32_t slot) const { return used_[slot / kChunkPages / 64] >> (slot / kChunkPages % 64) & 1; }
+  /// The first slot of [slot, end) in a chunk in use, or `end`.
+  uint32_t next_used(uint32_t slot, uint32_t end) const;
+  /// Slots in chunks that are or were in use: what the tables cost.
+  uint64_t slots_used() const { return uint64_t{chunks_used_} * kChunkPages; }
+
+  Page &operator[](uint32_t slot) { return pages_[slot]; }
+  const Page &operator[](uint32_t slot) const { return pages_[slot]; }
+  uint64_t address(uint32_t slot) const {
+    return grain_address_[slot / kGrainPages] + (static_cast<uint64_t>(slot % kGrainPages) << shift_);
+  }
+  core::Replacement::Link *links() { return links_; }
+  uint32_t capacity() const { return kSlots; }
+  /// Slots ever handed out: the length of the backing file in pages.
+  uint32_t high_water() const { return next_; }
+  static constexpr uint32_t kSlots = 1u << 30; ///< 4 TiB of regions with 4 KiB pages
+  /// Bytes of memory that the tables take per page of a region.
+  static constexpr uint64_t kBytesPerPage = sizeof(Page) + sizeof(core::Replacement::Link);
+
+private:
+  struct Free {
+    uint32_t first, grains;
+  };
+  static constexpr unsigned kFree = 1024;
+
+  Page *pages_ = nullptr;
+  core::Replacement::Link *links_ = nullptr;
+  uint64_t *grain_address_ = nullptr;
+  uint64_t *used_ = nullptr; ///< one bit per chunk
+  uint32_t chunks_used_ = 0;
+  uint32_t next_ = 0;
+  unsigned shift_ = 12;
+  Free free_[kFree];
+  unsigned free_count_ = 0;
+};
+
+} // namespace pagecast

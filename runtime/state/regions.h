@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The regions: address ranges that one back end manages. The pager's thread alone changes the pager's, and under a
+// lock of its own the advise back end its own (advise.h); other threads look addresses up under a lock that is never
+// held across a system call or a page access.
+#pragma once
+#include "core/faults/append_streams.h"
+#include "core/faults/store_predictor.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+/// What allocations.cpp knows of a mapping of a file.
+struct FileMapping {
+  uint32_t chunk = 0;      ///< bytes per request (os::FileFacts); 0 = not a file's
+  bool may_give_up = false; ///< shared, or never written: its pages are the file's
+  bool opaque = false;     ///< which of its pages are in memory cannot be seen (os::FileFacts)
+  bool shared = false;     ///< what is stored to it is the file's at once
+  uint64_t window = 0;     ///< bytes that the kernel reads ahead of a stream at most
+  uint64_t origin = 0;     ///< the address where the file's first byte would be
+};
+
+struct Region {
+  uint64_t base = 0;
+  uint64_t bytes = 0;
+  uint32_t first_slot = 0;
+  uint32_t in_flight = 0;   ///< requests under way
+  uint32_t pinned = 0;      ///< nests under way that use all of it without hints
+  bool draining = false;    ///< about to go: nothing new is started
+  uint32_t store_next = 0;  ///< the slot behind the last pages that a first store made writable, upward or downward
+  uint32_t store_pages = 0; ///< how many these were
+  uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
+  uint64_t zero_hints = 0;  ///< and by hints
+  core::Growth growth;
+  core::Growth refill; ///< the same of pages that have contents
+  core::Updates updates; ///< whether pages that are read for loads will be stored to
+  uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
+  // The advise back end's.
+  uint32_t chunk = 0; ///< bytes per request; 0 = the pager's region
+  bool may_give_up = false; ///< its pages are the file's, never the process's own
+  bool opaque = false; ///< which of its pages are in memory cannot be seen
+  bool shared = false; ///< taking its pages out of this process's page table loses nothing
+  bool own = false; ///< memory in a file of ours (memory_file.h), there from first_slot on
+  bool scattered = false; ///< the kernel was told not to read around misses
+  bool hinted = false; ///< hints have come for it since it was last looked at
+  uint8_t quiet = 0; ///< looks at it since hints came
+  bool alone = false; ///< the same, as no hint comes and what is read around them goes unused (core/files/read_around.h)
+  uint64_t stream_end = 0; ///< where the last request ended
+  uint32_t stream = 0; ///< requests in a row that each began where the last one ended
+  uint64_t asked_end = 0; ///< where the adviser's last request ended
+  uint32_t streak = 0; ///< requests in a row that say otherwise
+  uint64_t window = 0; ///< bytes that the kernel reads ahead of a stream at most
+  bool large = false; ///< streams through it may be read in large folios (advise_large.cpp)
+  uint8_t no_large = 0; ///< reads in a row that made none
+  uint64_t twin = 0; ///< address of a second mapping of the same pages of the file, for those reads; 0: there is none
+  uint64_t end() const { return base + bytes; }
+};
+
+class RegionTable {
+public:
+  bool start();
+  unsigned count() const { return count_; }
+  bool full() const { return count_ == kMost; }
+  Region &operator[](unsigned i) { return regions_[i]; }
+
+  /// The region that holds `address`, or NULL. Pager's thread; the last answer is tried first.
+  Region *find(uint64_t address);
+  /// The first region that ends above `address`, or NULL. Pager's thread.
+  Region *at_or_after(uint64_t address);
+  /// Base, bytes and first slot of the region that holds `address`; bytes = 0 if none. Any thread. Cost: a lock, log2(regions).
+  Region look_up(uint64_t address);
+
+  /// In the child of a fork: whoever was looking up is not there.
+  static void forked();
+
+  bool insert(const Region &);
+  /// Cuts [begin, end) out of the regions; what sticks out on either side stays a region.
+  void cut(uint64_t begin, uint64_t end, unsigned page_shift);
+
+private:
+  static constexpr unsigned kMost = 65536;
+  unsigned lower(uint64_t address) const;
+  Region *regions_ = nullptr;
+  unsigned count_ = 0;
+  unsigned last_ = 0;
+};
+
+} // namespace pagecast

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/state/statistics.h"
+
+#include "runtime/state/nest_word.h"
+
+#include "pagecast/pagecast.h"
+#include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/file_systems.h"
+#include "runtime/state/locks.h"
+#include "runtime/kernel/os_files.h"
+#include "runtime/kernel/sandbox.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace pagecast {
+
+uint32_t Statistics::sites_of(const pagecast_nest *nest) {
+  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE)))
+    return static_cast<uint32_t>(known - 1);
+  Guard guard(locks::sites);
+  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_RELAXED)))
+    return static_cast<uint32_t>(known - 1);
+  uint32_t first = sites.load();
+  if (first + nest->groups > kSites) first = 0;
+  else {
+    for (uint32_t g = 0; g < nest->groups; ++g) {
+      site[first + g].nest = nest;
+      site[first + g].group = g;
+    }
+    sites.store(first + nest->groups, std::memory_order_release);
+  }
+  __atomic_store_n(nest->cache, uint64_t{first} + 1, __ATOMIC_RELEASE);
+  return first;
+}
+
+void Statistics::note(uint64_t ms, uint64_t used) {
+  if (ms < next_sample_ms) return;
+  if (samples == kSamples) {
+    for (unsigned i = 0; i < kSamples / 2; ++i) sample[i] = sample[2 * i];
+    samples = kSamples / 2;
+    sample_every_ms *= 2;
+  }
+  sample[samples++] = {ms, budget_bytes, used};
+  next_sample_ms = ms + sample_every_ms;
+}
+
+namespace {
+
+/// Appends to a file through a buffer; the heap may be the thing that is being described.
+class Writer {
+public:
+  explicit Writer(int fd) : fd_(fd) {}
+  ~Writer() { flush(); }
+  void put(const char *format, ...) __attribute__((format(printf, 2, 3))) {
+    if (length_ > sizeof buffer_ - 512) flush();
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(buffer_ + length_, sizeof buffer_ - length_, format, arguments);
+    va_end(arguments);
+    if (n > 0)
+      length_ += static_cast<size_t>(n) < sizeof buffer_ - length_ ? static_cast<size_t>(n) : sizeof buffer_ - length_ - 1;
+  }
+  void text(const char *s) {
+    put("\"");
+    for (unsigned i = 0; s && s[i] && i < 200; ++i) {
+      const auto c = static_cast<unsigned char>(s[i]);
+      if (c == '"' || c == '\\') put("\\%c", c);
+      else if (c < 0x20) put("\\u%04x", c);
+      else put("%c", c);
+    }
+    put("\"");
+  }
+  void flush() {
+    for (size_t done = 0; done < length_;) {
+      const ssize_t n = write(fd_, buffer_ + done, length_ - done);
+      if (n <= 0) {
+        failed_ = errno ? errno : EIO;
+        break;
+      }
+      done += static_cast<size_t>(n);
+    }
+    length_ = 0;
+  }
+  int failed() const { return failed_; }
+
+private:
+  int fd_;
+  int failed_ = 0;
+  size_t length_ = 0;
+  char buffer_[8192];
+};
+
+using ull = unsigned long long;
+
+struct Totals {
+  uint64_t hit = 0, late = 0, unused = 0, zero = 0, overwritten = 0, released = 0, rescued = 0, prefetched = 0;
+};
+
+/// A page read by a hint that was neither late nor evicted before its turn was there when the program came.
+uint64_t hits(const SiteStatistics &s) {
+  const uint64_t not_hits = s.late + s.unused;
+  return s.prefetched > not_hits ? s.prefetched - not_hits : 0;
+}
+
+/// The sites of nests follow each other; that of history is the last of the table.
+uint32_t next_site(const Statistics &s, uint32_t i) {
+  return i < Statistics::kHistory && i + 1 >= s.sites.load() ? Statistics::kHistory : i + 1;
+}
+
+Totals total(const Statistics &s) {
+  Totals t;
+  for (uint32_t i = 0; i <= Statistics::kHistory; i = next_site(s, i)) {
+    const SiteStatistics &site = s.site[i];
+    t.hit += hits(site);
+    t.prefetched += site.prefetched;
+    t.late += site.late;
+    t.unused += site.unused;
+    t.zero += site.zero_filled;
+    t.overwritten += site.overwritten;
+    t.released += site.released;
+    t.rescued += site.rescued;
+  }
+  return t;
+}
+
+void put_sites(Writer &w, const Statistics &s) {
+  w.put("  \"sites\": [");
+  const char *separator = "";
+  for (uint32_t i = 0; i <= Statistics::kHistory; i = next_site(s, i)) {
+    const SiteStatistics &site = s.site[i];
+    if (!site.nest && !site.prefetched && !site.zero_filled && !site.overwritten && !site.released) continue;
+    const pagecast_group *group = site.nest ? &site.nest->group[site.group] : nullptr;
+    if (group && (group->flags & PAGECAST_COMPARED)) continue; // never hinted
+    w.put("%s\n    {\"file\": ", separator);
+    w.text(site.nest ? site.nest->file : "");
+    w.put(", \"function\": ");
+    w.text(site.nest ? site.nest->function : "");
+    w.put(", \"line\": %u, \"column\": %u, \"name\": ", group ? group->line : 0, group ? group->column : 0);
+    w.text(group ? group->name : i == Statistics::kHistory ? "history" : "by hand");
+    w.put(", \"indirect\": %s", group && (group->flags & PAGECAST_INDIRECT) ? "true" : "false");
+    w.put(", \"entries\": %llu, \"prefetched\": %llu, \"hit\": %llu, \"late\": %llu, \"unused\": %llu, \"zero_filled\": %llu, "
+          "\"overwritten\": %llu, \"released\": %llu, \"rescued\": %llu, \"backed_off\": %llu, \"probes\": %llu}",
+          ull(site.entries), ull(site.prefetched), ull(hits(site)), ull(site.late), ull(site.unused), ull(site.zero_filled),
+          ull(site.overwritten), ull(site.released), ull(site.rescued), ull(__atomic_load_n(&site.backed_off, __ATOMIC_RELAXED)),
+          ull(__atomic_load_n(&site.probes, __ATOMIC_RELAXED)));
+    separator = ",";
+  }
+  w.put("\n  ]\n");
+}
+
+void put_files(Writer &w, const Statistics &s) {
+  const Statistics::Files &f = s.files;
+  w.put("  \"back_end\": ");
+  w.text(s.back_end);
+  w.put(
+      ",\n  \"files\": {\"regions\": %llu, \"region_bytes\": %llu, \"left_alone\": %llu, \"resident_at_start\": %llu, \"hinted_pages\": %llu, "
+      "\"memory_bytes\": %llu, \"memory_left\": %llu, \"refused\": %llu, \"calls\": %llu, ",
+      ull(f.regions.load()), ull(f.region_bytes.load()), ull(f.left_alone.load()), ull(f.resident_at_start.load()), ull(f.hinted),
+      ull(f.memory_bytes.load()), ull(f.memory_left.load()), ull(f.refused), ull(f.calls));
+  w.put("\"systems\": {");
+  for (unsigned i = 0; i < kFileSystems && file_systems[i].name.load(); ++i) {
+    w.put(i ? ", " : "");
+    w.text(file_systems[i].name.load());
+    w.put(": %llu", ull(file_systems[i].mappings.load()));
+  }
+  w.put(
+      "}, \"streamed\": %llu, \"large_reads\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"passed_pages\": %llu, \"read_behind_bytes\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
+      "\"kept_pages\": %llu, \"waits\": %llu, \"major_faults\": %llu},\n",
+      ull(f.streamed), ull(f.large_reads.load()), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.passed),
+      ull(f.read_behind), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(f.waits), ull(os::major_faults()));
+}
+
+} // namespace
+
+int open_statistics(const char *path, bool active) {
+  char name[4096];
+  unsigned n = 0;
+  for (const char *c = path; *c && n + 16 < sizeof name; ++c) {
+    if (c[0] == '%' && c[1] == 'p') n += static_cast<unsigned>(snprintf(name + n, 16, "%d", getpid())), ++c;
+    else name[n++] = *c;
+  }
+  name[n] = 0;
+  // Where the runtime is preloaded, a program's children have it, too: those that page nothing leave the file alone.
+  const char *preloaded = getenv("LD_PRELOAD");
+  const bool keep = !active && preloaded && strstr(preloaded, "libpagecast");
+  const int fd = own_descriptor(open(name, O_WRONLY | O_CREAT | (keep ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644));
+  return fd < 0 ? -errno : fd;
+}
+
+int write_statistics(const Statistics &s, int fd, bool active, const char *why_not, double wall_s) {
+  rusage use{};
+  if (!sandboxed()) getrusage(RUSAGE_SELF, &use);
+  auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const Totals t = total(s);
+  Writer w(fd);
+  w.put("{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"active\": %s,\n  \"why_not\": ", PAGECAST_VERSION,
+        active ? "true" : "false");
+  if (active || !why_not) w.put("null");
+  else w.text(why_not);
+  w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"stall_s\": %.6f, \"pager_cpu_s\": %.6f},\n",
+        wall_s, seconds(use.ru_utime), seconds(use.ru_stime), static_cast<double>(s.stall_ns) * 1e-9,
+        static_cast<double>(s.pager_cpu_ns) * 1e-9);
+  w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
+        "\"zero_fill_fault\": %llu, \"protect\": %llu, \"stores_expected\": %llu, \"events\": %llu},\n",
+        ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults),
+        ull(s.stores_expected), ull(s.fault_events.load()));
+  w.put(
+      "  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
+      "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",
+      ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(s.nests_passed_over.load()),
+      ull(t.prefetched), ull(t.overwritten), ull(t.unused), ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()),
+      ull(s.hints_dropped.load()), ull(s.refused_fetches));
+  w.put(
+      "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
+      ull(t.released), ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty), ull(s.cleaned));
+  w.put("  \"io\": {\"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu},\n", ull(s.read_bytes),
+        ull(s.written_bytes), ull(s.reads), ull(s.writes));
+  const TroubleCounts &bad = s.trouble;
+  w.put(
+      "  \"trouble\": {\"no_room\": %llu, \"full_s\": %.3f, \"write_errors\": %llu, \"read_errors\": %llu, \"lost_pages\": %llu, "
+      "\"stalls\": %llu, \"longest_stall_s\": %.3f},\n",
+      ull(bad.no_room), static_cast<double>(bad.full_ns) * 1e-9, ull(bad.write_errors), ull(bad.read_errors), ull(bad.lost_pages),
+      ull(bad.stalls), static_cast<double>(bad.longest_io_ns) * 1e-9);
+  w.put(
+      "  \"budget\": {\"bytes\": %llu, \"own_bytes\": %llu, \"peak_bytes\": %llu, \"regions\": %llu, \"region_bytes\": %llu, \"over_time\": [",
+      ull(s.budget_bytes), ull(s.own_bytes), ull(s.peak_bytes), ull(s.regions), ull(s.region_bytes));
+  for (unsigned i = 0; i < s.samples; ++i)
+    w.put("%s[%llu, %llu, %llu]", i ? ", " : "", ull(s.sample[i].ms), ull(s.sample[i].budget), ull(s.sample[i].used));
+  w.put("]},\n");
+  w.put("  \"limit\": {\"looks\": %llu, \"lowered\": %llu, \"raised\": %llu, \"least_bytes\": %llu, \"most_bytes\": %llu, "
+        "\"given_back_bytes\": %llu, \"reads_held_back\": %llu, \"slowest_give_back_s\": %.6f},\n",
+        ull(s.looks), ull(s.lowered), ull(s.raised), ull(s.looks ? s.least_budget_bytes : 0), ull(s.most_budget_bytes),
+        ull(s.given_back_bytes), ull(s.reads_held_back), static_cast<double>(s.slowest_give_back_ns) * 1e-9);
+  put_files(w, s);
+  put_sites(w, s);
+  w.put("}\n");
+  w.flush();
+  if (!sandboxed()) close_own(fd);
+  return -w.failed();
+}
+
+} // namespace pagecast

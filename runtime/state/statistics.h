@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the runtime counts. Pages, unless a name says otherwise. The pager's thread writes all but the
+// atomic ones; docs/MANUAL.md says what each means.
+#pragma once
+#include "pagecast/abi.h"
+#include <atomic>
+#include <cstdint>
+
+namespace pagecast {
+
+/// Of one group of one nest. Index 0 collects hints without a site.
+struct SiteStatistics {
+  const pagecast_nest *nest;
+  uint32_t group;
+  uint64_t entries;       ///< times its nest was opened
+  uint64_t prefetched;    ///< read by a hint
+  uint64_t zero_filled;   ///< made zero by a hint
+  uint64_t overwritten;   ///< not read, as the nest is certain to store over them
+  uint64_t late;          ///< read by a hint, the program came first
+  uint64_t unused;        ///< read by a hint, evicted before its turn
+  uint64_t released;      ///< given up by a hint
+  uint64_t rescued;       ///< released, wanted again while resident
+  // Of the stage of the slice that touches it; written by the slicer's thread (core/slices/backoff.h).
+  uint64_t backed_off;    ///< steps passed over
+  uint64_t probes;        ///< steps run as a sample
+};
+
+/// What went wrong with the backing store (disk_errors.h).
+struct TroubleCounts {
+  uint64_t no_room = 0;       ///< times that space for data could not be had
+  uint64_t full_ns = 0;       ///< from the first refusal to the first success
+  uint64_t write_errors = 0, read_errors = 0; ///< requests
+  uint64_t lost_pages = 0;    ///< could not be read when the program needed them
+  uint64_t stalls = 0;        ///< times that a request took longer than Trouble::kStall
+  uint64_t longest_io_ns = 0; ///< of these
+};
+
+struct Statistics {
+  // What became of pages that the program came to.
+  std::atomic<uint64_t> not_prefetched{0}; ///< read by a fault
+  uint64_t zero_fill_fault = 0;  ///< made zero by a fault (with its neighbours: pages, not faults)
+  std::atomic<uint64_t> fault_events{0}; ///< faults that reached the pager
+  uint64_t protect_faults = 0;   ///< first stores to protected pages, in pages unprotected
+  uint64_t stores_expected = 0;  ///< pages read for loads that were mapped writable, as stores followed lately
+  uint64_t stall_ns = 0;         ///< from the pager's seeing a fault to its end, summed over threads
+  // Movement.
+  uint64_t read_bytes = 0, reads = 0, written_bytes = 0, writes = 0;
+  uint64_t evicted_clean = 0, evicted_dirty = 0;
+  uint64_t cleaned = 0; ///< written while the program rested
+  // Hints.
+  std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, nests_passed_over{0}, hints_by_hand{0},
+      hints_dropped{0};
+  uint64_t slice_hints = 0;
+  uint64_t useless_hints = 0; ///< from slices and by hand: resident by the time they were looked at
+  uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later
+  // Budget.
+  uint64_t budget_bytes = 0, own_bytes = 0, peak_bytes = 0, regions = 0, region_bytes = 0;
+  // The limit (core/memory/limit.h): looks at it, changes of its direction, and what was given back because it fell.
+  uint64_t looks = 0, lowered = 0, raised = 0, given_back_bytes = 0;
+  uint64_t reads_held_back = 0; ///< done when more was held than might be: until there is room
+  uint64_t least_budget_bytes = ~uint64_t{0}, most_budget_bytes = 0;
+  uint64_t slowest_give_back_ns = 0; ///< from a fall until no more is used than may be
+  uint64_t pager_cpu_ns = 0;
+  TroubleCounts trouble;
+
+  /// The advise back end's. Hints are counted by the pager's thread, calls by the adviser's.
+  struct Files {
+    std::atomic<uint64_t> regions{0}, region_bytes{0}, left_alone{0}; ///< ever; mappings that advice cannot move
+    std::atomic<uint64_t> resident_at_start{0};
+    std::atomic<uint64_t> memory_bytes{0}, memory_left{0}; ///< of memory in a file, now; blocks that could not move there
+    uint64_t hinted = 0, released = 0, refused = 0;
+    uint64_t calls = 0;               ///< of the kernel, for hints of both kinds
+    uint64_t waits = 0;               ///< for pages under way, 0.2 ms each
+    std::atomic<uint64_t> given_up{0}; ///< pages of MADV_PAGEOUT
+    std::atomic<uint64_t> passed{0};   ///< pages that were taken out of the page table behind the program
+    std::atomic<uint64_t> read_behind{0}; ///< bytes of page cache that were given up behind the program's own reads
+    uint64_t streamed = 0;            ///< requests that were left to the kernel's read-ahead
+    std::atomic<uint64_t> large_reads{0}; ///< blocks that were read in large folios
+    uint64_t renewed = 0;             ///< hints for pages that were in memory
+    uint64_t patterns = 0;            ///< changes between MADV_RANDOM and MADV_NORMAL
+    uint64_t found = 0, reclaimed = 0;///< bits that were corrected by looking
+    uint64_t kept = 0;                ///< the log's idea of the memory that there is, pages
+  };
+  Files files;
+  char back_end[400] = "";  ///< what serves anonymous memory, or why nothing does
+
+  struct Sample {
+    uint64_t ms;
+    uint64_t budget, used;
+  };
+  static constexpr unsigned kSamples = 128;
+  Sample sample[kSamples];
+  unsigned samples = 0;
+  uint64_t sample_every_ms = 50, next_sample_ms = 0;
+
+  static constexpr unsigned kSites = 4096;
+  static constexpr uint16_t kHistory = kSites; ///< the site of streams: core/faults/fault_streams.h
+  SiteStatistics site[kSites + 1]{};
+  std::atomic<uint32_t> sites{1};
+
+  /// Index of the first of the nest's sites, made at its first entry; 0 when the table is full. Any thread.
+  uint32_t sites_of(const pagecast_nest *);
+  /// Notes the budget over time; the interval doubles when the table is full.
+  void note(uint64_t ms, uint64_t used);
+};
+
+/// Opens the file that the statistics go to. `path` may hold %p. Returns a descriptor or -errno; -EEXIST: others
+/// have more to say there. The descriptor is the program's to close: it is seldom open for long.
+int open_statistics(const char *path, bool active);
+/// Writes the JSON, and closes the file. Returns 0 or -errno.
+int write_statistics(const Statistics &, int file, bool active, const char *why_not, double wall_s);
+
+} // namespace pagecast

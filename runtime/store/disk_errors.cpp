@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/store/disk_errors.h"
+
+#include "runtime/kernel/message.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace pagecast {
+namespace {
+
+using ull = unsigned long long;
+
+const char *reason(int result) { return result < 0 ? strerror(-result) : "it ended early"; }
+bool is_lack_of_room(int error) { return error == -ENOSPC || error == -EDQUOT; }
+
+/// Whether to speak, after `last` (0: never yet).
+bool silent_for_long(uint64_t *last, uint64_t now) {
+  if (*last && now - *last < Trouble::kSilence) return false;
+  *last = now;
+  return true;
+}
+
+} // namespace
+
+void Trouble::start(const char *directory, TroubleCounts *counts) {
+  directory_ = directory;
+  counts_ = counts;
+}
+
+void Trouble::no_room(int error, uint64_t now) {
+  ++counts_->no_room;
+  reserve_again_ = now + kRetry;
+  if (full_since_) return;
+  full_since_ = now;
+  if (error == -EFBIG)
+    say("the file for the program's data in %s may not grow (ulimit -f): what is in memory stays there, and the program waits when "
+        "memory is full. End it with Ctrl-C, and start it again without that limit",
+        directory_);
+  else
+    say("there is no room left in %s (%s): the program's data stay in memory, and it waits when memory is full. It goes on as soon as "
+        "files there are removed; end it with Ctrl-C, and choose another directory with PAGECAST_BACKING",
+        directory_, reason(error));
+}
+
+void Trouble::room(uint64_t now) {
+  if (!full_since_) return;
+  say("there is room in %s again, after %llu s: the program goes on", directory_, ull((now - full_since_) / 1000000000));
+  counts_->full_ns += now - full_since_;
+  full_since_ = 0;
+}
+
+void Trouble::write_failed(int result, uint64_t now) {
+  ++(is_lack_of_room(result) ? counts_->no_room : counts_->write_errors);
+  write_again_ = now + kRetry;
+  failing_since_ = now;
+  if (silent_for_long(&failure_said_, now))
+    say("writing the program's data to %s failed (%s): they stay in memory, and the write is tried again. The program waits when memory "
+        "is full; nothing is lost while it runs",
+        directory_, reason(result));
+}
+
+void Trouble::wrote(uint64_t started, uint64_t now) {
+  if (!failing_since_ || started <= failing_since_) return;
+  failing_since_ = 0;
+  if (silent_for_long(&failure_said_, now)) say("writing to %s works again", directory_);
+}
+
+void Trouble::read_failed(int result, unsigned lost, uint64_t now) {
+  ++counts_->read_errors;
+  counts_->lost_pages += lost;
+  if (!silent_for_long(&read_said_, now) && !(lost && counts_->lost_pages == lost)) return;
+  if (lost)
+    say("reading the program's data back from %s failed (%s): it is lost, and touching it raises SIGBUS; pages lost so far: %llu",
+        directory_, reason(result), ull(counts_->lost_pages));
+  else
+    say("reading the program's data back from %s failed (%s): it is tried again when the program needs them", directory_,
+        reason(result));
+}
+
+void Trouble::watch(uint64_t oldest, uint64_t now, bool for_room) {
+  const bool late = oldest && oldest < now && now - oldest >= kStall; // it may have been started since `now`
+  if (late) counts_->longest_io_ns = std::max(counts_->longest_io_ns, now - oldest);
+  if (late && !stalled_since_) {
+    stalled_since_ = oldest;
+    ++counts_->stalls;
+    say(for_room
+            ? "the disk of %s has not answered for %llu s when asked for room: the program waits for it when memory is full, and loses nothing"
+            : "the disk of %s has not answered for %llu s: the program waits for it, and loses nothing",
+        directory_, ull((now - oldest) / 1000000000));
+  } else if (!late && stalled_since_) {
+    say("the disk of %s answers again, after %llu s", directory_, ull((now - stalled_since_) / 1000000000));
+    stalled_since_ = 0;
+  }
+}
+
+} // namespace pagecast

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/store/fork_files.h"
+
+#include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/os.h"
+#include "runtime/state/pages.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <limits.h>
+
+namespace pagecast {
+
+int Lineage::start(const char *directory, uint64_t need, char *why, unsigned room) {
+  if (const int error = file_[0].start(directory, need, why, room)) return error;
+  // Files are made later too, when the program may be in another directory.
+  if (!os::absolute_path(Backing::directory(directory), directory_, sizeof directory_)) directory_[0] = 0;
+  place_ = static_cast<uint8_t *>(os::reserve(PageTable::kSlots));
+  return place_ ? 0 : -ENOMEM;
+}
+
+unsigned Lineage::count() const {
+  unsigned n = 0;
+  for (const Backing &f : file_) n += f.fd() >= 0;
+  return n;
+}
+
+int Lineage::open_own() {
+  for (unsigned i = 0; i < kFiles; ++i) {
+    if (file_[i].fd() >= 0) continue;
+    char why[400];
+    if (const int error = file_[i].start(directory_[0] ? directory_ : nullptr, 0, why, sizeof why)) return error;
+    sharers_[i] = 0;
+    return static_cast<int>(i);
+  }
+  return -EMFILE;
+}
+
+void Lineage::close_file(unsigned file) {
+  file_[file].stop();
+  sharers_[file] = 0;
+  for (unsigned t = 0; t < tokens_; ++t) token_[t].files &= ~(1u << file);
+}
+
+void Lineage::look_for_ends() {
+  for (unsigned t = 0; t < tokens_;) {
+    if (!os::hung_up(token_[t].fd)) {
+      ++t;
+      continue;
+    }
+    for (unsigned i = 0; i < kFiles; ++i) sharers_[i] = static_cast<uint16_t>(sharers_[i] - (token_[t].files >> i & 1));
+    close_own(token_[t].fd);
+    token_[t] = token_[--tokens_];
+  }
+}
+
+int Lineage::home() {
+  if (tokens_) look_for_ends();
+  for (unsigned i = 0; i < kFiles; ++i)
+    if (file_[i].fd() >= 0 && !shared(i)) return static_cast<int>(i);
+  return open_own();
+}
+
+uint32_t Lineage::run(uint32_t slot, uint32_t pages) const {
+  if (!split_) return pages;
+  uint32_t n = 1;
+  while (n < pages && place_[slot + n] == place_[slot]) ++n;
+  return n;
+}
+
+void Lineage::put(uint32_t slot, uint32_t pages, unsigned file) {
+  if (!split_ && file == 0) return;
+  split_ = true;
+  memset(place_ + slot, static_cast<int>(file), pages);
+}
+
+int Lineage::before_fork() { return os::token_pair(pair_); }
+
+void Lineage::after_fork(bool child) {
+  close_own(pair_[child ? 0 : 1]);
+  uint32_t files = 0;
+  for (unsigned i = 0; i < kFiles; ++i) {
+    if (file_[i].fd() < 0) continue;
+    files |= 1u << i;
+    ++sharers_[i];
+  }
+  if (tokens_ < kTokens) token_[tokens_++] = {pair_[child ? 1 : 0], files};
+  pair_[0] = pair_[1] = -1;
+}
+
+} // namespace pagecast

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The backing files of a process and of those that it shares pages with since a fork.
+//
+//   fork     from then on both processes only read the files that they have, and write to new ones of their
+//            own: a page's contents are where its slot is, in the file that `file_of` names
+//   token    a socket pair, one end on either side of a fork. When all holders of the other end are gone
+//            (exit, exec, a kill), the files may be written again, if no other token speaks against it
+//
+// A page that is written goes to the oldest file that is not shared, so that files which a short-lived child
+// left behind empty by themselves. Nothing is copied at a fork unless kCrowded files have come together.
+// Pager's thread, or the thread that forks while the pager holds still.
+#pragma once
+#include "runtime/store/backing.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pagecast {
+
+class Lineage {
+public:
+  static constexpr unsigned kFiles = 12;
+  static constexpr unsigned kCrowded = 8; ///< files from which on they are merged at the next fork
+
+  /// As Backing::start. The directory is remembered as an absolute path.
+  int start(const char *directory, uint64_t need, char *why, unsigned room);
+
+  /// The file that may be written; made if there is none. Its number, or -errno. Cost: a poll while shared.
+  int home();
+  /// Where the slot's contents are.
+  unsigned file_of(uint32_t slot) const { return split_ ? place_[slot] : 0; }
+  /// How many of the `pages` slots have their contents in the same file as the first.
+  uint32_t run(uint32_t slot, uint32_t pages) const;
+  /// The slots' contents are in `file` from now on.
+  void put(uint32_t slot, uint32_t pages, unsigned file);
+  int fd(unsigned file) const { return file_[file].fd(); }
+  Backing &backing(unsigned file) { return file_[file]; }
+  /// Where the files are, for sentences.
+  const char *directory() const { return directory_; }
+  int reserve(unsigned file, uint64_t offset, uint64_t bytes) { return file_[file].reserve(offset, bytes); }
+
+  /// Files in use.
+  unsigned count() const;
+  bool shared(unsigned file) const { return sharers_[file] != 0; }
+  /// Makes a file of this process's own. Its number, or -errno.
+  int open_own();
+  void close_file(unsigned file);
+  /// Looks which processes have gone.
+  void look_for_ends();
+
+  // --- fork ---
+  /// Before: what both sides will know each other by. 0 or -errno.
+  int before_fork();
+  /// After, in either process: all files are shared with the other.
+  void after_fork(bool child);
+
+private:
+  static constexpr unsigned kTokens = 256; ///< processes that live at once; beyond them files stay shared for good
+  struct Token {
+    int fd;
+    uint32_t files; ///< bit per file
+  };
+  Backing file_[kFiles];
+  uint16_t sharers_[kFiles] = {};
+  bool split_ = false; ///< some slot may be in another file than number 0
+  uint8_t *place_ = nullptr;
+  Token token_[kTokens];
+  unsigned tokens_ = 0;
+  int pair_[2] = {-1, -1};
+  char directory_[1024] = {};
+};
+
+} // namespace pagecast

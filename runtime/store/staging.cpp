@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/store/staging.h"
+
+#include "runtime/kernel/os.h"
+
+namespace pagecast {
+
+bool Staging::start(uint64_t bytes) {
+  shift_ = os::page_shift();
+  pages_ = static_cast<uint32_t>(bytes >> shift_) & ~63u;
+  if (pages_ > kWords * 64) pages_ = kWords * 64;
+  base_ = static_cast<char *>(os::map_buffer(static_cast<uint64_t>(pages_) << shift_));
+  free_ = pages_;
+  return base_ != nullptr && pages_ != 0;
+}
+
+uint32_t Staging::take(uint32_t want, uint32_t *first) {
+  if (free_ == 0 || want == 0) return 0;
+  auto used = [&](uint32_t p) { return used_[p / 64] >> (p % 64) & 1; };
+  // Next fit: requests come and go in about the same order, so the space behind the hand is free again.
+  uint32_t best = 0, best_at = 0, run = 0;
+  const uint32_t start = hand_;
+  for (uint32_t seen = 0, p = start; seen < pages_ && best < want;) {
+    if (p == pages_) p = 0, run = 0;
+    if (p % 64 == 0 && used_[p / 64] == ~0ull && seen + 64 <= pages_) {
+      p += 64, seen += 64, run = 0;
+      continue;
+    }
+    run = used(p) ? 0 : run + 1;
+    if (run > best) best = run, best_at = p + 1 - run;
+    ++p, ++seen;
+  }
+  if (best > want) best = want;
+  for (uint32_t p = best_at; p < best_at + best; ++p) used_[p / 64] |= 1ull << (p % 64);
+  free_ -= best;
+  hand_ = best_at + best < pages_ ? best_at + best : 0;
+  *first = best_at;
+  return best;
+}
+
+void Staging::give(uint32_t first, uint32_t pages) {
+  for (uint32_t p = first; p < first + pages; ++p) used_[p / 64] &= ~(1ull << (p % 64));
+  free_ += pages;
+}
+
+} // namespace pagecast

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/slices/trail.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace pagecast {
+namespace {
+
+constexpr uint64_t kPage = 4096, kPlane = 8 * kPage, kU = 1ull << 40, kV = 1ull << 41;
+
+/// Group g touches plane step + at[g] of its array in each step; the slice is `lead` steps ahead of the program.
+struct Planes {
+  struct Reference {
+    uint64_t array;
+    uint64_t ahead;
+  };
+  /// For each page that is given up: how often, and the group and the program's step then.
+  struct Given {
+    unsigned times = 0, group = 0;
+    uint64_t step = 0;
+  };
+  std::map<uint64_t, Given> given;
+
+  Planes(std::initializer_list<Reference> references, uint64_t kept, uint64_t steps = 20, uint64_t lead = 2) {
+    SliceTrail trail;
+    trail.start(kPage, 16 * kPage, kept);
+    for (uint64_t step = 0, run = 0; step < steps; ++step) {
+      for (; run < steps && run <= step + lead; ++run) {
+        unsigned group = 0;
+        for (const Reference &r : references) {
+          const uint64_t begin = r.array + (run + r.ahead) * kPlane;
+          trail.add(group, {begin, begin + kPlane}, run);
+          trail.step_done(group++, run);
+        }
+      }
+      unsigned group;
+      core::Extent e;
+      while (trail.passed(step, &group, &e))
+        for (uint64_t page = e.begin; page < e.end; page += kPage) {
+          Given &g = given[page];
+          g = {g.times + 1, group, step};
+        }
+    }
+  }
+  Given of(uint64_t array, uint64_t plane) const {
+    const auto at = given.find(array + plane * kPlane);
+    return at == given.end() ? Given{} : at->second;
+  }
+};
+
+TEST(SliceTrail, GivesUpWhatTheProgramHasPassed) {
+  const Planes p({{kU, 0}}, 8 * kPlane);
+  EXPECT_EQ(p.of(kU, 5).times, 1u);
+  EXPECT_EQ(p.of(kU, 5).step, 7u); // the program is in step 7: one step behind
+  EXPECT_EQ(p.of(kU, 19).times, 0u);
+}
+
+TEST(SliceTrail, TheLastThatComesToAPageGivesItUp) {
+  const Planes p({{kU, 2}, {kU, 1}, {kU, 0}}, 8 * kPlane); // u[k + 1], u[k], u[k - 1]
+  for (uint64_t plane = 4; plane < 12; ++plane) {
+    EXPECT_EQ(p.of(kU, plane).times, 1u);
+    EXPECT_EQ(p.of(kU, plane).group, 2u);
+    EXPECT_EQ(p.of(kU, plane).step, plane + 2);
+  }
+}
+
+TEST(SliceTrail, ThreeThatComeAtOnceGiveUpOnce) {
+  const Planes p({{kU, 0}, {kU, 0}, {kU, 0}}, 8 * kPlane);
+  for (uint64_t plane = 4; plane < 12; ++plane) {
+    EXPECT_EQ(p.of(kU, plane).times, 1u);
+    EXPECT_EQ(p.of(kU, plane).step, plane + 2);
+  }
+}
+
+TEST(SliceTrail, WhatComesMuchLaterIsNotWaitedFor) {
+  const Planes p({{kU, 6}, {kU, 0}}, 2 * kPlane);
+  EXPECT_EQ(p.of(kU, 12).times, 2u); // by each of them
+  EXPECT_EQ(p.of(kU, 12).step, 14u);
+}
+
+TEST(SliceTrail, WhatLiesElsewhereIsNotWaitedFor) {
+  const Planes p({{kU + 30 * kPlane, 0}, {kU, 0}, {kV, 0}}, 64 * kPlane);
+  EXPECT_EQ(p.of(kU, 33).group, 0u);
+  EXPECT_EQ(p.of(kU, 33).step, 5u);
+  EXPECT_EQ(p.of(kU, 3).step, 5u);
+  EXPECT_EQ(p.of(kV, 3).step, 5u);
+}
+
+} // namespace
+} // namespace pagecast

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/state/options.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace pagecast;
+
+TEST(Options, SizesAsPeopleWriteThem) {
+  const struct {
+    const char *text;
+    uint64_t bytes;
+  } good[] = {{"0", 0},
+              {"1048576", 1048576},
+              {"256M", 256ull << 20},
+              {"4GiB", 4ull << 30},
+              {"1.5g", 3ull << 29},
+              {"512k", 512 << 10},
+              {"64MB", 64ull << 20},
+              {"2T", 2ull << 40},
+              {"100B", 100}};
+  for (const auto &g : good) {
+    uint64_t bytes = 1;
+    EXPECT_TRUE(parse_size(g.text, &bytes)) << g.text;
+    EXPECT_EQ(bytes, g.bytes) << g.text;
+  }
+  for (const char *bad : {"", "M", "-1", "12Q", "1 G", "4GiBs", "1e99", "0x10", "99999999T"}) {
+    uint64_t bytes;
+    EXPECT_FALSE(parse_size(bad, &bytes)) << bad;
+  }
+}
+
+TEST(Options, EnvironmentIsReadAndBadValuesKeepTheDefault) {
+  setenv("PAGECAST_MEMORY", "64M", 1);
+  setenv("PAGECAST_RELEASE", "aggressive", 1);
+  setenv("PAGECAST_SCHEDULE", "sideways", 1);
+  setenv("PAGECAST_HINTS", "0", 1);
+  testing::internal::CaptureStderr();
+  Options o;
+  read_options(o);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(o.memory, 64ull << 20);
+  EXPECT_EQ(o.release, ReleasePolicy::kAggressive);
+  EXPECT_EQ(o.schedule, core::Schedule::kContinuous);
+  EXPECT_FALSE(o.hints);
+  EXPECT_NE(said.find("PAGECAST_SCHEDULE=sideways is not a schedule"), std::string::npos) << said;
+}
+
+TEST(Options, UnknownVariableIsNamedWithTheNearest) {
+  setenv("PAGECAST_MEMROY", "64M", 1);
+  testing::internal::CaptureStderr();
+  Options o;
+  read_options(o);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("no option PAGECAST_MEMROY"), std::string::npos) << said;
+  EXPECT_NE(said.find("PAGECAST_MEMORY"), std::string::npos) << said;
+}
+
+TEST(Options, BlocksOfTheCLibrarysOwnAreNeverLarge) {
+  setenv("PAGECAST_LARGE", "0", 1);
+  testing::internal::CaptureStderr();
+  Options o;
+  read_options(o);
+  unsetenv("PAGECAST_LARGE");
+  EXPECT_EQ(o.large, kLeastLarge);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("4K is used"), std::string::npos);
+}
+
+TEST(Options, TooLittleMemoryBecomesTheLeast) {
+  setenv("PAGECAST_MEMORY", "0", 1);
+  testing::internal::CaptureStderr();
+  Options o;
+  read_options(o);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("less than the least"), std::string::npos);
+  EXPECT_EQ(o.memory, kLeastMemory);
+}
+
+TEST(Options, HelpNamesEveryOption) {
+  const std::string help = options_help();
+#define PAGECAST_OPTION(field, NAME, type, initial, kind, text) EXPECT_NE(help.find("PAGECAST_" NAME " ("), std::string::npos);
+#include "runtime/state/options.def"
+#undef PAGECAST_OPTION
+}
