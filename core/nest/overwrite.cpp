@@ -64,7 +64,7 @@ Overwrite::Run Overwrite::run_of(const Shape &s, const Group &g, uint64_t page) 
       break;
     }
   }
-  if (run.stride && !Rows{0, run.stride, run.span}.narrow(page)) run.stride = 0;
+  if (run.stride && !RowMargins{0, run.stride, run.span}.narrow(page)) run.stride = 0;
   uint64_t extent = run.span; // of all runs that the loops inside go through
   for (unsigned k = run.from; k-- > 0;) {
     if (!moves(s, g, k)) continue;
@@ -149,7 +149,7 @@ bool Overwrite::unread_but_margins(const Shape &s, unsigned group, Addr page) co
   const Run &run = run_[group];
   const Extent all{page, page + page_};
   if (run.stride == 0 || !common(all, in_progress()).empty() || common(all, hull(s, s.group[group])).empty()) return false;
-  const uint64_t margin = rows(s, group).margin();
+  const uint64_t margin = row_margins(s, group).margin();
   uint64_t index[kMaxLoops] = {};
   Addr begin = seek_run(s, group, page, index), done = page; // the bytes before `done` are seen to
   do {
@@ -161,9 +161,9 @@ bool Overwrite::unread_but_margins(const Shape &s, unsigned group, Addr page) co
   return done > page && all.end - done <= margin;
 }
 
-Rows Overwrite::rows(const Shape &s, unsigned group) const {
+RowMargins Overwrite::row_margins(const Shape &s, unsigned group) const {
   const Run &run = run_[group];
-  return run.stride ? Rows{s.group[group].base + uint64_t(s.group[group].lo), run.stride, run.span} : Rows{};
+  return run.stride ? RowMargins{s.group[group].base + uint64_t(s.group[group].lo), run.stride, run.span} : RowMargins{};
 }
 
 /// What is still to be stored of the run at `begin`, which is that of `index` in the loops around it.

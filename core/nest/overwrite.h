@@ -39,10 +39,10 @@ public:
     /// The first pages of the page-aligned `e` that need not be read; empty if there are none. Cost: O(loops), for each
     /// run that meets `e`.
     Extent first(Extent e) const { return by_ ? by_->first_unread(*shape_, group_, e) : Extent{}; }
-    /// Whether the page at `page` need not be read but for the margins of rows() in it. Cost: O(loops), for each run in it.
+    /// Whether the page at `page` need not be read but for its part of row_margins(). Cost: O(loops), for each run in it.
     bool but_margins(Addr page) const { return by_ && by_->unread_but_margins(*shape_, group_, page); }
     /// The rows that the group is known by; none if it has no margins that are narrow.
-    Rows rows() const { return by_ ? by_->rows(*shape_, group_) : Rows{}; }
+    RowMargins row_margins() const { return by_ ? by_->row_margins(*shape_, group_) : RowMargins{}; }
 
   private:
     friend class Overwrite;
@@ -52,7 +52,7 @@ public:
   };
   Unread unread(const Shape &shape, unsigned group, uint64_t step);
   /// Of a group that overwrites. Pure.
-  Rows rows(const Shape &, unsigned group) const;
+  RowMargins row_margins(const Shape &, unsigned group) const;
 
   /// Of the pages of `asked`, those of `unread`, which unread() has just said, are left so from now on; those too that are
   /// but for margins.
@@ -78,7 +78,7 @@ private:
 
   Run run_[kMaxGroups];
   Cursor place_; ///< the program's
-  Extent at_;    ///< what the group at hand touches there
+  Extent at_; ///< what the group at hand touches there
   uint64_t stored_ = 0; ///< the step before which all that was left unread is stored
   uint64_t page_ = 4096, strip_ = 1;
   bool any_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows: `span` bytes at every `stride` bytes, as an array has them that is stored to all but the ends of its rows:
+// The margins of rows. Rows are `span` bytes at every `stride` bytes, as in an array that is stored to except for the ends of
+// its rows:
 //
 //     for (k = 1; k < n - 1; k++) for (j = 1; j < n - 1; j++) for (i = 1; i < n - 1; i++) x[k][j][i] = ...
 //
@@ -15,7 +16,7 @@
 
 namespace pagecast::core {
 
-struct Rows {
+struct RowMargins {
   Addr begin = 0; ///< of one of them
   uint64_t stride = 0, span = 0; ///< span < stride; stride 0: there are none
   uint64_t margin() const { return stride - span; }

@@ -14,24 +14,24 @@ bool within(core::Extent e, core::Extent all) { return all.begin <= e.begin && e
 uint64_t pages_in(core::Extent e) { return e.size() >> os::page_shift(); }
 
 /// Where the part of a margin behind the row at `row` is kept.
-uint64_t place_of(const core::Rows &rows, core::Extent part, uint64_t row) {
+uint64_t place_of(const core::RowMargins &rows, core::Extent part, uint64_t row) {
   return (row - rows.begin) / rows.stride * rows.margin() + (part.begin - (row + rows.span));
 }
 
 } // namespace
 
-Margins::Kept *Margins::find(const core::Rows &rows, core::Extent range) {
+Margins::Kept *Margins::find(const core::RowMargins &rows, core::Extent range) {
   for (Kept *k = kept_; k < kept_ + count_; ++k)
     if (k->rows.stride == rows.stride && k->rows.span == rows.span && within(range, k->region) && k->rows.offset(rows.begin) == 0)
       return k;
   return nullptr;
 }
 
-uint64_t Margins::cost(const core::Rows &rows, core::Extent e) {
+uint64_t Margins::cost(const core::RowMargins &rows, core::Extent e) {
   return e.empty() ? 0 : (e.size() / rows.stride + 2) * rows.margin() + pages_in(e) / 8;
 }
 
-void Margins::expect(const core::Rows &rows, core::Extent range, core::Extent region, uint64_t most) {
+void Margins::expect(const core::RowMargins &rows, core::Extent range, core::Extent region, uint64_t most) {
   range = {core::round_down(range.begin, os::page_size()), core::round_up(range.end, os::page_size())};
   if (!within(range, region)) return;
   ++now_;
@@ -115,13 +115,13 @@ void Margins::save(Kept &k, core::Extent pages) {
   flush();
 }
 
-bool Margins::has(const core::Rows &rows, uint64_t page) const {
+bool Margins::has(const core::RowMargins &rows, uint64_t page) const {
   const Kept *k = find(rows, {page, page + os::page_size()});
   const uint64_t i = k ? (page - k->region.begin) >> os::page_shift() : 0;
   return k && k->saved && k->saved[i / 64] >> (i % 64) & 1;
 }
 
-void Margins::fill(const core::Rows &rows, core::Extent pages, char *to) const {
+void Margins::fill(const core::RowMargins &rows, core::Extent pages, char *to) const {
   const Kept &k = *find(rows, pages);
   k.rows.for_each_margin(pages, [&](core::Extent part, uint64_t row) {
     memcpy(to + (part.begin - pages.begin), k.margins + place_of(k.rows, part, row), part.size());

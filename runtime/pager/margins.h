@@ -23,14 +23,14 @@ public:
   /// A nest stores over `rows` in `range`, in a region that is all of `region`: what leaves memory there is saved from now
   /// on, as long as that takes no more than `most` bytes in all. Rows that do not come round, while others that were first
   /// heard of later do so twice, take no memory until they do. O(rows known).
-  void expect(const core::Rows &rows, core::Extent range, core::Extent region, uint64_t most);
+  void expect(const core::RowMargins &rows, core::Extent range, core::Extent region, uint64_t most);
   /// Pages that are in memory, that nobody can store to, and that are about to leave. Cost: next to nothing where no nest
   /// is expected, else 0.05 us for each margin.
   void save(core::Extent pages);
   /// Whether the margins of `rows` in the page are there.
-  bool has(const core::Rows &rows, uint64_t page) const;
+  bool has(const core::RowMargins &rows, uint64_t page) const;
   /// Puts them into `to`, which stands for `pages`, all of which has() said yes of.
-  void fill(const core::Rows &rows, core::Extent pages, char *to) const;
+  void fill(const core::RowMargins &rows, core::Extent pages, char *to) const;
   /// There is no region any more.
   void forget(core::Extent);
   void forget_all();
@@ -39,7 +39,7 @@ public:
 
 private:
   struct Kept {
-    core::Rows rows; ///< that begin with the last one that does not begin behind the region's beginning
+    core::RowMargins rows; ///< that begin with the last one that does not begin behind the region's beginning
     core::Extent region;
     core::Extent range; ///< pages that nests have stored over
     uint64_t born, heard; ///< when they were first and last expected
@@ -50,13 +50,15 @@ private:
   };
   static constexpr unsigned kMost = 32;
 
-  Kept *find(const core::Rows &, core::Extent range);
-  const Kept *find(const core::Rows &rows, core::Extent range) const { return const_cast<Margins *>(this)->find(rows, range); }
+  Kept *find(const core::RowMargins &, core::Extent range);
+  const Kept *find(const core::RowMargins &rows, core::Extent range) const {
+    return const_cast<Margins *>(this)->find(rows, range);
+  }
   void widen(Kept &, core::Extent range, uint64_t most);
   void reserve(Kept &, uint64_t most);
   void let_go(Kept &);
   void drop(Kept &);
-  static uint64_t cost(const core::Rows &, core::Extent);
+  static uint64_t cost(const core::RowMargins &, core::Extent);
   static void save(Kept &, core::Extent pages);
 
   Kept kept_[kMost];

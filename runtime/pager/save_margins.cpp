@@ -22,7 +22,7 @@ void Pager::expect_margins(const NestSlot &slot) {
   const uint64_t before = margins_.bytes(), most = (allowance_.for_pages() + before) / kMarginsShare;
   if (before > 2 * most) margins_.forget_all(); // the budget has fallen
   for (unsigned g = 0; g < shape.groups; ++g) {
-    const core::Rows rows = slot.overwrite.rows(shape, g);
+    const core::RowMargins rows = slot.overwrite.row_margins(shape, g);
     if (!rows.any()) continue;
     const core::Extent range = core::reach_of(shape, shape.group[g]);
     if (const Region *r = regions_.find(range.begin)) margins_.expect(rows, range, {r->base, r->end()}, most);
@@ -38,7 +38,7 @@ void Pager::save_margins(uint32_t slot, uint32_t pages) {
 
 /// Whether the page goes unread but for margins that are there; `pages` is cut to the first ones of which the same is true.
 bool Pager::has_margins(const Asked &asked, uint32_t slot, uint32_t *pages) const {
-  const core::Rows rows = asked.unread.rows();
+  const core::RowMargins rows = asked.unread.row_margins();
   if (!rows.any()) return false;
   auto there = [&](uint32_t s) {
     const uint64_t page = pages_.address(s);
@@ -58,7 +58,7 @@ uint32_t Pager::fill_rows(Region &r, uint32_t slot, uint32_t pages, const Asked 
   if (pages == 0) return 0;
   char *made = staging_.address(first);
   memset(made, 0, static_cast<size_t>(pages) << shift_);
-  margins_.fill(asked.unread.rows(), extent(slot, pages), made);
+  margins_.fill(asked.unread.row_margins(), extent(slot, pages), made);
   const uint32_t done = fill(r, slot, pages, made, asked);
   staging_.give(first, pages);
   return done;

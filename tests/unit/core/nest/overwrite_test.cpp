@@ -152,7 +152,7 @@ void expect_exact_but_margins(Shape s, uint64_t strip) {
   ASSERT_TRUE(s.group[0].overwrites);
   Overwrite o;
   o.start(s, strip, kPage);
-  const Rows rows = o.rows(s, 0);
+  const RowMargins rows = o.row_margins(s, 0);
   ASSERT_TRUE(rows.any());
   const Stores all = stores_of(s, strip);
   std::map<uint64_t, uint64_t> final_from; // pages of which all is stored but margins: the step that makes the first byte final

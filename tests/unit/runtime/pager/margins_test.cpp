@@ -33,7 +33,7 @@ protected:
   core::Extent all() const { return pages(0, kPages); }
 
   /// What fill() makes of the page, against memory: margins are there, all else is as it was.
-  void expect_filled(const Margins &margins, const core::Rows &rows, uint64_t number) {
+  void expect_filled(const Margins &margins, const core::RowMargins &rows, uint64_t number) {
     std::vector<char> made(page, 0x55);
     margins.fill(rows, pages(number, 1), made.data());
     for (uint64_t i = 0; i < page; ++i) {
@@ -50,7 +50,7 @@ TEST_F(MarginsTest, WhatIsSavedComesBack) {
   for (const auto &[offset, stride, span] : std::vector<std::array<uint64_t, 3>>{
            {8, 816, 800}, {5 * 848 + 8, 848, 832}, {24, 19600, 19200}, {3000, 4120, 4096}, {40, 513, 500}}) {
     Margins margins;
-    const core::Rows rows{at(offset), stride, span};
+    const core::RowMargins rows{at(offset), stride, span};
     margins.expect(rows, all(), all(), kPlenty);
     EXPECT_FALSE(margins.has(rows, at(0)));
     margins.save(all());
@@ -58,7 +58,7 @@ TEST_F(MarginsTest, WhatIsSavedComesBack) {
       ASSERT_TRUE(margins.has(rows, at(i * page)));
       expect_filled(margins, rows, i);
     }
-    const core::Rows later{at(offset + 3 * stride), stride, span}; // the same ones
+    const core::RowMargins later{at(offset + 3 * stride), stride, span}; // the same ones
     EXPECT_TRUE(margins.has(later, at(0)));
     expect_filled(margins, later, 1);
     EXPECT_FALSE(margins.has({at(offset + 8), stride, span}, at(0)));
@@ -71,7 +71,7 @@ TEST_F(MarginsTest, WhatIsSavedComesBack) {
 
 TEST_F(MarginsTest, TheLastThatWasSavedCounts) {
   Margins margins;
-  const core::Rows rows{at(8), 816, 800};
+  const core::RowMargins rows{at(8), 816, 800};
   margins.expect(rows, all(), all(), kPlenty);
   margins.save(all());
   memset(memory + 3 * page, 7, page);
@@ -86,7 +86,7 @@ TEST_F(MarginsTest, TheLastThatWasSavedCounts) {
 
 TEST_F(MarginsTest, OnlyTheRangeThatWasExpected) {
   Margins margins;
-  const core::Rows rows{at(8), 816, 800};
+  const core::RowMargins rows{at(8), 816, 800};
   margins.expect(rows, pages(4, 4), all(), kPlenty);
   margins.save(all());
   EXPECT_FALSE(margins.has(rows, at(3 * page)));
@@ -101,7 +101,7 @@ TEST_F(MarginsTest, OnlyTheRangeThatWasExpected) {
 
 TEST_F(MarginsTest, MemoryIsForRowsThatComeRound) {
   Margins margins;
-  const core::Rows once{at(8), 816, 800}, often{at(8), 1224, 1200};
+  const core::RowMargins once{at(8), 816, 800}, often{at(8), 1224, 1200};
   margins.expect(once, all(), all(), kPlenty);
   const uint64_t of_one = margins.bytes();
   for (unsigned i = 0; i < 2; ++i) margins.expect(often, all(), all(), kPlenty);
