@@ -5,7 +5,7 @@
 
 namespace pagecast::core {
 
-void Runs::mark(uint32_t first, uint32_t n, bool taken) {
+void FreeRuns::mark(uint32_t first, uint32_t n, bool taken) {
   for (const uint32_t at : {first, first + n - 1}) {
     entry_[at].length = n;
     entry_[at].taken = taken;
@@ -13,7 +13,7 @@ void Runs::mark(uint32_t first, uint32_t n, bool taken) {
 }
 
 /// A run that is free from now on, and has no free neighbour.
-void Runs::put(uint32_t first, uint32_t n) {
+void FreeRuns::put(uint32_t first, uint32_t n) {
   const unsigned l = list_of(n);
   mark(first, n, false);
   entry_[first].before = kNone;
@@ -24,7 +24,7 @@ void Runs::put(uint32_t first, uint32_t n) {
 }
 
 /// A free run, from its list.
-void Runs::remove(uint32_t first) {
+void FreeRuns::remove(uint32_t first) {
   const Entry &e = entry_[first];
   const unsigned l = list_of(e.length);
   if (e.after != kNone) entry_[e.after].before = e.before;
@@ -33,14 +33,14 @@ void Runs::remove(uint32_t first) {
   else some_[l / 64] &= ~(1ull << (l % 64));
 }
 
-unsigned Runs::suitable(uint32_t n) const {
+unsigned FreeRuns::suitable(uint32_t n) const {
   uint64_t from = ~0ull << (n % 64);
   for (unsigned word = n / 64; word < (kLists + 63) / 64; ++word, from = ~0ull)
     if (const uint64_t some = some_[word] & from) return word * 64 + static_cast<unsigned>(__builtin_ctzll(some));
   return kLists;
 }
 
-bool Runs::add(uint32_t n) {
+bool FreeRuns::add(uint32_t n) {
   if (n == 0 || n > most_ - end_) return false;
   uint32_t first = end_;
   end_ += n;
@@ -54,7 +54,7 @@ bool Runs::add(uint32_t n) {
   return true;
 }
 
-uint32_t Runs::take(uint32_t n) {
+uint32_t FreeRuns::take(uint32_t n) {
   if (n == 0 || n > kLongest) return kNone;
   const unsigned l = suitable(n);
   if (l == kLists) return kNone;
@@ -66,7 +66,7 @@ uint32_t Runs::take(uint32_t n) {
   return first;
 }
 
-uint32_t Runs::take_long(uint32_t *n) {
+uint32_t FreeRuns::take_long(uint32_t *n) {
   constexpr unsigned l = kLists - 1;
   uint32_t at = some_[l / 64] >> (l % 64) & 1 ? first_[l] : kNone;
   while (at != kNone && at >= untouched_) at = entry_[at].after;
@@ -77,7 +77,7 @@ uint32_t Runs::take_long(uint32_t *n) {
   return at;
 }
 
-void Runs::give(uint32_t first) {
+void FreeRuns::give(uint32_t first) {
   uint32_t n = entry_[first].length;
   if (const uint32_t next = first + n; next < end_ && !entry_[next].taken) {
     n += entry_[next].length;
@@ -92,7 +92,7 @@ void Runs::give(uint32_t first) {
   put(first, n);
 }
 
-bool Runs::resize(uint32_t first, uint32_t n) {
+bool FreeRuns::resize(uint32_t first, uint32_t n) {
   const uint32_t length = entry_[first].length, next = first + length;
   if (n == 0 || n > kLongest) return false;
   if (n == length) return true;
@@ -111,7 +111,7 @@ bool Runs::resize(uint32_t first, uint32_t n) {
   return true;
 }
 
-bool Runs::is_valid() const {
+bool FreeRuns::is_valid() const {
   uint64_t listed = 0, free = 0;
   bool before_free = false;
   for (uint32_t at = 0; at < end_; at += entry_[at].length) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs: which pieces of an address range are taken, and which are free, for blocks of a few pages. All of the bookkeeping
-// is in tables of its own: the blocks themselves may be on a disk, and freeing a matrix row by row must not read it back.
+// Which pieces of an address range are taken, and which are free, for allocations of a few pages. All of the bookkeeping is
+// in tables of its own: the allocations themselves may be on a disk, and freeing a matrix row by row must not read it back.
 //
 // The range consists of granules, of which runs are made; a run that is free has no free neighbour. A request gets the
-// shortest free run that suffices, the one freed last among equals, from its beginning on: blocks that are allocated one
-// after the other lie one after the other. No clock, no allocation; not thread-safe.
+// shortest free run that suffices, the one freed last among equals, from its beginning on: what is allocated one after
+// the other lies one after the other. No clock, no allocation; not thread-safe.
 #pragma once
 #include <cstdint>
 
 namespace pagecast::core {
 
-class Runs {
+class FreeRuns {
 public:
   static constexpr uint32_t kNone = ~0u;
   /// Granules of a request at most; free runs may be longer.

@@ -29,7 +29,7 @@ constexpr uint64_t kLeftShare = 16;
 /// Freed since memory was given back last, as a share of what there is, before it is again; and no less than this.
 constexpr uint32_t kTrimShare = 8, kLeastTrim = (16u << 20) >> kGranuleShift;
 
-core::Runs runs;               ///< under locks::rows
+core::FreeRuns free_runs;          ///< under locks::rows
 uint32_t freed = 0;            ///< granules, since memory was given back last. Under locks::rows
 std::atomic<uint64_t> base{0}; ///< of the range; 0: not many blocks yet
 std::atomic<bool> none{false}; ///< the addresses could not be had
@@ -64,14 +64,14 @@ bool reserve_range() {
   if (sandboxed()) return false;
   Guard guard(locks::rows);
   if (base.load(std::memory_order_relaxed)) return true;
-  void *tables = os::reserve(core::Runs::bytes(kGranules)), *range = tables ? os::reserve(kRange) : nullptr;
+  void *tables = os::reserve(core::FreeRuns::bytes(kGranules)), *range = tables ? os::reserve(kRange) : nullptr;
   if (!range || os::protect_mapping(reinterpret_cast<uint64_t>(range), kRange, PROT_NONE, -1)) {
     if (range) os::unmap(range, kRange);
-    if (tables) os::unmap(tables, core::Runs::bytes(kGranules));
+    if (tables) os::unmap(tables, core::FreeRuns::bytes(kGranules));
     none.store(true, std::memory_order_relaxed);
     return false;
   }
-  runs.start(tables, kGranules);
+  free_runs.start(tables, kGranules);
   base.store(reinterpret_cast<uint64_t>(range), std::memory_order_release);
   return true;
 }
@@ -82,7 +82,7 @@ bool grow(uint32_t seen) {
   if (sandboxed()) return false;
   growing = true;
   Guard guard(locks::rows_growth);
-  const uint32_t end = runs.end(); // changes under both locks only
+  const uint32_t end = free_runs.end(); // changes under both locks only
   bool grown = end != seen;        // by another thread
   if (!grown) {
     const uint64_t bytes = std::min(std::max(kLeastGrowth, (uint64_t{end} << kGranuleShift) / 8 & ~(kLeastGrowth - 1)),
@@ -91,7 +91,7 @@ bool grow(uint32_t seen) {
     if (bytes && os::protect_mapping(at, bytes, PROT_READ | PROT_WRITE, -1) == 0) {
       block_add(at, bytes, Block::kHeap);
       Guard table(locks::rows);
-      grown = runs.add(static_cast<uint32_t>(bytes >> kGranuleShift));
+      grown = free_runs.add(static_cast<uint32_t>(bytes >> kGranuleShift));
     }
   }
   growing = false;
@@ -113,17 +113,18 @@ void give_back_long_ones() {
   unsigned count = 0;
   {
     Guard guard(locks::rows);
-    while (count < kMost && (first[count] = runs.take_long(&n[count])) != core::Runs::kNone) ++count;
+    while (count < kMost && (first[count] = free_runs.take_long(&n[count])) != core::FreeRuns::kNone) ++count;
   }
   for (unsigned i = 0; i < count; ++i) give_back(first[i], n[i]);
   Guard guard(locks::rows);
-  for (unsigned i = 0; i < count; ++i) runs.give(first[i]);
+  for (unsigned i = 0; i < count; ++i) free_runs.give(first[i]);
 }
 
 } // namespace
 
 void *row_take(size_t bytes, size_t *used) {
-  if (growing || none.load(std::memory_order_relaxed) || bytes > uint64_t{core::Runs::kLongest} << kGranuleShift) return nullptr;
+  if (growing || none.load(std::memory_order_relaxed) || bytes > uint64_t{core::FreeRuns::kLongest} << kGranuleShift)
+    return nullptr;
   if (!base.load(std::memory_order_acquire) && (!has_many(bytes) || !reserve_range())) return nullptr;
   const uint64_t ahead = (kAhead + runtime_budget() / kAheadShare) >> kGranuleShift;
   const uint32_t n = granules(bytes);
@@ -131,11 +132,11 @@ void *row_take(size_t bytes, size_t *used) {
     uint32_t end, first, untouched;
     {
       Guard guard(locks::rows);
-      end = runs.end();
-      untouched = runs.untouched();
-      first = runs.take(n);
+      end = free_runs.end();
+      untouched = free_runs.untouched();
+      first = free_runs.take(n);
     }
-    const bool taken = first != core::Runs::kNone;
+    const bool taken = first != core::FreeRuns::kNone;
     if ((!taken || first + n + ahead > end) && !grow(end) && !taken) return nullptr;
     if (!taken) continue;
     if (used) *used = first < untouched ? std::min(bytes, uint64_t{untouched - first} << kGranuleShift) : 0;
@@ -150,25 +151,25 @@ bool is_row(const void *p) {
 
 size_t row_bytes(const void *p) {
   Guard guard(locks::rows);
-  return size_t{runs.length(granule_of(p))} << kGranuleShift;
+  return size_t{free_runs.length(granule_of(p))} << kGranuleShift;
 }
 
 void row_give(void *p) {
   {
     Guard guard(locks::rows);
     const uint32_t first = granule_of(p);
-    freed += runs.length(first);
-    runs.give(first);
-    if (freed < std::max(kLeastTrim, runs.end() / kTrimShare)) return;
+    freed += free_runs.length(first);
+    free_runs.give(first);
+    if (freed < std::max(kLeastTrim, free_runs.end() / kTrimShare)) return;
     freed = 0;
   }
   give_back_long_ones();
 }
 
 bool row_resize(void *p, size_t bytes) {
-  if (bytes > uint64_t{core::Runs::kLongest} << kGranuleShift) return false;
+  if (bytes > uint64_t{core::FreeRuns::kLongest} << kGranuleShift) return false;
   Guard guard(locks::rows);
-  return runs.resize(granule_of(p), granules(bytes));
+  return free_runs.resize(granule_of(p), granules(bytes));
 }
 
 } // namespace pagecast

@@ -10,24 +10,24 @@ namespace pagecast::core::test {
 namespace {
 
 struct Table {
-  explicit Table(uint32_t granules) : words(Runs::bytes(granules) / 4 + 1) { runs.start(words.data(), granules); }
+  explicit Table(uint32_t granules) : words(FreeRuns::bytes(granules) / 4 + 1) { runs.start(words.data(), granules); }
   std::vector<uint32_t> words;
-  Runs runs;
+  FreeRuns runs;
 };
 
-TEST(Runs, WhatIsTakenInTurnLiesInTurn) {
+TEST(FreeRuns, WhatIsTakenInTurnLiesInTurn) {
   Table t(1000);
   ASSERT_TRUE(t.runs.add(100));
   EXPECT_EQ(t.runs.take(10), 0u);
   EXPECT_EQ(t.runs.take(20), 10u);
-  EXPECT_EQ(t.runs.take(71), Runs::kNone);
+  EXPECT_EQ(t.runs.take(71), FreeRuns::kNone);
   ASSERT_TRUE(t.runs.add(50));
   EXPECT_EQ(t.runs.take(71), 30u) << "what is added joins what was free before it";
   EXPECT_EQ(t.runs.length(10), 20u);
   EXPECT_EQ(t.runs.untouched(), 101u);
 }
 
-TEST(Runs, TheShortestThatSufficesIsTaken) {
+TEST(FreeRuns, TheShortestThatSufficesIsTaken) {
   Table t(1000);
   t.runs.add(1000);
   const uint32_t a = t.runs.take(8), b = t.runs.take(1), c = t.runs.take(5), d = t.runs.take(1);
@@ -41,29 +41,29 @@ TEST(Runs, TheShortestThatSufficesIsTaken) {
   EXPECT_TRUE(t.runs.is_valid());
 }
 
-TEST(Runs, NeighboursThatAreFreeBecomeOne) {
+TEST(FreeRuns, NeighboursThatAreFreeBecomeOne) {
   Table t(30);
   t.runs.add(30);
   const uint32_t a = t.runs.take(10), b = t.runs.take(10), c = t.runs.take(10);
   t.runs.give(a);
   t.runs.give(c);
-  EXPECT_EQ(t.runs.take(11), Runs::kNone);
+  EXPECT_EQ(t.runs.take(11), FreeRuns::kNone);
   t.runs.give(b);
   EXPECT_EQ(t.runs.take(30), 0u);
 }
 
-TEST(Runs, LongOnesAreTakenWholeUnlessUntouched) {
+TEST(FreeRuns, LongOnesAreTakenWholeUnlessUntouched) {
   Table t(10000);
   t.runs.add(10000);
   uint32_t first[5], n = 0;
   for (uint32_t &f : first) f = t.runs.take(1000);
-  EXPECT_EQ(t.runs.take_long(&n), Runs::kNone) << "the rest was never used";
+  EXPECT_EQ(t.runs.take_long(&n), FreeRuns::kNone) << "the rest was never used";
   t.runs.give(first[1]);
-  EXPECT_EQ(t.runs.take_long(&n), Runs::kNone) << "not longer than a request";
+  EXPECT_EQ(t.runs.take_long(&n), FreeRuns::kNone) << "not longer than a request";
   t.runs.give(first[2]);
   EXPECT_EQ(t.runs.take_long(&n), first[1]);
   EXPECT_EQ(n, 2000u);
-  EXPECT_EQ(t.runs.take_long(&n), Runs::kNone) << "taken";
+  EXPECT_EQ(t.runs.take_long(&n), FreeRuns::kNone) << "taken";
   EXPECT_EQ(t.runs.untouched(), 5000u);
   t.runs.give(first[1]);
   EXPECT_TRUE(t.runs.is_valid());
@@ -72,17 +72,17 @@ TEST(Runs, LongOnesAreTakenWholeUnlessUntouched) {
   EXPECT_EQ(n, 6000u) << "and what follows";
 }
 
-TEST(Runs, NothingBeyondTheTables) {
+TEST(FreeRuns, NothingBeyondTheTables) {
   Table t(10);
   EXPECT_FALSE(t.runs.add(11));
   EXPECT_TRUE(t.runs.add(10));
   EXPECT_FALSE(t.runs.add(1));
-  EXPECT_EQ(t.runs.take(0), Runs::kNone);
-  EXPECT_EQ(t.runs.take(Runs::kLongest + 1), Runs::kNone);
+  EXPECT_EQ(t.runs.take(0), FreeRuns::kNone);
+  EXPECT_EQ(t.runs.take(FreeRuns::kLongest + 1), FreeRuns::kNone);
 }
 
 /// Against a map of what is taken: no two runs overlap, contents of lengths are right, and in the end all is one again.
-TEST(Runs, AgreesWithAMap) {
+TEST(FreeRuns, AgreesWithAMap) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
     constexpr uint32_t kMost = 20000;
@@ -96,16 +96,16 @@ TEST(Runs, AgreesWithAMap) {
       return before->first == but || before->first + before->second <= first;
     };
     for (int i = 0; i < 5000; ++i) {
-      const uint32_t n = 1 + static_cast<uint32_t>(random() % (random() % 4 ? 20 : Runs::kLongest));
+      const uint32_t n = 1 + static_cast<uint32_t>(random() % (random() % 4 ? 20 : FreeRuns::kLongest));
       const auto some = taken.empty() ? taken.end() : std::next(taken.begin(), static_cast<long>(random() % taken.size()));
       switch (random() % 8) {
       case 0: t.runs.add(n); break;
       case 1:
       case 2:
       case 3:
-        if (const uint32_t at = t.runs.take(n); at != Runs::kNone) {
+        if (const uint32_t at = t.runs.take(n); at != FreeRuns::kNone) {
           ASSERT_LE(at + n, t.runs.end());
-          ASSERT_TRUE(free_for(at, n, Runs::kNone));
+          ASSERT_TRUE(free_for(at, n, FreeRuns::kNone));
           taken[at] = n;
         }
         break;
@@ -130,8 +130,8 @@ TEST(Runs, AgreesWithAMap) {
     for (const auto &[first, n] : taken) t.runs.give(first);
     ASSERT_TRUE(t.runs.is_valid());
     for (uint32_t left = t.runs.end(); left;) {
-      const uint32_t n = left < Runs::kLongest ? left : Runs::kLongest;
-      ASSERT_NE(t.runs.take(n), Runs::kNone) << "all that is free is one run";
+      const uint32_t n = left < FreeRuns::kLongest ? left : FreeRuns::kLongest;
+      ASSERT_NE(t.runs.take(n), FreeRuns::kNone) << "all that is free is one run";
       left -= n;
     }
   }
