@@ -6,7 +6,7 @@
 
 namespace pagecast::core {
 
-Streams::Found Streams::fault(int64_t place, int64_t low, int64_t high, uint64_t pages) {
+FaultStreams::Found FaultStreams::fault(int64_t place, int64_t low, int64_t high, uint64_t pages) {
   ++clock_;
   Found found;
   found.stream = find(place);
@@ -30,7 +30,7 @@ Streams::Found Streams::fault(int64_t place, int64_t low, int64_t high, uint64_t
 
 /// The stream that goes on at `place`: at its mark, or from what it has not asked for yet. The nearest, since streams of the
 /// same stride may follow each other.
-unsigned Streams::find(int64_t place) const {
+unsigned FaultStreams::find(int64_t place) const {
   unsigned best = kNone;
   int64_t nearest = 0;
   for (unsigned i = 0; i < kMost; ++i) {
@@ -45,7 +45,7 @@ unsigned Streams::find(int64_t place) const {
 
 /// What a stream asked for is there, but for its mark, until it is evicted. So a fault there says that the stream runs too
 /// far ahead, or that the program has left it and faults at random: then each such fault would move it on.
-void Streams::doubt(int64_t place) {
+void FaultStreams::doubt(int64_t place) {
   for (Stream &s : stream_) {
     if (s.free() || place < s.low || place >= s.high) continue;
     const int64_t n = s.steps(s.passed, place);
@@ -55,7 +55,7 @@ void Streams::doubt(int64_t place) {
   }
 }
 
-unsigned Streams::around(int64_t place) const {
+unsigned FaultStreams::around(int64_t place) const {
   for (unsigned i = 0; i < kMost; ++i) {
     const Stream &s = stream_[i];
     if (s.free()) continue;
@@ -66,7 +66,7 @@ unsigned Streams::around(int64_t place) const {
 }
 
 /// Whether `place`, or its page, is among the remembered faults that are older than number `newer` (0 = the newest).
-bool Streams::remembered(int64_t place, unsigned newer, bool pages) const {
+bool FaultStreams::remembered(int64_t place, unsigned newer, bool pages) const {
   for (unsigned age = newer + 1; age < recent_count_; ++age) {
     const int64_t before = recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered];
     if ((pages ? page_of(before) : before) == place) return true;
@@ -76,7 +76,7 @@ bool Streams::remembered(int64_t place, unsigned newer, bool pages) const {
 
 /// The stride at which this fault goes on from earlier ones, or 0: that of places, or that of their pages. The shortest,
 /// since a row's pages have many. Places less than a page apart are pages next to each other.
-int64_t Streams::recognise(int64_t place, int64_t low, int64_t high, bool pages) const {
+int64_t FaultStreams::recognise(int64_t place, int64_t low, int64_t high, bool pages) const {
   int64_t best = 0;
   const int64_t page = int64_t(1) << shift_;
   if (pages) place = page_of(place);
@@ -92,13 +92,13 @@ int64_t Streams::recognise(int64_t place, int64_t low, int64_t high, bool pages)
   return best;
 }
 
-void Streams::remember(int64_t place) {
+void FaultStreams::remember(int64_t place) {
   recent_[recent_next_] = place;
   recent_next_ = (recent_next_ + 1) % kRemembered;
   if (recent_count_ < kRemembered) ++recent_count_;
 }
 
-unsigned Streams::victim() const {
+unsigned FaultStreams::victim() const {
   unsigned oldest = 0;
   for (unsigned i = 0; i < kMost; ++i) {
     if (stream_[i].free()) return i;
@@ -107,7 +107,7 @@ unsigned Streams::victim() const {
   return oldest;
 }
 
-void Streams::start(Stream &s, int64_t place, int64_t stride, int64_t low, int64_t high) {
+void FaultStreams::start(Stream &s, int64_t place, int64_t stride, int64_t low, int64_t high) {
   s = {};
   s.shift = shift_;
   s.stride = stride;
@@ -120,7 +120,7 @@ void Streams::start(Stream &s, int64_t place, int64_t stride, int64_t low, int64
 }
 
 /// The program is in the page of `place`.
-void Streams::advance(Stream &s, int64_t place, uint64_t pages) {
+void FaultStreams::advance(Stream &s, int64_t place, uint64_t pages) {
   s.used = clock_;
   s.passed += s.stride * s.steps(s.passed, place);
   s.mark = Stream::kNoMark;
@@ -133,33 +133,33 @@ void Streams::advance(Stream &s, int64_t place, uint64_t pages) {
   clip(s);
 }
 
-uint32_t Streams::most_window(const Stream &s, uint64_t pages) const {
+uint32_t FaultStreams::most_window(const Stream &s, uint64_t pages) const {
   const uint64_t share = pages / (2 * std::max(live(), 1u));
   const uint64_t most = s.sequential() ? kMostWindow : kMostWindowApart;
   return static_cast<uint32_t>(std::clamp<uint64_t>(share, 1, most));
 }
 
 /// Nothing is asked for beyond the bounds.
-void Streams::clip(Stream &s) {
+void FaultStreams::clip(Stream &s) {
   const int64_t room = s.stride > 0 ? s.high - s.next : s.next - s.low + 1;
   const int64_t size = s.stride > 0 ? s.stride : -s.stride;
   const int64_t most = room > 0 ? (room + size - 1) / size : 0;
   if (s.left > most) s.left = static_cast<uint32_t>(most);
 }
 
-void Streams::asked(unsigned stream, uint32_t n) {
+void FaultStreams::asked(unsigned stream, uint32_t n) {
   Stream &s = stream_[stream];
   s.next += s.stride * n;
   s.left -= n;
   s.unmarked -= std::min(s.unmarked, n);
 }
 
-void Streams::look_further(unsigned stream, uint32_t n) {
+void FaultStreams::look_further(unsigned stream, uint32_t n) {
   stream_[stream].left += n;
   clip(stream_[stream]);
 }
 
-void Streams::forget(int64_t low, int64_t high) {
+void FaultStreams::forget(int64_t low, int64_t high) {
   for (Stream &s : stream_)
     if (!s.free() && s.low < high && s.high > low) s = {};
   unsigned kept = 0;
@@ -173,13 +173,13 @@ void Streams::forget(int64_t low, int64_t high) {
   recent_next_ = kept % kRemembered;
 }
 
-unsigned Streams::live() const {
+unsigned FaultStreams::live() const {
   unsigned n = 0;
   for (const Stream &s : stream_) n += !s.free() && clock_ - s.used < kLively;
   return n;
 }
 
-bool Streams::is_valid() const {
+bool FaultStreams::is_valid() const {
   for (const Stream &s : stream_) {
     if (s.free()) continue;
     if (s.passed < s.low || s.passed >= s.high) return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams: page faults that go on from one another, as of a program that was not compiled with hints and passes over
-// its data in order. A sequence of faults on pages p, p + s, p + 2s is a stream of stride s; what lies ahead of it is
-// worth fetching.
+// Streams of faults: page faults that go on from one another. A program that was not compiled with hints makes them where it
+// passes over its data in order. A sequence of faults on pages p, p + s, p + 2s is a stream of stride s; what lies ahead of
+// it is worth fetching.
 //
 // A stream that is fetched in time does not fault any more, so nothing would tell how far the program has come. Hence
 // the mark: one page ahead that is kept out of the program's reach until it faults on it. Then half of what was
@@ -65,7 +65,7 @@ struct Stream {
   }
 };
 
-class Streams {
+class FaultStreams {
 public:
   static constexpr unsigned kMost = 32;
   static constexpr unsigned kRemembered = 32; ///< faults
@@ -76,7 +76,7 @@ public:
   static constexpr int64_t kMostStride = 1 << 14;    ///< pages
 
   /// `shift`: of the size of pages.
-  explicit Streams(unsigned shift) : shift_(shift) {}
+  explicit FaultStreams(unsigned shift) : shift_(shift) {}
 
   struct Found {
     unsigned stream = kNone; ///< that the fault belongs to, moved on

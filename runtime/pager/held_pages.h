@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  static constexpr unsigned kMost = core::Streams::kMost;
+  static constexpr unsigned kMost = core::FaultStreams::kMost;
   uint32_t slot_[kMost]; ///< whose contents are page i of memory_, or kNoSlot
   char *memory_ = nullptr;
 };

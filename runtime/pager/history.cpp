@@ -31,10 +31,10 @@ void Pager::follow(uint64_t address, bool write) {
   if (!options_->history || nest_covers(address)) return;
   Region *r = regions_.find(address);
   if (!r || r->draining) return;
-  const auto found = streams_.fault(static_cast<int64_t>(address), static_cast<int64_t>(r->base), static_cast<int64_t>(r->end()),
-                                    allowance_.pages() / kShare);
-  if (found.stream == core::Streams::kNone) return;
-  core::Stream &s = streams_[found.stream];
+  const auto found = fault_streams_.fault(static_cast<int64_t>(address), static_cast<int64_t>(r->base),
+                                          static_cast<int64_t>(r->end()), allowance_.pages() / kShare);
+  if (found.stream == core::FaultStreams::kNone) return;
+  core::Stream &s = fault_streams_[found.stream];
   if (found.started) give_up(found.replaced);
   s.blocked = 0;
   if (write) s.stores = true;
@@ -72,14 +72,14 @@ void Pager::give_up(const core::Stream &s) {
 
 bool Pager::run_streams() {
   bool busy = false;
-  for (unsigned i = 0; i < core::Streams::kMost; ++i)
-    if (streams_[i].left && streams_[i].blocked != room_) busy |= push_on(i);
+  for (unsigned i = 0; i < core::FaultStreams::kMost; ++i)
+    if (fault_streams_[i].left && fault_streams_[i].blocked != room_) busy |= push_on(i);
   return busy;
 }
 
 /// Asks for the next pages of the stream: one request, or some where they lie apart. False if none could be asked for.
 bool Pager::push_on(unsigned i) {
-  core::Stream &s = streams_[i];
+  core::Stream &s = fault_streams_[i];
   Region *r = regions_.find(static_cast<uint64_t>(s.next));
   if (!r || r->draining) return false;
   bool busy = false;
@@ -98,10 +98,10 @@ bool Pager::push_on(unsigned i) {
     }
     busy = true;
     // Backwards, the far end is seen to first: a repetition meets a shorter run.
-    if (!s.backward() || done == run) streams_.asked(i, done);
+    if (!s.backward() || done == run) fault_streams_.asked(i, done);
   }
   if (s.left == 0 && s.mark == core::Stream::kNoMark && s.sequential() && s.steps(s.passed, s.next) < kLookAhead)
-    streams_.look_further(i, s.window);
+    fault_streams_.look_further(i, s.window);
   return busy;
 }
 
@@ -136,9 +136,9 @@ uint32_t Pager::push_run(Region &r, core::Stream &s, uint32_t slot, uint32_t pag
 /// A first store to a page of a stream, right behind another one: so it goes on.
 bool Pager::stored_in_stream(Region &r, uint32_t slot) {
   const auto place = static_cast<int64_t>(pages_.address(slot));
-  const unsigned i = streams_.around(place);
-  if (i == core::Streams::kNone || !streams_[i].sequential()) return false;
-  core::Stream &s = streams_[i];
+  const unsigned i = fault_streams_.around(place);
+  if (i == core::FaultStreams::kNone || !fault_streams_[i].sequential()) return false;
+  core::Stream &s = fault_streams_[i];
   const int64_t before = place - s.stride;
   if (before < s.low || before >= s.high || pages_[slot_at(before)].state != PageState::kDirty) return false;
   s.stores = true;

@@ -371,7 +371,7 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
       pages_[s] = {};
     }
     map_.clear({from, to});
-    streams_.forget(static_cast<int64_t>(from), static_cast<int64_t>(to));
+    fault_streams_.forget(static_cast<int64_t>(from), static_cast<int64_t>(to));
     const iovec range{reinterpret_cast<void *>(from), to - from};
     os::discard(&range, 1);
     if (!keep_region) {

@@ -381,7 +381,7 @@ private:
   Stalls stalls_;
   static constexpr uint32_t kZeroPages = 64;
   char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
-  core::Streams streams_{os::page_shift()};
+  core::FaultStreams fault_streams_{os::page_shift()};
   HeldPages held_pages_;
 
   // What other threads ask for.

@@ -25,10 +25,10 @@ public:
     there.insert(page);
     streams.fault(place, kLow << shift_, kHigh << shift_, pages_);
     ASSERT_TRUE(streams.is_valid());
-    for (unsigned i = 0; i < Streams::kMost; ++i) ask(i);
+    for (unsigned i = 0; i < FaultStreams::kMost; ++i) ask(i);
     ASSERT_TRUE(streams.is_valid());
   }
-  Streams streams;
+  FaultStreams streams;
   std::set<int64_t> there, held;
   unsigned faults = 0, marks = 0, asked = 0;
 
@@ -51,31 +51,31 @@ private:
   unsigned shift_;
 };
 
-TEST(Streams, SequentialFaultsOnceAWindow) {
+TEST(FaultStreams, SequentialFaultsOnceAWindow) {
   Memory m;
   for (int64_t p = 5000; p < 25000; ++p) m.touch(p);
   EXPECT_EQ(m.faults - m.marks, 3u) << "two to be remembered, the third begins the stream";
-  EXPECT_LE(m.marks, 20000u / Streams::kMostWindow + 8);
+  EXPECT_LE(m.marks, 20000u / FaultStreams::kMostWindow + 8);
 }
 
-TEST(Streams, Backward) {
+TEST(FaultStreams, Backward) {
   Memory m;
   for (int64_t p = 25000; p > 5000; --p) m.touch(p);
   EXPECT_EQ(m.faults - m.marks, 3u);
-  EXPECT_LE(m.marks, 20000u / Streams::kMostWindow + 8);
+  EXPECT_LE(m.marks, 20000u / FaultStreams::kMostWindow + 8);
 }
 
-TEST(Streams, ColumnsOfAMatrix) {
+TEST(FaultStreams, ColumnsOfAMatrix) {
   Memory m;
   for (int64_t p = kLow; p < kHigh; p += 37) m.touch(p);
   EXPECT_EQ(m.faults - m.marks, 4u);
-  EXPECT_LE(m.marks, 100000u / 37 / Streams::kMostWindowApart + 8);
+  EXPECT_LE(m.marks, 100000u / 37 / FaultStreams::kMostWindowApart + 8);
 }
 
 constexpr unsigned kShift = 12;
 constexpr int64_t kLowest = kLow << kShift, kHighest = kHigh << kShift;
 
-TEST(Streams, ColumnsOfRowsThatAreNotWholePages) {
+TEST(FaultStreams, ColumnsOfRowsThatAreNotWholePages) {
   for (const int64_t row : {7000, 12136, 48000, 300008})
     for (const bool down : {false, true}) {
       Memory m(1 << 20, kShift);
@@ -87,35 +87,35 @@ TEST(Streams, ColumnsOfRowsThatAreNotWholePages) {
         touched.insert(place >> kShift);
       }
       EXPECT_EQ(m.faults - m.marks, 4u) << row;
-      EXPECT_LE(m.marks, rows / Streams::kMostWindowApart + 8) << row;
+      EXPECT_LE(m.marks, rows / FaultStreams::kMostWindowApart + 8) << row;
       EXPECT_LE(m.there.size() + m.held.size(), touched.size() + 1) << "pages in between are left alone: " << row;
     }
 }
 
-TEST(Streams, ColumnsOfAnImageAndItsCopy) { // a walk upwards in each, and the columns of which it is one
+TEST(FaultStreams, ColumnsOfAnImageAndItsCopy) { // a walk upwards in each, and the columns of which it is one
   Memory m(1 << 20, kShift);
   constexpr int64_t row = 7000, rows = 2000, second = 50000ll << kShift;
   for (int64_t x = 0; x < 20; ++x)
     for (int64_t y = rows; y-- > 0;) m.touch(kLowest + y * row + x), m.touch(kLowest + second + y * row + x);
   EXPECT_LE(m.faults - m.marks, 2u * 20);
-  EXPECT_LE(m.asked, 2u * rows + 4u * Streams::kMostWindowApart);
+  EXPECT_LE(m.asked, 2u * rows + 4u * FaultStreams::kMostWindowApart);
 }
 
-TEST(Streams, RecordsOfWhichNowThisNowThatIsRead) { // their pages are evenly apart, the places in them are not
+TEST(FaultStreams, RecordsOfWhichNowThisNowThatIsRead) { // their pages are evenly apart, the places in them are not
   Memory m(1 << 20, kShift);
   std::mt19937 random(5);
   for (int64_t p = kLow; p < kHigh; p += 37) m.touch((p << kShift) + int64_t(random() % 4096));
   EXPECT_EQ(m.faults - m.marks, 4u);
 }
 
-TEST(Streams, RandomPlacesAskForNextToNothing) {
+TEST(FaultStreams, RandomPlacesAskForNextToNothing) {
   Memory m(1 << 20, kShift);
   std::mt19937_64 random(1);
   for (unsigned i = 0; i < 20000; ++i) m.touch(kLowest + int64_t(random() % uint64_t(kHighest - kLowest)) / 8 * 8);
   EXPECT_LT(m.asked, m.faults / 50);
 }
 
-TEST(Streams, SeveralSideBySide) {
+TEST(FaultStreams, SeveralSideBySide) {
   Memory m;
   const int64_t rows = 8, row = (kHigh - kLow) / rows;
   for (int64_t i = 0; i < row; ++i)
@@ -124,7 +124,7 @@ TEST(Streams, SeveralSideBySide) {
   EXPECT_EQ(m.there.size(), uint64_t(kHigh - kLow));
 }
 
-TEST(Streams, ThreadsThatTakeTurnsAtRandom) {
+TEST(FaultStreams, ThreadsThatTakeTurnsAtRandom) {
   Memory m;
   std::mt19937 random(3);
   const unsigned threads = 6;
@@ -134,17 +134,17 @@ TEST(Streams, ThreadsThatTakeTurnsAtRandom) {
   EXPECT_LE(m.faults - m.marks, 4u * threads);
 }
 
-TEST(Streams, RandomFaultsAskForNextToNothing) {
+TEST(FaultStreams, RandomFaultsAskForNextToNothing) {
   Memory m;
   std::mt19937 random(1);
   for (unsigned i = 0; i < 20000; ++i) m.touch(kLow + int64_t(random() % uint64_t(kHigh - kLow)));
   EXPECT_LT(m.asked, m.faults / 50);
 }
 
-TEST(Streams, RandomFaultsDoNotDriveTheStreamsThatWentBefore) { // rows that are filled in order, and read at random
+TEST(FaultStreams, RandomFaultsDoNotDriveTheStreamsThatWentBefore) { // rows that are filled in order, and read at random
   Memory m(20000);
   for (int64_t i = 0; i < 1000; ++i)
-    for (int64_t row = 0; row < Streams::kMost; ++row) m.touch(kLow + row * 3000 + i);
+    for (int64_t row = 0; row < FaultStreams::kMost; ++row) m.touch(kLow + row * 3000 + i);
   std::mt19937 random(1);
   m.asked = m.faults = 0;
   for (unsigned i = 0; i < 20000; ++i) {
@@ -155,7 +155,7 @@ TEST(Streams, RandomFaultsDoNotDriveTheStreamsThatWentBefore) { // rows that are
   EXPECT_LT(m.asked, m.faults / 5);
 }
 
-TEST(Streams, MemoryBoundsTheWindows) {
+TEST(FaultStreams, MemoryBoundsTheWindows) {
   Memory m(64);
   for (int64_t p = 5000; p < 6000; ++p) {
     m.touch(p);
@@ -164,16 +164,16 @@ TEST(Streams, MemoryBoundsTheWindows) {
   EXPECT_EQ(m.faults - m.marks, 3u);
 }
 
-TEST(Streams, NothingBeyondTheRegion) { // Memory::ask asserts the bounds
+TEST(FaultStreams, NothingBeyondTheRegion) { // Memory::ask asserts the bounds
   Memory m;
   for (int64_t p = kHigh - 20; p < kHigh; ++p) m.touch(p);
   EXPECT_EQ(m.there.size() + m.held.size(), 20u);
   for (int64_t p = kLow + 20; p >= kLow; --p) m.touch(p);
 }
 
-TEST(Streams, GoesOnWhereTheProgramOvertookIt) {
-  Streams s{0};
-  for (int64_t p = 5000; p < 5002; ++p) EXPECT_EQ(s.fault(p, kLow, kHigh, 1000).stream, Streams::kNone);
+TEST(FaultStreams, GoesOnWhereTheProgramOvertookIt) {
+  FaultStreams s{0};
+  for (int64_t p = 5000; p < 5002; ++p) EXPECT_EQ(s.fault(p, kLow, kHigh, 1000).stream, FaultStreams::kNone);
   const auto began = s.fault(5002, kLow, kHigh, 1000);
   EXPECT_TRUE(began.started);
   for (int64_t p = 5003; p < 5010; ++p) { // nothing was asked for, for lack of memory
@@ -184,23 +184,23 @@ TEST(Streams, GoesOnWhereTheProgramOvertookIt) {
   }
 }
 
-TEST(Streams, ForgetsAFreedRegion) {
-  Streams s{0};
+TEST(FaultStreams, ForgetsAFreedRegion) {
+  FaultStreams s{0};
   for (int64_t p = 5000; p < 5003; ++p) s.fault(p, kLow, kHigh, 1000);
   EXPECT_EQ(s.live(), 1u);
   s.forget(kLow, kHigh);
   EXPECT_EQ(s.live(), 0u);
-  EXPECT_EQ(s.fault(5003, kLow, kHigh, 1000).stream, Streams::kNone) << "the faults are forgotten, too";
+  EXPECT_EQ(s.fault(5003, kLow, kHigh, 1000).stream, FaultStreams::kNone) << "the faults are forgotten, too";
   EXPECT_TRUE(s.is_valid());
 }
 
-TEST(Streams, TheLeastUsedMakesRoom) {
-  Streams s{0};
-  for (int64_t n = 0; n <= int64_t(Streams::kMost); ++n)
+TEST(FaultStreams, TheLeastUsedMakesRoom) {
+  FaultStreams s{0};
+  for (int64_t n = 0; n <= int64_t(FaultStreams::kMost); ++n)
     for (int64_t p = 0; p < 3; ++p) {
       const auto found = s.fault(kLow + n * 3000 + n * n + p, kLow, kHigh, 1000); // not evenly apart
       if (p < 2) continue;
-      EXPECT_EQ(found.replaced.free(), n < int64_t(Streams::kMost));
+      EXPECT_EQ(found.replaced.free(), n < int64_t(FaultStreams::kMost));
       if (!found.replaced.free()) { EXPECT_EQ(found.replaced.passed, kLow + 2); }
     }
 }
