@@ -23,7 +23,7 @@
 
 namespace pagecast::core {
 
-class ForwardStreams {
+class FileStreams {
 public:
   /// [the request's begin, whole) is to be asked for as it is; [whole, end) counts as asked for; and the blocks of `blocks` are to
   /// be asked for, the first of which the request has entered or will enter.

@@ -57,7 +57,7 @@ bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &p
   log_.attach(entries, capacity, shift_, pages / 2, pages);
   queue_.start();
   large_queue_.start();
-  forward_.start(kLarge, budget);
+  file_streams_.start(kLarge, budget);
   return true;
 }
 
@@ -182,7 +182,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
     if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
     const bool alone = !asked.bounded && one_stream(*r, e);
     if (!asked.bounded && !slot.sliced && left_to_kernel(*r, e, alone)) {
-      forward_.pass(e);
+      file_streams_.pass(e);
       ++statistics_->files.streamed;
       return true;
     }

@@ -175,7 +175,7 @@ private:
   // To the large reader, and its own.
   static constexpr uint32_t kLargeQueue = 64;
   static constexpr uint64_t kLarge = 2u << 20; ///< bytes of a block: a large page
-  core::ForwardStreams forward_; ///< pager's thread
+  core::FileStreams file_streams_; ///< pager's thread
   HintRing<kLargeQueue> large_queue_;
   std::atomic<uint32_t> large_asked_{0};
   core::Extent reading_[kReaders] = {}; ///< of twins, what is being read; under unmapping_

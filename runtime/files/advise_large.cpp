@@ -73,8 +73,8 @@ bool Advise::wide(uint64_t window) { return window == 0 || window >= kWideWindow
 bool Advise::left_to_kernel(const Region &r, core::Extent e, bool alone) const {
   if (r.scattered || r.alone) return false;
   if (!wide(r.window)) return alone && !reads_large(r);
-  return alone ||
-         (r.window && forward_.goes_on(e) && forward_.alive() * 2 * r.window <= memory_bytes_ / core::ForwardStreams::kShare);
+  return alone || (r.window && file_streams_.goes_on(e) &&
+                   file_streams_.alive() * 2 * r.window <= memory_bytes_ / core::FileStreams::kShare);
 }
 
 bool Advise::reads_large(const Region &r) const { return r.large && !r.scattered && !r.alone && !sandboxed(); }
@@ -91,7 +91,7 @@ core::Extent Advise::ask_large(core::Extent e, const Asked &asked) {
   if (asked.bounded || !reads_large(*r) || e.size() > kLargeQueue / 4 * kLarge) return e;
   // One stream alone will soon be left to the kernel.
   const bool alone = r->stream != 0 && wide(r->window) && !nest_slots[asked.nest % kNestSlots].sliced;
-  const core::ForwardStreams::Widened w = forward_.widen(e, alone ? e.end : r->end());
+  const core::FileStreams::Widened w = file_streams_.widen(e, alone ? e.end : r->end());
   if (alone) return e;
   note({w.whole, w.end}, asked, false);
   for (uint64_t at = w.blocks.begin, end; at < w.blocks.end; at = end) {

@@ -14,11 +14,11 @@ struct Program {
   Addr at = 0, asked = 0;
   Addr read = 0; ///< blocks up to here
   uint64_t blocks = 0;
-  void step(ForwardStreams &streams, Addr limit = kFar) {
+  void step(FileStreams &streams, Addr limit = kFar) {
     const Extent step{std::max(at, asked), at + kStep};
     at += kStep;
     if (step.begin >= step.end) return;
-    const ForwardStreams::Widened w = streams.widen(step, limit);
+    const FileStreams::Widened w = streams.widen(step, limit);
     EXPECT_GE(w.whole, step.begin);
     EXPECT_GE(w.end, step.end);
     EXPECT_GE(w.end, w.whole);
@@ -40,7 +40,7 @@ struct Program {
 
 /// Streams in 256 MiB that each made 64 steps, of which they took turns.
 std::vector<Program> in_turns(unsigned n) {
-  ForwardStreams streams;
+  FileStreams streams;
   streams.start(kBlock, 256u << 20);
   std::vector<Program> p(n);
   for (unsigned i = 0; i < n; ++i) p[i].at = (i + 1) * (1ull << 32);
@@ -49,8 +49,8 @@ std::vector<Program> in_turns(unsigned n) {
   return p;
 }
 
-TEST(ForwardStreams, BlocksThatAStreamEntersAreAskedForAsAWhole) {
-  ForwardStreams streams;
+TEST(FileStreams, BlocksThatAStreamEntersAreAskedForAsAWhole) {
+  FileStreams streams;
   streams.start(kBlock, 256u << 20);
   Program p{kBlock + kStep / 2};
   for (unsigned i = 0; i < 7; ++i) p.step(streams);
@@ -64,8 +64,8 @@ TEST(ForwardStreams, BlocksThatAStreamEntersAreAskedForAsAWhole) {
   EXPECT_EQ(p.blocks, 12u);
 }
 
-TEST(ForwardStreams, NothingIsAskedForBehindTheEnd) {
-  ForwardStreams streams;
+TEST(FileStreams, NothingIsAskedForBehindTheEnd) {
+  FileStreams streams;
   streams.start(kBlock, 256u << 20);
   const Addr end = 5 * kBlock + 3 * kStep + 4096;
   Program p{kBlock};
@@ -74,22 +74,22 @@ TEST(ForwardStreams, NothingIsAskedForBehindTheEnd) {
   EXPECT_EQ(p.read, end);
 }
 
-TEST(ForwardStreams, StreamsBesideEachOtherAreToldApart) {
+TEST(FileStreams, StreamsBesideEachOtherAreToldApart) {
   for (const Program &each : in_turns(9))
     EXPECT_EQ(each.blocks, 8u) << "all but the first, in which it is not known yet, and one more";
 }
 
-TEST(ForwardStreams, MoreThanThereIsMemoryForAreLeftAsTheyAre) {
+TEST(FileStreams, MoreThanThereIsMemoryForAreLeftAsTheyAre) {
   for (const Program &each : in_turns(20)) EXPECT_EQ(each.blocks, 0u);
-  ForwardStreams none;
+  FileStreams none;
   none.start(kBlock, 20u << 20);
   Program alone{kBlock};
   for (unsigned i = 0; i < 64; ++i) alone.step(none);
   EXPECT_EQ(alone.blocks, 0u) << "no room for three blocks";
 }
 
-TEST(ForwardStreams, SomebodyElseMaySeeToThem) {
-  ForwardStreams streams;
+TEST(FileStreams, SomebodyElseMaySeeToThem) {
+  FileStreams streams;
   streams.start(kBlock, 256u << 20);
   EXPECT_EQ(streams.alive(), 0u);
   for (Addr at = kBlock; at < 9 * kBlock; at += kStep)
@@ -99,28 +99,28 @@ TEST(ForwardStreams, SomebodyElseMaySeeToThem) {
       EXPECT_FALSE(streams.goes_on({stream, stream + kStep})) << "that is over";
     }
   EXPECT_EQ(streams.alive(), 3u);
-  for (uint64_t i = 0; i < ForwardStreams::kRecent; ++i) streams.pass({9 * kBlock + i * kStep, 9 * kBlock + (i + 1) * kStep});
+  for (uint64_t i = 0; i < FileStreams::kRecent; ++i) streams.pass({9 * kBlock + i * kStep, 9 * kBlock + (i + 1) * kStep});
   EXPECT_EQ(streams.alive(), 1u) << "the others are forgotten";
 }
 
-TEST(ForwardStreams, PagesHereAndThereAreNone) {
-  ForwardStreams streams;
+TEST(FileStreams, PagesHereAndThereAreNone) {
+  FileStreams streams;
   streams.start(kBlock, 256u << 20);
   for (uint64_t i = 0; i < 1000; ++i) {
     const Addr at = (i * 7919 % 1000 + 1) * 3 * kBlock;
-    const ForwardStreams::Widened w = streams.widen({at, at + 4096}, kFar);
+    const FileStreams::Widened w = streams.widen({at, at + 4096}, kFar);
     EXPECT_EQ(w.whole, at + 4096);
     EXPECT_EQ(w.end, at + 4096);
   }
 }
 
-TEST(ForwardStreams, WhatWasAskedForOnceIsNotWidenedAgain) {
-  ForwardStreams streams;
+TEST(FileStreams, WhatWasAskedForOnceIsNotWidenedAgain) {
+  FileStreams streams;
   streams.start(kBlock, 256u << 20);
   Program p{kBlock};
   for (unsigned i = 0; i < 9; ++i) p.step(streams);
   EXPECT_EQ(p.asked, 3 * kBlock);
-  const ForwardStreams::Widened w = streams.widen({2 * kBlock + 4096, 2 * kBlock + 8192}, kFar); // it has gone meanwhile
+  const FileStreams::Widened w = streams.widen({2 * kBlock + 4096, 2 * kBlock + 8192}, kFar); // it has gone meanwhile
   EXPECT_EQ(w.whole, 2 * kBlock + 8192);
   EXPECT_EQ(w.end, 2 * kBlock + 8192);
   for (unsigned i = 0; i < 8; ++i) p.step(streams);
