@@ -23,7 +23,7 @@
 
 namespace pagecast::core {
 
-class Growth {
+class AppendStreams {
 public:
   static constexpr uint32_t kMostRun = 64;       ///< pages
   static constexpr uint32_t kMostForFault = 16;  ///< 64 KiB move at nearly full speed

@@ -245,15 +245,15 @@ core::Extent Advise::along(const Region &r, core::Extent e) const {
 core::Extent Advise::grow(Region &r, core::Extent e) {
   const uint64_t page = os::page_size();
   const auto memory = static_cast<uint32_t>(log_.kept());
-  const bool grew = r.growth.grows();
-  const uint64_t run = r.growth.run(memory) * page;
+  const bool grew = r.append_streams.grows();
+  const uint64_t run = r.append_streams.run(memory) * page;
   uint64_t begin = e.begin;
   while (grew && begin > r.base && e.end - begin < run && !map_->test(begin - page)) begin -= page;
   const bool goes_on = follows(r, begin, 1);
-  r.growth.fault(goes_on);
-  if (!goes_on) r.growth.began();
-  const bool in_doubt = r.growth.in_doubt(memory);
-  __atomic_store_n(&r.look_ahead, (in_doubt ? 1 : r.growth.ahead(memory)) << shift_, __ATOMIC_RELAXED);
+  r.append_streams.fault(goes_on);
+  if (!goes_on) r.append_streams.began();
+  const bool in_doubt = r.append_streams.in_doubt(memory);
+  __atomic_store_n(&r.look_ahead, (in_doubt ? 1 : r.append_streams.ahead(memory)) << shift_, __ATOMIC_RELAXED);
   if (!grew) return in_doubt && !goes_on ? with_absent(r, e, 2 * page) : along(r, e);
   if (!goes_on) return e;
   pass_behind(r, begin, run);

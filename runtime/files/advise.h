@@ -12,7 +12,7 @@
 //   passed   pages of shared mappings that are not wanted again are taken out of the page table: reclaim, which happens in
 //            whoever asks for memory, then drops clean ones at once, and dirty ones are written 50 at a time. Measured: a
 //            sort into 1,024 buckets in four times its memory 4.2 s, with them 3.4 s
-//   growth   stores in order at many places (core/faults/append_streams.h): the kernel reads a page before it is stored over. Slices look
+//   appends  stores in order at many places (core/faults/append_streams.h): the kernel reads a page before it is stored over. Slices look
 //            some pages ahead of the stores, runs of pages are read, and what lies behind is passed
 //   stream   one forward stream through a region is left to the kernel's read-ahead, whose folios are larger than those of
 //            MADV_WILLNEED: 2 GiB in 1.4-1.9 s, with hints in 2.3-2.7 s; so are several, where the device reads far ahead

@@ -163,7 +163,7 @@ void Advise::expect(const Hint &hint) {
     const bool goes_on = hint.address == r->asked_end;
     r->asked_end = hint.extent(shift_).end;
     if (small && goes_on && !r->alone) return; // a stream's
-    small |= r->growth.grows();
+    small |= r->append_streams.grows();
     r->streak = small == r->scattered ? 0 : r->streak + 1;
     const bool was_alone = r->alone; // hints know better
     r->alone = false;

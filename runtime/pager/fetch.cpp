@@ -95,7 +95,7 @@ uint32_t Pager::fill(Region &r, uint32_t slot, uint32_t pages, const char *from,
   if (pages == 0) return 1; // nothing more can be done for the first one
   const bool unread = pages_[slot].state == PageState::kAbsent;
   use_tables(slot, pages);
-  if (!used_before(r, slot, 1)) r.growth.began();
+  if (!used_before(r, slot, 1)) r.append_streams.began();
   used_ += pages;
   for (uint32_t i = slot; i < slot + pages; ++i) {
     pages_[i].state = asked.write ? PageState::kDirty : PageState::kClean;

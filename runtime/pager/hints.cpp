@@ -76,13 +76,13 @@ bool Pager::fetch_page(uint64_t address, const Asked &asked) {
     const bool absent = pages_[slot].state == PageState::kAbsent;
     const Run run = absent && asked.write ? refill_run(*r, slot) : zero_run(*r, slot);
     const uint32_t ahead = absent                                   ? (run.pages > 1 ? refill_ahead(*r) : 0)
-                           : pages_[slot].state == PageState::kZero ? r->growth.ahead(allowance_.pages())
+                           : pages_[slot].state == PageState::kZero ? r->append_streams.ahead(allowance_.pages())
                                                                     : 0;
     const uint64_t hinted = r->zero_hints;
     uint32_t done = fetch_run(*r, run.slot, run.pages, asked);
     if (run.slot + done <= slot) done = fetch_run(*r, slot, 1, asked); // little room: the page itself
     if (done == 0) return false;
-    if (r->growth.grows()) r->zero_hints = hinted; // it only follows what faults have told
+    if (r->append_streams.grows()) r->zero_hints = hinted; // it only follows what faults have told
     if (ahead) release_behind(*r, run.slot, ahead);
   }
   ++statistics.slice_hints;

@@ -23,8 +23,8 @@ uint32_t Pager::absent_from(const Region &r, uint32_t slot, uint32_t most) const
 
 /// How many pages before the end of a run slices are to ask for the next one; 0: not at all.
 uint32_t Pager::refill_ahead(const Region &r) const {
-  const uint32_t run = core::Growth::run_for_fault(core::Growth::kMostForFault, allowance_.pages());
-  return r.refill.grows() ? (run + core::Growth::kAhead - 1) / core::Growth::kAhead : 0;
+  const uint32_t run = core::AppendStreams::run_for_fault(core::AppendStreams::kMostForFault, allowance_.pages());
+  return r.refill.grows() ? (run + core::AppendStreams::kAhead - 1) / core::AppendStreams::kAhead : 0;
 }
 
 /// Reads the page that the program faulted on, and where the region's places go on, as many behind it as lie before it:
@@ -35,13 +35,13 @@ uint32_t Pager::refill(Region &r, uint32_t slot, bool write) {
   if (!write) r.updates.loaded(slot, expected);
   statistics.stores_expected += expected;
   if (!options_->history || nest_missed(pages_.address(slot))) return 1;
-  const uint32_t before = resident_before(r, slot, core::Growth::kMostForFault);
+  const uint32_t before = resident_before(r, slot, core::AppendStreams::kMostForFault);
   r.refill.fault(before && absent_from(r, slot + 1, 1));
   look_ahead(r);
   for (uint32_t i = slot - before; i < slot; ++i) // the place has passed them
     if (pages_[i].site == Statistics::kHistory) pages_[i].flags &= static_cast<uint8_t>(~kPrefetched);
   if (!r.refill.grows()) return 1;
-  const uint32_t run = absent_from(r, slot + 1, core::Growth::run_for_fault(before, allowance_.pages()) - 1);
+  const uint32_t run = absent_from(r, slot + 1, core::AppendStreams::run_for_fault(before, allowance_.pages()) - 1);
   if (run) read_in(r, slot + 1, run, {Statistics::kHistory, 0, 0, write, false});
   return 1;
 }
@@ -55,7 +55,7 @@ Run Pager::refill_run(Region &r, uint32_t slot) {
   r.refill.fault(goes_on);
   look_ahead(r);
   if (!goes_on || back == 0) return {slot, 1};
-  const uint32_t most = core::Growth::run_for_fault(core::Growth::kMostForFault, allowance_.pages());
+  const uint32_t most = core::AppendStreams::run_for_fault(core::AppendStreams::kMostForFault, allowance_.pages());
   return {begin, absent_from(r, begin, std::max(most, slot - begin + 1))};
 }
 

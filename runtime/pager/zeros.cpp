@@ -26,16 +26,16 @@ uint32_t Pager::zeros_begin(uint32_t slot, uint32_t lowest) const {
 /// How many pages are filled for a fault on one that was never stored to. Where hints do most of the work, they know
 /// better what comes next.
 uint32_t Pager::zero_cluster(Region &r, uint32_t slot) {
-  const uint32_t before = used_before(r, slot, core::Growth::kMostForFault);
-  r.growth.fault(before != 0);
+  const uint32_t before = used_before(r, slot, core::AppendStreams::kMostForFault);
+  r.append_streams.fault(before != 0);
   look_ahead(r);
   if (r.zero_hints > r.zero_faults / 2) return 1;
-  return zeros_from(r, slot, core::Growth::run_for_fault(before, allowance_.pages()));
+  return zeros_from(r, slot, core::AppendStreams::run_for_fault(before, allowance_.pages()));
 }
 
 /// Tells slices how far ahead of the program's stores to look.
 void Pager::look_ahead(Region &r) {
-  const uint64_t pages = std::max(r.growth.ahead(allowance_.pages()), refill_ahead(r));
+  const uint64_t pages = std::max(r.append_streams.ahead(allowance_.pages()), refill_ahead(r));
   __atomic_store_n(&r.look_ahead, pages << shift_, __ATOMIC_RELAXED);
 }
 
@@ -43,7 +43,7 @@ void Pager::look_ahead(Region &r) {
 /// behind. That is released, in whole blocks: what goes next is written at once, and is not what is being stored to.
 void Pager::release_behind(Region &r, uint32_t slot, uint32_t ahead) {
   if (ahead == 0 || options_->release != ReleasePolicy::kBuffered || slot - r.first_slot <= ahead) return;
-  const uint32_t end = slot - ahead, lowest = end - std::min(end - r.first_slot, 2 * core::Growth::kMostRun);
+  const uint32_t end = slot - ahead, lowest = end - std::min(end - r.first_slot, 2 * core::AppendStreams::kMostRun);
   uint32_t begin = end;
   while (begin > lowest && pages_[begin - 1].state == PageState::kDirty && !(pages_[begin - 1].flags & kDone) &&
          !order_.is_released(begin - 1))
@@ -58,8 +58,8 @@ void Pager::release_behind(Region &r, uint32_t slot, uint32_t ahead) {
 /// call for several pages costs little more than for one. Else the page.
 Run Pager::zero_run(const Region &r, uint32_t slot) const {
   if (pages_[slot].state != PageState::kZero) return {slot, 1};
-  if (r.growth.grows()) {
-    const uint32_t run = r.growth.run(allowance_.pages());
+  if (r.append_streams.grows()) {
+    const uint32_t run = r.append_streams.run(allowance_.pages());
     const uint32_t begin = zeros_begin(slot, slot - std::min(run - 1, slot - r.first_slot));
     return used_before(r, begin, 1) ? Run{begin, zeros_from(r, begin, run)} : Run{slot, 1};
   }

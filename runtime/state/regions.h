@@ -32,8 +32,8 @@ struct Region {
   uint32_t store_pages = 0; ///< how many these were
   uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
   uint64_t zero_hints = 0;  ///< and by hints
-  core::Growth growth;
-  core::Growth refill; ///< the same of pages that have contents
+  core::AppendStreams append_streams;
+  core::AppendStreams refill; ///< the same of pages that have contents
   core::Updates updates; ///< whether pages that are read for loads will be stored to
   uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
   // The advise back end's.

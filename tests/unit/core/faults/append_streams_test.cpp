@@ -21,25 +21,25 @@ public:
     if (!filled_[page]) {
       ++faults;
       uint32_t before = 0;
-      while (before < Growth::kMostForFault && before < page && filled_[page - 1 - before]) ++before;
-      growth.fault(before);
-      fill(page, Growth::run_for_fault(before, memory_));
+      while (before < AppendStreams::kMostForFault && before < page && filled_[page - 1 - before]) ++before;
+      append_streams.fault(before);
+      fill(page, AppendStreams::run_for_fault(before, memory_));
     }
     unused -= !stored_[page];
     stored_[page] = true;
-    const uint32_t ahead = looks_ahead ? growth.ahead(memory_) : 0;
+    const uint32_t ahead = looks_ahead ? append_streams.ahead(memory_) : 0;
     if (ahead == 0 || page + ahead >= filled_.size() || filled_[page + ahead]) return;
     uint32_t tail = page + ahead;
     while (!filled_[tail - 1]) --tail;
-    fill(tail, growth.run(memory_));
+    fill(tail, append_streams.run(memory_));
   }
-  Growth growth;
+  AppendStreams append_streams;
   uint64_t faults = 0, pages = 0, unused = 0, most_unused = 0;
 
 private:
   void fill(uint32_t page, uint32_t run) {
     ASSERT_GE(run, 1u);
-    if (page == 0 || !filled_[page - 1]) growth.began();
+    if (page == 0 || !filled_[page - 1]) append_streams.began();
     for (uint32_t i = page; i < page + run && i < filled_.size() && !filled_[i]; ++i) {
       filled_[i] = true;
       ++pages;
@@ -65,21 +65,21 @@ Region buckets(uint32_t count, uint32_t pages, bool looks_ahead, uint32_t memory
   return region;
 }
 
-TEST(Growth, BucketsTakeFewFaultsWhereSomebodyLooksAhead) {
+TEST(AppendStreams, BucketsTakeFewFaultsWhereSomebodyLooksAhead) {
   const Region region = buckets(1024, 128, true);
-  EXPECT_TRUE(region.growth.grows());
+  EXPECT_TRUE(region.append_streams.grows());
   EXPECT_LT(region.faults, 1024 * 5 / 2);
   EXPECT_EQ(region.pages, 1024u * 128);
   EXPECT_LT(region.most_unused, kMemory * 5 / 16) << "runs and what is left of the last ones";
 }
 
-TEST(Growth, BucketsTakeAFaultForEachRun) {
+TEST(AppendStreams, BucketsTakeAFaultForEachRun) {
   const Region region = buckets(1024, 128, false);
   EXPECT_LT(region.faults, 1024 * 14);
   EXPECT_LT(region.most_unused, kMemory / 2);
 }
 
-TEST(Growth, MoreBucketsGetShorterRuns) {
+TEST(AppendStreams, MoreBucketsGetShorterRuns) {
   for (const uint32_t count : {2048u, 8192u}) {
     const Region region = buckets(count, 64, true);
     EXPECT_LT(region.most_unused, kMemory * 5 / 16) << count;
@@ -87,23 +87,23 @@ TEST(Growth, MoreBucketsGetShorterRuns) {
   }
 }
 
-TEST(Growth, LittleMemoryIsNotFilledWithZeros) {
+TEST(AppendStreams, LittleMemoryIsNotFilledWithZeros) {
   const Region region = buckets(1024, 32, true, 4096);
   EXPECT_LT(region.most_unused, 4096u / 2);
 }
 
-TEST(Growth, ScatteredStoresFillTheirPagesAlone) {
+TEST(AppendStreams, ScatteredStoresFillTheirPagesAlone) {
   constexpr uint32_t kPages = 1 << 17;
   Region region(kPages);
   std::mt19937 random(1);
   for (uint32_t i = 0; i < kPages / 8; ++i) {
     region.store(random() % kPages, true);
-    ASSERT_FALSE(region.growth.grows());
+    ASSERT_FALSE(region.append_streams.grows());
   }
   EXPECT_LT(region.pages, region.faults * 5 / 4);
 }
 
-TEST(Growth, ColumnsFillTheirPagesAlone) {
+TEST(AppendStreams, ColumnsFillTheirPagesAlone) {
   constexpr uint32_t kRow = 16, kRows = 4096;
   Region region(kRow * kRows);
   for (uint32_t i = 0; i < kRows; ++i) region.store(i * kRow + 3, true);
@@ -111,20 +111,20 @@ TEST(Growth, ColumnsFillTheirPagesAlone) {
   EXPECT_EQ(region.pages, kRows);
 }
 
-TEST(Growth, ARegionThatStopsGrowingIsSeenTo) {
+TEST(AppendStreams, ARegionThatStopsGrowingIsSeenTo) {
   Region region = buckets(256, 64, false);
-  EXPECT_TRUE(region.growth.grows());
-  EXPECT_GT(region.growth.ahead(kMemory), 0u);
-  for (unsigned i = 0; i < 32; ++i) region.growth.fault(false);
-  EXPECT_FALSE(region.growth.grows());
-  EXPECT_EQ(region.growth.ahead(kMemory), 0u);
+  EXPECT_TRUE(region.append_streams.grows());
+  EXPECT_GT(region.append_streams.ahead(kMemory), 0u);
+  for (unsigned i = 0; i < 32; ++i) region.append_streams.fault(false);
+  EXPECT_FALSE(region.append_streams.grows());
+  EXPECT_EQ(region.append_streams.ahead(kMemory), 0u);
 }
 
-TEST(Growth, IsInDoubtUntilFaultsHaveSpoken) {
-  Growth random, growing;
+TEST(AppendStreams, IsInDoubtUntilFaultsHaveSpoken) {
+  AppendStreams random, growing;
   EXPECT_TRUE(random.in_doubt(kMemory));
   EXPECT_FALSE(random.in_doubt(8)) << "too little to try";
-  for (uint32_t i = 0; i < kMemory / Growth::kDoubtShare; ++i) {
+  for (uint32_t i = 0; i < kMemory / AppendStreams::kDoubtShare; ++i) {
     EXPECT_TRUE(random.in_doubt(kMemory)) << i;
     random.fault(i % 2);
   }
