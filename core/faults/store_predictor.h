@@ -18,7 +18,7 @@
 
 namespace pagecast::core {
 
-class Updates {
+class StorePredictor {
 public:
   static constexpr uint32_t kLately = 8; ///< loads whose pages are watched
   static constexpr uint32_t kProbe = 16;

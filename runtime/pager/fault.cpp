@@ -89,7 +89,7 @@ void Pager::stored_to_protected(Region &r, uint32_t slot) {
     else os::fault_wake(faults_, pages_.address(slot), page_);
     return;
   }
-  r.updates.stored(slot);
+  r.store_predictor.stored(slot);
   if (stored_in_stream(r, slot)) return;
   const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
   const auto dirty = [&](uint32_t at) { return at >= r.first_slot && at < end && pages_[at].state == PageState::kDirty; };

@@ -30,9 +30,9 @@ uint32_t Pager::refill_ahead(const Region &r) const {
 /// Reads the page that the program faulted on, and where the region's places go on, as many behind it as lie before it:
 /// where there are more places than memory holds runs of, little lies before. Returns 0 if there is no room now.
 uint32_t Pager::refill(Region &r, uint32_t slot, bool write) {
-  const bool expected = !write && r.updates.expected();
+  const bool expected = !write && r.store_predictor.expected();
   if (read_in(r, slot, 1, {0, 0, 0, write || expected, true}) == 0) return 0;
-  if (!write) r.updates.loaded(slot, expected);
+  if (!write) r.store_predictor.loaded(slot, expected);
   statistics.stores_expected += expected;
   if (!options_->history || nest_missed(pages_.address(slot))) return 1;
   const uint32_t before = resident_before(r, slot, core::AppendStreams::kMostForFault);

@@ -34,7 +34,7 @@ struct Region {
   uint64_t zero_hints = 0;  ///< and by hints
   core::AppendStreams append_streams;
   core::AppendStreams refill; ///< the same of pages that have contents
-  core::Updates updates; ///< whether pages that are read for loads will be stored to
+  core::StorePredictor store_predictor; ///< whether pages that are read for loads will be stored to
   uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
   // The advise back end's.
   uint32_t chunk = 0; ///< bytes per request; 0 = the pager's region

@@ -8,57 +8,57 @@ namespace {
 
 /// Loads of pages one after the other, of which stores follow on those that `is_stored` says. Returns how many were mapped
 /// writable.
-template <typename Stored> uint32_t run(Updates &updates, uint32_t loads, Stored is_stored) {
+template <typename Stored> uint32_t run(StorePredictor &predictor, uint32_t loads, Stored is_stored) {
   uint32_t writable = 0;
   for (uint32_t page = 0; page < loads; ++page) {
-    const bool expected = updates.expected();
-    updates.loaded(page, expected);
+    const bool expected = predictor.expected();
+    predictor.loaded(page, expected);
     writable += expected;
-    if (!expected && is_stored(page)) updates.stored(page);
+    if (!expected && is_stored(page)) predictor.stored(page);
   }
   return writable;
 }
 
-TEST(Updates, StoresThatFollowLoadsAreExpected) {
-  Updates updates;
-  EXPECT_EQ(run(updates, 56, [](uint32_t) { return true; }), 0u);
-  EXPECT_EQ(run(updates, 1600, [](uint32_t) { return true; }), 1500u) << "but for the probes";
+TEST(StorePredictor, StoresThatFollowLoadsAreExpected) {
+  StorePredictor predictor;
+  EXPECT_EQ(run(predictor, 56, [](uint32_t) { return true; }), 0u);
+  EXPECT_EQ(run(predictor, 1600, [](uint32_t) { return true; }), 1500u) << "but for the probes";
 }
 
-TEST(Updates, LoadsAloneAreNot) {
-  Updates updates;
-  EXPECT_EQ(run(updates, 10000, [](uint32_t) { return false; }), 0u);
+TEST(StorePredictor, LoadsAloneAreNot) {
+  StorePredictor predictor;
+  EXPECT_EQ(run(predictor, 10000, [](uint32_t) { return false; }), 0u);
 }
 
-TEST(Updates, ThreeInFourAreNotEnough) {
-  Updates updates;
-  EXPECT_EQ(run(updates, 10000, [](uint32_t page) { return page % 4 != 0; }), 0u);
+TEST(StorePredictor, ThreeInFourAreNotEnough) {
+  StorePredictor predictor;
+  EXPECT_EQ(run(predictor, 10000, [](uint32_t page) { return page % 4 != 0; }), 0u);
 }
 
-TEST(Updates, AChangeIsSeenByProbes) {
-  Updates updates;
-  run(updates, 2000, [](uint32_t) { return true; });
-  const uint32_t wrong = run(updates, 10000, [](uint32_t) { return false; });
+TEST(StorePredictor, AChangeIsSeenByProbes) {
+  StorePredictor predictor;
+  run(predictor, 2000, [](uint32_t) { return true; });
+  const uint32_t wrong = run(predictor, 10000, [](uint32_t) { return false; });
   EXPECT_GT(wrong, 0u);
   EXPECT_LE(wrong, 500u);
-  EXPECT_GT(run(updates, 2000, [](uint32_t) { return true; }), 1700u) << "and back";
+  EXPECT_GT(run(predictor, 2000, [](uint32_t) { return true; }), 1700u) << "and back";
 }
 
-TEST(Updates, StoresThatComeLateAreNotSeen) {
-  Updates updates;
+TEST(StorePredictor, StoresThatComeLateAreNotSeen) {
+  StorePredictor predictor;
   for (uint32_t page = 0; page < 1000; ++page) {
-    ASSERT_FALSE(updates.expected());
-    updates.loaded(page, false);
-    if (page >= Updates::kLately) updates.stored(page - Updates::kLately);
+    ASSERT_FALSE(predictor.expected());
+    predictor.loaded(page, false);
+    if (page >= StorePredictor::kLately) predictor.stored(page - StorePredictor::kLately);
   }
 }
 
-TEST(Updates, StoresToOtherPagesSayNothing) {
-  Updates updates;
+TEST(StorePredictor, StoresToOtherPagesSayNothing) {
+  StorePredictor predictor;
   for (uint32_t page = 0; page < 1000; ++page) {
-    ASSERT_FALSE(updates.expected());
-    updates.loaded(page, false);
-    updates.stored(page + 5000);
+    ASSERT_FALSE(predictor.expected());
+    predictor.loaded(page, false);
+    predictor.stored(page + 5000);
   }
 }
 
