@@ -5,7 +5,7 @@
 
 namespace pagecast::core {
 
-void Around::look(uint64_t before, uint64_t now, uint64_t touched) {
+void ReadAround::look(uint64_t before, uint64_t now, uint64_t touched) {
   const uint64_t come = now & ~before;
   const int pages = std::popcount(come);
   come_ += static_cast<unsigned>(pages);
@@ -15,7 +15,7 @@ void Around::look(uint64_t before, uint64_t now, uint64_t touched) {
   whole_ += pages >= static_cast<int>(kWindow * 3 / 4);
 }
 
-Around::Verdict Around::verdict(bool alone) {
+ReadAround::Verdict ReadAround::verdict(bool alone) {
   if (alone ? windows_ < kEnoughWindows : come_ < kEnough) return Verdict::kGoOn;
   const bool wasted = used_ * 8 < come_ && gone_ * 2 >= come_, whole = whole_ * 2 >= windows_;
   forget();

@@ -16,7 +16,7 @@
 
 namespace pagecast::core {
 
-class Around {
+class ReadAround {
 public:
   static constexpr unsigned kWindow = 64;      ///< pages
   static constexpr uint64_t kEnough = 512;     ///< pages that have come, until there is a verdict

@@ -189,7 +189,7 @@ private:
   core::Extent passed_[kBatch];
   unsigned passed_count_ = 0;
   static constexpr unsigned kWatched = 64; ///< windows of the region that is watched
-  core::Around around_;
+  core::ReadAround read_around_;
   Region watched_;
   uint64_t was_there_[kWatched]; ///< at the last look
   bool looked_ = false; ///< there was one

@@ -23,13 +23,13 @@ constexpr unsigned kWatchedFor = 16; ///< looks without a verdict, until it is a
 /// Of `pages` flags, a window's at most, the first is bit 0.
 uint64_t bits(const uint8_t *told, uint64_t pages) {
   uint64_t word = 0;
-  for (uint64_t i = 0; i < pages && i < core::Around::kWindow; ++i) word |= static_cast<uint64_t>(told[i] != 0) << i;
+  for (uint64_t i = 0; i < pages && i < core::ReadAround::kWindow; ++i) word |= static_cast<uint64_t>(told[i] != 0) << i;
   return word;
 }
 
 /// Where a window is: evenly apart, but not at one distance, which could be the program's, too.
 uint64_t window(const Region &r, unsigned i, unsigned of, unsigned shift) {
-  const uint64_t pages = r.bytes >> shift, each = pages / of, size = core::Around::kWindow;
+  const uint64_t pages = r.bytes >> shift, each = pages / of, size = core::ReadAround::kWindow;
   const uint64_t within = each > size ? (i * 0x9e3779b97f4a7c15ull >> 32) % (each - size) : 0;
   return r.base + ((i * each + within) << shift);
 }
@@ -61,7 +61,7 @@ bool Advise::choose_watched() {
   if (fits(r) && r->base == watched_.base && r->bytes == watched_.bytes) return watched_ = *r, true;
   looked_ = false;
   watched_for_ = 0;
-  around_.forget();
+  read_around_.forget();
   r = regions_.at_or_after(watched_.end());
   if (!r && regions_.count()) r = &regions_[0];
   for (unsigned left = regions_.count(); left; --left) {
@@ -73,14 +73,14 @@ bool Advise::choose_watched() {
 
 /// `count`: the last look was at the same windows, and not long ago. False: the region has gone meanwhile, or hints came.
 bool Advise::look_around(bool count) {
-  constexpr uint64_t kSize = core::Around::kWindow;
+  constexpr uint64_t kSize = core::ReadAround::kWindow;
   const uint64_t pages = std::min(watched_.bytes >> shift_, kSize);
   for (unsigned i = 0; i < kWatched; ++i) {
     const uint64_t at = std::min(window(watched_, i, kWatched, shift_), watched_.end() - (pages << shift_));
     uint8_t there[kSize], touched[kSize];
     if (os::in_core(at, pages, there) || os::in_page_table(at, pages, touched)) return false;
     const uint64_t now = bits(there, pages);
-    if (count) around_.look(was_there_[i], now, bits(touched, pages));
+    if (count) read_around_.look(was_there_[i], now, bits(touched, pages));
     was_there_[i] = now;
   }
   ++watched_for_;
@@ -88,10 +88,10 @@ bool Advise::look_around(bool count) {
   {
     Guard guard(lock_);
     Region *r = regions_.find(watched_.base);
-    if (!r || r->base != watched_.base || r->bytes != watched_.bytes || r->hinted) return around_.forget(), false;
-    const core::Around::Verdict verdict = around_.verdict(r->alone);
-    if (verdict == core::Around::Verdict::kGoOn) return true;
-    alone = r->alone = verdict == core::Around::Verdict::kAlone;
+    if (!r || r->base != watched_.base || r->bytes != watched_.bytes || r->hinted) return read_around_.forget(), false;
+    const core::ReadAround::Verdict verdict = read_around_.verdict(r->alone);
+    if (verdict == core::ReadAround::Verdict::kGoOn) return true;
+    alone = r->alone = verdict == core::ReadAround::Verdict::kAlone;
   }
   watched_for_ = 0;
   ++statistics_->files.patterns;

@@ -7,15 +7,15 @@ namespace pagecast::core::test {
 namespace {
 
 constexpr uint64_t kAll = ~0ull;
-using Verdict = Around::Verdict;
+using Verdict = ReadAround::Verdict;
 
 /// So many windows, alike.
-void look(Around &a, unsigned windows, uint64_t before, uint64_t now, uint64_t touched) {
+void look(ReadAround &a, unsigned windows, uint64_t before, uint64_t now, uint64_t touched) {
   while (windows--) a.look(before, now, touched);
 }
 
-TEST(Around, PagesThatNobodyTouchesAndThatPushOthersOutAreNotWorthReading) {
-  Around a;
+TEST(ReadAround, PagesThatNobodyTouchesAndThatPushOthersOutAreNotWorthReading) {
+  ReadAround a;
   look(a, 8, 0, kAll, 1);
   EXPECT_EQ(a.verdict(false), Verdict::kGoOn) << "nothing has gone: memory takes them";
   look(a, 8, 0, kAll, 1);
@@ -24,16 +24,16 @@ TEST(Around, PagesThatNobodyTouchesAndThatPushOthersOutAreNotWorthReading) {
   EXPECT_EQ(a.verdict(false), Verdict::kGoOn) << "a new count";
 }
 
-TEST(Around, AFileThatIsGoneThroughIsReadAhead) {
-  Around a;
+TEST(ReadAround, AFileThatIsGoneThroughIsReadAhead) {
+  ReadAround a;
   look(a, 16, 0, kAll, kAll);
   look(a, 4, 0, kAll, 0); // where the program is still to come
   look(a, 20, kAll, 0, 0);
   EXPECT_EQ(a.verdict(false), Verdict::kGoOn);
 }
 
-TEST(Around, AFewPagesProveNothing) {
-  Around a;
+TEST(ReadAround, AFewPagesProveNothing) {
+  ReadAround a;
   look(a, 7, 0, kAll, 0);
   look(a, 7, kAll, 0, 0);
   EXPECT_EQ(a.verdict(false), Verdict::kGoOn);
@@ -41,8 +41,8 @@ TEST(Around, AFewPagesProveNothing) {
   EXPECT_EQ(a.verdict(false), Verdict::kAlone) << "they count together";
 }
 
-TEST(Around, WindowsThatComeWholeAreGoneThrough) {
-  Around a;
+TEST(ReadAround, WindowsThatComeWholeAreGoneThrough) {
+  ReadAround a;
   look(a, 15, 0, kAll, kAll);
   EXPECT_EQ(a.verdict(true), Verdict::kGoOn);
   look(a, 1, 0, kAll, kAll);
