@@ -268,7 +268,7 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
     for (unsigned stage = 0; stage < d.slice->depths; ++stage) slot->slice_cursor[stage].start(shape, slot->nest.strip());
     slot->index_cursor.start(shape, slot->nest.strip());
     slot->trail.start(os::page_size(), pager.max_io(), pager.budget() / kTrailShare);
-    slot->lots.start(pager.max_io() / 2);
+    slot->coalescer.start(pager.max_io() / 2);
   }
   slot->slice_wasted.store(0, std::memory_order_relaxed);
   slot->slices_run = 0;

@@ -28,13 +28,14 @@ bool SliceHints::found(unsigned group, core::Extent e) {
   if (e.empty() || overwritten(group)) return true;
   if (e.size() == os::page_size() && slot_.touch_stage[group]) return pager_.map().test(e.begin) || ask(group, e);
   if (e.size() >= pager_.max_io()) return ask_absent(group, e);
-  core::Lots::Lot full;
-  if (!slot_.lots.add({e, slot_.trail.taken_since(), group, writes(group)}, &full)) return true;
+  core::Coalescer::Request full;
+  if (!slot_.coalescer.add({e, slot_.trail.taken_since(), group, writes(group)}, &full)) return true;
   return ask_absent(full.group, full.extent);
 }
 
 bool SliceHints::ask_found(uint64_t by) {
-  return slot_.lots.take(by, [this](const core::Lots::Lot &lot) { return ask_absent(lot.group, lot.extent); });
+  return slot_.coalescer.take(
+      by, [this](const core::Coalescer::Request &request) { return ask_absent(request.group, request.extent); });
 }
 
 bool SliceHints::wanted() { return slot_.state.load(std::memory_order_relaxed) == NestSlot::kOpen && !slicer_waited_for(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What slices find becomes hints: single pages that are absent, and ranges, which wait for their neighbours in the trail
-// (trail.h) and in lots (core/slices/coalescer.h) until they are worth a request. What the program has passed is given up.
+// (trail.h) and in requests (core/slices/coalescer.h) until they are worth a request. What the program has passed is given up.
 //
 // Threads: the slicer's.
 #pragma once

@@ -150,7 +150,7 @@ void move(core::Cursor &cursor, SliceWindow &window, uint64_t position) {
 
 /// The first step of which the stage has found something that is not asked for yet; its own step if there is none.
 uint64_t asked_up_to(const NestSlot &slot, unsigned stage) {
-  uint64_t step = core::least(slot.slice_cursor[stage - 1].position(), slot.lots.oldest());
+  uint64_t step = core::least(slot.slice_cursor[stage - 1].position(), slot.coalescer.oldest());
   for (unsigned g = 0; g < slot.description->groups; ++g)
     if (belongs_to(slot, g, stage)) step = core::least(step, slot.trail.waits_since(g));
   return step;

@@ -81,7 +81,7 @@ struct NestSlot {
   SliceStage stage[PAGECAST_MAX_DEPTH];     ///< prepared when the slice runs first
   unsigned stages;                          ///< up to the last that touches anything
   SliceTrail trail;
-  core::Lots lots; ///< found, but not asked for yet
+  core::Coalescer coalescer; ///< found, but not asked for yet
   SliceWindow slice_window[PAGECAST_MAX_DEPTH]; ///< of each stage
   SliceLead slice_lead[PAGECAST_MAX_DEPTH];
   SliceState slice_state[PAGECAST_MAX_DEPTH];

@@ -16,15 +16,15 @@ Extent pages(uint64_t first, uint64_t count) { return {first * kPage, (first + c
 
 class LotsTest : public testing::Test {
 protected:
-  LotsTest() { lots.start(kEnough); }
+  LotsTest() { coalescer.start(kEnough); }
 
   /// True: `out` is to be asked for.
   bool add(uint64_t first, uint64_t count, uint64_t since = 0, bool write = false, unsigned group = 0) {
-    return lots.add({pages(first, count), since, group, write}, &out);
+    return coalescer.add({pages(first, count), since, group, write}, &out);
   }
   std::vector<Extent> taken(uint64_t by) {
     std::vector<Extent> all;
-    lots.take(by, [&](const Lots::Lot &lot) { return all.push_back(lot.extent), true; });
+    coalescer.take(by, [&](const Coalescer::Request &request) { return all.push_back(request.extent), true; });
     return all;
   }
   static void expect_same(const std::vector<Extent> &a, const std::vector<Extent> &b) {
@@ -35,15 +35,15 @@ protected:
     }
   }
 
-  Lots lots;
-  Lots::Lot out;
+  Coalescer coalescer;
+  Coalescer::Request out;
 };
 
 TEST_F(LotsTest, LinesFillTheGapsBetweenTheirFirstBlocks) {
   for (uint64_t line = 0; line < 10; ++line) EXPECT_FALSE(add(100 + 3 * line, 1));
   for (uint64_t line = 0; line < 10; ++line) EXPECT_FALSE(add(100 + 3 * line, 3));
   expect_same(taken(0), {pages(100, 30)});
-  EXPECT_TRUE(lots.empty());
+  EXPECT_TRUE(coalescer.empty());
 }
 
 TEST_F(LotsTest, WhatIsLargeEnoughIsAskedForAtOnce) {
@@ -58,7 +58,7 @@ TEST_F(LotsTest, APieceThatClosesAGapJoinsBothSides) {
   add(10, 2, 5);
   add(14, 2, 3);
   add(12, 2, 9);
-  EXPECT_EQ(lots.oldest(), 3u);
+  EXPECT_EQ(coalescer.oldest(), 3u);
   expect_same(taken(3), {pages(10, 6)});
 }
 
@@ -66,11 +66,11 @@ TEST_F(LotsTest, OnlyWhatIsDueIsTaken) {
   add(10, 1, 5);
   add(20, 1, 3);
   add(30, 1, 4);
-  EXPECT_EQ(lots.oldest(), 3u);
+  EXPECT_EQ(coalescer.oldest(), 3u);
   expect_same(taken(2), {});
   expect_same(taken(4), {pages(20, 1), pages(30, 1)});
   expect_same(taken(~0ull), {pages(10, 1)});
-  EXPECT_EQ(lots.oldest(), ~0ull);
+  EXPECT_EQ(coalescer.oldest(), ~0ull);
 }
 
 TEST_F(LotsTest, ReadsAndWritesStayApart) {
@@ -84,23 +84,23 @@ TEST_F(LotsTest, BelongsToItsLargestPart) {
   add(10, 2, 0, false, 7);
   add(12, 9, 0, false, 8);
   add(9, 1, 0, false, 9);
-  lots.take(0, [](const Lots::Lot &lot) {
-    EXPECT_EQ(lot.group, 8u);
+  coalescer.take(0, [](const Coalescer::Request &request) {
+    EXPECT_EQ(request.group, 8u);
     return true;
   });
 }
 
 TEST_F(LotsTest, TheOldestMakesRoom) {
-  for (uint64_t i = 0; i < Lots::kMost; ++i) EXPECT_FALSE(add(10 * i, 1, i == 77 ? 1 : 2));
+  for (uint64_t i = 0; i < Coalescer::kMost; ++i) EXPECT_FALSE(add(10 * i, 1, i == 77 ? 1 : 2));
   EXPECT_TRUE(add(100000, 1, 2));
   EXPECT_EQ(out.extent.begin, 770 * kPage);
-  EXPECT_EQ(taken(2).size(), Lots::kMost);
+  EXPECT_EQ(taken(2).size(), Coalescer::kMost);
 }
 
 TEST_F(LotsTest, WhoWantsNoMoreForgetsTheRest) {
   for (uint64_t i = 0; i < 5; ++i) add(10 * i, 1, i);
   unsigned asked = 0;
-  EXPECT_FALSE(lots.take(3, [&](const Lots::Lot &) { return ++asked < 2; }));
+  EXPECT_FALSE(coalescer.take(3, [&](const Coalescer::Request &) { return ++asked < 2; }));
   EXPECT_EQ(asked, 2u);
   expect_same(taken(~0ull), {pages(40, 1)});
 }
@@ -119,9 +119,10 @@ TEST_F(LotsTest, NothingIsLostOrMadeUp) {
     note(in, pages(first, count), write);
     if (add(first, count, n, write)) note(got, out.extent, out.write), joined += out.extent.size() > 8 * kPage;
     if (random() % 600 == 0)
-      lots.take(n - random() % 100, [&](const Lots::Lot &lot) { return note(got, lot.extent, lot.write), true; });
+      coalescer.take(n - random() % 100,
+                     [&](const Coalescer::Request &request) { return note(got, request.extent, request.write), true; });
   }
-  lots.take(~0ull, [&](const Lots::Lot &lot) { return note(got, lot.extent, lot.write), true; });
+  coalescer.take(~0ull, [&](const Coalescer::Request &request) { return note(got, request.extent, request.write), true; });
   EXPECT_EQ(in, got);
   EXPECT_GT(joined, 50u);
 }
