@@ -20,7 +20,7 @@
 
 namespace pagecast::core {
 
-class EarlyExits {
+class EntryBackoff {
 public:
   static constexpr unsigned kBits = 48;
   static constexpr unsigned kLeftBits =
@@ -31,8 +31,8 @@ public:
   /// Entries that may be passed over for each page missed: hints for so many cost what waiting for a page does.
   static constexpr uint32_t kWorth = 16;
 
-  EarlyExits() = default;
-  explicit EarlyExits(uint64_t bits)
+  EntryBackoff() = default;
+  explicit EntryBackoff(uint64_t bits)
       : left_(bits & ((1u << kLeftBits) - 1)), early_(bits >> 13 & 0x1fff), gap_(bits >> 26 & 7), patience_(bits >> 29 & 7),
         missed_(bits >> 32 & 0xffff) {}
   uint64_t bits() const {

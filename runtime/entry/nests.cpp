@@ -18,7 +18,7 @@
 
 namespace pagecast {
 
-static_assert(PAGECAST_WORD_LEFT == core::EarlyExits::kLeftBits && PAGECAST_WORD_SITE + core::EarlyExits::kBits <= 64 &&
+static_assert(PAGECAST_WORD_LEFT == core::EntryBackoff::kLeftBits && PAGECAST_WORD_SITE + core::EntryBackoff::kBits <= 64 &&
               Statistics::kSites < 1u << PAGECAST_WORD_SITE);
 
 namespace {
@@ -196,10 +196,10 @@ bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest
 constexpr uint64_t kLongStep = 1u << 20;
 
 /// The nest's word without a lock: threads that note something at the same time lose one of the two, nothing else.
-core::EarlyExits early_exits_of(const pagecast_nest &d) {
-  return core::EarlyExits(__atomic_load_n(d.cache, __ATOMIC_RELAXED) >> PAGECAST_WORD_SITE);
+core::EntryBackoff entry_backoff_of(const pagecast_nest &d) {
+  return core::EntryBackoff(__atomic_load_n(d.cache, __ATOMIC_RELAXED) >> PAGECAST_WORD_SITE);
 }
-void note_early_exits(const pagecast_nest &d, uint64_t bits) {
+void note_entry_backoff(const pagecast_nest &d, uint64_t bits) {
   const uint64_t site = pagecast_word_site(__atomic_load_n(d.cache, __ATOMIC_RELAXED));
   if (site) __atomic_store_n(d.cache, site | bits << PAGECAST_WORD_SITE, __ATOMIC_RELAXED);
 }
@@ -207,11 +207,11 @@ uint64_t missed(const Pager &pager) { return pager.statistics.not_prefetched.loa
 
 /// Nothing of the nest has begun: doing without it costs hints at most.
 bool passed_over(Pager &pager, const pagecast_nest &d, const void *frame) {
-  core::EarlyExits exits = early_exits_of(d);
-  if (!exits.passes_over()) return false;
-  const uint32_t gap = exits.gap();
-  const bool entered = exits.enters(missed(pager));
-  note_early_exits(d, exits.bits());
+  core::EntryBackoff backoff = entry_backoff_of(d);
+  if (!backoff.passes_over()) return false;
+  const uint32_t gap = backoff.gap();
+  const bool entered = backoff.enters(missed(pager));
+  note_entry_backoff(d, backoff.bits());
   if (entered) pager.statistics.nests_passed_over.fetch_add(gap, std::memory_order_relaxed); // those before it
   else close_stale(&d, frame);
   return !entered;
@@ -221,11 +221,11 @@ bool passed_over(Pager &pager, const pagecast_nest &d, const void *frame) {
 void note_exit(const NestSlot &slot) {
   const Pager *pager = pager_in_charge.load(std::memory_order_acquire);
   if (!pager || !slot.can_be_early) return;
-  core::EarlyExits exits = early_exits_of(*slot.description);
-  const uint64_t before = exits.bits();
-  if (slot.step() == 0) exits.left_early(missed(*pager));
-  else exits.went_on();
-  if (exits.bits() != before) note_early_exits(*slot.description, exits.bits());
+  core::EntryBackoff backoff = entry_backoff_of(*slot.description);
+  const uint64_t before = backoff.bits();
+  if (slot.step() == 0) backoff.left_early(missed(*pager));
+  else backoff.went_on();
+  if (backoff.bits() != before) note_entry_backoff(*slot.description, backoff.bits());
 }
 
 /// Closes the nest if it is this thread's.

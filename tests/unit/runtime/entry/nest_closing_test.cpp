@@ -236,8 +236,8 @@ TEST(NestClosing, WhatIsLeftEarlyTimeAfterTimeIsPassedOver) {
   START_PAGER(ReleasePolicy::kBuffered);
   const char *region = large_region();
   Nest nest(region), other(region);
-  for (unsigned i = 0; i < core::EarlyExits::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << i;
-  for (unsigned i = 0; i < core::EarlyExits::kFirstGap; ++i) {
+  for (unsigned i = 0; i < core::EntryBackoff::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << i;
+  for (unsigned i = 0; i < core::EntryBackoff::kFirstGap; ++i) {
     const pagecast_opened opened = pagecast_do_enter(&nest.description, nullptr, frame(1));
     ASSERT_EQ(opened.ticket, nullptr) << i;
     ASSERT_EQ(opened.count, kColumns) << "all iterations in one go";
@@ -245,16 +245,16 @@ TEST(NestClosing, WhatIsLeftEarlyTimeAfterTimeIsPassedOver) {
   EXPECT_TRUE(leave_early(other)) << "another nest of the same data";
   pagecast_ticket *probe = nest.enter(1);
   ASSERT_NE(probe, nullptr);
-  EXPECT_EQ(pager.statistics.nests_passed_over, core::EarlyExits::kFirstGap);
+  EXPECT_EQ(pager.statistics.nests_passed_over, core::EntryBackoff::kFirstGap);
   go_through_all_rows(probe);
-  for (unsigned i = 0; i < core::EarlyExits::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << "the probe went on";
+  for (unsigned i = 0; i < core::EntryBackoff::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << "the probe went on";
   expect_all_closed(other);
 }
 
 TEST(NestClosing, WhatGoesOnIsNeverPassedOver) {
   START_PAGER(ReleasePolicy::kBuffered);
   Nest nest(large_region());
-  for (unsigned i = 0; i < 3 * core::EarlyExits::kEnough; ++i) {
+  for (unsigned i = 0; i < 3 * core::EntryBackoff::kEnough; ++i) {
     pagecast_ticket *ticket = nest.enter(1);
     ASSERT_NE(ticket, nullptr) << i;
     begin_row(ticket);
@@ -267,7 +267,7 @@ TEST(NestClosing, APassedOverEntryClosesWhatItsFrameLeftOpen) {
   START_PAGER(ReleasePolicy::kBuffered);
   const char *region = large_region();
   Nest nest(region), deeper(region);
-  for (unsigned i = 0; i < core::EarlyExits::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << i;
+  for (unsigned i = 0; i < core::EntryBackoff::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << i;
   const pagecast_ticket *left = deeper.enter(2); // and jumps
   ASSERT_NE(left, nullptr);
   EXPECT_EQ(nest.enter(1), nullptr);
