@@ -72,7 +72,7 @@ releases: build ## what releases are worth: the nine programs with three policie
 interactive: build ## an interactive task beside the nine programs (root; hours; INTERACTIVE_ARGS=--quick: minutes)
 	@$(IN_VENV) bench/interactive.py --build $(BUILD) $(INTERACTIVE_ARGS)
 
-manual: build ## put the runtime's table of options into docs/MANUAL.md
+manual: build ## put the runtime's table of options into docs/options.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so
 
 install: build ## install command, plugin, runtime, header, CMake package: PREFIX=/usr/local DESTDIR=

@@ -8,7 +8,7 @@ namespace pagecast::cli {
 /// For people: at most 100 columns, whatever the length of the names.
 std::string explanationAsText(const Explanation &all, bool colours);
 
-/// The version of the fields that explanationAsJson writes; docs/MANUAL.md lists them.
+/// The version of the fields that explanationAsJson writes; docs/explain.md lists them.
 inline constexpr int kExplanationVersion = 1;
 std::string explanationAsJson(const Explanation &all);
 

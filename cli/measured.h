@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The statistics that the runtime writes when a program ends (docs/MANUAL.md, Statistics), as far as they
+// The statistics that the runtime writes when a program ends (docs/statistics.md), as far as they
 // can be told of a line.
 #pragma once
 #include "record.h"

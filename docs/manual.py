@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts the runtime's table of options into docs/MANUAL.md, or with --check says whether it is there."""
+"""Puts the runtime's table of options into docs/options.md, or with --check says whether it is there."""
 
 import ctypes
 import re
 import sys
 from pathlib import Path
 
-MANUAL = Path(__file__).with_name("MANUAL.md")
+MANUAL = Path(__file__).with_name("options.md")
 
 
 def options(library: Path) -> str:

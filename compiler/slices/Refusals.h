@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Why a reference or a loop gets no hints. The names are those of the missed remarks; docs/MANUAL.md explains them.
+// Why a reference or a loop gets no hints. The names are those of the missed remarks; docs/explain.md explains them.
 #ifndef PAGECAST_COMPILER_REFUSALS_H
 #define PAGECAST_COMPILER_REFUSALS_H
 

@@ -8,7 +8,7 @@
 //   inherited                                         a child tries the calls; if it is killed, nothing is paged
 //
 // A filter that the program puts on all threads (SECCOMP_FILTER_FLAG_TSYNC) while data are paged must allow what the
-// pager does: docs/MANUAL.md.
+// pager does: docs/programs.md.
 #pragma once
 
 namespace pagecast {

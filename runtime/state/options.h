@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The options of the run-time layer: one table (options.def) makes the fields, the parser, the help and
-// docs/MANUAL.md's list. They come from PAGECAST_<NAME> in the environment, read once at start-up.
+// docs/options.md's list. They come from PAGECAST_<NAME> in the environment, read once at start-up.
 #pragma once
 #include "core/types.h"
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the runtime counts. Pages, unless a name says otherwise. The pager's thread writes all but the
-// atomic ones; docs/MANUAL.md says what each means.
+// atomic ones; docs/statistics.md says what each means.
 #pragma once
 #include "pagecast/abi.h"
 #include <atomic>

@@ -10,4 +10,4 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_manual_has_the_table_of_options(built):
     done = subprocess.run([sys.executable, ROOT / "docs" / "manual.py", built.runtime, "--check"])
-    assert done.returncode == 0, "docs/MANUAL.md differs from runtime/state/options.def: run `make manual`"
+    assert done.returncode == 0, "docs/options.md differs from runtime/state/options.def: run `make manual`"

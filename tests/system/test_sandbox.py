@@ -49,7 +49,7 @@ def test_strict_mode_after_paging_has_begun(built, tmp_path, disk_dir):
         pytest.skip("this kernel has no strict mode")
     done = built.run(program.hinted)
     assert (done.returncode, done.stdout) == (0, expected.stdout)
-    # The end of its thread is not that of ours: docs/MANUAL.md.
+    # The end of its thread is not that of ours: docs/programs.md.
     with subprocess.Popen(program.command(), stdout=subprocess.PIPE, text=True) as running:
         said = [running.stdout.readline() for _ in expected.stdout.splitlines()]
         running.kill()

@@ -2,7 +2,7 @@
 //
 // The contract between code that the pass emits (compiler/) and the run-time layer (runtime/).
 // Plain C, fixed-width, versioned: a program and a runtime of different versions refuse each other
-// and the program runs without hints. The words are those of docs/ARCHITECTURE.md.
+// and the program runs without hints. The words are those of docs/GLOSSARY.md.
 //
 // One nest, as emitted (see compiler/emit/Emit.h for nests of several loops):
 //
