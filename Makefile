@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field releases interactive manual install clean
+.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field releases interactive manual docs install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -74,6 +74,14 @@ interactive: build ## an interactive task beside the nine programs (root; hours;
 
 manual: build ## put the runtime's table of options into docs/options.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so
+
+docs: ## the documents as a site in build/site; links that lead nowhere are errors
+	@cmp -s docs/requirements.txt $(BUILD)/docs-venv/requirements.txt || { \
+	  rm -rf $(BUILD)/docs-venv && $(PYTHON) -m venv $(BUILD)/docs-venv && \
+	  $(BUILD)/docs-venv/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt && \
+	  cp docs/requirements.txt $(BUILD)/docs-venv/requirements.txt; }
+	@$(BUILD)/docs-venv/bin/python -m sphinx -q -W --keep-going -n -b html -c docs -d $(BUILD)/site.doctrees . $(BUILD)/site
+	@echo 'docs: $(BUILD)/site/index.html'
 
 install: build ## install command, plugin, runtime, header, CMake package: PREFIX=/usr/local DESTDIR=
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)' >$(BUILD)/install.log || \
