@@ -173,6 +173,8 @@ class Checker:
             there = (document.parent / path).resolve() if path else document
             if not there.exists():
                 yield line, f"the link {target} leads nowhere"
+            elif there.is_dir():
+                yield line, f"the link {target} leads to a folder: name its README.md, which the site has"
             elif anchor and there.suffix == ".md" and anchor not in anchors(there):
                 yield line, f"{path or where_of(document)} has no heading for #{anchor}"
 

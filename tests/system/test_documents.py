@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Documents are plain: short sentences and paragraphs, links that lead somewhere, paths that exist."""
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -64,8 +65,9 @@ def test_folder_readmes_are_short(planted):
 
 
 def test_links_lead_somewhere(planted):
-    assert not planted("[a](other.md#one-heading-a-b) [b](core) [c](https://nowhere.example/x) [d](#here)\n\n# Here\n")
+    assert not planted("[a](other.md#one-heading-a-b) [b](core/nest.h) [c](https://nowhere.example/x) [d](#here)\n\n# Here\n")
     assert "leads nowhere" in planted("[a](core/gone.h)\n")[0]
+    assert "leads to a folder" in planted("[a](core)\n")[0]
     assert "has no heading" in planted("| [a](other.md#another) |\n")[0]
     assert "has no heading" in planted("[a](#there)\n\n# Here\n")[0]
 
@@ -74,6 +76,16 @@ def test_paths_exist(planted):
     assert not planted("`core/nest.h`, `nest.h`, `core/*.h`, `build/bin/x`, `/dev/userfaultfd`, `a/b`, `solve.c`\n")
     assert "there is no core/gone.h" in planted("`core/gone.h`\n")[0]
     assert "there is no file gone.h" in planted("| `gone.h` |\n")[0]
+
+
+def test_every_page_is_in_the_site_and_in_the_index():
+    spec = importlib.util.spec_from_file_location("conf", ROOT / "docs" / "conf.py")
+    conf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    pages = {p.stem for p in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert pages == {page for menu in conf.PAGES.values() for page in menu}
+    index = (ROOT / "docs" / "index.md").read_text()
+    assert not [page for page in pages if f"({page}.md)" not in index]
 
 
 def test_two_hops_lead_to_what_newcomers_look_for():
