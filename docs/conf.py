@@ -7,7 +7,7 @@ copyright = "the Pagecast authors"
 
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["README.md", "CONTRIBUTING.md", "docs/*.md", "*/**/README.md"]
+include_patterns = ["README.md", "CONTRIBUTING.md", "docs/*.md", "*/README.md", "*/**/README.md"]
 exclude_patterns = ["build", "results", "**/.*"]
 
 myst_heading_anchors = 4  # as GitHub's
