@@ -78,6 +78,13 @@ def test_paths_exist(planted):
     assert "there is no file gone.h" in planted("| `gone.h` |\n")[0]
 
 
+def test_folders_of_sources_say_what_lives_in_them():
+    sources = [p for top in ("bench", "cli", "compiler", "core", "runtime", "simulator")
+               for suffix in ("*.cpp", "*.h", "*.c", "*.py") for p in (ROOT / top).rglob(suffix)]
+    assert len(sources) > 300
+    assert not sorted({str(p.parent.relative_to(ROOT)) for p in sources if not (p.parent / "README.md").exists()})
+
+
 def test_every_page_is_in_the_site_and_in_the_index():
     spec = importlib.util.spec_from_file_location("conf", ROOT / "docs" / "conf.py")
     conf = importlib.util.module_from_spec(spec)
