@@ -194,14 +194,14 @@ bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, Write why) {
   const bool going = why == Write::kGoing, idle = why == Write::kIdle;
   if (r.draining || !may_request((pages + io_pages_ - 1) / io_pages_) || pages_writing_ + pages > most_writing()) return false;
   if (trouble_.writes_refused() && !trouble_.may_write(os::now_ns())) return false;
-  const int home = lineage_.home();
+  const int home = fork_files_.home();
   if (home < 0) trouble_.no_room(home, os::now_ns());
   const auto file = static_cast<unsigned>(home);
   if (home < 0 || !have_room(file, slot, pages)) return false;
   os::fault_protect(faults_, pages_.address(slot), static_cast<uint64_t>(pages) << shift_, true);
   if (going) map_.clear(extent(slot, pages));
-  disk_.use(file, lineage_.fd(file));
-  lineage_.put(slot, pages, file);
+  disk_.use(file, fork_files_.fd(file));
+  fork_files_.put(slot, pages, file);
   for (uint32_t at = 0; at < pages;) {
     const uint32_t n = std::min(pages - at, io_pages_);
     Request &q = requests_.take();
@@ -239,7 +239,7 @@ int Pager::write_copies(Region &r, uint32_t slot, uint32_t pages) {
   const int error = os::copy_protected_memory(staging_.address(first), pages_.address(slot), bytes);
   Request &q = requests_.take();
   const auto tag = requests_.tag(q);
-  if (error || !disk_.write(lineage_.file_of(slot), staging_.address(first), bytes, offset, tag)) {
+  if (error || !disk_.write(fork_files_.file_of(slot), staging_.address(first), bytes, offset, tag)) {
     staging_.give(first, pages);
     free_request(q);
     return error;

@@ -119,9 +119,9 @@ uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &a
     return 0;
   if (requests_.free() == 0) return 0;
   if (pages > io_pages_) pages = io_pages_;
-  pages = admit(lineage_.run(slot, pages), asked.demand);
-  const unsigned file = lineage_.file_of(slot);
-  disk_.use(file, lineage_.fd(file));
+  pages = admit(fork_files_.run(slot, pages), asked.demand);
+  const unsigned file = fork_files_.file_of(slot);
+  disk_.use(file, fork_files_.fd(file));
   uint32_t first = 0;
   pages = staging_.take(pages, &first);
   if (pages == 0) return 0;

@@ -25,7 +25,7 @@ void Pager::say_fork_waits() {
     say("fork() waits for loops of other threads, which have yet to store what they overwrite: the child starts after that");
   else
     say("fork() waits for the disk of %s, which is slow to answer: the child starts after that, and nothing is lost",
-        lineage_.directory());
+        fork_files_.directory());
 }
 
 bool Pager::stop_for_fork(uint64_t stack, bool share) {
@@ -36,7 +36,7 @@ bool Pager::stop_for_fork(uint64_t stack, bool share) {
     return error == 0;
   }
   if (!share) return false;
-  if (const int error = lineage_.before_fork()) {
+  if (const int error = fork_files_.before_fork()) {
     tell("a child cannot have paged data: %s", strerror(-error));
     return false;
   }
@@ -47,7 +47,7 @@ bool Pager::stop_for_fork(uint64_t stack, bool share) {
 void Pager::go_on(bool shared) {
   if (shared && files_only_) files_.memory_copied();
   if (shared && !files_only_) {
-    lineage_.after_fork(false);
+    fork_files_.after_fork(false);
     for (unsigned i = 0; i < regions_.count(); ++i) os::give_to_children(regions_[i].base, regions_[i].bytes, false);
   }
   forking_.store(0, std::memory_order_release);
@@ -65,8 +65,8 @@ void Pager::hold_still() {
 void Pager::prepare_fork(uint64_t stack) {
   if (!files_only_) {
     flush_discards();
-    lineage_.look_for_ends();
-    if (lineage_.count() >= Lineage::kCrowded) merge_files();
+    fork_files_.look_for_ends();
+    if (fork_files_.count() >= ForkFiles::kCrowded) merge_files();
     keep_stack(stack);
   }
   forking_.store(1, std::memory_order_release);
@@ -86,7 +86,7 @@ void Pager::keep_stack(uint64_t stack) {
     if (p.state >= PageState::kClean) continue;
     const char *from = zeros_;
     if (p.state == PageState::kAbsent) { // no request is under way: all of the staging memory is free
-      const int error = os::read_file(lineage_.fd(lineage_.file_of(s)), staging_.base(), page_, uint64_t{s} << shift_);
+      const int error = os::read_file(fork_files_.fd(fork_files_.file_of(s)), staging_.base(), page_, uint64_t{s} << shift_);
       if (error) continue;
       from = staging_.base();
     }
@@ -103,21 +103,21 @@ void Pager::keep_stack(uint64_t stack) {
 /// Of many backing files, fewer: what files that are no longer shared hold moves to the oldest of them; where all are
 /// shared, everything moves to a new one. Cost: reads and writes what moves.
 void Pager::merge_files() {
-  const int target = lineage_.home();
+  const int target = fork_files_.home();
   if (target < 0) return;
   bool all_but_target_shared = true;
-  for (unsigned i = 0; i < Lineage::kFiles; ++i)
-    if (lineage_.fd(i) >= 0 && static_cast<int>(i) != target) all_but_target_shared &= lineage_.shared(i);
+  for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
+    if (fork_files_.fd(i) >= 0 && static_cast<int>(i) != target) all_but_target_shared &= fork_files_.shared(i);
   uint32_t moved = 0;
-  for (unsigned i = 0; i < Lineage::kFiles; ++i)
-    moved |= (lineage_.fd(i) >= 0 && (all_but_target_shared || !lineage_.shared(i))) ? 1u << i : 0;
+  for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
+    moved |= (fork_files_.fd(i) >= 0 && (all_but_target_shared || !fork_files_.shared(i))) ? 1u << i : 0;
   moved &= ~(1u << target);
   for (unsigned i = 0; i < regions_.count(); ++i)
     if (!move_contents(regions_[i], moved, static_cast<unsigned>(target))) return;
-  for (unsigned i = 0; i < Lineage::kFiles; ++i) {
+  for (unsigned i = 0; i < ForkFiles::kFiles; ++i) {
     if (!(moved >> i & 1)) continue;
     disk_.use(i, -1);
-    lineage_.close_file(i);
+    fork_files_.close_file(i);
   }
 }
 
@@ -127,7 +127,7 @@ bool Pager::move_contents(const Region &r, uint32_t from, unsigned to) {
     const PageState state = pages_[s].state;
     const bool stored = state == PageState::kAbsent || state == PageState::kHeld ||
                         (state == PageState::kClean && !(pages_[s].flags & kNoBacking));
-    return stored && (from >> lineage_.file_of(s) & 1);
+    return stored && (from >> fork_files_.file_of(s) & 1);
   };
   const auto end = static_cast<uint32_t>(r.first_slot + (r.bytes >> shift_));
   for (uint32_t s = r.first_slot; s < end;) {
@@ -135,15 +135,15 @@ bool Pager::move_contents(const Region &r, uint32_t from, unsigned to) {
       s = pages_.next_used(s + 1, end);
       continue;
     }
-    const uint32_t most = lineage_.run(s, std::min(end - s, io_pages_));
+    const uint32_t most = fork_files_.run(s, std::min(end - s, io_pages_));
     uint32_t n = 1;
     while (n < most && to_move(s + n)) ++n;
     const uint64_t bytes = uint64_t{n} << shift_, offset = uint64_t{s} << shift_;
-    int error = os::read_file(lineage_.fd(lineage_.file_of(s)), staging_.base(), bytes, offset);
-    if (!error) error = lineage_.reserve(to, offset, bytes);
-    if (!error) error = os::write_file(lineage_.fd(to), staging_.base(), bytes, offset);
+    int error = os::read_file(fork_files_.fd(fork_files_.file_of(s)), staging_.base(), bytes, offset);
+    if (!error) error = fork_files_.reserve(to, offset, bytes);
+    if (!error) error = os::write_file(fork_files_.fd(to), staging_.base(), bytes, offset);
     if (error) return false;
-    lineage_.put(s, n, to);
+    fork_files_.put(s, n, to);
     s += n;
   }
   return true;
@@ -154,11 +154,11 @@ int Pager::recover() {
   event_ = os::event_open();
   int error = event_ < 0 ? event_ : files_.recover();
   if (!files_only_) {
-    lineage_.after_fork(true);
+    fork_files_.after_fork(true);
     disk_.stop(); // our view of the parent's ring
     close_own(faults_);
     faults_ = os::fault_open();
-    trouble_.start(lineage_.directory(), &statistics.trouble);
+    trouble_.start(fork_files_.directory(), &statistics.trouble);
     if (faults_ < 0) error = faults_;
   }
   // Of the parent's other threads, none is waiting for anything here.

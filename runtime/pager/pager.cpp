@@ -67,9 +67,9 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   }
   io_pages_ = static_cast<uint32_t>(std::clamp<uint64_t>(options.io >> shift_, 1, staging_.pages() / 4));
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
-  if (const int error = lineage_.start(options.backing, overflow, why, room)) return error;
-  trouble_.start(lineage_.directory(), &statistics.trouble);
-  file_room_.start(disk_, lineage_, trouble_);
+  if (const int error = fork_files_.start(options.backing, overflow, why, room)) return error;
+  trouble_.start(fork_files_.directory(), &statistics.trouble);
+  file_room_.start(disk_, fork_files_, trouble_);
   faults_ = os::fault_open();
   event_ = os::event_open();
   if (faults_ < 0 || event_ < 0) {

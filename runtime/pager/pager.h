@@ -364,7 +364,7 @@ private:
 
   // The backing store, and what is on its way there and back.
   Staging staging_;
-  Lineage lineage_;
+  ForkFiles fork_files_;
   Disk disk_;
   Trouble trouble_;
   FileRoom file_room_;

@@ -12,7 +12,7 @@
 
 namespace pagecast {
 
-int Lineage::start(const char *directory, uint64_t need, char *why, unsigned room) {
+int ForkFiles::start(const char *directory, uint64_t need, char *why, unsigned room) {
   if (const int error = file_[0].start(directory, need, why, room)) return error;
   // Files are made later too, when the program may be in another directory.
   if (!os::absolute_path(Backing::directory(directory), directory_, sizeof directory_)) directory_[0] = 0;
@@ -20,13 +20,13 @@ int Lineage::start(const char *directory, uint64_t need, char *why, unsigned roo
   return place_ ? 0 : -ENOMEM;
 }
 
-unsigned Lineage::count() const {
+unsigned ForkFiles::count() const {
   unsigned n = 0;
   for (const Backing &f : file_) n += f.fd() >= 0;
   return n;
 }
 
-int Lineage::open_own() {
+int ForkFiles::open_own() {
   for (unsigned i = 0; i < kFiles; ++i) {
     if (file_[i].fd() >= 0) continue;
     char why[400];
@@ -37,13 +37,13 @@ int Lineage::open_own() {
   return -EMFILE;
 }
 
-void Lineage::close_file(unsigned file) {
+void ForkFiles::close_file(unsigned file) {
   file_[file].stop();
   sharers_[file] = 0;
   for (unsigned t = 0; t < tokens_; ++t) token_[t].files &= ~(1u << file);
 }
 
-void Lineage::look_for_ends() {
+void ForkFiles::look_for_ends() {
   for (unsigned t = 0; t < tokens_;) {
     if (!os::hung_up(token_[t].fd)) {
       ++t;
@@ -55,29 +55,29 @@ void Lineage::look_for_ends() {
   }
 }
 
-int Lineage::home() {
+int ForkFiles::home() {
   if (tokens_) look_for_ends();
   for (unsigned i = 0; i < kFiles; ++i)
     if (file_[i].fd() >= 0 && !shared(i)) return static_cast<int>(i);
   return open_own();
 }
 
-uint32_t Lineage::run(uint32_t slot, uint32_t pages) const {
+uint32_t ForkFiles::run(uint32_t slot, uint32_t pages) const {
   if (!split_) return pages;
   uint32_t n = 1;
   while (n < pages && place_[slot + n] == place_[slot]) ++n;
   return n;
 }
 
-void Lineage::put(uint32_t slot, uint32_t pages, unsigned file) {
+void ForkFiles::put(uint32_t slot, uint32_t pages, unsigned file) {
   if (!split_ && file == 0) return;
   split_ = true;
   memset(place_ + slot, static_cast<int>(file), pages);
 }
 
-int Lineage::before_fork() { return os::token_pair(pair_); }
+int ForkFiles::before_fork() { return os::token_pair(pair_); }
 
-void Lineage::after_fork(bool child) {
+void ForkFiles::after_fork(bool child) {
   close_own(pair_[child ? 0 : 1]);
   uint32_t files = 0;
   for (unsigned i = 0; i < kFiles; ++i) {

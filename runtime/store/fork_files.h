@@ -18,7 +18,7 @@
 
 namespace pagecast {
 
-class Lineage {
+class ForkFiles {
 public:
   static constexpr unsigned kFiles = 12;
   static constexpr unsigned kCrowded = 8; ///< files from which on they are merged at the next fork

@@ -12,14 +12,14 @@ namespace {
 constexpr uint64_t kExtent = Backing::kExtent;
 }
 
-void FileRoom::start(Disk &disk, Lineage &lineage, Trouble &trouble) {
+void FileRoom::start(Disk &disk, ForkFiles &fork_files, Trouble &trouble) {
   disk_ = &disk;
-  lineage_ = &lineage;
+  fork_files_ = &fork_files;
   trouble_ = &trouble;
 }
 
 bool FileRoom::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t end) {
-  const Backing &backing = lineage_->backing(file);
+  const Backing &backing = fork_files_->backing(file);
   const uint64_t last = (offset + bytes - 1) / kExtent;
   if (backing.reserved(offset, bytes)) {
     if (!busy()) grow_ahead(file, last, end);
@@ -34,7 +34,7 @@ bool FileRoom::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_
 }
 
 void FileRoom::grow_ahead(unsigned file, uint64_t last, uint64_t end) {
-  const Backing &backing = lineage_->backing(file);
+  const Backing &backing = fork_files_->backing(file);
   uint64_t before = 0, after = 0;
   while (before < kMostAhead && before < last && backing.has_extent(last - before - 1)) ++before;
   while (2 * after < before && backing.has_extent(last + 1 + after)) ++after;
@@ -53,10 +53,10 @@ bool FileRoom::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t exte
   extents_ = extents;
   const int mode = purpose == kBack ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE : 0;
   if (!asynchronous_) {
-    done(lineage_->reserve(file, first * kExtent, extents * kExtent));
+    done(fork_files_->reserve(file, first * kExtent, extents * kExtent));
     return true;
   }
-  disk_->use(file, lineage_->fd(file));
+  disk_->use(file, fork_files_->fd(file));
   if (!disk_->allocate(file, mode, first * kExtent, extents * kExtent, kTag)) return false;
   started_ns_ = os::now_ns();
   return true;
@@ -69,7 +69,7 @@ void FileRoom::done(int result) {
   if (result == -EINVAL && asynchronous_) { // a kernel that does not take them: from now on without io_uring
     asynchronous_ = false;
   } else if (result == 0 || result == -EOPNOTSUPP) { // a file system without reservation: the write itself will tell
-    for (uint64_t e = first_; e < first_ + extents_; ++e) lineage_->backing(file_).note_extent(e);
+    for (uint64_t e = first_; e < first_ + extents_; ++e) fork_files_->backing(file_).note_extent(e);
     if (purpose_ == kNeeded) trouble_->room(now);
   } else if (purpose_ == kNeeded) {
     trouble_->no_room(result, now);

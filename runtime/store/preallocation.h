@@ -24,7 +24,7 @@ namespace pagecast {
 class FileRoom {
 public:
   /// All must outlive this.
-  void start(Disk &, Lineage &, Trouble &);
+  void start(Disk &, ForkFiles &, Trouble &);
 
   /// Whether [offset, offset+bytes) of the file can be written without running out of space. False: not now: room is
   /// being made, or could not be had. `end`: bytes of the file that may be needed at all. Cost: 10 ns where there is
@@ -48,7 +48,7 @@ private:
   void grow_ahead(unsigned file, uint64_t last, uint64_t end);
 
   Disk *disk_ = nullptr;
-  Lineage *lineage_ = nullptr;
+  ForkFiles *fork_files_ = nullptr;
   Trouble *trouble_ = nullptr;
   bool asynchronous_ = true; ///< the kernel takes such requests
   uint64_t ahead_again_ns_ = 0;

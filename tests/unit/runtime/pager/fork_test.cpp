@@ -86,7 +86,7 @@ TEST(PagerFork, MovesWhatAStreamHoldsBackWithTheRestOfItsFile) {
   ASSERT_EQ(pager.add(address(region), kBytes), 0);
   store(region, 0);
   Children children;
-  for (unsigned files = 1; files < Lineage::kCrowded; ++files) {
+  for (unsigned files = 1; files < ForkFiles::kCrowded; ++files) {
     children.fork_one();
     store(region, kBytes / 2); // more than the budget: some go to a new file
   }

@@ -14,15 +14,15 @@ using namespace pagecast;
 
 namespace {
 
-std::unique_ptr<Lineage> fresh() {
-  auto l = std::make_unique<Lineage>();
+std::unique_ptr<ForkFiles> fresh() {
+  auto l = std::make_unique<ForkFiles>();
   char why[400];
   if (l->start("/var/tmp", 0, why, sizeof why)) return nullptr;
   return l;
 }
 
 /// A child that shares what there is and does `body`; -1 if it cannot be had.
-template <typename Body> pid_t child(Lineage &l, Body body) {
+template <typename Body> pid_t child(ForkFiles &l, Body body) {
   if (l.before_fork()) return -1;
   const pid_t pid = fork();
   l.after_fork(pid == 0);
@@ -38,7 +38,7 @@ int status_of(pid_t pid) {
 
 } // namespace
 
-TEST(Lineage, OneFileUntilAFork) {
+TEST(ForkFiles, OneFileUntilAFork) {
   auto l = fresh();
   if (!l) GTEST_SKIP() << "/var/tmp takes no direct I/O";
   EXPECT_EQ(l->home(), 0);
@@ -48,7 +48,7 @@ TEST(Lineage, OneFileUntilAFork) {
   EXPECT_EQ(l->count(), 1u);
 }
 
-TEST(Lineage, WritesGoElsewhereWhileAChildReadsAndComeBackAfterIt) {
+TEST(ForkFiles, WritesGoElsewhereWhileAChildReadsAndComeBackAfterIt) {
   auto l = fresh();
   if (!l) GTEST_SKIP() << "/var/tmp takes no direct I/O";
   int hold[2];
@@ -74,7 +74,7 @@ TEST(Lineage, WritesGoElsewhereWhileAChildReadsAndComeBackAfterIt) {
   EXPECT_FALSE(l->shared(0));
 }
 
-TEST(Lineage, FilesAreSharedUntilTheLastOneHasGone) {
+TEST(ForkFiles, FilesAreSharedUntilTheLastOneHasGone) {
   auto l = fresh();
   if (!l) GTEST_SKIP() << "/var/tmp takes no direct I/O";
   int answer[2];

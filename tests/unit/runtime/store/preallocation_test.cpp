@@ -17,10 +17,10 @@ class FileRoomTest : public testing::Test {
 protected:
   void SetUp() override {
     char why[400];
-    if (lineage_->start("/var/tmp", 0, why, sizeof why)) GTEST_SKIP() << why;
+    if (fork_files_->start("/var/tmp", 0, why, sizeof why)) GTEST_SKIP() << why;
     if (disk_.start(8)) GTEST_SKIP() << "no io_uring";
     trouble_.start("/var/tmp", &counts_);
-    file_room_.start(disk_, *lineage_, trouble_);
+    file_room_.start(disk_, *fork_files_, trouble_);
   }
   void TearDown() override { disk_.stop(); }
 
@@ -37,11 +37,11 @@ protected:
   /// How many extents are reserved from the first one on.
   uint64_t reserved() const {
     uint64_t n = 0;
-    while (lineage_->backing(0).has_extent(n)) ++n;
+    while (fork_files_->backing(0).has_extent(n)) ++n;
     return n;
   }
 
-  std::unique_ptr<Lineage> lineage_ = std::make_unique<Lineage>();
+  std::unique_ptr<ForkFiles> fork_files_ = std::make_unique<ForkFiles>();
   Disk disk_;
   TroubleCounts counts_;
   Trouble trouble_;
@@ -55,9 +55,9 @@ TEST_F(FileRoomTest, WhatIsNeededComesWithTheDisksAnswer) {
   settle();
   EXPECT_TRUE(have_room(5));
   EXPECT_FALSE(file_room_.busy()) << "one extent alone foretells nothing";
-  EXPECT_FALSE(lineage_->backing(0).has_extent(6));
+  EXPECT_FALSE(fork_files_->backing(0).has_extent(6));
   struct stat file;
-  ASSERT_EQ(fstat(lineage_->fd(0), &file), 0);
+  ASSERT_EQ(fstat(fork_files_->fd(0), &file), 0);
   EXPECT_GE(static_cast<uint64_t>(file.st_blocks) * 512, kExtent);
 }
 
@@ -104,7 +104,7 @@ TEST_F(FileRoomTest, AFailureAheadIsNoTroubleAndOfWhatIsNeededItIs) {
     n += disk_.completions(done, 2);
   }
   file_room_.done(0);
-  EXPECT_FALSE(lineage_->backing(0).has_extent(2));
+  EXPECT_FALSE(fork_files_->backing(0).has_extent(2));
   EXPECT_TRUE(have_room(1));
   EXPECT_FALSE(file_room_.busy()) << "not again so soon";
 
