@@ -14,7 +14,7 @@ constexpr uint32_t kPassedOver = 4096;  ///< clean ones looked at in one turn of
 
 /// Nothing is cleaned where all data fit, or where what others may take is free anyway; nor beside other I/O.
 bool Pager::may_clean() const {
-  return (statistics.evicted_clean || statistics.evicted_dirty) && !requests_.any() && !file_room_.busy() &&
+  return (statistics.evicted_clean || statistics.evicted_dirty) && !requests_.any() && !preallocation_.busy() &&
          allowance_.exposed(used_, core::Cleaning::kNearBytes);
 }
 

@@ -172,14 +172,14 @@ void Pager::flush_discards() {
 
 /// Whether the backing store has room for the pages. Those that were there before need no new room.
 bool Pager::have_room(unsigned file, uint32_t slot, uint32_t pages) {
-  return file_room_.have_room(file, static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_,
-                              static_cast<uint64_t>(pages_.high_water()) << shift_);
+  return preallocation_.have_room(file, static_cast<uint64_t>(slot) << shift_, static_cast<uint64_t>(pages) << shift_,
+                                  static_cast<uint64_t>(pages_.high_water()) << shift_);
 }
 
 /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
 bool Pager::writes_are_held() const {
   return trouble_.writes_refused() || trouble_.stalled() ||
-         (file_room_.busy() && os::now_ns() - file_room_.started_ns() > kLateRoomNs);
+         (preallocation_.busy() && os::now_ns() - preallocation_.started_ns() > kLateRoomNs);
 }
 
 uint32_t Pager::most_writing() const { return reading_ && used_ <= allowance_.pages() ? kMostWritingBesideReads : kMostWriting; }

@@ -69,7 +69,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
   if (const int error = fork_files_.start(options.backing, overflow, why, room)) return error;
   trouble_.start(fork_files_.directory(), &statistics.trouble);
-  file_room_.start(disk_, fork_files_, trouble_);
+  preallocation_.start(disk_, fork_files_, trouble_);
   faults_ = os::fault_open();
   event_ = os::event_open();
   if (faults_ < 0 || event_ < 0) {
@@ -167,9 +167,9 @@ bool Pager::take_completions() {
       if (done.tag == (Disk::kWatch | kMemoryTells)) allowance_.pressed(in_motion());
       continue;
     }
-    if (done.tag & FileRoom::kTag) {
+    if (done.tag & Preallocation::kTag) {
       busy = true;
-      file_room_.done(done.result);
+      preallocation_.done(done.result);
       ++room_;
       continue;
     }
@@ -195,7 +195,7 @@ void Pager::sleep() {
   if (!anything_posted()) {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
     const bool retry = waiting_.count() || commands_.pending() || trouble_.writes_refused();
-    const bool watch = requests_.any() || file_room_.busy() || trouble_.stalled();
+    const bool watch = requests_.any() || preallocation_.busy() || trouble_.stalled();
     const uint64_t most = files_.waiting() ? Advise::kRetryNs
                           : retry          ? kRetryNs
                           : watch          ? kWatchDiskNs
@@ -212,7 +212,7 @@ void Pager::sleep() {
 /// Tells the user of a disk that does not answer. Cost: under 1 us, once a second.
 void Pager::watch_disk(uint64_t now) {
   watched_ns_ = now;
-  const uint64_t moving = requests_.oldest_ns(), growing = file_room_.started_ns();
+  const uint64_t moving = requests_.oldest_ns(), growing = preallocation_.started_ns();
   const bool for_room = growing && (!moving || growing < moving);
   trouble_.watch(for_room ? growing : moving, now, for_room);
 }
@@ -272,7 +272,7 @@ bool Pager::try_command(Command &c) {
     // The child sees what was in memory, or what the nests of other threads have stored. A handler may fork in a nest, too.
     finishing_ = options_->overwrite == 1;
     forks_behind_nests_.store(finishing_ && !all_stored(), std::memory_order_relaxed);
-    if (forks_behind_nests_.load(std::memory_order_relaxed) || !quiet(0, ~0ull) || file_room_.busy()) return false;
+    if (forks_behind_nests_.load(std::memory_order_relaxed) || !quiet(0, ~0ull) || preallocation_.busy()) return false;
     prepare_fork(c.address);
     return true;
   }

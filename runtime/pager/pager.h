@@ -367,7 +367,7 @@ private:
   ForkFiles fork_files_;
   Disk disk_;
   Trouble trouble_;
-  FileRoom file_room_;
+  Preallocation preallocation_;
   uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
   Requests requests_;
   uint32_t pages_writing_ = 0;

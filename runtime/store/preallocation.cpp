@@ -12,13 +12,13 @@ namespace {
 constexpr uint64_t kExtent = Backing::kExtent;
 }
 
-void FileRoom::start(Disk &disk, ForkFiles &fork_files, Trouble &trouble) {
+void Preallocation::start(Disk &disk, ForkFiles &fork_files, Trouble &trouble) {
   disk_ = &disk;
   fork_files_ = &fork_files;
   trouble_ = &trouble;
 }
 
-bool FileRoom::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t end) {
+bool Preallocation::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t end) {
   const Backing &backing = fork_files_->backing(file);
   const uint64_t last = (offset + bytes - 1) / kExtent;
   if (backing.reserved(offset, bytes)) {
@@ -33,7 +33,7 @@ bool FileRoom::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_
   return backing.reserved(offset, bytes); // where it could be done at once
 }
 
-void FileRoom::grow_ahead(unsigned file, uint64_t last, uint64_t end) {
+void Preallocation::grow_ahead(unsigned file, uint64_t last, uint64_t end) {
   const Backing &backing = fork_files_->backing(file);
   uint64_t before = 0, after = 0;
   while (before < kMostAhead && before < last && backing.has_extent(last - before - 1)) ++before;
@@ -46,7 +46,7 @@ void FileRoom::grow_ahead(unsigned file, uint64_t last, uint64_t end) {
 }
 
 /// False: the queue is full.
-bool FileRoom::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t extents) {
+bool Preallocation::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t extents) {
   purpose_ = purpose;
   file_ = file;
   first_ = first;
@@ -62,7 +62,7 @@ bool FileRoom::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t exte
   return true;
 }
 
-void FileRoom::done(int result) {
+void Preallocation::done(int result) {
   started_ns_ = 0;
   if (purpose_ == kBack || result == -EINTR || result == -EAGAIN || result == -ECANCELED) return;
   const uint64_t now = os::now_ns();

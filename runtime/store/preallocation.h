@@ -21,7 +21,7 @@
 
 namespace pagecast {
 
-class FileRoom {
+class Preallocation {
 public:
   /// All must outlive this.
   void start(Disk &, ForkFiles &, Trouble &);

@@ -11,7 +11,7 @@
 #include <vector>
 
 using pagecast::Disk;
-using pagecast::FileRoom;
+using pagecast::Preallocation;
 
 namespace failing {
 
@@ -33,7 +33,7 @@ std::vector<Held> &held = *new std::vector<Held>; // the pager's thread outlives
 
 bool one_in(unsigned n) { return n && dice() % n == 0; }
 
-bool is_stalled(uint64_t tag) { return stalled || (room_stalled && (tag & FileRoom::kTag)); }
+bool is_stalled(uint64_t tag) { return stalled || (room_stalled && (tag & Preallocation::kTag)); }
 
 void answer(uint64_t tag, int result) { held.push_back({{tag, result}, pagecast::os::now_ns()}); }
 

@@ -13,25 +13,25 @@ namespace {
 
 constexpr uint64_t kExtent = Backing::kExtent, kEnd = 64 * kExtent;
 
-class FileRoomTest : public testing::Test {
+class PreallocationTest : public testing::Test {
 protected:
   void SetUp() override {
     char why[400];
     if (fork_files_->start("/var/tmp", 0, why, sizeof why)) GTEST_SKIP() << why;
     if (disk_.start(8)) GTEST_SKIP() << "no io_uring";
     trouble_.start("/var/tmp", &counts_);
-    file_room_.start(disk_, *fork_files_, trouble_);
+    preallocation_.start(disk_, *fork_files_, trouble_);
   }
   void TearDown() override { disk_.stop(); }
 
   /// As a write to the extent's first page would.
-  bool have_room(uint64_t extent, uint64_t end = kEnd) { return file_room_.have_room(0, extent * kExtent, 4096, end); }
+  bool have_room(uint64_t extent, uint64_t end = kEnd) { return preallocation_.have_room(0, extent * kExtent, 4096, end); }
   void settle() {
-    while (file_room_.busy()) {
+    while (preallocation_.busy()) {
       Disk::Completion done;
       disk_.submit();
       disk_.wait(1000000);
-      if (disk_.completions(&done, 1)) file_room_.done(done.result);
+      if (disk_.completions(&done, 1)) preallocation_.done(done.result);
     }
   }
   /// How many extents are reserved from the first one on.
@@ -45,29 +45,29 @@ protected:
   Disk disk_;
   TroubleCounts counts_;
   Trouble trouble_;
-  FileRoom file_room_;
+  Preallocation preallocation_;
 };
 
-TEST_F(FileRoomTest, WhatIsNeededComesWithTheDisksAnswer) {
+TEST_F(PreallocationTest, WhatIsNeededComesWithTheDisksAnswer) {
   EXPECT_FALSE(have_room(5));
-  EXPECT_TRUE(file_room_.busy());
+  EXPECT_TRUE(preallocation_.busy());
   EXPECT_FALSE(have_room(5));
   settle();
   EXPECT_TRUE(have_room(5));
-  EXPECT_FALSE(file_room_.busy()) << "one extent alone foretells nothing";
+  EXPECT_FALSE(preallocation_.busy()) << "one extent alone foretells nothing";
   EXPECT_FALSE(fork_files_->backing(0).has_extent(6));
   struct stat file;
   ASSERT_EQ(fstat(fork_files_->fd(0), &file), 0);
   EXPECT_GE(static_cast<uint64_t>(file.st_blocks) * 512, kExtent);
 }
 
-TEST_F(FileRoomTest, AWriteAcrossTwoExtentsWaitsForBoth) {
-  EXPECT_FALSE(file_room_.have_room(0, 2 * kExtent - 4096, 8192, kEnd));
+TEST_F(PreallocationTest, AWriteAcrossTwoExtentsWaitsForBoth) {
+  EXPECT_FALSE(preallocation_.have_room(0, 2 * kExtent - 4096, 8192, kEnd));
   settle();
-  EXPECT_TRUE(file_room_.have_room(0, 2 * kExtent - 4096, 8192, kEnd));
+  EXPECT_TRUE(preallocation_.have_room(0, 2 * kExtent - 4096, 8192, kEnd));
 }
 
-TEST_F(FileRoomTest, WritesInOrderFindRoomAheadOfThem) {
+TEST_F(PreallocationTest, WritesInOrderFindRoomAheadOfThem) {
   unsigned waits = 0;
   for (uint64_t e = 0; e < 48; ++e) {
     const bool at_once = have_room(e);
@@ -81,7 +81,7 @@ TEST_F(FileRoomTest, WritesInOrderFindRoomAheadOfThem) {
   EXPECT_GE(reserved(), 52u);
 }
 
-TEST_F(FileRoomTest, NothingIsReservedBeyondTheEnd) {
+TEST_F(PreallocationTest, NothingIsReservedBeyondTheEnd) {
   const uint64_t end = 20 * kExtent - 4096;
   for (uint64_t e = 0; e < 20; ++e) {
     for (unsigned attempt = 0; attempt < 2 && !have_room(e, end); ++attempt) settle();
@@ -90,12 +90,12 @@ TEST_F(FileRoomTest, NothingIsReservedBeyondTheEnd) {
   EXPECT_EQ(reserved(), 20u);
 }
 
-TEST_F(FileRoomTest, AFailureAheadIsNoTroubleAndOfWhatIsNeededItIs) {
+TEST_F(PreallocationTest, AFailureAheadIsNoTroubleAndOfWhatIsNeededItIs) {
   for (uint64_t e = 0; e < 2; ++e) have_room(e), settle();
   ASSERT_TRUE(have_room(1));
-  ASSERT_TRUE(file_room_.busy());
-  file_room_.done(-ENOSPC); // before the disk says otherwise
-  EXPECT_TRUE(file_room_.busy()) << "what it got is given back";
+  ASSERT_TRUE(preallocation_.busy());
+  preallocation_.done(-ENOSPC); // before the disk says otherwise
+  EXPECT_TRUE(preallocation_.busy()) << "what it got is given back";
   EXPECT_EQ(counts_.no_room, 0u);
   Disk::Completion done[2];
   disk_.submit();
@@ -103,32 +103,32 @@ TEST_F(FileRoomTest, AFailureAheadIsNoTroubleAndOfWhatIsNeededItIs) {
     disk_.wait(1000000);
     n += disk_.completions(done, 2);
   }
-  file_room_.done(0);
+  preallocation_.done(0);
   EXPECT_FALSE(fork_files_->backing(0).has_extent(2));
   EXPECT_TRUE(have_room(1));
-  EXPECT_FALSE(file_room_.busy()) << "not again so soon";
+  EXPECT_FALSE(preallocation_.busy()) << "not again so soon";
 
   testing::internal::CaptureStderr();
   EXPECT_FALSE(have_room(2));
-  file_room_.done(-ENOSPC);
+  preallocation_.done(-ENOSPC);
   EXPECT_EQ(counts_.no_room, 1u);
   EXPECT_FALSE(have_room(2));
-  EXPECT_FALSE(file_room_.busy()) << "it waits before it asks again";
+  EXPECT_FALSE(preallocation_.busy()) << "it waits before it asks again";
   EXPECT_NE(testing::internal::GetCapturedStderr().find("no room left"), std::string::npos);
 }
 
-TEST_F(FileRoomTest, WithoutReservationTheWriteItselfWillTell) {
+TEST_F(PreallocationTest, WithoutReservationTheWriteItselfWillTell) {
   EXPECT_FALSE(have_room(3));
-  file_room_.done(-EOPNOTSUPP);
+  preallocation_.done(-EOPNOTSUPP);
   EXPECT_TRUE(have_room(3));
   EXPECT_EQ(counts_.no_room, 0u);
 }
 
-TEST_F(FileRoomTest, AKernelThatDoesNotTakeSuchRequestsIsAskedDirectly) {
+TEST_F(PreallocationTest, AKernelThatDoesNotTakeSuchRequestsIsAskedDirectly) {
   EXPECT_FALSE(have_room(3));
-  file_room_.done(-EINVAL);
+  preallocation_.done(-EINVAL);
   EXPECT_TRUE(have_room(7));
-  EXPECT_FALSE(file_room_.busy());
+  EXPECT_FALSE(preallocation_.busy());
 }
 
 } // namespace
