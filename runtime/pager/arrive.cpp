@@ -83,7 +83,7 @@ void Pager::install(Request &q) {
 void Pager::read_failed(Request &q, int result) {
   const bool passing = result == -EAGAIN || result == -EINTR || result == -ENOMEM;
   const bool lost = !passing && q.pages == 1 && (pages_[q.slot].flags & kDemand);
-  trouble_.read_failed(result, lost, os::now_ns());
+  disk_errors_.read_failed(result, lost, os::now_ns());
   if (Region *r = region_of(q.slot)) --r->in_flight;
   --reading_;
   for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {

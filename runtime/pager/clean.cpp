@@ -23,7 +23,7 @@ void Pager::clean_while_idle(uint64_t now, bool busy) {
   if (cleaning_.writing() && pages_cleaning_ == 0) cleaning_.done(now);
   if (busy) return cleaning_.disturbed(now);
   if (now < cleaning_.next_ns() || !may_clean()) return;
-  if (trouble_.writes_refused() || trouble_.stalled()) return cleaning_.ran_out(now);
+  if (disk_errors_.writes_refused() || disk_errors_.stalled()) return cleaning_.ran_out(now);
   const bool in_nest = open_nests.load(std::memory_order_relaxed) != 0;
   const uint32_t want =
       cleaning_.wanted({now, os::process_cpu_ns(), in_nest, allowance_.exposed(used_, core::Cleaning::kNearBytes),

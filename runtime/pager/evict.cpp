@@ -178,7 +178,7 @@ bool Pager::have_room(unsigned file, uint32_t slot, uint32_t pages) {
 
 /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
 bool Pager::writes_are_held() const {
-  return trouble_.writes_refused() || trouble_.stalled() ||
+  return disk_errors_.writes_refused() || disk_errors_.stalled() ||
          (preallocation_.busy() && os::now_ns() - preallocation_.started_ns() > kLateRoomNs);
 }
 
@@ -193,9 +193,9 @@ bool Pager::may_request(unsigned writes) const {
 bool Pager::write_out(Region &r, uint32_t slot, uint32_t pages, Write why) {
   const bool going = why == Write::kGoing, idle = why == Write::kIdle;
   if (r.draining || !may_request((pages + io_pages_ - 1) / io_pages_) || pages_writing_ + pages > most_writing()) return false;
-  if (trouble_.writes_refused() && !trouble_.may_write(os::now_ns())) return false;
+  if (disk_errors_.writes_refused() && !disk_errors_.may_write(os::now_ns())) return false;
   const int home = fork_files_.home();
-  if (home < 0) trouble_.no_room(home, os::now_ns());
+  if (home < 0) disk_errors_.no_room(home, os::now_ns());
   const auto file = static_cast<unsigned>(home);
   if (home < 0 || !have_room(file, slot, pages)) return false;
   os::fault_protect(faults_, pages_.address(slot), static_cast<uint64_t>(pages) << shift_, true);
@@ -265,9 +265,9 @@ void Pager::written(Request &q, int result) {
     q.slot += static_cast<uint32_t>(copied);
     q.pages -= static_cast<uint32_t>(copied);
   } else if (!good) {
-    trouble_.write_failed(result, os::now_ns());
-  } else if (trouble_.writes_refused()) {
-    trouble_.wrote(q.started_ns, os::now_ns());
+    disk_errors_.write_failed(result, os::now_ns());
+  } else if (disk_errors_.writes_refused()) {
+    disk_errors_.wrote(q.started_ns, os::now_ns());
   }
   uint32_t run = 0;
   auto flush = [&](uint32_t end) {
@@ -330,7 +330,7 @@ void Pager::clean_ahead() {
   const uint32_t most = reading_ ? kMostWritingBesideReads : kMostCleaning;
   // In lots: room for a page at a time, as writes end, would be used for writes of a page.
   if (free_pages() > stock || pages_writing_ + kLeastVictims > most || order_.released_clean() > stock || !may_request(1) ||
-      trouble_.writes_refused())
+      disk_errors_.writes_refused())
     return;
   uint32_t dirty[kVictims];
   // What is wanted before memory has been filled once more is likely to stay.

@@ -158,7 +158,7 @@ int Pager::recover() {
     disk_.stop(); // our view of the parent's ring
     close_own(faults_);
     faults_ = os::fault_open();
-    trouble_.start(fork_files_.directory(), &statistics.trouble);
+    disk_errors_.start(fork_files_.directory(), &statistics.disk_errors);
     if (faults_ < 0) error = faults_;
   }
   // Of the parent's other threads, none is waiting for anything here.

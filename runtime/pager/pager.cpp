@@ -68,8 +68,8 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   io_pages_ = static_cast<uint32_t>(std::clamp<uint64_t>(options.io >> shift_, 1, staging_.pages() / 4));
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
   if (const int error = fork_files_.start(options.backing, overflow, why, room)) return error;
-  trouble_.start(fork_files_.directory(), &statistics.trouble);
-  preallocation_.start(disk_, fork_files_, trouble_);
+  disk_errors_.start(fork_files_.directory(), &statistics.disk_errors);
+  preallocation_.start(disk_, fork_files_, disk_errors_);
   faults_ = os::fault_open();
   event_ = os::event_open();
   if (faults_ < 0 || event_ < 0) {
@@ -194,8 +194,8 @@ void Pager::sleep() {
   sleeping_.store(1, std::memory_order_seq_cst);
   if (!anything_posted()) {
     // A disk that refused is asked again; faults that found no room wait for a completion, or for that.
-    const bool retry = waiting_.count() || commands_.pending() || trouble_.writes_refused();
-    const bool watch = requests_.any() || preallocation_.busy() || trouble_.stalled();
+    const bool retry = waiting_.count() || commands_.pending() || disk_errors_.writes_refused();
+    const bool watch = requests_.any() || preallocation_.busy() || disk_errors_.stalled();
     const uint64_t most = files_.waiting() ? Advise::kRetryNs
                           : retry          ? kRetryNs
                           : watch          ? kWatchDiskNs
@@ -214,7 +214,7 @@ void Pager::watch_disk(uint64_t now) {
   watched_ns_ = now;
   const uint64_t moving = requests_.oldest_ns(), growing = preallocation_.started_ns();
   const bool for_room = growing && (!moving || growing < moving);
-  trouble_.watch(for_room ? growing : moving, now, for_room);
+  disk_errors_.watch(for_room ? growing : moving, now, for_room);
 }
 
 bool Pager::anything_posted() {

@@ -366,7 +366,7 @@ private:
   Staging staging_;
   ForkFiles fork_files_;
   Disk disk_;
-  Trouble trouble_;
+  DiskErrors disk_errors_;
   Preallocation preallocation_;
   uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
   Requests requests_;

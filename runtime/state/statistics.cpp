@@ -222,7 +222,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       ull(t.released), ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty), ull(s.cleaned));
   w.put("  \"io\": {\"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu},\n", ull(s.read_bytes),
         ull(s.written_bytes), ull(s.reads), ull(s.writes));
-  const TroubleCounts &bad = s.trouble;
+  const DiskErrorCounts &bad = s.disk_errors;
   w.put(
       "  \"trouble\": {\"no_room\": %llu, \"full_s\": %.3f, \"write_errors\": %llu, \"read_errors\": %llu, \"lost_pages\": %llu, "
       "\"stalls\": %llu, \"longest_stall_s\": %.3f},\n",

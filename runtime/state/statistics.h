@@ -27,12 +27,12 @@ struct SiteStatistics {
 };
 
 /// What went wrong with the backing store (disk_errors.h).
-struct TroubleCounts {
+struct DiskErrorCounts {
   uint64_t no_room = 0;       ///< times that space for data could not be had
   uint64_t full_ns = 0;       ///< from the first refusal to the first success
   uint64_t write_errors = 0, read_errors = 0; ///< requests
   uint64_t lost_pages = 0;    ///< could not be read when the program needed them
-  uint64_t stalls = 0;        ///< times that a request took longer than Trouble::kStall
+  uint64_t stalls = 0;        ///< times that a request took longer than DiskErrors::kStall
   uint64_t longest_io_ns = 0; ///< of these
 };
 
@@ -62,7 +62,7 @@ struct Statistics {
   uint64_t least_budget_bytes = ~uint64_t{0}, most_budget_bytes = 0;
   uint64_t slowest_give_back_ns = 0; ///< from a fall until no more is used than may be
   uint64_t pager_cpu_ns = 0;
-  TroubleCounts trouble;
+  DiskErrorCounts disk_errors;
 
   /// The advise back end's. Hints are counted by the pager's thread, calls by the adviser's.
   struct Files {

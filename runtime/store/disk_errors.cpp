@@ -17,19 +17,19 @@ bool is_lack_of_room(int error) { return error == -ENOSPC || error == -EDQUOT; }
 
 /// Whether to speak, after `last` (0: never yet).
 bool silent_for_long(uint64_t *last, uint64_t now) {
-  if (*last && now - *last < Trouble::kSilence) return false;
+  if (*last && now - *last < DiskErrors::kSilence) return false;
   *last = now;
   return true;
 }
 
 } // namespace
 
-void Trouble::start(const char *directory, TroubleCounts *counts) {
+void DiskErrors::start(const char *directory, DiskErrorCounts *counts) {
   directory_ = directory;
   counts_ = counts;
 }
 
-void Trouble::no_room(int error, uint64_t now) {
+void DiskErrors::no_room(int error, uint64_t now) {
   ++counts_->no_room;
   reserve_again_ = now + kRetry;
   if (full_since_) return;
@@ -44,14 +44,14 @@ void Trouble::no_room(int error, uint64_t now) {
         directory_, reason(error));
 }
 
-void Trouble::room(uint64_t now) {
+void DiskErrors::room(uint64_t now) {
   if (!full_since_) return;
   say("there is room in %s again, after %llu s: the program goes on", directory_, ull((now - full_since_) / 1000000000));
   counts_->full_ns += now - full_since_;
   full_since_ = 0;
 }
 
-void Trouble::write_failed(int result, uint64_t now) {
+void DiskErrors::write_failed(int result, uint64_t now) {
   ++(is_lack_of_room(result) ? counts_->no_room : counts_->write_errors);
   write_again_ = now + kRetry;
   failing_since_ = now;
@@ -61,13 +61,13 @@ void Trouble::write_failed(int result, uint64_t now) {
         directory_, reason(result));
 }
 
-void Trouble::wrote(uint64_t started, uint64_t now) {
+void DiskErrors::wrote(uint64_t started, uint64_t now) {
   if (!failing_since_ || started <= failing_since_) return;
   failing_since_ = 0;
   if (silent_for_long(&failure_said_, now)) say("writing to %s works again", directory_);
 }
 
-void Trouble::read_failed(int result, unsigned lost, uint64_t now) {
+void DiskErrors::read_failed(int result, unsigned lost, uint64_t now) {
   ++counts_->read_errors;
   counts_->lost_pages += lost;
   if (!silent_for_long(&read_said_, now) && !(lost && counts_->lost_pages == lost)) return;
@@ -79,7 +79,7 @@ void Trouble::read_failed(int result, unsigned lost, uint64_t now) {
         reason(result));
 }
 
-void Trouble::watch(uint64_t oldest, uint64_t now, bool for_room) {
+void DiskErrors::watch(uint64_t oldest, uint64_t now, bool for_room) {
   const bool late = oldest && oldest < now && now - oldest >= kStall; // it may have been started since `now`
   if (late) counts_->longest_io_ns = std::max(counts_->longest_io_ns, now - oldest);
   if (late && !stalled_since_) {

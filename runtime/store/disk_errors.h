@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trouble with the backing store: what has failed, when to try again, and what the user has been told. Each kind of
-// trouble is an episode: said when it begins and, where the program has to wait for its end, when that comes.
+// Errors of the backing store: what has failed, when to try again, and what the user has been told. Each kind of
+// error is an episode: said when it begins and, where the program has to wait for its end, when that comes.
 // Pager's thread only; times are arguments, in ns.
 #pragma once
 #include "runtime/state/statistics.h"
@@ -9,14 +9,14 @@
 
 namespace pagecast {
 
-class Trouble {
+class DiskErrors {
 public:
   static constexpr uint64_t kRetry = 500'000'000;          ///< between attempts at what failed
   static constexpr uint64_t kStall = 5'000'000'000;        ///< a request that takes longer is said
   static constexpr uint64_t kSilence = 10'000'000'000;     ///< between sentences about failures that come and go
 
   /// `directory` is named in the sentences, and must outlive this.
-  void start(const char *directory, TroubleCounts *counts);
+  void start(const char *directory, DiskErrorCounts *counts);
 
   /// Space could not be reserved (-errno). Until kRetry has passed, may_reserve() is false.
   void no_room(int error, uint64_t now);
@@ -42,7 +42,7 @@ public:
 
 private:
   const char *directory_ = "";
-  TroubleCounts *counts_ = nullptr;
+  DiskErrorCounts *counts_ = nullptr;
   uint64_t full_since_ = 0, reserve_again_ = 0;
   uint64_t failing_since_ = 0, write_again_ = 0, failure_said_ = 0;
   uint64_t read_said_ = 0;

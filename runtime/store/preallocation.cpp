@@ -12,10 +12,10 @@ namespace {
 constexpr uint64_t kExtent = Backing::kExtent;
 }
 
-void Preallocation::start(Disk &disk, ForkFiles &fork_files, Trouble &trouble) {
+void Preallocation::start(Disk &disk, ForkFiles &fork_files, DiskErrors &disk_errors) {
   disk_ = &disk;
   fork_files_ = &fork_files;
-  trouble_ = &trouble;
+  disk_errors_ = &disk_errors;
 }
 
 bool Preallocation::have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t end) {
@@ -25,10 +25,10 @@ bool Preallocation::have_room(unsigned file, uint64_t offset, uint64_t bytes, ui
     if (!busy()) grow_ahead(file, last, end);
     return true;
   }
-  if (busy() || !trouble_->may_reserve(os::now_ns())) return false;
+  if (busy() || !disk_errors_->may_reserve(os::now_ns())) return false;
   uint64_t first = offset / kExtent;
   while (backing.has_extent(first)) ++first;
-  if (last >= backing.most_extents()) trouble_->no_room(-EFBIG, os::now_ns());
+  if (last >= backing.most_extents()) disk_errors_->no_room(-EFBIG, os::now_ns());
   else ask(kNeeded, file, first, last - first + 1);
   return backing.reserved(offset, bytes); // where it could be done at once
 }
@@ -38,7 +38,7 @@ void Preallocation::grow_ahead(unsigned file, uint64_t last, uint64_t end) {
   uint64_t before = 0, after = 0;
   while (before < kMostAhead && before < last && backing.has_extent(last - before - 1)) ++before;
   while (2 * after < before && backing.has_extent(last + 1 + after)) ++after;
-  if (2 * after >= before || !asynchronous_ || trouble_->writes_refused()) return;
+  if (2 * after >= before || !asynchronous_ || disk_errors_->writes_refused()) return;
   const uint64_t first = last + 1 + after, stop = std::min((end + kExtent - 1) / kExtent, backing.most_extents());
   uint64_t extents = 0;
   while (extents < before && first + extents < stop && !backing.has_extent(first + extents)) ++extents;
@@ -70,9 +70,9 @@ void Preallocation::done(int result) {
     asynchronous_ = false;
   } else if (result == 0 || result == -EOPNOTSUPP) { // a file system without reservation: the write itself will tell
     for (uint64_t e = first_; e < first_ + extents_; ++e) fork_files_->backing(file_).note_extent(e);
-    if (purpose_ == kNeeded) trouble_->room(now);
+    if (purpose_ == kNeeded) disk_errors_->room(now);
   } else if (purpose_ == kNeeded) {
-    trouble_->no_room(result, now);
+    disk_errors_->no_room(result, now);
   } else {
     ahead_again_ns_ = now + kAheadAgainNs;
     ask(kBack, file_, first_, extents_);

@@ -24,7 +24,7 @@ namespace pagecast {
 class Preallocation {
 public:
   /// All must outlive this.
-  void start(Disk &, ForkFiles &, Trouble &);
+  void start(Disk &, ForkFiles &, DiskErrors &);
 
   /// Whether [offset, offset+bytes) of the file can be written without running out of space. False: not now: room is
   /// being made, or could not be had. `end`: bytes of the file that may be needed at all. Cost: 10 ns where there is
@@ -49,7 +49,7 @@ private:
 
   Disk *disk_ = nullptr;
   ForkFiles *fork_files_ = nullptr;
-  Trouble *trouble_ = nullptr;
+  DiskErrors *disk_errors_ = nullptr;
   bool asynchronous_ = true; ///< the kernel takes such requests
   uint64_t ahead_again_ns_ = 0;
 

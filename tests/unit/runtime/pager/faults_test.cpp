@@ -123,29 +123,29 @@ TEST(PagerFaults, AFullDiskStopsTheProgramWithItsData) {
   START_PAGER(ReleasePolicy::kBuffered);
   failing::reserving = -ENOSPC;
   testing::internal::CaptureStderr();
-  expect_to_wait_with_the_data([] { failing::reserving = 0; }, pager.statistics.trouble.no_room);
+  expect_to_wait_with_the_data([] { failing::reserving = 0; }, pager.statistics.disk_errors.no_room);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("there is no room left in "), std::string::npos) << said;
   EXPECT_NE(said.find("there is room in "), std::string::npos) << said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;
-  EXPECT_EQ(pager.statistics.trouble.write_errors, 0u);
+  EXPECT_EQ(pager.statistics.disk_errors.write_errors, 0u);
 }
 
 TEST(PagerFaults, AFullDiskThatSaysSoWhenItIsWrittenStopsTheProgramWithItsData) {
   START_PAGER(ReleasePolicy::kBuffered);
   failing::writing = -ENOSPC;
-  expect_to_wait_with_the_data([] { failing::writing = 0; }, pager.statistics.trouble.no_room);
-  EXPECT_EQ(pager.statistics.trouble.write_errors, 0u);
+  expect_to_wait_with_the_data([] { failing::writing = 0; }, pager.statistics.disk_errors.no_room);
+  EXPECT_EQ(pager.statistics.disk_errors.write_errors, 0u);
 }
 
 TEST(PagerFaults, FailedWritesLeaveTheDataInMemory) {
   START_PAGER(ReleasePolicy::kBuffered);
   failing::writing = -EIO;
   testing::internal::CaptureStderr();
-  expect_to_wait_with_the_data([] { failing::writing = 0; }, pager.statistics.trouble.write_errors);
+  expect_to_wait_with_the_data([] { failing::writing = 0; }, pager.statistics.disk_errors.write_errors);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("failed (Input/output error)"), std::string::npos) << said;
-  EXPECT_EQ(pager.statistics.trouble.no_room, 0u);
+  EXPECT_EQ(pager.statistics.disk_errors.no_room, 0u);
 }
 
 TEST(PagerFaults, DataThatHaveTheirPlaceNeedNoRoom) {
@@ -163,11 +163,11 @@ TEST(PagerFaults, AHintThatFailsHarmsNobody) {
   make_unreadable(at, 32 * page);
   ASSERT_TRUE(pager.hint({address(region) + at, 32, Hint::kFetch, 0, 0, 0, 0}));
   // However many requests it is cut into, the first page's fails.
-  wait_until([&] { return pager.statistics.trouble.read_errors > 0 && !pager.map().test(address(region) + at); });
+  wait_until([&] { return pager.statistics.disk_errors.read_errors > 0 && !pager.map().test(address(region) + at); });
   expect_valid();
   failing::reading = 0;
   for (uint64_t i = at; i < at + 32 * page; i += page) EXPECT_EQ(region[i], mark(i));
-  EXPECT_EQ(pager.statistics.trouble.lost_pages, 0u);
+  EXPECT_EQ(pager.statistics.disk_errors.lost_pages, 0u);
 }
 
 TEST(PagerFaults, TouchingWhatCannotBeReadRaisesSigbusAndItsNeighboursAreRead) {
@@ -187,7 +187,7 @@ TEST(PagerFaults, TouchingWhatCannotBeReadRaisesSigbusAndItsNeighboursAreRead) {
     }
   }
   EXPECT_EQ(lost, 1u);
-  EXPECT_EQ(pager.statistics.trouble.lost_pages, 1u);
+  EXPECT_EQ(pager.statistics.disk_errors.lost_pages, 1u);
   expect_valid();
 
   // It stays so, for loads, stores, hints and system calls, whatever the disk does, and until it is cleared.
@@ -225,7 +225,7 @@ TEST(PagerFaults, AllWhoWaitForAPageThatIsLostAreTold) {
   wait_until([] { return pager.statistics.fault_events > 0 && failing::reads > 0; });
   failing::stalled = false;
   wait_until([] { return told == 300; });
-  EXPECT_EQ(pager.statistics.trouble.lost_pages, 1u);
+  EXPECT_EQ(pager.statistics.disk_errors.lost_pages, 1u);
   _exit(testing::Test::HasFailure()); // the threads are still in their handlers
 }
 
@@ -236,12 +236,12 @@ TEST(PagerFaults, ADiskThatDoesNotAnswerIsWaitedForAndSaid) {
   failing::stalled = true;
   const Listener listener;
   std::thread reader([=] { EXPECT_EQ(region[at], mark(at)); });
-  wait_until([] { return pager.statistics.trouble.stalls == 1; });
+  wait_until([] { return pager.statistics.disk_errors.stalls == 1; });
   expect_valid();
   failing::stalled = false;
   reader.join();
   wait_until([&] { return listener.heard("answers again"); });
-  EXPECT_GE(pager.statistics.trouble.longest_io_ns, Trouble::kStall);
+  EXPECT_GE(pager.statistics.disk_errors.longest_io_ns, DiskErrors::kStall);
 }
 
 /// Forks as fork.cpp does, with the forking thread's stack there, on a disk that goes on only after `wait`.
@@ -361,7 +361,7 @@ TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
   for (unsigned sweep = 0; sweep < 3; ++sweep)
     for (uint64_t i = 0; i < clean_bytes; i += page) ASSERT_EQ(clean[i], 0) << i;
   expect_valid();
-  wait_until([] { return pager.statistics.trouble.stalls == 1; });
+  wait_until([] { return pager.statistics.disk_errors.stalls == 1; });
   std::thread blocked([&] {
     for (; at < bytes; at += page) stored[at] = mark(at);
   });
@@ -374,5 +374,5 @@ TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
   EXPECT_NE(said.find("when asked for room"), std::string::npos) << said;
   for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(stored[i], mark(i)) << i;
   expect_valid();
-  EXPECT_EQ(pager.statistics.trouble.no_room, 0u);
+  EXPECT_EQ(pager.statistics.disk_errors.no_room, 0u);
 }

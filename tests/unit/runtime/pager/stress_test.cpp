@@ -136,8 +136,8 @@ void stress(ReleasePolicy policy, uint64_t otherwise) {
   expect_valid();
   EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
   EXPECT_EQ(pager.statistics.region_bytes, 0u);
-  EXPECT_EQ(pager.statistics.trouble.lost_pages, 0u);
-  EXPECT_GT(pager.statistics.trouble.read_errors, 0u);
+  EXPECT_EQ(pager.statistics.disk_errors.lost_pages, 0u);
+  EXPECT_GT(pager.statistics.disk_errors.read_errors, 0u);
   EXPECT_GT(pager.statistics.evicted_dirty, 0u);
 }
 

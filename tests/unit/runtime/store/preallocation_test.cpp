@@ -19,8 +19,8 @@ protected:
     char why[400];
     if (fork_files_->start("/var/tmp", 0, why, sizeof why)) GTEST_SKIP() << why;
     if (disk_.start(8)) GTEST_SKIP() << "no io_uring";
-    trouble_.start("/var/tmp", &counts_);
-    preallocation_.start(disk_, *fork_files_, trouble_);
+    disk_errors_.start("/var/tmp", &counts_);
+    preallocation_.start(disk_, *fork_files_, disk_errors_);
   }
   void TearDown() override { disk_.stop(); }
 
@@ -43,8 +43,8 @@ protected:
 
   std::unique_ptr<ForkFiles> fork_files_ = std::make_unique<ForkFiles>();
   Disk disk_;
-  TroubleCounts counts_;
-  Trouble trouble_;
+  DiskErrorCounts counts_;
+  DiskErrors disk_errors_;
   Preallocation preallocation_;
 };
 
@@ -90,7 +90,7 @@ TEST_F(PreallocationTest, NothingIsReservedBeyondTheEnd) {
   EXPECT_EQ(reserved(), 20u);
 }
 
-TEST_F(PreallocationTest, AFailureAheadIsNoTroubleAndOfWhatIsNeededItIs) {
+TEST_F(PreallocationTest, AFailureAheadIsNoErrorAndOfWhatIsNeededItIs) {
   for (uint64_t e = 0; e < 2; ++e) have_room(e), settle();
   ASSERT_TRUE(have_room(1));
   ASSERT_TRUE(preallocation_.busy());
