@@ -32,7 +32,7 @@ void Pager::clean_while_idle(uint64_t now, bool busy) {
   if (cleaning_.begins()) {
     walked_clean_ = 0;
     order_.start_walk();
-    if (!in_nest) release_gathered(); // what they waited for does not come
+    if (!in_nest) release_clusters(); // what they waited for does not come
   }
   uint32_t slots[kBatch];
   bool more = true;

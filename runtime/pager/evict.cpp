@@ -75,7 +75,7 @@ uint32_t Pager::evict(uint32_t pages) {
   uint32_t done = 0, passed = 0;
   while (done < pages && passed < kMostPassedOver) {
     uint32_t victims[kVictims];
-    while (order_.released() < kLeastVictims && release_oldest_gathered()) {}
+    while (order_.released() < kLeastVictims && release_oldest_cluster()) {}
     // The next one is dirty, and as much as may be is being written: its turn comes.
     const bool writing = pages_writing_ >= most_writing() || !may_request(1);
     if (order_.released() && pages_[order_.victim()].state == PageState::kDirty && writing && !writes_are_held()) break;

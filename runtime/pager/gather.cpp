@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Released dirty pages are gathered into blocks before they are written. A walk along columns releases one page in each
-// of many blocks, and their neighbours a step later: written at once they would cost a request each. So a dirty page
-// joins the order of eviction only when its block is complete and all dirty pages of it have been released, when the
+// Released dirty pages are gathered into clusters of sixteen before they are written. A walk along columns releases one page in each
+// of many clusters, and their neighbours a step later: written at once they would cost a request each. So a dirty page
+// joins the order of eviction only when its cluster is complete and all dirty pages of it have been released, when the
 // nest is over, or when no other released page is left to be given up.
 #include "runtime/state/open_nests.h"
 #include "runtime/pager/pager.h"
@@ -11,27 +11,27 @@
 
 namespace pagecast {
 namespace {
-constexpr uint32_t kBlockPages = 16; ///< 64 KiB: there random writes reach a disk's bandwidth
-static_assert(kGrainPages % kBlockPages == 0);
+constexpr uint32_t kClusterPages = 16; ///< 64 KiB: there random writes reach a disk's bandwidth
+static_assert(kGrainPages % kClusterPages == 0);
 } // namespace
 
-/// The pages of the block that belong to the region.
-Run Pager::block_of(const Region &r, uint32_t slot) const {
+/// The pages of the cluster that belong to the region.
+Run Pager::cluster_of(const Region &r, uint32_t slot) const {
   const uint32_t end = r.first_slot + static_cast<uint32_t>(r.bytes >> shift_);
-  const uint32_t begin = std::max(slot & ~(kBlockPages - 1), r.first_slot);
-  return {begin, std::min((slot | (kBlockPages - 1)) + 1, end) - begin};
+  const uint32_t begin = std::max(slot & ~(kClusterPages - 1), r.first_slot);
+  return {begin, std::min((slot | (kClusterPages - 1)) + 1, end) - begin};
 }
 
-/// All of the block is in memory, and no page but the released ones is dirty. Where pages are missing, the walk may
+/// All of the cluster is in memory, and no page but the released ones is dirty. Where pages are missing, the walk may
 /// be about to come to them.
-bool Pager::all_done(Run block) const {
-  for (uint32_t s = block.slot; s < block.slot + block.pages; ++s)
+bool Pager::all_done(Run cluster) const {
+  for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s)
     if (!resident(pages_[s].state) || (pages_[s].state == PageState::kDirty && !(pages_[s].flags & kDone))) return false;
   return true;
 }
 
-void Pager::release_done(Run block, Wanted wanted) {
-  for (uint32_t s = block.slot; s < block.slot + block.pages; ++s) {
+void Pager::release_done(Run cluster, Wanted wanted) {
+  for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s) {
     if (!(pages_[s].flags & kDone)) continue;
     pages_[s].flags &= static_cast<uint8_t>(~kDone);
     put_off(s, wanted, pages_[s].state == PageState::kDirty);
@@ -43,10 +43,10 @@ void Pager::gather(uint32_t first, uint32_t last, Wanted wanted) {
   const Region *r = region_of(first);
   if (!r) return;
   for (uint32_t at = first; at < last;) {
-    const Run block = block_of(*r, at);
-    const uint32_t end = std::min(last, block.slot + block.pages);
+    const Run cluster = cluster_of(*r, at);
+    const uint32_t end = std::min(last, cluster.slot + cluster.pages);
     bool waits = false, any = false;
-    for (uint32_t s = block.slot; s < block.slot + block.pages; ++s) waits |= (pages_[s].flags & kDone) != 0;
+    for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s) waits |= (pages_[s].flags & kDone) != 0;
     for (uint32_t s = at; s < end; ++s) {
       if (pages_[s].state != PageState::kDirty) continue;
       pages_[s].flags |= kDone;
@@ -54,28 +54,28 @@ void Pager::gather(uint32_t first, uint32_t last, Wanted wanted) {
     }
     at = end;
     if (!any) continue;
-    if (all_done(block)) {
-      release_done(block, wanted);
+    if (all_done(cluster)) {
+      release_done(cluster, wanted);
     } else if (!waits) {
-      if (gathered_.full()) release_oldest_gathered();
-      gathered_.add({block.slot, wanted});
+      if (writeback_clusters_.full()) release_oldest_cluster();
+      writeback_clusters_.add({cluster.slot, wanted});
     }
   }
 }
 
 /// A nest of some size is over: what its walk has not come to it never will, unless others like it walk beside it.
-/// Left to wait, such blocks would outstay pages that are wanted sooner.
-void Pager::release_gathered() {
+/// Left to wait, such clusters would outstay pages that are wanted sooner.
+void Pager::release_clusters() {
   for (NestSlot &slot : OpenNests())
     if (slot.runs() && slot.foreseen) return;
-  while (release_oldest_gathered()) {}
+  while (release_oldest_cluster()) {}
 }
 
-/// False: no block waits.
-bool Pager::release_oldest_gathered() {
-  if (!gathered_.any()) return false;
-  const Gathered oldest = gathered_.take();
-  if (const Region *r = region_of(oldest.slot)) release_done(block_of(*r, oldest.slot), oldest.wanted);
+/// False: no cluster waits.
+bool Pager::release_oldest_cluster() {
+  if (!writeback_clusters_.any()) return false;
+  const WritebackCluster oldest = writeback_clusters_.take();
+  if (const Region *r = region_of(oldest.slot)) release_done(cluster_of(*r, oldest.slot), oldest.wanted);
   return true;
 }
 

@@ -124,7 +124,7 @@ bool Pager::close_nests() {
     open_nests.fetch_and(~(1u << number_of(&slot)), std::memory_order_seq_cst);
     slot.state.store(NestSlot::kFree, std::memory_order_release);
     busy = true;
-    if (foreseen) release_gathered();
+    if (foreseen) release_clusters();
   }
   return busy;
 }

@@ -266,11 +266,11 @@ private:
 
   // gather.cpp
   void gather(uint32_t first, uint32_t last, Wanted);
-  Run block_of(const Region &, uint32_t slot) const;
+  Run cluster_of(const Region &, uint32_t slot) const;
   bool all_done(Run) const;
   void release_done(Run, Wanted);
-  void release_gathered();
-  bool release_oldest_gathered();
+  void release_clusters();
+  bool release_oldest_cluster();
 
   // evict.cpp
   void release(uint64_t begin, uint64_t end, Wanted, uint16_t site);
@@ -353,7 +353,7 @@ private:
   core::Replacement order_;
   core::Forecast forecast_;
   uint64_t due_unit_ = 1; ///< bytes: steps in which dues are told apart
-  GatheredBlocks gathered_;
+  WritebackClusters writeback_clusters_;
   core::Cleaning cleaning_;
   uint32_t walked_clean_ = 0; ///< pages that are not released, but clean and the next to go, as far as the walk has come
   static constexpr unsigned kDiscards = 256;

@@ -65,7 +65,7 @@ const char *Pager::broken_page(uint32_t slot, unsigned kernel) {
   if ((p.flags & kWriteIntent) && p.state != PageState::kReading) return "a store is intended to a page that is not being read";
   if ((p.flags & (kEvict | kRedirtied)) && p.state != PageState::kWriting)
     return "a page that is not being written has flags of one that is";
-  if ((p.flags & kDone) && p.state != PageState::kDirty) return "a page that waits for its block to be written is not dirty";
+  if ((p.flags & kDone) && p.state != PageState::kDirty) return "a page that waits for its cluster to be written is not dirty";
   if ((p.flags & kEvict) && (p.flags & kRedirtied)) return "a page that was stored to meanwhile is to go";
   if (resident(p.state) != ((kernel & kPopulated) != 0) && p.state != PageState::kLost)
     return "the kernel has a page that the pager has not, or the other way round";

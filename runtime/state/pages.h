@@ -29,7 +29,7 @@ enum PageFlag : uint8_t {
   kRedirtied = 8,  ///< stored to while it was being written
   kWriteIntent = 16, ///< reading for a store: to be installed writable
   kDemand = 32,    ///< a thread waits for it
-  kDone = 64,      ///< dirty and released, but not in the order of eviction as such: it waits for its block (gather.cpp)
+  kDone = 64,      ///< dirty and released, but not in the order of eviction as such: it waits for its cluster (gather.cpp)
   kHold = 128,     ///< reading, to be held
 };
 
