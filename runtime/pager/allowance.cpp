@@ -30,18 +30,18 @@ void Allowance::forked() {
   over_most_ = over_from_ = 0;
 }
 
-void Allowance::look(uint64_t now, uint64_t held, uint64_t spare, bool in_motion) {
+void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion) {
   seen_cap_ = cap_.load(std::memory_order_relaxed);
   core::Pool pools[core::kMostPools];
   const unsigned n = memory_.look(pools);
   for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion;
-  const uint64_t before = limit_.budget(), had = std::min(before, held + spare);
+  const uint64_t before = limit_.budget(), had = std::min(before, used_bytes + spare);
   limit_.cap(seen_cap_);
-  limit_.update(now, held, pools, n, spare);
+  limit_.update(now, used_bytes, pools, n, spare);
   if (limit_.budget() < had) statistics_->given_back_bytes += had - limit_.budget();
   // Who lowers a limit step by step, to the use each time, takes what is free now with the next step.
   const uint64_t not_ours = limit_.budget() < before ? limit_.free() : kNotOurs;
-  fits_ = core::saturating_add(held, limit_.free() - std::min(limit_.free(), not_ours));
+  fits_ = core::saturating_add(used_bytes, limit_.free() - std::min(limit_.free(), not_ours));
   looked_ns_ = read_ns_ = now;
   placed_ = 0;
   next_look_ns_ = now + limit_.interval_ns();

@@ -35,10 +35,10 @@ public:
   // --- looks ---
   /// Whether it is time for a look. Cost: a compare.
   bool due(uint64_t now) const { return now >= next_look_ns_ || cap_.load(std::memory_order_relaxed) != seen_cap_; }
-  /// Looks at what memory there is while the program holds `held` bytes, and does not hold `spare` bytes that it may;
+  /// Looks at what memory there is while the program uses `used_bytes`, and does not use `spare` bytes that it may;
   /// divide() must follow. `in_motion`: pages come and go, so that the program itself passes the marks of its groups.
   /// Cost: 10 to 50 us.
-  void look(uint64_t now, uint64_t held, uint64_t spare, bool in_motion);
+  void look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion);
   /// Another look may allow more pages: the ceiling rises, and has not come to what is left beside the files.
   bool rising() const { return limit_.rising() && limit_.ceiling() < limit_.budget() - for_files(); }
   /// By so much that it is better to wait for it than to evict.
@@ -72,9 +72,9 @@ public:
   uint32_t free_for_faults(uint32_t used) const {
     return used <= pages_ ? pages_ - used : used < over_from_ ? (over_from_ - used) / 4 : 0;
   }
-  /// Whether memory is there for more pages, for a program that holds `held` bytes and has more than it may: by the last look,
+  /// Whether memory is there for more pages, for a program that uses `used_bytes` and has more than it may: by the last look,
   /// less what may have been taken since.
-  bool fits(uint64_t held, uint32_t pages) const { return held + pages * os::page_size() <= fits_; }
+  bool fits(uint64_t used_bytes, uint32_t pages) const { return used_bytes + pages * os::page_size() <= fits_; }
   /// Whether more pages are used than may be; notes how long that lasts. Once in each turn of the loop.
   bool exceeded(uint32_t used, uint64_t now);
 
@@ -92,7 +92,7 @@ private:
   int direction_ = 0; ///< of the budget's last change
   std::atomic<uint64_t> budget_{0}, for_pages_{0}, for_files_{0}; ///< bytes
   uint32_t pages_ = 0;
-  uint64_t fits_ = ~uint64_t{0}; ///< bytes that may be held without exhausting what the last look saw
+  uint64_t fits_ = ~uint64_t{0}; ///< bytes that may be used without exhausting what the last look saw
   uint32_t placed_ = 0;          ///< pages, since the limits were last read
   uint64_t read_ns_ = 0;         ///< when that was
   uint32_t over_most_ = 0;     ///< while more is used than may be: the most that was

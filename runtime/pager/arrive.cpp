@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads that are done. Their pages go to where the program sees them at once, but where the limit has fallen below what
-// is held: reads that were under way then wait in the staging memory until others' pages have gone.
+// is in use: reads that were under way then wait in the staging memory until others' pages have gone.
 #include "runtime/state/open_nests.h"
 #include "runtime/pager/pager.h"
 
@@ -15,9 +15,9 @@ void Pager::arrive(Request &q) {
   latency_ns_ = latency_ns_ ? (latency_ns_ * 7 + (now - q.started_ns)) / 8 : now - q.started_ns;
   if (q.site != Statistics::kHistory) nest_measured(q.nest, now - q.started_ns);
   mind_limits(now);
-  if (used_ > allowance_.pages() || requests_.held_back()) {
-    ++statistics.reads_held_back;
-    return requests_.hold_back(q);
+  if (used_ > allowance_.pages() || requests_.postponed()) {
+    ++statistics.reads_postponed;
+    return requests_.postpone(q);
   }
   install(q);
   free_request(q);
@@ -27,13 +27,13 @@ void Pager::arrive(Request &q) {
 /// loop, when give_back() has begun to make some. True: some were.
 bool Pager::arrive_late() {
   bool any = false;
-  if (requests_.held_back()) flush_discards();
-  while (Request *q = requests_.held_back()) {
-    if (used_ > allowance_.pages() && pages_coming_free() && !allowance_.fits(held(), q->pages)) {
+  if (requests_.postponed()) flush_discards();
+  while (Request *q = requests_.postponed()) {
+    if (used_ > allowance_.pages() && pages_coming_free() && !allowance_.fits(used_bytes(), q->pages)) {
       allowance_.look_soon();
       break;
     }
-    requests_.drop_held_back();
+    requests_.drop_postponed();
     install(*q);
     free_request(*q);
     any = true;
@@ -46,14 +46,14 @@ void Pager::install(Request &q) {
   if (Region *r = region_of(q.slot)) --r->in_flight;
   --reading_;
   for (uint32_t i = 0; i < q.pages;) {
-    if ((pages_[q.slot + i].flags & kHold) && hold(q.slot + i, staging_.address(q.staging + i))) {
+    if ((pages_[q.slot + i].flags & kToMark) && keep_marker(q.slot + i, staging_.address(q.staging + i))) {
       ++i;
       continue;
     }
     const bool writable = pages_[q.slot + i].flags & kWriteIntent;
     uint32_t n = 1;
     while (i + n < q.pages && ((pages_[q.slot + i + n].flags & kWriteIntent) != 0) == writable &&
-           !(pages_[q.slot + i + n].flags & kHold))
+           !(pages_[q.slot + i + n].flags & kToMark))
       ++n;
     const uint32_t slot = q.slot + i;
     n = place(slot, staging_.address(q.staging + i), n, writable);

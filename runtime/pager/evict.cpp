@@ -78,7 +78,7 @@ uint32_t Pager::evict(uint32_t pages) {
     while (order_.released() < kLeastVictims && release_oldest_cluster()) {}
     // The next one is dirty, and as much as may be is being written: its turn comes.
     const bool writing = pages_writing_ >= most_writing() || !may_request(1);
-    if (order_.released() && pages_[order_.victim()].state == PageState::kDirty && writing && !writes_are_held()) break;
+    if (order_.released() && pages_[order_.victim()].state == PageState::kDirty && writing && !writes_are_stuck()) break;
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
     uint32_t n = order_.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims), order_.released() > 0);
     if (n == 0) break;
@@ -95,7 +95,7 @@ uint32_t Pager::evict(uint32_t pages) {
       } else if (state == PageState::kDirty) {
         Region *r = region_of(slot);
         if (r && write_out(*r, slot, run, Write::kGoing)) done += run;
-        else if (writes_are_held()) {
+        else if (writes_are_stuck()) {
           pass_over(slot, run);
           passed += run;
         } else {
@@ -177,7 +177,7 @@ bool Pager::have_room(unsigned file, uint32_t slot, uint32_t pages) {
 }
 
 /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
-bool Pager::writes_are_held() const {
+bool Pager::writes_are_stuck() const {
   return disk_errors_.writes_refused() || disk_errors_.stalled() ||
          (preallocation_.busy() && os::now_ns() - preallocation_.started_ns() > kLateRoomNs);
 }

@@ -26,7 +26,7 @@ bool Pager::take_faults() {
     const bool served = serve(faults[i].address, faults[i].write, false);
     if (!served && !waiting_.add(faults[i].address, faults[i].write))
       os::fault_wake(faults_, faults[i].address, page_); // it faults again
-    if (!resident(before.state) && (before.state != PageState::kReading || (before.flags & kHold)))
+    if (!resident(before.state) && (before.state != PageState::kReading || (before.flags & kToMark)))
       follow(faults[i].place, faults[i].write);
     const PageState state = pages_[slot_of(*r, faults[i].address)].state;
     if (resident(state)) statistics.stall_ns += os::now_ns() - began;
@@ -52,7 +52,7 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
   switch (p.state) {
   case PageState::kZero: return zero_fill(*r, slot, zero_cluster(*r, slot), {0, 0, 0, write, true}) != 0;
   case PageState::kAbsent: return refill(*r, slot, write) != 0;
-  case PageState::kHeld: show(slot, write); return true;
+  case PageState::kMarker: show_marker(slot, write); return true;
   case PageState::kReading:
     p.flags |= static_cast<uint8_t>(kDemand | (write ? kWriteIntent : 0));
     if (!again && (p.flags & kPrefetched)) {
@@ -60,7 +60,7 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
       p.flags &= static_cast<uint8_t>(~kPrefetched);
       if (p.site != Statistics::kHistory) nest_late(p.nest, p.site);
     }
-    p.flags &= static_cast<uint8_t>(~kHold);
+    p.flags &= static_cast<uint8_t>(~kToMark);
     return true; // its installation wakes the thread
   case PageState::kLost: // the program took the mark away behind our back
     os::fault_poison(faults_, address, page_);

@@ -4,7 +4,7 @@
 // is what programs get that were not compiled with pagecast, and the others where no nest is open.
 //
 // A mark (see there) on a page that was never stored to is simply left out. One on a page of the backing store is read
-// with its neighbours, but held in a buffer here until the program faults on it: a fault without a read.
+// with its neighbours, but kept in a buffer here until the program faults on it: a fault without a read.
 //
 // Pages behind a stream stay as all others do, and go first in, first out: faults do not prove that the program has
 // finished with anything.
@@ -57,8 +57,8 @@ void Pager::give_up(const core::Stream &s) {
   for (int64_t place = s.settled; place != s.next; place += s.stride) {
     const uint32_t slot = slot_at(place);
     Page &p = pages_[slot];
-    if (p.state == PageState::kHeld) {
-      drop_held(slot);
+    if (p.state == PageState::kMarker) {
+      drop_marker(slot);
       continue;
     }
     if (p.site != Statistics::kHistory || !(p.flags & kPrefetched) || !resident(p.state)) continue;
@@ -121,13 +121,13 @@ uint32_t Pager::push_run(Region &r, core::Stream &s, uint32_t slot, uint32_t pag
     const uint32_t done = read_in(r, first, pages, asked);
     if (wants_mark && (done == pages || (done && !s.backward()))) {
       s.mark = s.next;
-      pages_[slot].flags |= kHold;
+      pages_[slot].flags |= kToMark;
     }
     return done;
   }
   case PageState::kReading: return pages;
-  case PageState::kHeld: // the mark of a stream that came to nothing
-    show(slot, s.stores);
+  case PageState::kMarker: // the mark of a stream that came to nothing
+    show_marker(slot, s.stores);
     return 1;
   default: want_again(r, first, pages, asked); return pages;
   }
@@ -155,19 +155,19 @@ bool Pager::stored_in_stream(Region &r, uint32_t slot) {
 }
 
 /// Keeps the contents of a page that has been read out of the program's sight. False: there is no room, or someone waits.
-bool Pager::hold(uint32_t slot, const char *from) {
+bool Pager::keep_marker(uint32_t slot, const char *from) {
   Page &p = pages_[slot];
-  p.flags &= static_cast<uint8_t>(~kHold);
-  if (!held_pages_.keep(slot, from)) return false;
-  p.state = PageState::kHeld;
+  p.flags &= static_cast<uint8_t>(~kToMark);
+  if (!marker_pages_.keep(slot, from)) return false;
+  p.state = PageState::kMarker;
   p.flags &= kPrefetched;
   map_.clear(extent(slot, 1)); // a hint for it comes through
   return true;
 }
 
-/// Puts a held page where the program sees it.
-void Pager::show(uint32_t slot, bool write) {
-  const char *contents = held_pages_.let_go(slot);
+/// Puts a marker where the program sees it.
+void Pager::show_marker(uint32_t slot, bool write) {
+  const char *contents = marker_pages_.let_go(slot);
   Page &p = pages_[slot];
   p.flags = 0;
   if (place(slot, contents, 1, write) == 0) { // it stays in the backing store
@@ -181,8 +181,8 @@ void Pager::show(uint32_t slot, bool write) {
   end_wait(slot, 1);
 }
 
-void Pager::drop_held(uint32_t slot) {
-  held_pages_.let_go(slot);
+void Pager::drop_marker(uint32_t slot) {
+  marker_pages_.let_go(slot);
   pages_[slot].state = PageState::kAbsent;
   pages_[slot].flags = 0;
   --used_;

@@ -20,7 +20,7 @@ void Pager::set_cap(uint64_t bytes) {
 
 void Pager::account() {
   const uint64_t tables = pages_.slots_used() * (PageTable::kBytesPerPage + 8); // 8: the kernel's page tables
-  statistics.own_bytes = kBaseOwnBytes + staging_.bytes() + kZeroPages * page_ + HeldPages::bytes() + margins_.bytes() + tables;
+  statistics.own_bytes = kBaseOwnBytes + staging_.bytes() + kZeroPages * page_ + MarkerPages::bytes() + margins_.bytes() + tables;
   if (allowance_.divide(statistics.own_bytes, regions_.count() ? files_.bytes() : 0)) ++room_;
 }
 
@@ -28,7 +28,7 @@ void Pager::account() {
 uint32_t Pager::staged() const { return std::min(used_, staging_.pages() - staging_.free_pages()); }
 
 /// Bytes of memory that the program has in regions, and the runtime.
-uint64_t Pager::held() const {
+uint64_t Pager::used_bytes() const {
   return (static_cast<uint64_t>(used_ - staged()) << shift_) + statistics.own_bytes + to_come_.load(std::memory_order_relaxed);
 }
 
@@ -40,7 +40,7 @@ uint64_t Pager::kept_free() const {
 /// Looks at what memory there is, when it is time. Cost: 10 to 50 us.
 void Pager::follow_limit(uint64_t now) {
   if (!allowance_.due(now)) return;
-  allowance_.look(now, held(), kept_free(), in_motion());
+  allowance_.look(now, used_bytes(), kept_free(), in_motion());
   if (allowance_.beside_others()) files_.mind_reads(now);
   account();
 }
@@ -76,7 +76,7 @@ bool Pager::give_back(uint64_t now) {
 
 /// How long the pager may sleep while nothing else happens, ns; 0: for ever, since there is nothing to give back.
 uint64_t Pager::until_next_look() const {
-  if (files_only_ || (held() <= kLeastMemory && !allowance_.rising())) return 0;
+  if (files_only_ || (used_bytes() <= kLeastMemory && !allowance_.rising())) return 0;
   const uint64_t now = os::now_ns(), cleaning = may_clean() ? cleaning_.next_ns() : core::Cleaning::kNever;
   const uint64_t next = std::min(allowance_.next_look_ns(), cleaning);
   return next > now ? next - now : 1;

@@ -34,7 +34,7 @@
 #include "runtime/store/preallocation.h"
 #include "runtime/pager/writeback_clusters.h"
 #include "runtime/state/handlers.h"
-#include "runtime/pager/held_pages.h"
+#include "runtime/pager/marker_pages.h"
 #include "runtime/state/hint_ring.h"
 #include "runtime/store/fork_files.h"
 #include "runtime/pager/margins.h"
@@ -162,7 +162,7 @@ private:
   void account();
   std::atomic<uint64_t> to_come_{0}; ///< bytes
   uint32_t staged() const;
-  uint64_t held() const;
+  uint64_t used_bytes() const;
   uint64_t kept_free() const;
   void follow_limit(uint64_t now);
   void mind_limits(uint64_t now);
@@ -287,7 +287,7 @@ private:
   void put_back(uint32_t slot, uint32_t pages);
   void pass_over(uint32_t slot, uint32_t pages);
   bool have_room(unsigned file, uint32_t slot, uint32_t pages);
-  bool writes_are_held() const;
+  bool writes_are_stuck() const;
   uint32_t most_writing() const;
   bool may_request(unsigned writes) const;
   int write_copies(Region &, uint32_t slot, uint32_t pages);
@@ -316,9 +316,9 @@ private:
   bool push_on(unsigned stream);
   uint32_t push_run(Region &, core::Stream &, uint32_t slot, uint32_t pages);
   bool stored_in_stream(Region &, uint32_t slot);
-  bool hold(uint32_t slot, const char *from);
-  void show(uint32_t slot, bool write);
-  void drop_held(uint32_t slot);
+  bool keep_marker(uint32_t slot, const char *from);
+  void show_marker(uint32_t slot, bool write);
+  void drop_marker(uint32_t slot);
   uint32_t slot_at(int64_t place);
 
   Region *region_of(uint32_t slot) { return regions_.find(pages_.address(slot)); }
@@ -382,7 +382,7 @@ private:
   static constexpr uint32_t kZeroPages = 64;
   char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
   core::FaultStreams fault_streams_{os::page_shift()};
-  HeldPages held_pages_;
+  MarkerPages marker_pages_;
 
   // What other threads ask for.
   int event_ = -1;

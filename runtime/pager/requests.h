@@ -43,12 +43,12 @@ public:
   Request &operator[](uint64_t tag) { return request_[tag]; }
 
   /// Reads that are done and wait for memory, the oldest first.
-  void hold_back(Request &q) {
+  void postpone(Request &q) {
     q.done = true;
     done_[(first_done_ + done_count_++) % kMost] = static_cast<uint16_t>(tag(q));
   }
-  Request *held_back() { return done_count_ ? &request_[done_[first_done_]] : nullptr; }
-  void drop_held_back() {
+  Request *postponed() { return done_count_ ? &request_[done_[first_done_]] : nullptr; }
+  void drop_postponed() {
     first_done_ = (first_done_ + 1) % kMost;
     --done_count_;
   }

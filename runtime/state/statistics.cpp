@@ -237,7 +237,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   w.put("  \"limit\": {\"looks\": %llu, \"lowered\": %llu, \"raised\": %llu, \"least_bytes\": %llu, \"most_bytes\": %llu, "
         "\"given_back_bytes\": %llu, \"reads_held_back\": %llu, \"slowest_give_back_s\": %.6f},\n",
         ull(s.looks), ull(s.lowered), ull(s.raised), ull(s.looks ? s.least_budget_bytes : 0), ull(s.most_budget_bytes),
-        ull(s.given_back_bytes), ull(s.reads_held_back), static_cast<double>(s.slowest_give_back_ns) * 1e-9);
+        ull(s.given_back_bytes), ull(s.reads_postponed), static_cast<double>(s.slowest_give_back_ns) * 1e-9);
   put_files(w, s);
   put_sites(w, s);
   w.put("}\n");

@@ -58,7 +58,7 @@ struct Statistics {
   uint64_t budget_bytes = 0, own_bytes = 0, peak_bytes = 0, regions = 0, region_bytes = 0;
   // The limit (core/memory/limit.h): looks at it, changes of its direction, and what was given back because it fell.
   uint64_t looks = 0, lowered = 0, raised = 0, given_back_bytes = 0;
-  uint64_t reads_held_back = 0; ///< done when more was held than might be: until there is room
+  uint64_t reads_postponed = 0; ///< done when more memory was in use than might be: until there is room
   uint64_t least_budget_bytes = ~uint64_t{0}, most_budget_bytes = 0;
   uint64_t slowest_give_back_ns = 0; ///< from a fall until no more is used than may be
   uint64_t pager_cpu_ns = 0;

@@ -12,7 +12,7 @@
 
 namespace pagecast {
 
-class HeldPages {
+class MarkerPages {
 public:
   /// False if the memory cannot be had.
   bool start() {
