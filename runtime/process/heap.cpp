@@ -63,7 +63,9 @@ void keep_or_unmap(void *base, uint64_t bytes) {
 bool is_large(size_t bytes) { return bytes >= runtime_options().large; }
 
 /// A block that may be one of many (medium_blocks.h), or else the C library's.
-bool is_medium(size_t bytes) { return runtime_options().rows && bytes >= runtime_options().rows && runtime_options().enable; }
+bool is_medium_size(size_t bytes) {
+  return runtime_options().rows && bytes >= runtime_options().rows && runtime_options().enable;
+}
 
 using Usable = size_t (*)(void *);
 /// Bytes of a block of the C library's.
@@ -108,13 +110,13 @@ void release(const Block &b) {
   else keep_or_unmap(reinterpret_cast<void *>(b.base), b.bytes);
 }
 
-/// Contents go to a block of another kind, or to another row. NULL: nothing has changed.
-void *resize_row(void *p, size_t size) {
-  if (row_resize(p, size)) return p;
+/// Contents go to a block of another kind, or to another medium one. NULL: nothing has changed.
+void *resize_medium(void *p, size_t size) {
+  if (medium_resize(p, size)) return p;
   void *fresh = malloc(size);
   if (!fresh) return nullptr;
-  memcpy(fresh, p, std::min(row_bytes(p), size));
-  row_give(p);
+  memcpy(fresh, p, std::min(medium_bytes(p), size));
+  medium_give(p);
   return fresh;
 }
 
@@ -161,13 +163,13 @@ extern "C" {
 
 EXPORTED void *malloc(size_t size) {
   if (is_large(size)) return allocate(size, 16, false);
-  void *row = is_medium(size) ? row_take(size) : nullptr;
-  return row ? row : __libc_malloc(size);
+  void *medium = is_medium_size(size) ? medium_take(size) : nullptr;
+  return medium ? medium : __libc_malloc(size);
 }
 
 EXPORTED void free(void *p) {
   if (!p) return;
-  if (is_row(p)) return row_give(p);
+  if (is_medium_block(p)) return medium_give(p);
   const Block b = block_of(p);
   if (b.bytes) release(b);
   else __libc_free(p);
@@ -178,21 +180,21 @@ EXPORTED void *calloc(size_t n, size_t size) {
   if (__builtin_mul_overflow(n, size, &bytes)) return errno = ENOMEM, nullptr;
   if (is_large(bytes)) return allocate(bytes, 16, true);
   size_t used;
-  void *row = is_medium(bytes) ? row_take(bytes, &used) : nullptr;
-  return row ? memset(row, 0, used) : __libc_calloc(n, size);
+  void *medium = is_medium_size(bytes) ? medium_take(bytes, &used) : nullptr;
+  return medium ? memset(medium, 0, used) : __libc_calloc(n, size);
 }
 
 EXPORTED void *realloc(void *p, size_t size) {
   if (!p) return malloc(size);
-  if (is_row(p)) return size ? resize_row(p, size) : (row_give(p), nullptr);
+  if (is_medium_block(p)) return size ? resize_medium(p, size) : (medium_give(p), nullptr);
   const Block b = block_of(p);
   if (b.bytes) {
     if (size == 0) return release(b), nullptr;
     return resize(b, size);
   }
   if (is_large(size)) return leave_library(p, allocate(size, 16, false), size);
-  void *row = is_medium(size) ? row_take(size) : nullptr;
-  return row ? leave_library(p, row, size) : __libc_realloc(p, size);
+  void *medium = is_medium_size(size) ? medium_take(size) : nullptr;
+  return medium ? leave_library(p, medium, size) : __libc_realloc(p, size);
 }
 
 EXPORTED void *memalign(size_t alignment, size_t size) {
@@ -216,7 +218,7 @@ EXPORTED int posix_memalign(void **out, size_t alignment, size_t size) {
 
 EXPORTED size_t malloc_usable_size(void *p) {
   if (!p) return 0;
-  if (is_row(p)) return row_bytes(p);
+  if (is_medium_block(p)) return medium_bytes(p);
   const Block b = block_of(p);
   return b.bytes ? b.bytes : usable_in_library(p);
 }

@@ -29,8 +29,8 @@ constexpr uint64_t kLeftShare = 16;
 /// Freed since memory was given back last, as a share of what there is, before it is again; and no less than this.
 constexpr uint32_t kTrimShare = 8, kLeastTrim = (16u << 20) >> kGranuleShift;
 
-core::FreeRuns free_runs;          ///< under locks::rows
-uint32_t freed = 0;            ///< granules, since memory was given back last. Under locks::rows
+core::FreeRuns free_runs;          ///< under locks::medium
+uint32_t freed = 0;            ///< granules, since memory was given back last. Under locks::medium
 std::atomic<uint64_t> base{0}; ///< of the range; 0: not many blocks yet
 std::atomic<bool> none{false}; ///< the addresses could not be had
 std::atomic<uint64_t> asked{0}; ///< bytes, until there are many
@@ -62,7 +62,7 @@ bool has_many(size_t bytes) {
 /// Reserves the addresses. Nobody can touch them until they are granted in pieces, not even mlockall().
 bool reserve_range() {
   if (sandboxed()) return false;
-  Guard guard(locks::rows);
+  Guard guard(locks::medium);
   if (base.load(std::memory_order_relaxed)) return true;
   void *tables = os::reserve(core::FreeRuns::bytes(kGranules)), *range = tables ? os::reserve(kRange) : nullptr;
   if (!range || os::protect_mapping(reinterpret_cast<uint64_t>(range), kRange, PROT_NONE, -1)) {
@@ -81,7 +81,7 @@ bool reserve_range() {
 bool grow(uint32_t seen) {
   if (sandboxed()) return false;
   growing = true;
-  Guard guard(locks::rows_growth);
+  Guard guard(locks::medium_growth);
   const uint32_t end = free_runs.end(); // changes under both locks only
   bool grown = end != seen;        // by another thread
   if (!grown) {
@@ -90,7 +90,7 @@ bool grow(uint32_t seen) {
     const uint64_t at = base.load(std::memory_order_relaxed) + (uint64_t{end} << kGranuleShift);
     if (bytes && os::protect_mapping(at, bytes, PROT_READ | PROT_WRITE, -1) == 0) {
       block_add(at, bytes, Block::kHeap);
-      Guard table(locks::rows);
+      Guard table(locks::medium);
       grown = free_runs.add(static_cast<uint32_t>(bytes >> kGranuleShift));
     }
   }
@@ -112,17 +112,17 @@ void give_back_long_ones() {
   uint32_t first[kMost], n[kMost];
   unsigned count = 0;
   {
-    Guard guard(locks::rows);
+    Guard guard(locks::medium);
     while (count < kMost && (first[count] = free_runs.take_long(&n[count])) != core::FreeRuns::kNone) ++count;
   }
   for (unsigned i = 0; i < count; ++i) give_back(first[i], n[i]);
-  Guard guard(locks::rows);
+  Guard guard(locks::medium);
   for (unsigned i = 0; i < count; ++i) free_runs.give(first[i]);
 }
 
 } // namespace
 
-void *row_take(size_t bytes, size_t *used) {
+void *medium_take(size_t bytes, size_t *used) {
   if (growing || none.load(std::memory_order_relaxed) || bytes > uint64_t{core::FreeRuns::kLongest} << kGranuleShift)
     return nullptr;
   if (!base.load(std::memory_order_acquire) && (!has_many(bytes) || !reserve_range())) return nullptr;
@@ -131,7 +131,7 @@ void *row_take(size_t bytes, size_t *used) {
   for (;;) {
     uint32_t end, first, untouched;
     {
-      Guard guard(locks::rows);
+      Guard guard(locks::medium);
       end = free_runs.end();
       untouched = free_runs.untouched();
       first = free_runs.take(n);
@@ -144,19 +144,19 @@ void *row_take(size_t bytes, size_t *used) {
   }
 }
 
-bool is_row(const void *p) {
+bool is_medium_block(const void *p) {
   const uint64_t from = base.load(std::memory_order_relaxed);
   return from && reinterpret_cast<uint64_t>(p) - from < kRange;
 }
 
-size_t row_bytes(const void *p) {
-  Guard guard(locks::rows);
+size_t medium_bytes(const void *p) {
+  Guard guard(locks::medium);
   return size_t{free_runs.length(granule_of(p))} << kGranuleShift;
 }
 
-void row_give(void *p) {
+void medium_give(void *p) {
   {
-    Guard guard(locks::rows);
+    Guard guard(locks::medium);
     const uint32_t first = granule_of(p);
     freed += free_runs.length(first);
     free_runs.give(first);
@@ -166,9 +166,9 @@ void row_give(void *p) {
   give_back_long_ones();
 }
 
-bool row_resize(void *p, size_t bytes) {
+bool medium_resize(void *p, size_t bytes) {
   if (bytes > uint64_t{core::FreeRuns::kLongest} << kGranuleShift) return false;
-  Guard guard(locks::rows);
+  Guard guard(locks::medium);
   return free_runs.resize(granule_of(p), granules(bytes));
 }
 

@@ -11,13 +11,13 @@ namespace pagecast {
 
 /// Memory for so many bytes, aligned to 1 KiB; NULL: it is the C library's to give. `used`: how many bytes
 /// at its beginning may not be zero. Any thread. Cost: 30 ns; each eighth more of such memory that is in use is noted as a large block.
-void *row_take(size_t bytes, size_t *used = nullptr);
-/// Whether `p` came from row_take(). Cost: 1 ns.
-bool is_row(const void *p);
+void *medium_take(size_t bytes, size_t *used = nullptr);
+/// Whether `p` came from medium_take(). Cost: 1 ns.
+bool is_medium_block(const void *p);
 /// Usable bytes.
-size_t row_bytes(const void *p);
-void row_give(void *p);
+size_t medium_bytes(const void *p);
+void medium_give(void *p);
 /// Makes it longer or shorter where it is, if that can be done.
-bool row_resize(void *p, size_t bytes);
+bool medium_resize(void *p, size_t bytes);
 
 } // namespace pagecast

@@ -8,12 +8,12 @@
 
 namespace pagecast::locks {
 
-inline constinit Lock rows_growth; ///< medium_blocks.cpp: making room for more of them
+inline constinit Lock medium_growth; ///< medium_blocks.cpp: making room for more of them
 inline constinit Lock blocks;      ///< allocations.cpp; the pager's commands are given under it
 inline constinit Lock options;     ///< runtime.cpp: reading the options
 inline constinit Lock modules;     ///< modules.cpp: the table of modules
 inline constinit Lock sites;       ///< statistics.cpp: handing out sites
 inline constinit Lock freed_cache; ///< heap.cpp: blocks that were freed
-inline constinit Lock rows;        ///< medium_blocks.cpp: the table of them
+inline constinit Lock medium;       ///< medium_blocks.cpp: the table of them
 
 } // namespace pagecast::locks
