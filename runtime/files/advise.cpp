@@ -62,7 +62,7 @@ bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &p
 }
 
 /// The event is the parent's; hints on their way and the thread are not here. Who held the lock only read: regions come
-/// and go under the blocks' lock, which whoever forks holds.
+/// and go under the allocations' lock, which whoever forks holds.
 int Advise::recover() {
   lock_.release();
   unmapping_.release();

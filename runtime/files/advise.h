@@ -72,7 +72,7 @@ public:
   Region at_or_after(uint64_t address);
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
-  // --- memory in a file; under the blocks' lock (advise_memory.cpp) ---
+  // --- memory in a file; under the allocations' lock (advise_memory.cpp) ---
   /// From now on blocks of memory may become regions. 0, or -errno with a sentence in `why`.
   int start_memory(uint64_t need, char *why, unsigned room);
   bool has_memory() const { return memory_.active(); }

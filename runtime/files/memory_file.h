@@ -14,7 +14,7 @@
 //
 // Example: a block at page 7000 of the address space with slot 256 is at 1 MiB in the file.
 //
-// Threads: whoever holds the blocks' lock.
+// Threads: whoever holds the allocations' lock.
 #pragma once
 #include "runtime/store/backing.h"
 #include "runtime/state/regions.h"

@@ -18,71 +18,73 @@ namespace pagecast {
 namespace {
 
 constexpr unsigned kMost = 65536;
-constexpr uint64_t kNoBlock = ~0ull; ///< begins there
-Block *blocks = nullptr; ///< sorted by base
+constexpr uint64_t kNoAllocation = ~0ull; ///< begins there
+Allocation *allocations = nullptr; ///< sorted by base
 unsigned count = 0;
-uint64_t total = 0;      ///< bytes of anonymous blocks
+uint64_t total = 0;      ///< bytes of anonymous allocations
 uint64_t file_total = 0; ///< of mapped files
-// Bounds of all blocks, for the test that most calls end at. Only ever widened.
+// Bounds of all allocations, for the test that most calls end at. Only ever widened.
 std::atomic<uint64_t> lowest{~0ull}, highest{0};
 
 unsigned lower(uint64_t address) {
-  return static_cast<unsigned>(std::partition_point(blocks, blocks + count, [&](const Block &b) { return b.end() <= address; }) -
-                               blocks);
+  return static_cast<unsigned>(
+      std::partition_point(allocations, allocations + count, [&](const Allocation &b) { return b.end() <= address; }) -
+      allocations);
 }
 
-bool make_region(Pager &pager, const Block &b, bool newest) {
-  if (b.kind == Block::kFile) return pager.files().add(b.base, b.bytes, b.file);
+bool make_region(Pager &pager, const Allocation &b, bool newest) {
+  if (b.kind == Allocation::kFile) return pager.files().add(b.base, b.bytes, b.file);
   if (pager.pages_memory()) return pager.add(b.base, b.bytes) == 0;
   // What will not be filled has no room on the disk.
-  return b.kind != Block::kSparse && pager.files().add_memory(b.base, b.bytes, newest);
+  return b.kind != Allocation::kSparse && pager.files().add_memory(b.base, b.bytes, newest);
 }
 
-/// The part [from, to) of the block is none of a region any more; its contents are gone.
-void end_region(Pager &pager, const Block &b, uint64_t from, uint64_t to) {
-  if (b.kind == Block::kFile) pager.files().remove(from, to);
+/// The part [from, to) of the allocation is none of a region any more; its contents are gone.
+void end_region(Pager &pager, const Allocation &b, uint64_t from, uint64_t to) {
+  if (b.kind == Allocation::kFile) pager.files().remove(from, to);
   else if (pager.pages_memory()) pager.remove(from, to - from);
   else pager.files().remove_memory(from, to);
 }
 
-/// Starts the paging of everything, or of the newest block, at `newest`. Called with the lock held.
-void page_blocks(uint64_t newest) {
+/// Starts the paging of everything, or of the newest allocation, at `newest`. Called with the lock held.
+void page_allocations(uint64_t newest) {
   uint64_t sparse = 0;
   for (unsigned i = 0; i < count && total > runtime_budget(); ++i)
-    sparse += blocks[i].kind == Block::kSparse ? blocks[i].bytes : 0;
+    sparse += allocations[i].kind == Allocation::kSparse ? allocations[i].bytes : 0;
   Pager *memory = runtime_pager(total, total - sparse), *files = file_total ? runtime_file_pager(total, file_total) : nullptr;
   if (!memory && !files) return;
   for (unsigned i = 0; i < count; ++i) {
-    Pager *pager = blocks[i].kind == Block::kFile ? files : memory;
-    if (!pager || blocks[i].paged || blocks[i].exempt) continue;
-    if (blocks[i].kind != Block::kFile && direct_reads_under_way(blocks[i].base, blocks[i].end()))
+    Pager *pager = allocations[i].kind == Allocation::kFile ? files : memory;
+    if (!pager || allocations[i].paged || allocations[i].exempt) continue;
+    if (allocations[i].kind != Allocation::kFile && direct_reads_under_way(allocations[i].base, allocations[i].end()))
       continue; // the last one pages it
-    blocks[i].paged = make_region(*pager, blocks[i], blocks[i].base == newest);
-    blocks[i].exempt = !blocks[i].paged && !pager->pages_memory() && blocks[i].kind != Block::kFile; // for good
+    allocations[i].paged = make_region(*pager, allocations[i], allocations[i].base == newest);
+    allocations[i].exempt =
+        !allocations[i].paged && !pager->pages_memory() && allocations[i].kind != Allocation::kFile; // for good
   }
   if (memory) memory->expect(0);
   if (files) files->poke();
 }
 
 /// Called with the lock held; the newcomer is not counted yet.
-bool note(const Block &b) {
-  if (!blocks) {
-    blocks = static_cast<Block *>(os::reserve(kMost * sizeof(Block)));
+bool note(const Allocation &b) {
+  if (!allocations) {
+    allocations = static_cast<Allocation *>(os::reserve(kMost * sizeof(Allocation)));
     watch_forks();
   }
-  if (!blocks || count == kMost) return false;
+  if (!allocations || count == kMost) return false;
   const unsigned i = lower(b.base);
-  memmove(blocks + i + 1, blocks + i, (count - i) * sizeof(Block));
-  blocks[i] = b;
+  memmove(allocations + i + 1, allocations + i, (count - i) * sizeof(Allocation));
+  allocations[i] = b;
   ++count;
   if (b.base < lowest.load(std::memory_order_relaxed)) lowest.store(b.base, std::memory_order_relaxed);
   if (b.end() > highest.load(std::memory_order_relaxed)) highest.store(b.end(), std::memory_order_relaxed);
   return true;
 }
 
-/// Makes the part of the block in [begin, end) zero if it is paged. Called with the lock held.
-bool clear(const Block &b, uint64_t begin, uint64_t end) {
-  Pager *pager = b.paged && b.kind != Block::kFile ? runtime_running_pager() : nullptr;
+/// Makes the part of the allocation in [begin, end) zero if it is paged. Called with the lock held.
+bool clear(const Allocation &b, uint64_t begin, uint64_t end) {
+  Pager *pager = b.paged && b.kind != Allocation::kFile ? runtime_running_pager() : nullptr;
   if (!pager) return false;
   const uint64_t from = std::max(begin, b.base), to = std::min(end, b.end());
   if (pager->pages_memory()) pager->clear(from, to - from);
@@ -92,43 +94,43 @@ bool clear(const Block &b, uint64_t begin, uint64_t end) {
 
 } // namespace
 
-void block_add(uint64_t base, uint64_t bytes, Block::Kind kind) {
-  Guard guard(locks::blocks);
+void allocation_add(uint64_t base, uint64_t bytes, Allocation::Kind kind) {
+  Guard guard(locks::allocations);
   if (!note({base, bytes, kind, false, false, {}})) return;
   total += bytes;
-  page_blocks(base);
+  page_allocations(base);
 }
 
-void block_add_file(uint64_t base, uint64_t bytes, const FileMapping &file) {
-  Guard guard(locks::blocks);
-  if (!note({base, bytes, Block::kFile, false, false, file})) return;
+void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &file) {
+  Guard guard(locks::allocations);
+  if (!note({base, bytes, Allocation::kFile, false, false, file})) return;
   file_total += bytes;
-  page_blocks(base);
+  page_allocations(base);
 }
 
-void blocks_page() {
-  Guard guard(locks::blocks);
-  page_blocks(kNoBlock);
+void allocations_page() {
+  Guard guard(locks::allocations);
+  page_allocations(kNoAllocation);
 }
 
-bool block_near(uint64_t begin, uint64_t end) {
+bool allocation_near(uint64_t begin, uint64_t end) {
   return begin < highest.load(std::memory_order_relaxed) && end > lowest.load(std::memory_order_relaxed);
 }
 
-Block block_find(uint64_t base) {
-  if (!block_near(base, base + 1)) return {};
-  Guard guard(locks::blocks);
+Allocation allocation_find(uint64_t base) {
+  if (!allocation_near(base, base + 1)) return {};
+  Guard guard(locks::allocations);
   const unsigned i = lower(base);
-  return i < count && blocks[i].base == base ? blocks[i] : Block{};
+  return i < count && allocations[i].base == base ? allocations[i] : Allocation{};
 }
 
-bool block_remove(uint64_t begin, uint64_t end) {
-  if (!block_near(begin, end)) return false;
-  Guard guard(locks::blocks);
+bool allocation_remove(uint64_t begin, uint64_t end) {
+  if (!allocation_near(begin, end)) return false;
+  Guard guard(locks::allocations);
   bool any = false;
-  for (unsigned i = lower(begin); i < count && blocks[i].base < end;) {
-    const Block whole = blocks[i];
-    Block left = whole, right = whole;
+  for (unsigned i = lower(begin); i < count && allocations[i].base < end;) {
+    const Allocation whole = allocations[i];
+    Allocation left = whole, right = whole;
     left.bytes = begin > whole.base ? begin - whole.base : 0;
     right.bytes = whole.end() > end ? whole.end() - end : 0;
     right.base = whole.end() - right.bytes;
@@ -141,63 +143,63 @@ bool block_remove(uint64_t begin, uint64_t end) {
     guards.keyed.remove(from, to);
     const unsigned keep = (left.bytes != 0) + (right.bytes != 0);
     if (count - 1 + keep > kMost) right.bytes = 0;
-    memmove(blocks + i + keep, blocks + i + 1, (count - i - 1) * sizeof(Block));
+    memmove(allocations + i + keep, allocations + i + 1, (count - i - 1) * sizeof(Allocation));
     count = count - 1 + keep;
-    if (left.bytes) blocks[i++] = left;
-    if (right.bytes) blocks[i++] = right;
-    (whole.kind == Block::kFile ? file_total : total) -= to - from;
+    if (left.bytes) allocations[i++] = left;
+    if (right.bytes) allocations[i++] = right;
+    (whole.kind == Allocation::kFile ? file_total : total) -= to - from;
     any = true;
   }
   return any;
 }
 
-bool block_paged(uint64_t begin, uint64_t end) {
-  if (!block_near(begin, end)) return false;
-  Guard guard(locks::blocks);
-  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i)
-    if (blocks[i].paged && blocks[i].kind != Block::kFile) return true;
+bool allocation_paged(uint64_t begin, uint64_t end) {
+  if (!allocation_near(begin, end)) return false;
+  Guard guard(locks::allocations);
+  for (unsigned i = lower(begin); i < count && allocations[i].base < end; ++i)
+    if (allocations[i].paged && allocations[i].kind != Allocation::kFile) return true;
   return false;
 }
 
-bool block_clear(uint64_t begin, uint64_t end) {
-  if (!block_near(begin, end)) return false;
-  Guard guard(locks::blocks);
+bool allocation_clear(uint64_t begin, uint64_t end) {
+  if (!allocation_near(begin, end)) return false;
+  Guard guard(locks::allocations);
   bool any = false;
-  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) any |= clear(blocks[i], begin, end);
+  for (unsigned i = lower(begin); i < count && allocations[i].base < end; ++i) any |= clear(allocations[i], begin, end);
   return any;
 }
 
-void block_discard(uint64_t begin, uint64_t end) {
-  Guard guard(locks::blocks); // paging does not begin in between
-  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
-    if (clear(blocks[i], begin, end)) continue;
-    const uint64_t from = std::max(begin, blocks[i].base), to = std::min(end, blocks[i].end());
+void allocation_discard(uint64_t begin, uint64_t end) {
+  Guard guard(locks::allocations); // paging does not begin in between
+  for (unsigned i = lower(begin); i < count && allocations[i].base < end; ++i) {
+    if (clear(allocations[i], begin, end)) continue;
+    const uint64_t from = std::max(begin, allocations[i].base), to = std::min(end, allocations[i].end());
     const iovec range{reinterpret_cast<void *>(from), to - from};
     os::discard(&range, 1);
   }
 }
 
-bool block_exempt(uint64_t begin, uint64_t end) {
-  Guard guard(locks::blocks);
+bool allocation_exempt(uint64_t begin, uint64_t end) {
+  Guard guard(locks::allocations);
   const unsigned first = lower(begin);
   const Pager *pager = runtime_running_pager();
   const bool pages = pager && pager->pages_memory(); // what only advice moves can be locked
-  for (unsigned i = first; i < count && blocks[i].base < end && pages; ++i)
-    if (blocks[i].paged && blocks[i].kind != Block::kFile) return false;
-  for (unsigned i = first; i < count && blocks[i].base < end; ++i) blocks[i].exempt = true;
+  for (unsigned i = first; i < count && allocations[i].base < end && pages; ++i)
+    if (allocations[i].paged && allocations[i].kind != Allocation::kFile) return false;
+  for (unsigned i = first; i < count && allocations[i].base < end; ++i) allocations[i].exempt = true;
   return true;
 }
 
-int block_protect(uint64_t begin, uint64_t end, int protection, int key) {
+int allocation_protect(uint64_t begin, uint64_t end, int protection, int key) {
   // Under the lock as a whole, so that what is noted is what the last of several threads did.
-  Guard guard(locks::blocks);
+  Guard guard(locks::allocations);
   const bool readable = protection & PROT_READ;
   bool paged = false;
-  for (unsigned i = lower(begin); i < count && blocks[i].base < end; ++i) {
-    const uint64_t from = std::max(begin, blocks[i].base), to = std::min(end, blocks[i].end());
+  for (unsigned i = lower(begin); i < count && allocations[i].base < end; ++i) {
+    const uint64_t from = std::max(begin, allocations[i].base), to = std::min(end, allocations[i].end());
     if (!readable) guards.unreadable.add(from, to);
     if (key > 0) guards.keyed.add(from, to);
-    paged |= blocks[i].paged;
+    paged |= allocations[i].paged;
   }
   if (paged && (!readable || key > 0) && runtime_running_pager()) slicer_let_go();
   // A change that fails may have been made in part: what was noted stays, which costs hints at most.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The large data of the process: heap blocks, anonymous mappings and globals that may become regions, and
+// The large data of the process: heap allocations, anonymous mappings and globals that may become regions, and
 // the decision when they do: when, and only when, their sum exceeds the budget.
 #pragma once
 #include "runtime/state/regions.h"
@@ -10,7 +10,7 @@
 
 namespace pagecast {
 
-struct Block {
+struct Allocation {
   enum Kind : uint8_t {
     kHeap,
     kMapping,
@@ -28,36 +28,36 @@ struct Block {
 };
 
 /// Notes large data. May start the paging, of everything large. Any thread.
-void block_add(uint64_t base, uint64_t bytes, Block::Kind);
+void allocation_add(uint64_t base, uint64_t bytes, Allocation::Kind);
 
 /// Notes a large mapping of a file. Files count with the rest when it is decided whether anything is to be done about
 /// them, but never make anonymous memory be paged. Any thread.
-void block_add_file(uint64_t base, uint64_t bytes, const FileMapping &);
+void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &);
 
-/// The block that begins at `base`; bytes = 0 if none. Cost: 2 ns when no block can be there.
-Block block_find(uint64_t base);
+/// The allocation that begins at `base`; bytes = 0 if none. Cost: 2 ns when no allocation can be there.
+Allocation allocation_find(uint64_t base);
 
-/// Forgets the parts of blocks in [begin, end), ending their paging first. Returns true if there were any.
+/// Forgets the parts of allocations in [begin, end), ending their paging first. Returns true if there were any.
 /// The caller then unmaps (or reuses) the range.
-bool block_remove(uint64_t begin, uint64_t end);
+bool allocation_remove(uint64_t begin, uint64_t end);
 
 /// Pages what could not be paged when it was added, if anything is. Any thread.
-void blocks_page();
+void allocations_page();
 
-/// True if [begin, end) may overlap a block. Cost: 2 ns.
-bool block_near(uint64_t begin, uint64_t end);
-/// True if some of [begin, end) lies in paged blocks of anonymous memory.
-bool block_paged(uint64_t begin, uint64_t end);
+/// True if [begin, end) may overlap an allocation. Cost: 2 ns.
+bool allocation_near(uint64_t begin, uint64_t end);
+/// True if some of [begin, end) lies in paged allocations of anonymous memory.
+bool allocation_paged(uint64_t begin, uint64_t end);
 /// Makes the paged parts of the range zero (MADV_DONTNEED); true if there were any.
-bool block_clear(uint64_t begin, uint64_t end);
-/// Gives the memory of a range back, in blocks, paged or not, that nobody uses.
-void block_discard(uint64_t begin, uint64_t end);
+bool allocation_clear(uint64_t begin, uint64_t end);
+/// Gives the memory of a range back, in allocations, paged or not, that nobody uses.
+void allocation_discard(uint64_t begin, uint64_t end);
 
-/// Blocks in [begin, end) will not become regions. False: some are paged already.
-bool block_exempt(uint64_t begin, uint64_t end);
+/// Allocations in [begin, end) will not become regions. False: some are paged already.
+bool allocation_exempt(uint64_t begin, uint64_t end);
 
-/// mprotect, or with key >= 0 pkey_mprotect, of a range that may be in blocks: no slice reads what becomes unreadable
+/// mprotect, or with key >= 0 pkey_mprotect, of a range that may be in allocations: no slice reads what becomes unreadable
 /// from before the change on. 0 or -errno.
-int block_protect(uint64_t begin, uint64_t end, int protection, int key);
+int allocation_protect(uint64_t begin, uint64_t end, int protection, int key);
 
 } // namespace pagecast

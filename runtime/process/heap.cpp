@@ -26,7 +26,7 @@ void __libc_free(void *);
 namespace pagecast {
 namespace {
 
-/// Large blocks that were freed while nothing is paged: programs that allocate and free work arrays would
+/// Allocations that were freed while nothing is paged: programs that allocate and free work arrays would
 /// otherwise pay for new pages every time, which they do not with the C library's allocator.
 struct Cached {
   void *base;
@@ -92,20 +92,20 @@ void *allocate(size_t size, size_t alignment, bool cleared) {
     base = aligned;
   }
   if (!base) return errno = ENOMEM, nullptr;
-  block_add(reinterpret_cast<uint64_t>(base), bytes, Block::kHeap);
+  allocation_add(reinterpret_cast<uint64_t>(base), bytes, Allocation::kHeap);
   return base;
 }
 
-/// The large block at `p`, if it is one: they begin on a page, which the C library's blocks seldom do.
-Block block_of(const void *p) {
+/// The allocation at `p`, if it is one: they begin on a page, which the C library's blocks seldom do.
+Allocation allocation_of(const void *p) {
   const auto address = reinterpret_cast<uint64_t>(p);
   if (address & (os::page_size() - 1)) return {};
-  const Block b = block_find(address);
-  return b.kind == Block::kHeap ? b : Block{};
+  const Allocation b = allocation_find(address);
+  return b.kind == Allocation::kHeap ? b : Allocation{};
 }
 
-void release(const Block &b) {
-  block_remove(b.base, b.end());
+void release(const Allocation &b) {
+  allocation_remove(b.base, b.end());
   if (b.exempt) os::unmap(reinterpret_cast<void *>(b.base), b.bytes); // may be locked
   else keep_or_unmap(reinterpret_cast<void *>(b.base), b.bytes);
 }
@@ -128,20 +128,20 @@ void *leave_library(void *p, void *fresh, size_t size) {
   return fresh;
 }
 
-void *resize(const Block &b, size_t size) {
+void *resize(const Allocation &b, size_t size) {
   const uint64_t page = os::page_size();
   const uint64_t bytes = (size + page - 1) & ~(page - 1);
   auto *old = reinterpret_cast<void *>(b.base);
   if (bytes == b.bytes) return old;
   if (is_large(size) && !b.paged) {
-    block_remove(b.base, b.end());
+    allocation_remove(b.base, b.end());
     void *moved = os::move_mapping(old, b.bytes, bytes);
-    block_add(moved ? reinterpret_cast<uint64_t>(moved) : b.base, moved ? bytes : b.bytes, Block::kHeap);
+    allocation_add(moved ? reinterpret_cast<uint64_t>(moved) : b.base, moved ? bytes : b.bytes, Allocation::kHeap);
     if (!moved) errno = ENOMEM;
     return moved;
   }
   if (is_large(size) && bytes < b.bytes) { // what is paged stays where it is, its pages too
-    block_remove(b.base + bytes, b.end());
+    allocation_remove(b.base + bytes, b.end());
     os::unmap(static_cast<char *>(old) + bytes, b.bytes - bytes);
     return old;
   }
@@ -170,7 +170,7 @@ EXPORTED void *malloc(size_t size) {
 EXPORTED void free(void *p) {
   if (!p) return;
   if (is_medium_block(p)) return medium_give(p);
-  const Block b = block_of(p);
+  const Allocation b = allocation_of(p);
   if (b.bytes) release(b);
   else __libc_free(p);
 }
@@ -187,7 +187,7 @@ EXPORTED void *calloc(size_t n, size_t size) {
 EXPORTED void *realloc(void *p, size_t size) {
   if (!p) return malloc(size);
   if (is_medium_block(p)) return size ? resize_medium(p, size) : (medium_give(p), nullptr);
-  const Block b = block_of(p);
+  const Allocation b = allocation_of(p);
   if (b.bytes) {
     if (size == 0) return release(b), nullptr;
     return resize(b, size);
@@ -219,7 +219,7 @@ EXPORTED int posix_memalign(void **out, size_t alignment, size_t size) {
 EXPORTED size_t malloc_usable_size(void *p) {
   if (!p) return 0;
   if (is_medium_block(p)) return medium_bytes(p);
-  const Block b = block_of(p);
+  const Allocation b = allocation_of(p);
   return b.bytes ? b.bytes : usable_in_library(p);
 }
 }

@@ -20,7 +20,7 @@ static bool exempt(const void *addr, size_t bytes) {
   const uint64_t page = os::page_size();
   const uint64_t begin = reinterpret_cast<uint64_t>(addr) & ~(page - 1);
   const uint64_t end = (reinterpret_cast<uint64_t>(addr) + bytes + page - 1) & ~(page - 1);
-  return !block_near(begin, end) || block_exempt(begin, end);
+  return !allocation_near(begin, end) || allocation_exempt(begin, end);
 }
 
 extern "C" {

@@ -51,8 +51,8 @@ void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd, uint
   if (facts.advisable) {
     tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request%s", bytes >> 20, facts.system, facts.chunk >> 10,
          facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
-    block_add_file(address, page_end(bytes),
-                   {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.window, address - offset});
+    allocation_add_file(address, page_end(bytes),
+                        {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.window, address - offset});
   } else {
     tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
     runtime_left_alone();
@@ -72,12 +72,13 @@ extern "C" {
 EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept {
   if ((flags & MAP_FIXED) && !(flags & MAP_FIXED_NOREPLACE)) {
     const auto begin = reinterpret_cast<uint64_t>(addr);
-    if (block_near(begin, begin + bytes)) block_remove(begin, page_end(begin + bytes));
+    if (allocation_near(begin, begin + bytes)) allocation_remove(begin, page_end(begin + bytes));
   }
   const long p = syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
   if (p == -1) return MAP_FAILED;
   if (may_become_region(bytes, prot, flags))
-    block_add(static_cast<uint64_t>(p), page_end(bytes), (flags & MAP_NORESERVE) ? Block::kSparse : Block::kMapping);
+    allocation_add(static_cast<uint64_t>(p), page_end(bytes),
+                   (flags & MAP_NORESERVE) ? Allocation::kSparse : Allocation::kMapping);
   else if (may_be_advised(bytes, prot, flags, fd))
     note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd, static_cast<uint64_t>(offset));
   return reinterpret_cast<void *>(p);
@@ -89,7 +90,8 @@ EXPORTED void *mmap64(void *addr, size_t bytes, int prot, int flags, int fd, off
 
 EXPORTED int munmap(void *addr, size_t bytes) noexcept {
   const auto begin = reinterpret_cast<uint64_t>(addr);
-  if (block_near(begin, begin + bytes) && (begin & (os::page_size() - 1)) == 0) block_remove(begin, page_end(begin + bytes));
+  if (allocation_near(begin, begin + bytes) && (begin & (os::page_size() - 1)) == 0)
+    allocation_remove(begin, page_end(begin + bytes));
   return static_cast<int>(syscall(SYS_munmap, addr, bytes));
 }
 
@@ -102,26 +104,27 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   const uint64_t end = page_end(begin + old_bytes);
   const auto target = reinterpret_cast<uint64_t>(to);
   // There are no twins of private memory, wherever it is kept.
-  if (old_bytes == 0 && block_near(begin, begin + 1) && block_paged(begin, begin + 1)) return errno = EINVAL, MAP_FAILED;
+  if (old_bytes == 0 && allocation_near(begin, begin + 1) && allocation_paged(begin, begin + 1))
+    return errno = EINVAL, MAP_FAILED;
   // What the kernel refuses changes nothing.
   if (bytes == 0 || old_bytes == 0 || (begin & (os::page_size() - 1)) || (target & (os::page_size() - 1)) ||
       (to && target < page_end(begin + old_bytes) && page_end(target + bytes) > begin))
     return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
-  if (to && block_near(target, target + bytes)) block_remove(target, page_end(target + bytes)); // unmapped by the move
-  if (!block_near(begin, end)) return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
-  if (!block_paged(begin, end)) {
+  if (to && allocation_near(target, target + bytes)) allocation_remove(target, page_end(target + bytes)); // unmapped by the move
+  if (!allocation_near(begin, end)) return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
+  if (!allocation_paged(begin, end)) {
     // Parts that differ in protection keep it when they move, but nobody could tell where they are then.
     const bool guarded = guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end);
-    const Block b = block_find(begin);
-    const bool ours = block_remove(begin, end) && !guarded;
+    const Allocation b = allocation_find(begin);
+    const bool ours = allocation_remove(begin, end) && !guarded;
     const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
     const bool stays = (flags & MREMAP_DONTUNMAP) && p != -1;
     if (p != -1) reads_moved(begin, end, static_cast<uint64_t>(p));
     const auto note_again = [&b, begin](uint64_t at, uint64_t whole) {
       FileMapping file = b.file;
       file.origin += at - begin;
-      if (b.kind == Block::kFile) block_add_file(at, whole, file);
-      else block_add(at, whole, Block::kMapping);
+      if (b.kind == Allocation::kFile) allocation_add_file(at, whole, file);
+      else allocation_add(at, whole, Allocation::kMapping);
     };
     if (ours && stays) note_again(begin, end - begin);
     if (ours) note_again(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes));
@@ -141,11 +144,11 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   void *fresh = mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (to ? MAP_FIXED : 0), -1, 0);
   if (fresh == MAP_FAILED) return MAP_FAILED;
   // In place of something else (MAP_FIXED) it is not paged by itself.
-  if (to) block_add(target, page_end(bytes), Block::kMapping);
+  if (to) allocation_add(target, page_end(bytes), Allocation::kMapping);
   // What another thread stores, or reads from a file, must not get lost behind the copy: it fails.
   if (!stays) os::protect_mapping(begin, end - begin, PROT_READ, -1);
   memcpy(fresh, old, std::min(old_bytes, bytes));
-  if (stays) block_clear(begin, end);
+  if (stays) allocation_clear(begin, end);
   else munmap(old, old_bytes);
   return fresh;
 }
@@ -154,8 +157,8 @@ static int protect(void *addr, size_t bytes, int protection, int key) {
   const auto begin = reinterpret_cast<uint64_t>(addr);
   const uint64_t end = page_end(begin + bytes);
   // What the kernel refuses (no page's address, a range around the end of the address space) changes nothing.
-  const bool ours = (begin & (os::page_size() - 1)) == 0 && begin < end && block_near(begin, end);
-  const int error = ours ? block_protect(begin, end, protection, key) : os::protect_mapping(begin, bytes, protection, key);
+  const bool ours = (begin & (os::page_size() - 1)) == 0 && begin < end && allocation_near(begin, end);
+  const int error = ours ? allocation_protect(begin, end, protection, key) : os::protect_mapping(begin, bytes, protection, key);
   return error ? errno = -error, -1 : 0;
 }
 
@@ -168,10 +171,10 @@ EXPORTED int pkey_mprotect(void *addr, size_t bytes, int protection, int key) no
 EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
   const auto begin = reinterpret_cast<uint64_t>(addr);
   const uint64_t end = page_end(begin + bytes);
-  if (block_near(begin, end) && block_paged(begin, end)) {
+  if (allocation_near(begin, end) && allocation_paged(begin, end)) {
     switch (advice) {
     case MADV_DONTNEED:
-    case kDontNeedLocked: return block_clear(begin, end), 0;
+    case kDontNeedLocked: return allocation_clear(begin, end), 0;
     // Where pages are is the pager's business, and so is what children get.
     case MADV_WILLNEED:
     case MADV_FREE:

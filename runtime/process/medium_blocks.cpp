@@ -89,7 +89,7 @@ bool grow(uint32_t seen) {
                                     kRange - (uint64_t{end} << kGranuleShift));
     const uint64_t at = base.load(std::memory_order_relaxed) + (uint64_t{end} << kGranuleShift);
     if (bytes && os::protect_mapping(at, bytes, PROT_READ | PROT_WRITE, -1) == 0) {
-      block_add(at, bytes, Block::kHeap);
+      allocation_add(at, bytes, Allocation::kHeap);
       Guard table(locks::medium);
       grown = free_runs.add(static_cast<uint32_t>(bytes >> kGranuleShift));
     }
@@ -102,7 +102,7 @@ bool grow(uint32_t seen) {
 void give_back(uint32_t first, uint32_t n) {
   const uint64_t page = os::page_size(), begin = base.load(std::memory_order_relaxed) + (uint64_t{first} << kGranuleShift);
   const uint64_t from = (begin + page - 1) & ~(page - 1), to = (begin + (uint64_t{n} << kGranuleShift)) & ~(page - 1);
-  block_discard(from, to);
+  allocation_discard(from, to);
 }
 
 /// The same of all long runs. Many are freed one after the other: this is done seldom.

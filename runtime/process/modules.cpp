@@ -84,7 +84,7 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
     const uint64_t begin = (reinterpret_cast<uint64_t>(module->global[i].address) + page - 1) & ~(page - 1);
     const uint64_t end = (reinterpret_cast<uint64_t>(module->global[i].address) + module->global[i].size) & ~(page - 1);
     if (begin < end && end - begin >= o.large && is_permanent(module->global[i].address))
-      block_add(begin, end - begin, Block::kGlobal);
+      allocation_add(begin, end - begin, Allocation::kGlobal);
   }
   if (runtime_running_pager() && o.hints) set_gate(loaded, o.gate);
 }

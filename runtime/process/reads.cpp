@@ -15,7 +15,7 @@ namespace pagecast {
 struct ReadEntry {
   enum State : uint32_t { kFree, kTaken, kNoted, kDetoured };
   std::atomic<uint32_t> state{kFree};
-  std::atomic<bool> awaited{false}; ///< a block is to be paged when it is over
+  std::atomic<bool> awaited{false}; ///< an allocation is to be paged when it is over
   std::atomic<int> fd{-1}, thread{0};
   std::atomic<uint64_t> begin{0}, end{0};
   // Of the thread that reads.
@@ -35,9 +35,9 @@ bool overlaps(const ReadEntry &e, uint64_t begin, uint64_t end) {
   return e.state.load(std::memory_order_acquire) == ReadEntry::kNoted && e.begin < end && e.end > begin;
 }
 
-/// Its range is none any more, in the state `then`. Returns whether a block waits for it to be paged.
+/// Its range is none any more, in the state `then`. Returns whether an allocation waits for it to be paged.
 bool end_range(ReadEntry &e, ReadEntry::State then) {
-  // In this order: who awaits it holds the blocks' lock, and marks it before looking whether it is still there.
+  // In this order: who awaits it holds the allocations' lock, and marks it before looking whether it is still there.
   e.state.store(ReadEntry::kTaken, std::memory_order_seq_cst);
   const bool awaited = e.awaited.exchange(false, std::memory_order_seq_cst);
   e.state.store(then, std::memory_order_release);
@@ -53,7 +53,7 @@ void forget(ReadEntry &e) {
 void page_those_that_waited() {
   const int error = errno;
   const NoSignals whole;
-  blocks_page();
+  allocations_page();
   errno = error;
 }
 
@@ -68,7 +68,7 @@ bool was_left(const void *inner, const void *here) {
   return inner <= here;
 }
 
-/// Forgets what jumps have left. What blocks waited for there, the next one that is added brings about: a handler must not
+/// Forgets what jumps have left. What allocations waited for there, the next one that is added brings about: a handler must not
 /// take their lock.
 void forget_those_left(const void *here) {
   const NoSignals whole;

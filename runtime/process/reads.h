@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads of the program's own that are under way into large blocks. A direct one (O_DIRECT) has the device write to the
-// memory of the pages that were there when it began, whatever becomes of them. So a block must not become a region
+// Reads of the program's own that are under way into large allocations. A direct one (O_DIRECT) has the device write to the
+// memory of the pages that were there when it began, whatever becomes of them. So an allocation must not become a region
 // under it: the pager would write the page out and discard it, or copy it into a file, before the data arrive.
 //
-// Who reads notes it, then looks whether the block is paged; who is about to page a block has made the pager known and
-// holds the blocks' lock, then looks for reads. One of the two sees the other.
+// Who reads notes it, then looks whether the allocation is paged; who is about to page an allocation has made the pager known and
+// holds the allocations' lock, then looks for reads. One of the two sees the other.
 //
 // A signal handler may leave a read by a jump. What is noted of it goes when the thread reads next, or ends: the note lies
 // on the stack then where there is nothing any more.
@@ -19,7 +19,7 @@ namespace pagecast {
 class ReadUnderWay {
 public:
   ReadUnderWay(uint64_t begin, uint64_t end, int fd);
-  /// Pages the block now, if that had to wait for this read.
+  /// Pages the allocation now, if that had to wait for this read.
   ~ReadUnderWay() { finish(); }
   ReadUnderWay(const ReadUnderWay &) = delete;
   ReadUnderWay &operator=(const ReadUnderWay &) = delete;
@@ -39,11 +39,11 @@ private:
   uint64_t buffer_bytes_ = 0;
 };
 
-// --- under the blocks' lock ---
-/// Whether direct reads into [begin, end) are under way; the last of them will page it (blocks_page()). Cost: 50 ns,
+// --- under the allocations' lock ---
+/// Whether direct reads into [begin, end) are under way; the last of them will page it (allocations_page()). Cost: 50 ns,
 /// and a system call for each read there.
 bool direct_reads_under_way(uint64_t begin, uint64_t end);
-/// The kernel has moved the pages, and with them what is being read. Before their new place is noted as a block.
+/// The kernel has moved the pages, and with them what is being read. Before their new place is noted as an allocation.
 void reads_moved(uint64_t begin, uint64_t end, uint64_t to);
 /// In the child of a fork, which a handler may have made in the middle of a read: other readers are not there.
 void reads_forked();

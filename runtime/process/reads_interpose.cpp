@@ -34,14 +34,14 @@ constexpr size_t kBuffer = 1u << 20; ///< one piece
 constexpr off_t kPosition = -1;      ///< of the open file
 
 /// Whether the read, which is `noted` (or is none of those that can be), is a direct one into a region. The lock behind
-/// block_paged, which a signal handler must neither meet nor leave by a jump, is only taken for direct files.
+/// allocation_paged, which a signal handler must neither meet nor leave by a jump, is only taken for direct files.
 bool must_detour(int fd, const void *to, size_t bytes, bool noted) {
   const auto begin = reinterpret_cast<uint64_t>(to);
-  if (bytes == 0 || !block_near(begin, begin + bytes) || (noted && !runtime_running_pager())) return false;
+  if (bytes == 0 || !allocation_near(begin, begin + bytes) || (noted && !runtime_running_pager())) return false;
   const int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || !(flags & O_DIRECT)) return false;
   const NoSignals whole;
-  return !noted || block_paged(begin, begin + bytes);
+  return !noted || allocation_paged(begin, begin + bytes);
 }
 
 /// The C library's function of that name: it is a point of cancellation.
@@ -108,16 +108,16 @@ bool must_scatter(int fd, const iovec *to, int count, bool noted) {
 
 ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
   const auto begin = reinterpret_cast<uint64_t>(to);
-  if (bytes == 0 || !block_near(begin, begin + bytes) || sandboxed_strictly()) return plain(fd, to, bytes, at);
+  if (bytes == 0 || !allocation_near(begin, begin + bytes) || sandboxed_strictly()) return plain(fd, to, bytes, at);
   ReadUnderWay under_way(begin, begin + bytes, fd);
   if (!must_detour(fd, to, bytes, under_way.noted())) return plain(fd, to, bytes, at);
   under_way.detour();
   return through_buffer(under_way, fd, to, bytes, at);
 }
 
-/// `real()` does it the plain way. The vectors are not looked at before the pager runs: the read may go to any block.
+/// `real()` does it the plain way. The vectors are not looked at before the pager runs: the read may go to any allocation.
 template <typename Real> ssize_t read_many(int fd, const iovec *to, int count, off_t at, int flags, Real real) {
-  if (!block_near(0, ~0ull)) return real();
+  if (!allocation_near(0, ~0ull)) return real();
   ReadUnderWay under_way(0, ~0ull, fd);
   if (!must_scatter(fd, to, count, under_way.noted())) return real();
   under_way.detour();

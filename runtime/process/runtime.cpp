@@ -27,7 +27,7 @@ namespace {
 Options options;
 std::atomic<uint32_t> options_read{0};
 /// What holds until the C library has been started, which is when there is an environment to read: parts of the program may
-/// run before (.preinit_array; the undefined-behaviour sanitizer's does). No block is large then.
+/// run before (.preinit_array; the undefined-behaviour sanitizer's does). No allocation is large then.
 constexpr Options too_early = [] {
   Options o;
   o.large = UINT64_MAX;
@@ -63,7 +63,7 @@ uint64_t find_budget(uint64_t used) {
 }
 
 /// The budget of a program that holds all its large data in memory, found out anew from time to time: the limit may
-/// have fallen, and then the next large block is the occasion to begin paging.
+/// have fallen, and then the next allocation is the occasion to begin paging.
 void follow_limit(uint64_t data_bytes) {
   if (data_bytes <= kLeastMemory || os::now_ns() - looked_ns < kLookNs) return;
   budget = find_budget(std::min(data_bytes, os::own_anonymous_bytes()));
@@ -254,7 +254,7 @@ void runtime_left_alone() { left_alone.fetch_add(1, std::memory_order_relaxed); 
 bool runtime_pages_memory() { return memory_paged.load(std::memory_order_relaxed); }
 
 void runtime_never(const char *why) {
-  Guard guard(locks::blocks);
+  Guard guard(locks::allocations);
   if (runtime_pages_memory()) return;
   snprintf(refused_why, sizeof refused_why, "%s", why);
   refused = true;

@@ -14,7 +14,7 @@ const Options &runtime_options();
 
 /// The pager, if large data of `data_bytes` must be paged: starts it the first time that they exceed the
 /// budget. The disk should have room for `filled_bytes`. NULL: they fit, or cannot be paged here (said once). Called
-/// with the blocks' lock held.
+/// with the allocations' lock held.
 Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
@@ -26,7 +26,7 @@ void runtime_open_statistics();
 void runtime_never(const char *why);
 
 /// The pager, if hints for mapped files of `file_bytes` are wanted: when these and the other large data exceed the budget
-/// together. It may be one that pages no memory. Called with the blocks' lock held.
+/// together. It may be one that pages no memory. Called with the allocations' lock held.
 Pager *runtime_file_pager(uint64_t data_bytes, uint64_t file_bytes);
 
 /// Whether large data of memory are paged. Cost: one load.

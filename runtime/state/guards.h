@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Guards: parts of blocks that the program has made unreadable (mprotect, pkey_mprotect). The program does not
+// Guards: parts of allocations that the program has made unreadable (mprotect, pkey_mprotect). The program does not
 // touch them, but slices, which read ahead of it, might, and would die where the program does not.
 #pragma once
 #include "runtime/kernel/lock.h"

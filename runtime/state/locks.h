@@ -9,7 +9,7 @@
 namespace pagecast::locks {
 
 inline constinit Lock medium_growth; ///< medium_blocks.cpp: making room for more of them
-inline constinit Lock blocks;      ///< allocations.cpp; the pager's commands are given under it
+inline constinit Lock allocations;     ///< allocations.cpp; the pager's commands are given under it
 inline constinit Lock options;     ///< runtime.cpp: reading the options
 inline constinit Lock modules;     ///< modules.cpp: the table of modules
 inline constinit Lock sites;       ///< statistics.cpp: handing out sites

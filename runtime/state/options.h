@@ -17,7 +17,7 @@ enum class ReleasePolicy : uint8_t { kNone, kAggressive, kBuffered };
 inline constexpr uint64_t kAuto = ~uint64_t{0};
 /// Less than this leaves no room for staging and the pages that one step needs.
 inline constexpr uint64_t kLeastMemory = 16u << 20;
-/// What the C library allocates for a thread of ours, while blocks become regions, must never be large itself.
+/// What the C library allocates for a thread of ours, while allocations become regions, must never be large itself.
 inline constexpr uint64_t kLeastLarge = 4u << 10;
 
 struct Options {
