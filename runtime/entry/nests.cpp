@@ -156,7 +156,7 @@ bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const u
     if (base && r.bytes == 0) slot.dropped |= 1u << g;
     else if (base && slot.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
       fetch_whole(pager, slot, g, r, d.group[g].flags & PAGECAST_WRITES);
-    else sliced = true, slot.advised |= r.chunk && !(d.group[g].flags & PAGECAST_WRITES);
+    else sliced = true, slot.advised |= r.is_file() && !(d.group[g].flags & PAGECAST_WRITES);
     shape.group[g].scattered = slot.touch_stage[g] && !(slot.dropped >> g & 1);
   }
   slot.sliced.store(sliced, std::memory_order_relaxed);

@@ -99,7 +99,7 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
   Region region;
   region.base = address;
   region.bytes = bytes;
-  region.chunk = mapping.chunk;
+  region.request_bytes = mapping.request_bytes;
   region.may_give_up = mapping.may_give_up;
   region.opaque = mapping.opaque;
   region.shared = mapping.shared;

@@ -22,7 +22,7 @@ bool Advise::add_memory(uint64_t address, uint64_t bytes, bool fresh) {
   region.base = address;
   region.bytes = taken;
   region.first_slot = slot;
-  region.chunk = memory_.chunk();
+  region.request_bytes = memory_.request_bytes();
   region.may_give_up = region.own = true;
   insert(region);
   ++statistics_->files.regions;

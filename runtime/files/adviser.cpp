@@ -59,17 +59,17 @@ void Advise::work_off() {
     if (n == 0) kind = h->kind;
     if (h->kind != kind) break;
     const Region r = look_up(h->address);
-    const uint64_t chunk = h->kind != Hint::kFetch || !r.chunk ? ~0ull >> 1 : r.chunk;
+    const uint64_t request_bytes = h->kind != Hint::kFetch || !r.is_file() ? ~0ull >> 1 : r.request_bytes;
     const uint64_t bytes = static_cast<uint64_t>(h->pages) << shift_;
-    const uint64_t parts = (bytes + chunk - 1) / chunk;
+    const uint64_t parts = (bytes + request_bytes - 1) / request_bytes;
     if (n && (n + parts > kBatch || (pages << shift_) + bytes > memory_bytes_ / kUnderWayShare)) break;
     if (r.bytes && h->kind == Hint::kFetch) expect(*h);
     if (h->kind == Hint::kFetch && r.scattered && h->pages == 1 && renew(r, h->address)) {
       queue_.pop();
       continue;
     }
-    for (uint64_t at = 0; r.bytes && at < bytes && n < kBatch; at += chunk)
-      range[n++] = {reinterpret_cast<void *>(h->address + at), std::min(chunk, bytes - at)};
+    for (uint64_t at = 0; r.bytes && at < bytes && n < kBatch; at += request_bytes)
+      range[n++] = {reinterpret_cast<void *>(h->address + at), std::min(request_bytes, bytes - at)};
     pages += h->pages;
     queue_.pop();
   }

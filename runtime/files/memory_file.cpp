@@ -26,7 +26,7 @@ int MemoryFile::start(const char *directory, uint64_t need, char *why, unsigned 
   if (!os::absolute_path(directory, directory_, sizeof directory_)) snprintf(directory_, sizeof directory_, "%s", directory);
   if (const int error = file_.start(directory_, need, why, room)) return error;
   os::use_page_cache(file_.fd());
-  chunk_ = os::file_facts(file_.fd()).chunk;
+  request_bytes_ = os::file_facts(file_.fd()).request_bytes;
   const char *fails = os::reservation_fails(file_.fd());
   if (!fails) return 0;
   snprintf(why, room, "backing directory %s: %s", directory_, fails);

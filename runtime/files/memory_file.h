@@ -40,7 +40,7 @@ public:
   /// The same of memory that is in no region.
   void clear_private(uint64_t begin, uint64_t end);
   /// Bytes that one piece of advice surely reads.
-  uint32_t chunk() const { return chunk_; }
+  uint32_t request_bytes() const { return request_bytes_; }
 
   /// Before fork: a copy for the child of what the regions hold. 0 or -errno.
   int copy(RegionTable &);
@@ -61,7 +61,7 @@ private:
   int remap(const Region &, uint64_t begin, uint64_t end, int fd, bool shared);
 
   Backing file_, copy_;
-  uint32_t chunk_ = 0;
+  uint32_t request_bytes_ = 0;
   char directory_[1024] = ""; ///< absolute: the program may change its own
 };
 

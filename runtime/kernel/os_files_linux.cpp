@@ -29,7 +29,7 @@ namespace {
 
 int self_pidfd = -1; ///< the adviser's thread's
 
-constexpr uint32_t kLeastChunk = 128u << 10, kMostChunk = 1u << 20;
+constexpr uint32_t kLeastRequestBytes = 128u << 10, kMostRequestBytes = 1u << 20;
 
 bool read_kilobytes(const char *path, uint64_t *kilobytes) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -102,7 +102,7 @@ FileFacts file_facts(int fd) {
     }
   }
   facts.window = read_ahead_of(S_ISBLK(file.st_mode) ? file.st_rdev : file.st_dev);
-  facts.chunk = static_cast<uint32_t>(std::clamp<uint64_t>(facts.window, kLeastChunk, kMostChunk));
+  facts.request_bytes = static_cast<uint32_t>(std::clamp<uint64_t>(facts.window, kLeastRequestBytes, kMostRequestBytes));
   facts.opaque = is_opaque(fd, file);
   facts.advisable = true;
   return facts;

@@ -105,7 +105,7 @@ public:
     return __atomic_load_n(&pages_[slot_of(r, page)].state, __ATOMIC_RELAXED);
   }
   /// Whether it is in memory. A file's page always is: who reads it waits for the kernel at worst.
-  bool ready(const Region &r, uint64_t page) const { return r.chunk || state_of(r, page) >= PageState::kClean; }
+  bool ready(const Region &r, uint64_t page) const { return r.is_file() || state_of(r, page) >= PageState::kClean; }
   Region look_up(uint64_t address) {
     const Region r = regions_.look_up(address);
     return r.bytes ? r : files_.look_up(address);

@@ -49,10 +49,11 @@ void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd, uint
   const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
   note_file_system(facts.system);
   if (facts.advisable) {
-    tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request%s", bytes >> 20, facts.system, facts.chunk >> 10,
-         facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
-    allocation_add_file(address, page_end(bytes),
-                        {facts.chunk, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.window, address - offset});
+    tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request%s", bytes >> 20, facts.system,
+         facts.request_bytes >> 10, facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
+    allocation_add_file(
+        address, page_end(bytes),
+        {facts.request_bytes, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.window, address - offset});
   } else {
     tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
     runtime_left_alone();

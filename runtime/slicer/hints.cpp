@@ -52,7 +52,7 @@ uint64_t SliceHints::look_ahead(uint64_t address) { return pager_.look_up(addres
 bool SliceHints::page_ahead(unsigned group, uint64_t page) {
   const Region r = pager_.look_up(page);
   if (slot_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
-  if (r.chunk) return pager_.map().test(page) || tell(group, {page, page + os::page_size()});
+  if (r.is_file()) return pager_.map().test(page) || tell(group, {page, page + os::page_size()});
   const PageState state = pager_.state_of(r, page), before = pager_.state_of(r, page - os::page_size());
   if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
   return tell(group, {page, page + os::page_size()});
@@ -110,8 +110,8 @@ bool SliceHints::tell(unsigned group, core::Extent e) {
 
 void SliceHints::count(core::Extent e) {
   const Region r = pager_.look_up(e.begin);
-  if (r.chunk) absent_ += pages_of(e); // of a file: the map knows no more
-  for (uint64_t page = e.begin; !r.chunk && page < e.end && page < r.end(); page += os::page_size()) {
+  if (r.is_file()) absent_ += pages_of(e); // of a file: the map knows no more
+  for (uint64_t page = e.begin; !r.is_file() && page < e.end && page < r.end(); page += os::page_size()) {
     const PageState state = pager_.state_of(r, page);
     absent_ += state == PageState::kAbsent || state >= PageState::kClean; // in memory, but about to go
     untouched_ += state == PageState::kZero;

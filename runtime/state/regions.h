@@ -13,7 +13,7 @@ namespace pagecast {
 
 /// What allocations.cpp knows of a mapping of a file.
 struct FileMapping {
-  uint32_t chunk = 0;      ///< bytes per request (os::FileFacts); 0 = not a file's
+  uint32_t request_bytes = 0; ///< of the largest request (os::FileFacts); 0 = not a file's
   bool may_give_up = false; ///< shared, or never written: its pages are the file's
   bool opaque = false;     ///< which of its pages are in memory cannot be seen (os::FileFacts)
   bool shared = false;     ///< what is stored to it is the file's at once
@@ -37,7 +37,7 @@ struct Region {
   core::StorePredictor store_predictor; ///< whether pages that are read for loads will be stored to
   uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
   // The advise back end's.
-  uint32_t chunk = 0; ///< bytes per request; 0 = the pager's region
+  uint32_t request_bytes = 0; ///< of the largest request; 0 = no file, see is_file()
   bool may_give_up = false; ///< its pages are the file's, never the process's own
   bool opaque = false; ///< which of its pages are in memory cannot be seen
   bool shared = false; ///< taking its pages out of this process's page table loses nothing
@@ -55,6 +55,8 @@ struct Region {
   uint8_t no_large = 0; ///< reads in a row that made none
   uint64_t twin = 0; ///< address of a second mapping of the same pages of the file, for those reads; 0: there is none
   uint64_t end() const { return base + bytes; }
+  /// A file is mapped there, the program's or one of ours (own): advice serves it, not the pager.
+  bool is_file() const { return request_bytes != 0; }
 };
 
 class RegionTable {

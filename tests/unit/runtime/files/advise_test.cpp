@@ -41,7 +41,7 @@ protected:
     ASSERT_EQ(write(fd_, some.data(), some.size()), static_cast<ssize_t>(some.size()));
     const os::FileFacts facts = os::file_facts(fd_);
     if (!facts.advisable) GTEST_SKIP() << "/var/tmp: " << facts.why_not;
-    chunk_ = facts.chunk;
+    request_bytes_ = facts.request_bytes;
     fsync(fd_);
     posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
     at_ = static_cast<char *>(mmap(nullptr, kPages * kPage, PROT_READ, MAP_SHARED, fd_, 0));
@@ -63,17 +63,17 @@ protected:
   void wait_for(uint64_t page) const {
     for (unsigned i = 0; i < 5000 && !in_core(page); ++i) usleep(1000);
   }
-  bool add() { return advise.add(address(0), kPages * kPage, {chunk_, true}); }
+  bool add() { return advise.add(address(0), kPages * kPage, {request_bytes_, true}); }
 
   int fd_ = -1;
-  uint32_t chunk_ = 0;
+  uint32_t request_bytes_ = 0;
   char *at_ = nullptr;
 };
 
 TEST_F(AdviseTest, OfAnOpaqueFileNothingIsTakenForPresent) {
   ASSERT_EQ(os::expect_scattered(address(0), kPages * kPage, true), 0);
   for (uint64_t p = 100; p < 200; ++p) ASSERT_EQ(at_[p * kPage], 'x');
-  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, true}));
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {request_bytes_, true, true}));
   EXPECT_EQ(map.count(extent(0, kPages)), 0u);
   advise.remove(address(0), address(kPages));
 }
@@ -157,7 +157,7 @@ TEST_F(AdviseTest, OneStreamOfManyIsReadAheadOfItsSlice) {
 
 TEST_F(AdviseTest, WhereAFileIsStoredToAtManyPlacesTheyAreReadAheadAndPassed) {
   ASSERT_EQ(mprotect(at_, kPages * kPage, PROT_READ | PROT_WRITE), 0);
-  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, false, true}));
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {request_bytes_, true, false, true}));
   nest_slots[3].state.store(NestSlot::kFree); // its hints are always passed
   const Advise::Asked asked{0, 3, 0, true, true};
   constexpr uint64_t kPlaces = 64, kApart = kPages / kPlaces;
@@ -213,7 +213,7 @@ TEST_F(AdviseTest, PrivatePagesAreNotTakenOut) {
   ASSERT_NE(at, MAP_FAILED);
   munmap(at_, kPages * kPage);
   at_ = static_cast<char *>(at);
-  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, false, false}));
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {request_bytes_, true, false, false}));
   for (uint64_t p = 0; p < kPages; ++p) at_[p * kPage] = 'y';
   const uint64_t passed = statistics.files.passed;
   nest_slots[3].state.store(NestSlot::kFree);
@@ -266,7 +266,9 @@ protected:
     ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);
     for (unsigned i = 0; i < Advise::kReaders; ++i) ASSERT_EQ(os::start_thread("large", [] { advise.run_large(); }), 0);
   }
-  bool add_narrow() { return advise.add(address(0), kPages * kPage, {chunk_, true, false, true, 128u << 10, address(0)}); }
+  bool add_narrow() {
+    return advise.add(address(0), kPages * kPage, {request_bytes_, true, false, true, 128u << 10, address(0)});
+  }
   /// Mappings of the file; it has no name any more, so by its number.
   unsigned mappings() const {
     struct stat file;
@@ -350,12 +352,12 @@ TEST_F(LargeReadsTest, RegionsThatEndUnderReadsLeaveNothing) {
 }
 
 TEST_F(LargeReadsTest, PrivateMappingsAndFarReadAheadAreLeftAsTheyWere) {
-  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, false, false, 128u << 10, address(0)}));
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {request_bytes_, true, false, false, 128u << 10, address(0)}));
   EXPECT_FALSE(advise.look_up(address(0)).large);
   for (uint64_t p = 0; p < 200; p += 10) ASSERT_TRUE(advise.fetch(extent(p, 10), {}));
   EXPECT_EQ(statistics.files.streamed, 12u);
   advise.remove(address(0), address(kPages));
-  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {chunk_, true, false, true, 1u << 20, address(0)}));
+  ASSERT_TRUE(advise.add(address(0), kPages * kPage, {request_bytes_, true, false, true, 1u << 20, address(0)}));
   const uint64_t before = statistics.files.hinted;
   for (uint64_t p = 0; p < 200; p += 10) // two streams, which the kernel reads as well
     for (const uint64_t first : {0u, 1200u}) ASSERT_TRUE(advise.fetch(extent(first + p, 10), {}));
@@ -381,9 +383,9 @@ TEST_F(AdviseTest, AGapCostsAStreamOneRequest) {
 }
 
 /// Memory is 16 MiB; of as many bytes given up, these are what reaches the kernel: it is waited for `expected`.
-uint64_t given_up_of_a_stream(uint64_t address, uint64_t region_pages, uint32_t chunk, uint64_t expected) {
+uint64_t given_up_of_a_stream(uint64_t address, uint64_t region_pages, uint32_t request_bytes, uint64_t expected) {
   options.release = ReleasePolicy::kAggressive;
-  if (!advise.add(address, region_pages * kPage, {chunk, true})) return ~0ull;
+  if (!advise.add(address, region_pages * kPage, {request_bytes, true})) return ~0ull;
   const uint64_t before = statistics.files.given_up, released = statistics.files.released;
   for (uint64_t p = 0; p < 2000; p += 10) advise.fetch({address + p * kPage, address + (p + 10) * kPage}, {});
   for (uint64_t p = 0; p < 2000; p += 10) advise.release({address + p * kPage, address + (p + 10) * kPage}, 2, 0);
@@ -397,13 +399,13 @@ uint64_t given_up_of_a_stream(uint64_t address, uint64_t region_pages, uint32_t 
 }
 
 TEST_F(AdviseTest, AStreamIsGivenUpWhereMuchOfItStays) {
-  EXPECT_EQ(given_up_of_a_stream(address(0), kPages, chunk_, 2000), 2000u); // 8 MiB
+  EXPECT_EQ(given_up_of_a_stream(address(0), kPages, request_bytes_, 2000), 2000u); // 8 MiB
 }
 
 TEST_F(AdviseTest, AStreamOverManyTimesTheMemoryIsNot) {
   void *at = mmap(nullptr, 12000 * kPage, PROT_READ, MAP_SHARED, fd_, 0); // 47 MiB
   ASSERT_NE(at, MAP_FAILED);
-  EXPECT_EQ(given_up_of_a_stream(reinterpret_cast<uint64_t>(at), 12000, chunk_, 0), 0u);
+  EXPECT_EQ(given_up_of_a_stream(reinterpret_cast<uint64_t>(at), 12000, request_bytes_, 0), 0u);
 }
 
 TEST_F(AdviseTest, PiecesHereAndThereMakeMissesReadAlone) {
