@@ -10,11 +10,11 @@ namespace pagecast {
 namespace {
 
 constexpr unsigned kDepth = 8;
-struct OpenNest {
-  NestSlot *slot;
+struct Entered {
+  OpenNest *nest;
   const void *frame;
 };
-thread_local OpenNest open_stack[kDepth] __attribute__((tls_model("initial-exec")));
+thread_local Entered open_stack[kDepth] __attribute__((tls_model("initial-exec")));
 
 /// Threads that end inside nests (pthread_exit, cancellation) take them along.
 pthread_key_t end_of_thread;
@@ -31,10 +31,10 @@ void thread_ends(void *) {
   close_until(0);
 }
 
-void close_slot(NestSlot *slot) {
-  slot->state.store(NestSlot::kClosing, std::memory_order_seq_cst);
+void close_nest(OpenNest *nest) {
+  nest->state.store(OpenNest::kClosing, std::memory_order_seq_cst);
   // The slice reads the program's memory, which may be freed once we return.
-  while (slot->slicing.load(std::memory_order_seq_cst)) os::futex_wait(reinterpret_cast<uint32_t *>(&slot->slicing), 1);
+  while (nest->slicing.load(std::memory_order_seq_cst)) os::futex_wait(reinterpret_cast<uint32_t *>(&nest->slicing), 1);
 }
 
 /// Closes nests whose frames have gone without passing an exit: longjmp, exceptions. The stack grows down.
@@ -46,39 +46,39 @@ void close_below(const void *frame) {
 
 bool open_room() { return pagecast_open_count < kDepth; }
 
-void push_open(NestSlot *slot) {
-  open_stack[pagecast_open_count++] = {slot, slot->frame};
+void push_open(OpenNest *nest) {
+  open_stack[pagecast_open_count++] = {nest, nest->frame};
   close_at_end_of_thread();
 }
 
-NestSlot &open_at(unsigned place) { return *open_stack[place].slot; }
+OpenNest &open_at(unsigned place) { return *open_stack[place].nest; }
 
 unsigned place_of(const pagecast_ticket *ticket) {
   for (unsigned i = pagecast_open_count; i-- > 0;)
-    if (&open_stack[i].slot->ticket == ticket) return i;
+    if (&open_stack[i].nest->ticket == ticket) return i;
   return pagecast_open_count;
 }
 
-NestSlot *covering(const void *frame) {
+OpenNest *covering(const void *frame) {
   for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
-    if (open_stack[i].slot->covers) return open_stack[i].slot;
+    if (open_stack[i].nest->covers) return open_stack[i].nest;
   return nullptr;
 }
 
 void close_until(unsigned left) {
-  while (pagecast_open_count > left) close_slot(open_stack[--pagecast_open_count].slot);
+  while (pagecast_open_count > left) close_nest(open_stack[--pagecast_open_count].nest);
 }
 
 /// One frame may have several open, one inside the other, but each only once.
 void close_stale(const pagecast_nest *d, const void *frame) {
   close_below(frame);
   for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
-    if (open_stack[i].slot->description == d) close_until(i);
+    if (open_stack[i].nest->description == d) close_until(i);
 }
 
 void close_finished(unsigned i) {
   close_below(open_stack[i].frame);
-  close_slot(open_stack[i].slot);
+  close_nest(open_stack[i].nest);
   std::copy(open_stack + i + 1, open_stack + pagecast_open_count, open_stack + i);
   --pagecast_open_count;
 }

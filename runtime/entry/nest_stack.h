@@ -13,14 +13,14 @@ namespace pagecast {
 
 /// One more may be opened.
 bool open_room();
-/// Of a slot with its frame. Closed at the latest when the thread ends.
-void push_open(NestSlot *);
+/// Of a nest with its frame. Closed at the latest when the thread ends.
+void push_open(OpenNest *);
 /// `place` < pagecast_open_count, which is how many there are.
-NestSlot &open_at(unsigned place);
+OpenNest &open_at(unsigned place);
 /// Where the nest of the ticket is; pagecast_open_count if it is not there.
 unsigned place_of(const pagecast_ticket *);
 /// The nest of the frame, if there is one, whose slice goes through the loops inside as well.
-NestSlot *covering(const void *frame);
+OpenNest *covering(const void *frame);
 
 /// Closes those that were opened last, until `left` are open.
 void close_until(unsigned left);

@@ -91,23 +91,23 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
 }
 
 /// A small target is fetched whole and stays while the nest runs.
-void fetch_whole(Pager &pager, NestSlot &slot, unsigned group, const Region &r, bool write) {
-  slot.dropped |= 1u << group;
-  slot.pinned[slot.pinned_count++] = r.base;
+void fetch_whole(Pager &pager, OpenNest &nest, unsigned group, const Region &r, bool write) {
+  nest.dropped |= 1u << group;
+  nest.pinned[nest.pinned_count++] = r.base;
   if (pager.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) return;
   pager.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()), write ? Hint::kFetchWrite : Hint::kFetch, 0,
-              static_cast<uint16_t>(slot.sites + group), 0, 0});
+              static_cast<uint16_t>(nest.sites + group), 0, 0});
 }
 
 /// Notes what the slice's operations touch. Returns true if it has ranges.
-bool find_ranges(NestSlot &slot, const pagecast_slice &s) {
+bool find_ranges(OpenNest &nest, const pagecast_slice &s) {
   bool any = false;
-  for (uint8_t &stage : slot.range_stage) stage = 0;
-  for (uint8_t &stage : slot.touch_stage) stage = 0;
+  for (uint8_t &stage : nest.range_stage) stage = 0;
+  for (uint8_t &stage : nest.touch_stage) stage = 0;
   for (unsigned i = 0; i < s.ops; ++i) {
-    if (s.op[i].code == PAGECAST_OP_TOUCH) slot.touch_stage[s.op[i].extra] = s.op[i].depth;
+    if (s.op[i].code == PAGECAST_OP_TOUCH) nest.touch_stage[s.op[i].extra] = s.op[i].depth;
     if (s.op[i].code != PAGECAST_OP_RANGE) continue;
-    slot.range_stage[s.op[i].extra] = s.op[i].depth;
+    nest.range_stage[s.op[i].extra] = s.op[i].depth;
     any = true;
   }
   return any;
@@ -121,7 +121,7 @@ bool overwrites_sliced(const pagecast_nest &d) {
 
 /// A nest inside one whose slice covers it: left to it are the groups that it overwrites. The slice must not read them
 /// ahead, because it does not know for certain what will be stored to. False: there are none.
-bool leave_to_slice(NestSlot &around, const pagecast_nest &d, core::Shape &shape) {
+bool leave_to_slice(OpenNest &around, const pagecast_nest &d, core::Shape &shape) {
   bool any = false;
   uint32_t overwritten = around.overwritten.load(std::memory_order_relaxed);
   for (unsigned g = 0; g < d.groups; ++g) {
@@ -137,36 +137,36 @@ bool leave_to_slice(NestSlot &around, const pagecast_nest &d, core::Shape &shape
 }
 
 /// What the slice needs. `shape` gets the sizes of its ranges. Returns true if the slice is worth running.
-bool prepare_slice(Pager &pager, NestSlot &slot, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
+bool prepare_slice(Pager &pager, OpenNest &nest, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
   bool sliced = false;
-  slot.sliced.store(false, std::memory_order_relaxed);
-  slot.covers = slot.advised = false;
-  slot.pinned_count = 0;
-  slot.dropped = 0;
-  for (core::Extent &h : slot.hull) h = {};
+  nest.sliced.store(false, std::memory_order_relaxed);
+  nest.covers = nest.advised = false;
+  nest.pinned_count = 0;
+  nest.dropped = 0;
+  for (core::Extent &h : nest.hull) h = {};
   if (!d.slice || !slice_valid(d)) return false;
   const uint64_t *live = args + d.loops + d.groups * (1 + d.loops);
-  for (unsigned i = 0; i < d.live; ++i) slot.live[i] = live[i];
-  const bool ranges = find_ranges(slot, *d.slice);
+  for (unsigned i = 0; i < d.live; ++i) nest.live[i] = live[i];
+  const bool ranges = find_ranges(nest, *d.slice);
   for (unsigned g = 0; g < d.groups; ++g) {
     if (!(d.group[g].flags & PAGECAST_INDIRECT)) continue;
     const uint64_t base = args[d.loops + g * (1 + d.loops)];
     Region r = base ? pager.look_up(base) : Region{};
     if (base && r.bytes == 0) r = pager.look_up(base + os::page_size()); // globals begin within a page
-    if (base && r.bytes == 0) slot.dropped |= 1u << g;
-    else if (base && slot.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
-      fetch_whole(pager, slot, g, r, d.group[g].flags & PAGECAST_WRITES);
-    else sliced = true, slot.advised |= r.is_file() && !(d.group[g].flags & PAGECAST_WRITES);
-    shape.group[g].scattered = slot.touch_stage[g] && !(slot.dropped >> g & 1);
+    if (base && r.bytes == 0) nest.dropped |= 1u << g;
+    else if (base && nest.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
+      fetch_whole(pager, nest, g, r, d.group[g].flags & PAGECAST_WRITES);
+    else sliced = true, nest.advised |= r.is_file() && !(d.group[g].flags & PAGECAST_WRITES);
+    shape.group[g].scattered = nest.touch_stage[g] && !(nest.dropped >> g & 1);
   }
-  slot.sliced.store(sliced, std::memory_order_relaxed);
-  slot.covers = sliced && ranges;
-  if (!slot.covers) return sliced;
+  nest.sliced.store(sliced, std::memory_order_relaxed);
+  nest.covers = sliced && ranges;
+  if (!nest.covers) return sliced;
   SliceSurvey survey;
-  survey_slice(pager, d, slot.live, shape.trips, slot.dropped, &survey);
+  survey_slice(pager, d, nest.live, shape.trips, nest.dropped, &survey);
   shape.sliced_bytes = survey.iteration_bytes;
   shape.sliced_total = survey.total_bytes;
-  for (unsigned g = 0; g < d.groups; ++g) slot.hull[g] = survey.hull[g];
+  for (unsigned g = 0; g < d.groups; ++g) nest.hull[g] = survey.hull[g];
   return true;
 }
 
@@ -218,14 +218,14 @@ bool passed_over(Pager &pager, const pagecast_nest &d, const void *frame) {
 }
 
 /// The program leaves the nest, somewhere in it or at its end.
-void note_exit(const NestSlot &slot) {
+void note_exit(const OpenNest &nest) {
   const Pager *pager = pager_in_charge.load(std::memory_order_acquire);
-  if (!pager || !slot.can_be_early) return;
-  core::EntryBackoff backoff = entry_backoff_of(*slot.description);
+  if (!pager || !nest.can_be_early) return;
+  core::EntryBackoff backoff = entry_backoff_of(*nest.description);
   const uint64_t before = backoff.bits();
-  if (slot.step() == 0) backoff.left_early(missed(*pager));
+  if (nest.step() == 0) backoff.left_early(missed(*pager));
   else backoff.went_on();
-  if (backoff.bits() != before) note_entry_backoff(*slot.description, backoff.bits());
+  if (backoff.bits() != before) note_entry_backoff(*nest.description, backoff.bits());
 }
 
 /// Closes the nest if it is this thread's.
@@ -238,60 +238,60 @@ void finish(const pagecast_ticket *ticket) {
 
 pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
   close_stale(&d, frame);
-  NestSlot *around = covering(frame);
+  OpenNest *around = covering(frame);
   if (around && !overwrites_sliced(d)) {
     pager.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  NestSlot *slot = open_room() ? claim_slot() : nullptr;
-  if (!slot) {
+  OpenNest *nest = open_room() ? claim_nest() : nullptr;
+  if (!nest) {
     pager.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
-    pager.poke(); // slots that are closing become free
+    pager.poke(); // nests that are closing become free
     return nullptr;
   }
   auto give_back = [&](std::atomic<uint64_t> &counter) -> pagecast_ticket * {
     counter.fetch_add(1, std::memory_order_relaxed);
-    slot->state.store(NestSlot::kFree, std::memory_order_release);
+    nest->state.store(OpenNest::kFree, std::memory_order_release);
     return nullptr;
   };
-  core::Shape &shape = slot->draft;
+  core::Shape &shape = nest->draft;
   if (!make_shape(pager, d, args, shape)) return give_back(pager.statistics.nests_declined);
   if (around && !leave_to_slice(*around, d, shape)) return give_back(pager.statistics.nests_filtered);
-  slot->description = &d;
-  slot->sites = pager.statistics.sites_of(&d);
-  const bool slice = prepare_slice(pager, *slot, d, args, shape);
+  nest->description = &d;
+  nest->sites = pager.statistics.sites_of(&d);
+  const bool slice = prepare_slice(pager, *nest, d, args, shape);
   if (shape.sliced_bytes > pager.budget() / kSlicedShare) return give_back(pager.statistics.nests_declined);
-  slot->nest.start(shape, conditions_for(pager, slice && slot->advised), os::now_ns());
-  if (!slice && all_resident(pager, shape, slot->nest)) return give_back(pager.statistics.nests_filtered);
-  slot->overwrite.start(shape, slot->nest.strip(), os::page_size());
+  nest->policy.start(shape, conditions_for(pager, slice && nest->advised), os::now_ns());
+  if (!slice && all_resident(pager, shape, nest->policy)) return give_back(pager.statistics.nests_filtered);
+  nest->overwrite.start(shape, nest->policy.strip(), os::page_size());
   if (slice) {
-    for (unsigned stage = 0; stage < d.slice->depths; ++stage) slot->slice_cursor[stage].start(shape, slot->nest.strip());
-    slot->index_cursor.start(shape, slot->nest.strip());
-    slot->trail.start(os::page_size(), pager.max_io(), pager.budget() / kTrailShare);
-    slot->coalescer.start(pager.max_io() / 2);
+    for (unsigned stage = 0; stage < d.slice->depths; ++stage) nest->slice_cursor[stage].start(shape, nest->policy.strip());
+    nest->index_cursor.start(shape, nest->policy.strip());
+    nest->trail.start(os::page_size(), pager.max_io(), pager.budget() / kTrailShare);
+    nest->coalescer.start(pager.max_io() / 2);
   }
-  slot->slice_wasted.store(0, std::memory_order_relaxed);
-  slot->slices_run = 0;
-  slot->overwritten.store(0, std::memory_order_relaxed);
-  slot->slice_ahead.store(slot->nest.slice_distance(), std::memory_order_relaxed);
-  slot->ticks.start(shape, slot->nest.strip());
-  slot->last_tick = last_tick_of(d, shape.trips);
-  slot->ticket = {0, slot->last_tick, shape.strips ? slot->nest.strip() : 1};
-  slot->wake_at = 0;
-  slot->room_seen = 0;
-  slot->started = false;
-  slot->frame = frame;
-  slot->ends = ends_of(d, shape.trips);
-  slot->can_be_early = slot->nest.steps() > 1 && slot->nest.plan().step_bytes <= kLongStep;
-  push_open(slot);
-  slot->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
-  slot->shared = ~0ull;
-  slot->left_to_others = 0;
-  slot->state.store(NestSlot::kOpen, std::memory_order_release);
-  open_nests.fetch_or(1u << number_of(slot), std::memory_order_seq_cst);
+  nest->slice_wasted.store(0, std::memory_order_relaxed);
+  nest->slices_run = 0;
+  nest->overwritten.store(0, std::memory_order_relaxed);
+  nest->slice_ahead.store(nest->policy.slice_distance(), std::memory_order_relaxed);
+  nest->ticks.start(shape, nest->policy.strip());
+  nest->last_tick = last_tick_of(d, shape.trips);
+  nest->ticket = {0, nest->last_tick, shape.strips ? nest->policy.strip() : 1};
+  nest->wake_at = 0;
+  nest->freed_seen = 0;
+  nest->started = false;
+  nest->frame = frame;
+  nest->ends = ends_of(d, shape.trips);
+  nest->can_be_early = nest->policy.steps() > 1 && nest->policy.plan().step_bytes <= kLongStep;
+  push_open(nest);
+  nest->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
+  nest->shared = ~0ull;
+  nest->left_to_others = 0;
+  nest->state.store(OpenNest::kOpen, std::memory_order_release);
+  open_nest_mask.fetch_or(1u << number_of(nest), std::memory_order_seq_cst);
   pager.poke();
   if (slice) slicer_poke();
-  return &slot->ticket;
+  return &nest->ticket;
 }
 
 } // namespace
@@ -326,7 +326,7 @@ void pagecast_do_tick(pagecast_ticket *ticket) {
   const uint64_t step = ticket->step + 1; // the only writer
   __atomic_store_n(&ticket->step, step, __ATOMIC_RELEASE);
   if (__builtin_expect(step < __atomic_load_n(&ticket->wake, __ATOMIC_RELAXED), 1)) return;
-  const uint64_t last = slot_of(ticket).last_tick;
+  const uint64_t last = nest_of(ticket).last_tick;
   __atomic_store_n(&ticket->wake, last, __ATOMIC_RELAXED); // once; the pager sets the next
   if (step >= last) finish(ticket);
   if (Pager *pager = pager_in_charge.load(std::memory_order_acquire)) pager->poke();

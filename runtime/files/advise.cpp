@@ -18,9 +18,9 @@ constexpr uint32_t kStream = 8;               ///< requests in a row, until they
 constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that are looked at
 
 bool passed(const core::Hinted &h) {
-  const NestSlot &slot = nest_slots[h.nest % kNestSlots];
-  if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen || static_cast<uint8_t>(slot.turn) != h.turn) return true;
-  return static_cast<int32_t>(static_cast<uint32_t>(slot.step()) - h.due) > 0;
+  const OpenNest &nest = nest_table[h.nest % kMostOpenNests];
+  if (nest.state.load(std::memory_order_relaxed) != OpenNest::kOpen || static_cast<uint8_t>(nest.turn) != h.turn) return true;
+  return static_cast<int32_t>(static_cast<uint32_t>(nest.step()) - h.due) > 0;
 }
 
 constexpr unsigned kRow = 3;         ///< pages asked for, after which the next one is a stream's
@@ -168,7 +168,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
   const uint64_t pages = e.size() >> shift_, entries = (pages + kMostPages - 1) / kMostPages;
   const uint64_t most_ahead = std::clamp<uint64_t>(log_.kept() / 8, kLeastAhead, kMostAhead);
   if (asked.bounded && log_.ahead_pages() + pages > most_ahead) catch_up();
-  const NestSlot &slot = nest_slots[asked.nest % kNestSlots];
+  const OpenNest &nest = nest_table[asked.nest % kMostOpenNests];
   const bool far = asked.bounded && log_.ahead_pages() != 0 && log_.ahead_pages() + pages > most_ahead;
   if (far || queue_.size() + entries > kQueue) return refuse();
   bool blocks = false;
@@ -181,7 +181,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
     r->hinted = true;
     if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
     const bool alone = !asked.bounded && one_stream(*r, e);
-    if (!asked.bounded && !slot.sliced && left_to_kernel(*r, e, alone)) {
+    if (!asked.bounded && !nest.sliced && left_to_kernel(*r, e, alone)) {
       file_streams_.pass(e);
       ++statistics_->files.streamed;
       return true;
@@ -207,7 +207,7 @@ bool Advise::refuse() {
 
 /// From here on it counts as asked for; `ask`: of the adviser. Under the lock.
 void Advise::note(core::Extent e, const Asked &asked, bool ask) {
-  const auto turn = static_cast<uint8_t>(nest_slots[asked.nest % kNestSlots].turn);
+  const auto turn = static_cast<uint8_t>(nest_table[asked.nest % kMostOpenNests].turn);
   for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
     const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
     log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *map_);

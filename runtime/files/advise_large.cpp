@@ -90,7 +90,7 @@ core::Extent Advise::ask_large(core::Extent e, const Asked &asked) {
   const Region *r = regions_.find(e.begin);
   if (asked.bounded || !reads_large(*r) || e.size() > kLargeQueue / 4 * kLarge) return e;
   // One stream alone will soon be left to the kernel.
-  const bool alone = r->stream != 0 && wide(r->window) && !nest_slots[asked.nest % kNestSlots].sliced;
+  const bool alone = r->stream != 0 && wide(r->window) && !nest_table[asked.nest % kMostOpenNests].sliced;
   const core::FileStreams::Widened w = file_streams_.widen(e, alone ? e.end : r->end());
   if (alone) return e;
   note({w.whole, w.end}, asked, false);

@@ -28,7 +28,7 @@ void Advise::run() {
   uint64_t next_round = 0;
   for (;;) {
     while (queue_.front()) work_off();
-    const bool busy = any() && open_nests.load(std::memory_order_relaxed) != 0;
+    const bool busy = any() && open_nest_mask.load(std::memory_order_relaxed) != 0;
     if (!busy) unmap_passed();
     if (const uint64_t now = os::now_ns(); busy && now >= next_round) {
       next_round = now + kRoundNs;

@@ -74,7 +74,7 @@ void Pager::install(Request &q) {
   }
   end_wait(q.slot, q.pages);
   staging_.give(q.staging, q.pages);
-  ++room_;
+  ++freed_;
 }
 
 /// The backing store cannot give the pages back. Those that only a hint wanted are absent as before. A thread that
@@ -101,7 +101,7 @@ void Pager::read_failed(Request &q, int result) {
 
 void Pager::free_request(Request &q) {
   requests_.give(q);
-  ++room_;
+  ++freed_;
 }
 
 } // namespace pagecast

@@ -24,7 +24,7 @@ void Pager::clean_while_idle(uint64_t now, bool busy) {
   if (busy) return cleaning_.disturbed(now);
   if (now < cleaning_.next_ns() || !may_clean()) return;
   if (disk_errors_.writes_refused() || disk_errors_.stalled()) return cleaning_.ran_out(now);
-  const bool in_nest = open_nests.load(std::memory_order_relaxed) != 0;
+  const bool in_nest = open_nest_mask.load(std::memory_order_relaxed) != 0;
   const uint32_t want =
       cleaning_.wanted({now, os::process_cpu_ns(), in_nest, allowance_.exposed(used_, core::Cleaning::kNearBytes),
                         allowance_.exposed(used_, core::Cleaning::kFarBytes), order_.released_clean() + walked_clean_});

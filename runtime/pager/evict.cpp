@@ -167,7 +167,7 @@ void Pager::flush_discards() {
   os::discard(ranges, discards_);
   discards_ = 0;
   used_ -= pages;
-  ++room_;
+  ++freed_;
 }
 
 /// Whether the backing store has room for the pages. Those that were there before need no new room.
@@ -294,7 +294,7 @@ void Pager::written(Request &q, int result) {
     statistics.cleaned += q.idle;
   }
   flush(q.slot + q.pages);
-  ++room_;
+  ++freed_;
 }
 
 /// Puts the longest active pages on probation while memory is short: hints for them come through again, and

@@ -59,7 +59,7 @@ void Pager::hold_still() {
   while (forking_.load(std::memory_order_acquire)) os::futex_wait(reinterpret_cast<uint32_t *>(&forking_), 1);
   for (unsigned i = 0; i < regions_.count(); ++i) regions_[i].draining = false;
   finishing_ = false;
-  ++room_;
+  ++freed_;
 }
 
 void Pager::prepare_fork(uint64_t stack) {

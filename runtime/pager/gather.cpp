@@ -66,8 +66,8 @@ void Pager::gather(uint32_t first, uint32_t last, Wanted wanted) {
 /// A nest of some size is over: what its walk has not come to it never will, unless others like it walk beside it.
 /// Left to wait, such clusters would outstay pages that are wanted sooner.
 void Pager::release_clusters() {
-  for (NestSlot &slot : OpenNests())
-    if (slot.runs() && slot.foreseen) return;
+  for (OpenNest &nest : OpenNests())
+    if (nest.runs() && nest.foreseen) return;
   while (release_oldest_cluster()) {}
 }
 

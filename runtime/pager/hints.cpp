@@ -46,14 +46,14 @@ bool Pager::take_of_slice(const Hint &h) {
   const core::Extent e = h.extent(shift_);
   if (files_.look_up(e.begin).bytes) return advise(h, e, true);
   if (h.kind == Hint::kRelease) {
-    const NestSlot &slot = nest_slots[h.nest];
-    release(e.begin, e.end, wanted(slot, h.site - slot.sites, e, h.priority), h.site);
+    const OpenNest &nest = nest_table[h.nest];
+    release(e.begin, e.end, wanted(nest, h.site - nest.sites, e, h.priority), h.site);
     return true;
   }
-  const uint64_t room = room_;
+  const uint64_t freed = freed_;
   const Asked asked{h.site, h.nest, h.due, h.kind == Hint::kFetchWrite, false};
   if (h.pages > 1 ? fetch_range(h, e, asked) : fetch_page(e.begin, asked)) return true;
-  hints_blocked_ = room;
+  hints_blocked_ = freed;
   return false;
 }
 
@@ -97,7 +97,7 @@ bool Pager::take_hints() {
     hand_ring_.pop();
     busy = true;
   }
-  if (hints_blocked_ == room_) return busy;
+  if (hints_blocked_ == freed_) return busy;
   for (unsigned n = 0; n < kOfSlices; ++n) {
     const Hint *h = slice_ring_.front();
     if (!h || !take_of_slice(*h)) break;

@@ -73,7 +73,7 @@ void Pager::give_up(const core::Stream &s) {
 bool Pager::run_streams() {
   bool busy = false;
   for (unsigned i = 0; i < core::FaultStreams::kMost; ++i)
-    if (fault_streams_[i].left && fault_streams_[i].blocked != room_) busy |= push_on(i);
+    if (fault_streams_[i].left && fault_streams_[i].blocked != freed_) busy |= push_on(i);
   return busy;
 }
 
@@ -93,7 +93,7 @@ bool Pager::push_on(unsigned i) {
       while (run < most && alike(pages_[s.backward() ? slot - run : slot + run].state)) ++run;
     const uint32_t done = push_run(*r, s, slot, run);
     if (done == 0) {
-      s.blocked = room_;
+      s.blocked = freed_;
       break;
     }
     busy = true;

@@ -21,7 +21,7 @@ void Pager::set_cap(uint64_t bytes) {
 void Pager::account() {
   const uint64_t tables = pages_.slots_used() * (PageTable::kBytesPerPage + 8); // 8: the kernel's page tables
   statistics.own_bytes = kBaseOwnBytes + staging_.bytes() + kZeroPages * page_ + MarkerPages::bytes() + margins_.bytes() + tables;
-  if (allowance_.divide(statistics.own_bytes, regions_.count() ? files_.bytes() : 0)) ++room_;
+  if (allowance_.divide(statistics.own_bytes, regions_.count() ? files_.bytes() : 0)) ++freed_;
 }
 
 /// Of the pages in use, those that are still being read: they are in staging.
@@ -55,7 +55,7 @@ void Pager::mind_limits(uint64_t now) {
 
 /// Pages come and go: the program itself passes the marks of its groups all the time, and looks at such moments show
 /// less room than there is. Then the pager looks at fixed times instead.
-bool Pager::in_motion() const { return reading_ || pages_coming_free() || open_nests.load(std::memory_order_relaxed); }
+bool Pager::in_motion() const { return reading_ || pages_coming_free() || open_nest_mask.load(std::memory_order_relaxed); }
 
 /// More memory is needed than may be used until the next look: makes that look, if there is more to be had and if it
 /// is not too soon; then it comes in a moment.

@@ -21,26 +21,26 @@ namespace {
 constexpr uint64_t kSmallShare = 8;
 
 struct Company {
-  NestSlot *nest[kNestSlots];
+  OpenNest *nest[kMostOpenNests];
   unsigned count = 0;
 };
 
 Company company(uint64_t budget) {
   Company all;
-  for (NestSlot &slot : OpenNests()) {
-    if (slot.runs() && slot.nest.plan().total_bytes > budget / kSmallShare) all.nest[all.count++] = &slot;
+  for (OpenNest &nest : OpenNests()) {
+    if (nest.runs() && nest.policy.plan().total_bytes > budget / kSmallShare) all.nest[all.count++] = &nest;
   }
   return all;
 }
 
 /// Bytes that all of them touch, what several touch counted once; about, since a group's holes count, too.
 uint64_t touched_by(const Company &all) {
-  core::Extent reach[kNestSlots * core::kMaxGroups];
+  core::Extent reach[kMostOpenNests * core::kMaxGroups];
   unsigned count = 0;
   uint64_t sum = 0;
   for (unsigned i = 0; i < all.count; ++i) {
-    const core::Shape &shape = all.nest[i]->nest.shape();
-    sum += all.nest[i]->nest.plan().total_bytes;
+    const core::Shape &shape = all.nest[i]->policy.shape();
+    sum += all.nest[i]->policy.plan().total_bytes;
     for (unsigned g = 0; g < shape.groups; ++g)
       if (!shape.group[g].indirect) reach[count++] = core::reach_of(shape, shape.group[g]);
   }
@@ -50,7 +50,7 @@ uint64_t touched_by(const Company &all) {
     const uint64_t begin = std::max(reach[i].begin, end);
     if (reach[i].end > begin) bytes += reach[i].end - begin, end = reach[i].end;
   }
-  for (unsigned i = 0; i < all.count; ++i) bytes += all.nest[i]->nest.shape().sliced_total;
+  for (unsigned i = 0; i < all.count; ++i) bytes += all.nest[i]->policy.shape().sliced_total;
   return std::min(bytes, sum);
 }
 
@@ -77,12 +77,12 @@ int64_t ahead_of(const core::Shape &shape, const core::Group &first, core::Addr 
 
 /// Both nests run in each iteration of one loop, which moves group h of `b` as it moves group g of `a`: does h come to
 /// most of g's bytes after g, some iterations later, or, if in the same one, because its nest comes second?
-bool comes_later(const NestSlot &b, unsigned h, const NestSlot &a, unsigned g) {
-  const core::Group &first = a.nest.shape().group[g], &second = b.nest.shape().group[h];
+bool comes_later(const OpenNest &b, unsigned h, const OpenNest &a, unsigned g) {
+  const core::Group &first = a.policy.shape().group[g], &second = b.policy.shape().group[h];
   const int64_t stride = first.stride[0];
-  if (stride != second.stride[0] || a.nest.shape().trips[0] != b.nest.shape().trips[0]) return false;
-  const core::Extent mine = first_reach(a.nest.shape(), first), theirs = first_reach(b.nest.shape(), second);
-  const int64_t ahead = ahead_of(a.nest.shape(), first, theirs.begin);
+  if (stride != second.stride[0] || a.policy.shape().trips[0] != b.policy.shape().trips[0]) return false;
+  const core::Extent mine = first_reach(a.policy.shape(), first), theirs = first_reach(b.policy.shape(), second);
+  const int64_t ahead = ahead_of(a.policy.shape(), first, theirs.begin);
   const auto iteration = static_cast<int64_t>(core::magnitude(stride));
   // Every other plane and the ones between them lie in the same place, and have no byte in common.
   const int64_t off = iteration ? ahead - (ahead + (ahead < 0 ? -1 : 1) * (iteration / 2)) / iteration * iteration : 0;
@@ -93,19 +93,19 @@ bool comes_later(const NestSlot &b, unsigned h, const NestSlot &a, unsigned g) {
   return (!iteration || lead >= -(iteration / 2)) && b.serial > a.serial;
 }
 
-uint64_t bytes_of(const NestSlot &slot, unsigned group) {
+uint64_t bytes_of(const OpenNest &nest, unsigned group) {
   core::Pieces pieces;
-  slot.nest.footprint(group, &pieces);
+  nest.policy.footprint(group, &pieces);
   return pieces.footprint();
 }
 
 /// Most of what group g of `a` touches is given up by `b`, which comes to it later.
-bool gives_up(const NestSlot &b, const NestSlot &a, unsigned g) {
-  if (b.frame != a.frame || a.nest.shape().group[g].indirect) return false;
-  const core::Extent mine = core::reach_of(a.nest.shape(), a.nest.shape().group[g]);
-  const core::Shape &other = b.nest.shape();
+bool gives_up(const OpenNest &b, const OpenNest &a, unsigned g) {
+  if (b.frame != a.frame || a.policy.shape().group[g].indirect) return false;
+  const core::Extent mine = core::reach_of(a.policy.shape(), a.policy.shape().group[g]);
+  const core::Shape &other = b.policy.shape();
   for (unsigned h = 0; h < other.groups; ++h) {
-    const bool releases = b.nest.plan().group[h].releases || (b.left_to_others >> h & 1);
+    const bool releases = b.policy.plan().group[h].releases || (b.left_to_others >> h & 1);
     if (other.group[h].indirect || !releases || !comes_later(b, h, a, g)) continue;
     const core::Extent theirs = core::reach_of(other, other.group[h]);
     if (core::common(mine, theirs).size() > mine.size() / 2 && bytes_of(b, h) > bytes_of(a, g) / 2) return true;
@@ -114,12 +114,12 @@ bool gives_up(const NestSlot &b, const NestSlot &a, unsigned g) {
 }
 
 /// Unless little has changed.
-void plan_again(NestSlot &slot, uint64_t part, uint32_t left) {
-  if (left == slot.left_to_others && slot.shared / 8 * 7 <= part && part <= slot.shared + slot.shared / 8) return;
-  slot.shared = part;
-  slot.left_to_others = left;
-  slot.nest.share(part, left, slot.step());
-  slot.wake_at = 0; // a nest that fitted wanted nothing any more; now it may have to release
+void plan_again(OpenNest &nest, uint64_t part, uint32_t left) {
+  if (left == nest.left_to_others && nest.shared / 8 * 7 <= part && part <= nest.shared + nest.shared / 8) return;
+  nest.shared = part;
+  nest.left_to_others = left;
+  nest.policy.share(part, left, nest.step());
+  nest.wake_at = 0; // a nest that fitted wanted nothing any more; now it may have to release
 }
 
 } // namespace
@@ -131,13 +131,13 @@ void share_memory(uint64_t budget) {
   if (touched <= budget) return;
   // First each for its part, since what a nest gives up depends on that; then what each leaves to others.
   for (unsigned i = 0; i < all.count; ++i) {
-    NestSlot &slot = *all.nest[i];
-    const double part = std::min(1.0, static_cast<double>(slot.nest.plan().total_bytes) / static_cast<double>(touched));
-    plan_again(slot, static_cast<uint64_t>(part * static_cast<double>(budget)), slot.left_to_others);
+    OpenNest &nest = *all.nest[i];
+    const double part = std::min(1.0, static_cast<double>(nest.policy.plan().total_bytes) / static_cast<double>(touched));
+    plan_again(nest, static_cast<uint64_t>(part * static_cast<double>(budget)), nest.left_to_others);
   }
-  uint32_t left[kNestSlots] = {};
+  uint32_t left[kMostOpenNests] = {};
   for (unsigned i = 0; i < all.count; ++i)
-    for (unsigned g = 0; g < all.nest[i]->nest.shape().groups; ++g)
+    for (unsigned g = 0; g < all.nest[i]->policy.shape().groups; ++g)
       for (unsigned j = 0; j < all.count; ++j)
         if (j != i && gives_up(*all.nest[j], *all.nest[i], g)) left[i] |= 1u << g;
   for (unsigned i = 0; i < all.count; ++i) plan_again(*all.nest[i], all.nest[i]->shared, left[i]);

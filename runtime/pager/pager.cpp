@@ -128,7 +128,7 @@ void Pager::run() {
   if (inherited_) sleep(); // what it inherited costs nothing until it is used: a child may exec at once
   for (;;) {
     bool busy = !files_only_ && take_faults();
-    if (files_.new_round()) ++room_; // what the adviser's queue had no room for may find it now
+    if (files_.new_round()) ++freed_; // what the adviser's queue had no room for may find it now
     if (files_.bytes() != files_seen_) {
       files_seen_ = files_.bytes();
       account();
@@ -170,7 +170,7 @@ bool Pager::take_completions() {
     if (done.tag & Preallocation::kTag) {
       busy = true;
       preallocation_.done(done.result);
-      ++room_;
+      ++freed_;
       continue;
     }
     Request &q = requests_[done.tag];
@@ -219,11 +219,11 @@ void Pager::watch_disk(uint64_t now) {
 
 bool Pager::anything_posted() {
   if (commands_.posted()) return true;
-  if (!files_.waiting() && (hand_ring_.front() || (slice_ring_.front() && hints_blocked_ != room_))) return true;
-  for (NestSlot &slot : OpenNests()) {
-    const uint32_t state = slot.state.load(std::memory_order_acquire);
-    if (state == NestSlot::kClosing) return true;
-    if (state == NestSlot::kOpen && (!slot.started || slot.step() >= slot.wake_at)) return true;
+  if (!files_.waiting() && (hand_ring_.front() || (slice_ring_.front() && hints_blocked_ != freed_))) return true;
+  for (OpenNest &nest : OpenNests()) {
+    const uint32_t state = nest.state.load(std::memory_order_acquire);
+    if (state == OpenNest::kClosing) return true;
+    if (state == OpenNest::kOpen && (!nest.started || nest.step() >= nest.wake_at)) return true;
   }
   return false;
 }
@@ -384,7 +384,7 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
   }
   if (!keep_region) regions_.cut(begin, end, shift_);
   statistics.regions = regions_.count();
-  ++room_;
+  ++freed_;
 }
 
 } // namespace pagecast

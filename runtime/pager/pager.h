@@ -52,7 +52,7 @@
 
 namespace pagecast {
 
-struct NestSlot;
+struct OpenNest;
 
 class Pager {
 public:
@@ -152,9 +152,9 @@ private:
   void start_nests();
   bool run_nests();
   bool all_stored();
-  bool worth_walking(const NestSlot &) const;
-  void keep_for(NestSlot &);
-  void pin_targets(const NestSlot &, int change);
+  bool worth_walking(const OpenNest &) const;
+  void keep_for(OpenNest &);
+  void pin_targets(const OpenNest &, int change);
   void keep_part(core::Extent, uint64_t part, uint64_t parts);
   void keep_range(uint64_t begin, uint64_t end);
 
@@ -214,7 +214,7 @@ private:
   uint32_t admit(uint32_t pages, bool demand);
 
   // save_margins.cpp
-  void expect_margins(const NestSlot &);
+  void expect_margins(const OpenNest &);
   void save_margins(uint32_t slot, uint32_t pages);
   bool has_margins(const Asked &, uint32_t slot, uint32_t *pages) const;
   uint32_t fill_rows(Region &, uint32_t slot, uint32_t pages, const Asked &);
@@ -258,11 +258,11 @@ private:
   Run refill_run(Region &, uint32_t slot);
 
   // forecast.cpp
-  void foresee(NestSlot &);
-  Wanted wanted(const NestSlot &, unsigned group, core::Extent, unsigned priority) const;
-  void release_along(NestSlot &);
-  void release_rest(const NestSlot &);
-  void release_parts(const NestSlot &, unsigned group, core::Extent);
+  void foresee(OpenNest &);
+  Wanted wanted(const OpenNest &, unsigned group, core::Extent, unsigned priority) const;
+  void release_along(OpenNest &);
+  void release_rest(const OpenNest &);
+  void release_parts(const OpenNest &, unsigned group, core::Extent);
 
   // gather.cpp
   void gather(uint32_t first, uint32_t last, Wanted);
@@ -395,8 +395,8 @@ private:
   bool inherited_ = false;
   bool finishing_ = false; ///< nothing is left unread for nests, so that somebody may look
   int start_error_ = 0;
-  uint64_t room_ = 1; ///< grows whenever memory, staging or a request became free
-  uint64_t hints_blocked_ = 0; ///< what room_ was when the oldest hint of a slice found none
+  uint64_t freed_ = 1; ///< grows whenever memory, staging or a request became free
+  uint64_t hints_blocked_ = 0; ///< what freed_ was when the oldest hint of a slice found none
   HintRing<1024> hand_ring_;
   HintRing<8192> slice_ring_;
 };

@@ -16,13 +16,13 @@ constexpr uint64_t kMarginsShare = 8;
 } // namespace
 
 /// A nest begins: the margins of what it stores over are wanted when it comes round again.
-void Pager::expect_margins(const NestSlot &slot) {
-  if (!slot.overwrite.any() || finishing_ || !may_overwrite() || sandboxed()) return;
-  const core::Shape &shape = slot.nest.shape();
+void Pager::expect_margins(const OpenNest &nest) {
+  if (!nest.overwrite.any() || finishing_ || !may_overwrite() || sandboxed()) return;
+  const core::Shape &shape = nest.policy.shape();
   const uint64_t before = margins_.bytes(), most = (allowance_.for_pages() + before) / kMarginsShare;
   if (before > 2 * most) margins_.forget_all(); // the budget has fallen
   for (unsigned g = 0; g < shape.groups; ++g) {
-    const core::RowMargins rows = slot.overwrite.row_margins(shape, g);
+    const core::RowMargins rows = nest.overwrite.row_margins(shape, g);
     if (!rows.any()) continue;
     const core::Extent range = core::reach_of(shape, shape.group[g]);
     if (const Region *r = regions_.find(range.begin)) margins_.expect(rows, range, {r->base, r->end()}, most);

@@ -13,32 +13,32 @@ uint32_t pages_of(core::Extent e) { return static_cast<uint32_t>(e.size() >> os:
 } // namespace
 
 bool SliceHints::page(unsigned group, uint64_t page) {
-  const core::Extent e{page, page + os::page_size()}, before = slot_.trail.waiting(group);
-  if (slot_.dropped >> group & 1 || page - before.begin < before.size()) return true;
+  const core::Extent e{page, page + os::page_size()}, before = nest_.trail.waiting(group);
+  if (nest_.dropped >> group & 1 || page - before.begin < before.size()) return true;
   count(e);
-  return found(group, slot_.trail.add(group, e, step_));
+  return found(group, nest_.trail.add(group, e, step_));
 }
 
 bool SliceHints::range(unsigned group, uint64_t begin, uint64_t end) {
-  if (repeats_ || slot_.dropped >> group & 1) return true;
-  return found(group, slot_.trail.add(group, {begin, end}, step_));
+  if (repeats_ || nest_.dropped >> group & 1) return true;
+  return found(group, nest_.trail.add(group, {begin, end}, step_));
 }
 
 bool SliceHints::found(unsigned group, core::Extent e) {
   if (e.empty() || overwritten(group)) return true;
-  if (e.size() == os::page_size() && slot_.touch_stage[group]) return pager_.map().test(e.begin) || ask(group, e);
+  if (e.size() == os::page_size() && nest_.touch_stage[group]) return pager_.map().test(e.begin) || ask(group, e);
   if (e.size() >= pager_.max_io()) return ask_absent(group, e);
   core::Coalescer::Request full;
-  if (!slot_.coalescer.add({e, slot_.trail.taken_since(), group, writes(group)}, &full)) return true;
+  if (!nest_.coalescer.add({e, nest_.trail.taken_since(), group, writes(group)}, &full)) return true;
   return ask_absent(full.group, full.extent);
 }
 
 bool SliceHints::ask_found(uint64_t by) {
-  return slot_.coalescer.take(
+  return nest_.coalescer.take(
       by, [this](const core::Coalescer::Request &request) { return ask_absent(request.group, request.extent); });
 }
 
-bool SliceHints::wanted() { return slot_.state.load(std::memory_order_relaxed) == NestSlot::kOpen && !slicer_waited_for(); }
+bool SliceHints::wanted() { return nest_.state.load(std::memory_order_relaxed) == OpenNest::kOpen && !slicer_waited_for(); }
 
 bool SliceHints::region(uint64_t address, uint64_t *begin, uint64_t *end) {
   const Region r = pager_.look_up(address);
@@ -51,7 +51,7 @@ uint64_t SliceHints::look_ahead(uint64_t address) { return pager_.look_up(addres
 
 bool SliceHints::page_ahead(unsigned group, uint64_t page) {
   const Region r = pager_.look_up(page);
-  if (slot_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
+  if (nest_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
   if (r.is_file()) return pager_.map().test(page) || tell(group, {page, page + os::page_size()});
   const PageState state = pager_.state_of(r, page), before = pager_.state_of(r, page - os::page_size());
   if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
@@ -78,7 +78,7 @@ bool SliceHints::ask_absent(unsigned group, core::Extent e) {
 void SliceHints::release_passed(uint64_t program_step) {
   unsigned group;
   core::Extent e;
-  while (slot_.trail.passed(program_step, &group, &e))
+  while (nest_.trail.passed(program_step, &group, &e))
     pager_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), static_cast<uint32_t>(step_), number()});
 }
 

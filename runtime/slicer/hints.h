@@ -14,8 +14,8 @@ namespace pagecast {
 /// Of one run of one nest. `window`, if any, counts them.
 class SliceHints final : public SliceSink {
 public:
-  SliceHints(Pager &pager, NestSlot &slot, SliceWindow *window, uint64_t step)
-      : pager_(pager), slot_(slot), window_(window), step_(step) {}
+  SliceHints(Pager &pager, OpenNest &nest, SliceWindow *window, uint64_t step)
+      : pager_(pager), nest_(nest), window_(window), step_(step) {}
 
   /// The step has been run before: its ranges have been told.
   void repeats() { repeats_ = true; }
@@ -45,18 +45,18 @@ public:
 private:
   static constexpr unsigned kMostOutside = 64; ///< pages, in one run
   Pager &pager_;
-  NestSlot &slot_;
+  OpenNest &nest_;
   SliceWindow *window_;
   uint64_t step_;
   unsigned outside_ = 0;
   bool repeats_ = false;
   uint64_t absent_ = 0, untouched_ = 0;
 
-  uint8_t number() const { return static_cast<uint8_t>(number_of(&slot_)); }
+  uint8_t number() const { return static_cast<uint8_t>(number_of(&nest_)); }
   /// By nests inside, which see to its pages themselves.
-  bool overwritten(unsigned group) const { return slot_.overwritten.load(std::memory_order_relaxed) >> group & 1; }
-  bool writes(unsigned group) const { return slot_.description->group[group].flags & PAGECAST_WRITES; }
-  uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(slot_.sites + group); }
+  bool overwritten(unsigned group) const { return nest_.overwritten.load(std::memory_order_relaxed) >> group & 1; }
+  bool writes(unsigned group) const { return nest_.description->group[group].flags & PAGECAST_WRITES; }
+  uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(nest_.sites + group); }
   bool ask(unsigned group, core::Extent);
   bool tell(unsigned group, core::Extent);
   void count(core::Extent);

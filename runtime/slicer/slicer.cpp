@@ -36,8 +36,8 @@ Lock running; ///< held during each run
 std::atomic<uint32_t> waiting_for_it{0}; ///< threads in slicer_let_go()
 
 /// Calls `callback(group, Extent)` for what the slice reads in the cursor's step and the nest itself fetches.
-template <class Callback> void for_each_index(const NestSlot &slot, const core::Cursor &cursor, Callback callback) {
-  const core::Shape &shape = slot.nest.shape();
+template <class Callback> void for_each_index(const OpenNest &nest, const core::Cursor &cursor, Callback callback) {
+  const core::Shape &shape = nest.policy.shape();
   for (unsigned g = 0; g < shape.groups; ++g)
     if (shape.group[g].index && !shape.group[g].indirect)
       cursor.for_each_extent(shape.group[g], os::page_size(), [&](core::Extent e) { callback(g, e); });
@@ -45,19 +45,19 @@ template <class Callback> void for_each_index(const NestSlot &slot, const core::
 
 /// What the nest has asked for, or found in memory, far ahead of the slice may have been given up since: it is asked
 /// for again some steps ahead, and so kept until the slice and the program come.
-void keep_index(Pager &pager, NestSlot &slot, uint64_t position) {
-  core::Cursor &ahead = slot.index_cursor;
+void keep_index(Pager &pager, OpenNest &nest, uint64_t position) {
+  core::Cursor &ahead = nest.index_cursor;
   if (ahead.position() < position) ahead.seek(position);
   for (; !ahead.at_end() && ahead.position() <= position + kIndexLead; ahead.next()) {
-    SliceHints hints(pager, slot, nullptr, ahead.position());
-    for_each_index(slot, ahead, [&](unsigned group, core::Extent e) { hints.ask_absent(group, e); });
+    SliceHints hints(pager, nest, nullptr, ahead.position());
+    for_each_index(nest, ahead, [&](unsigned group, core::Extent e) { hints.ask_absent(group, e); });
   }
 }
 
 /// The index arrays of this step are there: the slice will not stall.
-bool index_resident(Pager &pager, const NestSlot &slot, const core::Cursor &cursor, SliceHints &hints) {
+bool index_resident(Pager &pager, const OpenNest &nest, const core::Cursor &cursor, SliceHints &hints) {
   bool there = true;
-  for_each_index(slot, cursor, [&](unsigned group, core::Extent e) {
+  for_each_index(nest, cursor, [&](unsigned group, core::Extent e) {
     hints.ask_absent(group, e);
     for (uint64_t page = e.begin; there && page < e.end; page += os::page_size()) {
       const Region r = pager.look_up(page);
@@ -78,27 +78,27 @@ bool run_call(Pager &pager, const SliceCall &call, SliceHints &hints, SliceOutco
 }
 
 /// One step of one stage; adds to `spent`. False: something that it needs is on its way.
-bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent) {
-  const pagecast_nest &d = *slot.description;
+bool run_step(Pager &pager, OpenNest &nest, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent) {
+  const pagecast_nest &d = *nest.description;
   uint64_t index[PAGECAST_MAX_LOOPS];
   for (unsigned k = 0; k < d.ticked; ++k) index[k] = cursor.index(k);
-  const SliceStage &part = slot.stage[stage - 1];
+  const SliceStage &part = nest.stage[stage - 1];
   if (part.empty()) return true;
-  SliceCall call{&part.nest(), slot.live, index, cursor.first(), cursor.count(), part.stage()};
+  SliceCall call{&part.nest(), nest.live, index, cursor.first(), cursor.count(), part.stage()};
   // A slice covers the innermost loop; where that is inside a step, the step's outer iterations follow each other.
   if (d.ticked + 2 == d.loops) {
     index[d.ticked] = cursor.first();
     call.first = 0;
-    call.count = slot.nest.shape().trips[d.loops - 1];
+    call.count = nest.policy.shape().trips[d.loops - 1];
   } else if (d.ticked + 1 != d.loops) {
     return true;
   }
   SliceOutcome outcome;
   if (!part.carries()) return run_call(pager, call, hints, &outcome, spent);
-  SliceState &state = slot.slice_state[stage - 1];
+  SliceState &state = nest.slice_state[stage - 1];
   SliceCarried carried = state.before(cursor.position());
   call.carried = &carried;
-  call.silent = cursor.position() < slot.step();
+  call.silent = cursor.position() < nest.step();
   if (!run_call(pager, call, hints, &outcome, spent) || (outcome == SliceOutcome::kTired && !hints.wanted())) return false;
   call.silent = true; // without the hints that are not wanted, it still has something to hand on
   if (outcome == SliceOutcome::kRefused && !run_call(pager, call, hints, &outcome, spent)) return false;
@@ -106,39 +106,39 @@ bool run_step(Pager &pager, NestSlot &slot, const core::Cursor &cursor, unsigned
   return true;
 }
 
-bool belongs_to(const NestSlot &slot, unsigned group, unsigned stage) {
-  return slot.range_stage[group] == stage || slot.touch_stage[group] == stage;
+bool belongs_to(const OpenNest &nest, unsigned group, unsigned stage) {
+  return nest.range_stage[group] == stage || nest.touch_stage[group] == stage;
 }
 
 /// NULL if the stage runs all its steps: sweeps are cheap, a few operations for many pages, and what they leave behind
 /// is given up in their order. Steps that hand on to each other have no choice.
-core::Backoff *backoff_of(const NestSlot &slot, unsigned stage) {
-  if (slot.stage[stage - 1].carries()) return nullptr;
-  for (unsigned g = 0; g < slot.description->groups; ++g)
-    if (slot.range_stage[g] == stage) return nullptr;
-  const uint64_t number = slot.sites + stage - 1;
-  return slot.sites && number < Statistics::kSites ? &backoffs[number] : nullptr;
+core::Backoff *backoff_of(const OpenNest &nest, unsigned stage) {
+  if (nest.stage[stage - 1].carries()) return nullptr;
+  for (unsigned g = 0; g < nest.description->groups; ++g)
+    if (nest.range_stage[g] == stage) return nullptr;
+  const uint64_t number = nest.sites + stage - 1;
+  return nest.sites && number < Statistics::kSites ? &backoffs[number] : nullptr;
 }
 
-void note_backoff(Pager &pager, const NestSlot &slot, unsigned stage, uint64_t backed_off, uint64_t probes) {
+void note_backoff(Pager &pager, const OpenNest &nest, unsigned stage, uint64_t backed_off, uint64_t probes) {
   if (backed_off == 0 && probes == 0) return;
-  for (unsigned g = 0; g < slot.description->groups; ++g) {
-    if (slot.touch_stage[g] != stage) continue;
-    SiteStatistics &site = pager.statistics.site[slot.sites + g];
+  for (unsigned g = 0; g < nest.description->groups; ++g) {
+    if (nest.touch_stage[g] != stage) continue;
+    SiteStatistics &site = pager.statistics.site[nest.sites + g];
     __atomic_fetch_add(&site.backed_off, backed_off, __ATOMIC_RELAXED);
     __atomic_fetch_add(&site.probes, probes, __ATOMIC_RELAXED);
   }
 }
 
 /// Step `done` of the stage has been run: where does it go on?
-uint64_t next_step(Pager &pager, NestSlot &slot, unsigned stage, uint64_t done, uint64_t work, const SliceHints &hints,
+uint64_t next_step(Pager &pager, OpenNest &nest, unsigned stage, uint64_t done, uint64_t work, const SliceHints &hints,
                    uint64_t lead) {
-  core::Backoff *backoff = backoff_of(slot, stage);
+  core::Backoff *backoff = backoff_of(nest, stage);
   if (!backoff) return done + 1;
   const uint64_t backed_off = backoff->backed_off(), probes = backoff->probes();
-  backoff->wasted(slot.slice_wasted.exchange(0, std::memory_order_relaxed));
+  backoff->wasted(nest.slice_wasted.exchange(0, std::memory_order_relaxed));
   const uint64_t next = backoff->ran(done, work, hints.absent(), hints.untouched(), lead);
-  note_backoff(pager, slot, stage, backoff->backed_off() - backed_off, backoff->probes() - probes);
+  note_backoff(pager, nest, stage, backoff->backed_off() - backed_off, backoff->probes() - probes);
   return next;
 }
 
@@ -149,148 +149,148 @@ void move(core::Cursor &cursor, SliceWindow &window, uint64_t position) {
 }
 
 /// The first step of which the stage has found something that is not asked for yet; its own step if there is none.
-uint64_t asked_up_to(const NestSlot &slot, unsigned stage) {
-  uint64_t step = core::least(slot.slice_cursor[stage - 1].position(), slot.coalescer.oldest());
-  for (unsigned g = 0; g < slot.description->groups; ++g)
-    if (belongs_to(slot, g, stage)) step = core::least(step, slot.trail.waits_since(g));
+uint64_t asked_up_to(const OpenNest &nest, unsigned stage) {
+  uint64_t step = core::least(nest.slice_cursor[stage - 1].position(), nest.coalescer.oldest());
+  for (unsigned g = 0; g < nest.description->groups; ++g)
+    if (belongs_to(nest, g, stage)) step = core::least(step, nest.trail.waits_since(g));
   return step;
 }
 
 /// What a stage finds is gathered over the further half of its lead, to be asked for in large pieces. What is nearer, and
 /// at the end all of it, is asked for now; single pages are when the step that found them is done.
-void ask_gathered(NestSlot &slot, unsigned stage, uint64_t program_step, SliceHints &hints) {
-  const core::Cursor &cursor = slot.slice_cursor[stage - 1];
+void ask_gathered(OpenNest &nest, unsigned stage, uint64_t program_step, SliceHints &hints) {
+  const core::Cursor &cursor = nest.slice_cursor[stage - 1];
   const bool last = cursor.at_end();
-  const bool at_once = last || slot.stage[stage - 1].searches(); // which do not go on before it is there
+  const bool at_once = last || nest.stage[stage - 1].searches(); // which do not go on before it is there
   const uint64_t by = at_once ? ~0ull : program_step + (cursor.position() - core::least(cursor.position(), program_step)) / 2;
-  for (unsigned g = 0; g < slot.description->groups; ++g) {
-    if (!belongs_to(slot, g, stage)) continue;
-    const bool alone = slot.touch_stage[g] == stage && slot.trail.waiting(g).size() == os::page_size();
-    if (alone || slot.trail.waits_since(g) <= by) hints.found(g, slot.trail.take(g, last));
+  for (unsigned g = 0; g < nest.description->groups; ++g) {
+    if (!belongs_to(nest, g, stage)) continue;
+    const bool alone = nest.touch_stage[g] == stage && nest.trail.waiting(g).size() == os::page_size();
+    if (alone || nest.trail.waits_since(g) <= by) hints.found(g, nest.trail.take(g, last));
   }
   hints.ask_found(by);
 }
 
 /// Runs the steps again in which a search came to what was not in memory.
-void repeat_searches(Pager &pager, NestSlot &slot, unsigned stage) {
-  SliceRepeats &repeats = slot.slice_repeats[stage - 1];
-  uint64_t step = slot.step();
+void repeat_searches(Pager &pager, OpenNest &nest, unsigned stage) {
+  SliceRepeats &repeats = nest.slice_repeats[stage - 1];
+  uint64_t step = nest.step();
   repeats.pass(step);
-  core::Cursor cursor = slot.slice_cursor[stage - 1];
+  core::Cursor cursor = nest.slice_cursor[stage - 1];
   for (; repeats.next(&step); ++step) {
-    if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen) break;
+    if (nest.state.load(std::memory_order_relaxed) != OpenNest::kOpen) break;
     cursor.seek(step);
-    SliceHints found(pager, slot, &slot.slice_window[stage - 1], step);
+    SliceHints found(pager, nest, &nest.slice_window[stage - 1], step);
     found.repeats();
     const uint64_t failed = machine.failed_loads();
     uint64_t work = 0;
-    run_step(pager, slot, cursor, stage, found, &work);
+    run_step(pager, nest, cursor, stage, found, &work);
     repeats.ran(step, machine.failed_loads() == failed);
-    ask_gathered(slot, stage, slot.step(), found);
+    ask_gathered(nest, stage, nest.step(), found);
   }
 }
 
 /// Whether the stage goes through rows that follow each other. What they leave behind is given up in their order, and to run some
 /// again would disturb that: CGM and APPBT read and wrote a fifth more.
-bool sweeps(const NestSlot &slot, unsigned stage) {
-  for (unsigned g = 0; g < slot.description->groups; ++g)
-    if (slot.range_stage[g] == stage && slot.trail.moves_on(g)) return true;
+bool sweeps(const OpenNest &nest, unsigned stage) {
+  for (unsigned g = 0; g < nest.description->groups; ++g)
+    if (nest.range_stage[g] == stage && nest.trail.moves_on(g)) return true;
   return false;
 }
 
 /// Runs a stage up to its distance, once a quarter of that is lacking: in few, long turns. `missed`: the program has
 /// faulted on absent pages. True if it did something.
-bool run_stage(Pager &pager, NestSlot &slot, unsigned stage, bool missed) {
-  const pagecast_nest &d = *slot.description;
-  core::Cursor &cursor = slot.slice_cursor[stage - 1];
-  SliceWindow &window = slot.slice_window[stage - 1];
-  SliceLead &lead = slot.slice_lead[stage - 1];
-  const bool searches = slot.stage[stage - 1].searches(), carries = slot.stage[stage - 1].carries();
+bool run_stage(Pager &pager, OpenNest &nest, unsigned stage, bool missed) {
+  const pagecast_nest &d = *nest.description;
+  core::Cursor &cursor = nest.slice_cursor[stage - 1];
+  SliceWindow &window = nest.slice_window[stage - 1];
+  SliceLead &lead = nest.slice_lead[stage - 1];
+  const bool searches = nest.stage[stage - 1].searches(), carries = nest.stage[stage - 1].carries();
   const uint64_t distance =
-      slot.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1) * (searches ? kSearchRounds : 1);
-  if (core::Backoff *backoff = missed ? backoff_of(slot, stage) : nullptr)
-    move(cursor, window, backoff->missed(slot.step(), cursor.position()));
+      nest.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1) * (searches ? kSearchRounds : 1);
+  if (core::Backoff *backoff = missed ? backoff_of(nest, stage) : nullptr)
+    move(cursor, window, backoff->missed(nest.step(), cursor.position()));
   bool worked = false;
-  if (searches) repeat_searches(pager, slot, stage);
+  if (searches) repeat_searches(pager, nest, stage);
   for (unsigned burst = 0; burst < kBurst; ++burst) {
-    const uint64_t step = slot.step();
+    const uint64_t step = nest.step();
     if (cursor.position() < step) {
       if (!carries) cursor.seek(step);
       else if (!missed) break; // it would have to run all of them, and the program goes on well without
     }
-    if (!sweeps(slot, stage) && lead.is_stale(step, pager.crowded())) {
+    if (!sweeps(nest, stage) && lead.is_stale(step, pager.crowded())) {
       lead.back_to(step, cursor.position());
       const uint64_t back = core::least(step + 1, cursor.position());
-      move(cursor, window, carries ? slot.slice_state[stage - 1].back_to(back, cursor.position()) : back);
+      move(cursor, window, carries ? nest.slice_state[stage - 1].back_to(back, cursor.position()) : back);
     }
     const uint64_t most_ahead = core::least(SliceWindow::end(step, distance, worked), lead.end(step));
     const bool ended = cursor.at_end();
-    SliceHints hints(pager, slot, &window, cursor.position());
+    SliceHints hints(pager, nest, &window, cursor.position());
     hints.release_passed(step);
-    ask_gathered(slot, stage, step, hints);
+    ask_gathered(nest, stage, step, hints);
     window.pass(step);
     if (window.full()) break;
     if (ended || cursor.position() >= most_ahead) break;
-    if (slot.state.load(std::memory_order_relaxed) != NestSlot::kOpen) break;
-    if (stage == 1) keep_index(pager, slot, cursor.position());
-    if (stage == 1 && !index_resident(pager, slot, cursor, hints)) break;
-    if (stage > 1 && cursor.position() >= asked_up_to(slot, stage - 1)) break;
-    SliceHints found(pager, slot, &window, cursor.position());
+    if (nest.state.load(std::memory_order_relaxed) != OpenNest::kOpen) break;
+    if (stage == 1) keep_index(pager, nest, cursor.position());
+    if (stage == 1 && !index_resident(pager, nest, cursor, hints)) break;
+    if (stage > 1 && cursor.position() >= asked_up_to(nest, stage - 1)) break;
+    SliceHints found(pager, nest, &window, cursor.position());
     uint64_t work = 0;
     lead.runs(cursor.position(), pager.crowded());
     const uint64_t failed = machine.failed_loads();
-    if (!run_step(pager, slot, cursor, stage, found, &work) && (carries || !searches)) break;
-    if (searches) slot.slice_repeats[stage - 1].ran(cursor.position(), machine.failed_loads() == failed);
+    if (!run_step(pager, nest, cursor, stage, found, &work) && (carries || !searches)) break;
+    if (searches) nest.slice_repeats[stage - 1].ran(cursor.position(), machine.failed_loads() == failed);
     const uint64_t done = cursor.position();
-    move(cursor, window, core::most(next_step(pager, slot, stage, done, work, found, distance), carries ? 0 : step));
+    move(cursor, window, core::most(next_step(pager, nest, stage, done, work, found, distance), carries ? 0 : step));
     worked = true;
     for (unsigned g = 0; g < d.groups; ++g)
-      if (slot.range_stage[g] == stage) slot.trail.step_done(g, done);
-    ask_gathered(slot, stage, step, found);
+      if (nest.range_stage[g] == stage) nest.trail.step_done(g, done);
+    ask_gathered(nest, stage, step, found);
   }
   return worked;
 }
 
-void prepare_stages(Pager &pager, NestSlot &slot) {
-  const pagecast_nest &d = *slot.description;
+void prepare_stages(Pager &pager, OpenNest &nest) {
+  const pagecast_nest &d = *nest.description;
   unsigned used = 0;
-  slot.stages = 0;
+  nest.stages = 0;
   for (unsigned stage = 1; stage <= d.slice->depths; ++stage) {
-    slot.stage[stage - 1].prepare(d, stage, slot.dropped);
-    if (slot.stage[stage - 1].empty()) continue;
-    slot.stages = stage;
+    nest.stage[stage - 1].prepare(d, stage, nest.dropped);
+    if (nest.stage[stage - 1].empty()) continue;
+    nest.stages = stage;
     ++used;
   }
   const uint64_t share = (pager.budget() >> os::page_shift()) / kAheadShare;
-  for (unsigned stage = 0; stage < slot.stages; ++stage) {
-    slot.slice_window[stage].start(core::most(1, share / core::most(used, 1)));
-    slot.slice_lead[stage].start(share);
-    slot.slice_state[stage].start();
-    slot.slice_repeats[stage].start();
+  for (unsigned stage = 0; stage < nest.stages; ++stage) {
+    nest.slice_window[stage].start(core::most(1, share / core::most(used, 1)));
+    nest.slice_lead[stage].start(share);
+    nest.slice_state[stage].start();
+    nest.slice_repeats[stage].start();
   }
 }
 
 } // namespace
 
-bool slicer_serve(Pager &pager, NestSlot &slot) {
-  slot.slicing.store(1, std::memory_order_seq_cst);
+bool slicer_serve(Pager &pager, OpenNest &nest) {
+  nest.slicing.store(1, std::memory_order_seq_cst);
   bool worked = false;
   // Only now does the nest stay: before, it may have closed, and another, without a slice, have been opened in its place.
-  const bool open = slot.state.load(std::memory_order_seq_cst) == NestSlot::kOpen && slot.sliced.load(std::memory_order_relaxed);
+  const bool open = nest.state.load(std::memory_order_seq_cst) == OpenNest::kOpen && nest.sliced.load(std::memory_order_relaxed);
   if (open && reader.start(pager, false)) {
     const uint64_t missed = pager.statistics.not_prefetched.load(std::memory_order_relaxed);
-    const bool first = slot.slices_run++ == 0, more = !first && missed != slot.missed_seen;
-    slot.missed_seen = missed;
-    if (first) prepare_stages(pager, slot);
-    for (unsigned stage = 1; stage <= slot.stages; ++stage) {
-      core::Backoff *backoff = first ? backoff_of(slot, stage) : nullptr;
+    const bool first = nest.slices_run++ == 0, more = !first && missed != nest.missed_seen;
+    nest.missed_seen = missed;
+    if (first) prepare_stages(pager, nest);
+    for (unsigned stage = 1; stage <= nest.stages; ++stage) {
+      core::Backoff *backoff = first ? backoff_of(nest, stage) : nullptr;
       if (backoff) backoff->enter();
-      worked |= run_stage(pager, slot, stage, more);
+      worked |= run_stage(pager, nest, stage, more);
     }
   }
   if (worked) pager.poke();
-  slot.slicing.store(0, std::memory_order_seq_cst);
-  os::futex_wake(reinterpret_cast<uint32_t *>(&slot.slicing));
+  nest.slicing.store(0, std::memory_order_seq_cst);
+  os::futex_wake(reinterpret_cast<uint32_t *>(&nest.slicing));
   return worked;
 }
 
@@ -298,11 +298,11 @@ void slicer_run() {
   for (;;) {
     Pager *pager = pager_in_charge.load(std::memory_order_acquire);
     bool worked = false, any = false;
-    for (NestSlot &slot : OpenNests()) {
+    for (OpenNest &nest : OpenNests()) {
       if (!pager) break;
-      if (slot.state.load(std::memory_order_acquire) != NestSlot::kOpen || !slot.sliced.load(std::memory_order_relaxed)) continue;
+      if (nest.state.load(std::memory_order_acquire) != OpenNest::kOpen || !nest.sliced.load(std::memory_order_relaxed)) continue;
       any = true;
-      worked |= slicer_serve(*pager, slot);
+      worked |= slicer_serve(*pager, nest);
     }
     if (worked) continue;
     if (any) { // waiting for the program or for the index arrays: look again soon
@@ -311,7 +311,7 @@ void slicer_run() {
     } else {
       slicer_asleep.store(1, std::memory_order_seq_cst);
       bool work = false;
-      for (const NestSlot &slot : OpenNests()) work |= slot.sliced.load() && slot.state.load() == NestSlot::kOpen;
+      for (const OpenNest &nest : OpenNests()) work |= nest.sliced.load() && nest.state.load() == OpenNest::kOpen;
       if (!work) os::futex_wait(reinterpret_cast<uint32_t *>(&slicer_asleep), 1);
       slicer_asleep.store(0, std::memory_order_seq_cst);
     }

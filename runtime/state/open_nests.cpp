@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The slots, and what other threads have to tell the nests in them.
+// The table of nests, and what other threads have to tell the nests in them.
 #include "runtime/state/open_nests.h"
 
 #include "runtime/state/fork.h"
@@ -11,51 +11,51 @@
 namespace pagecast {
 
 std::atomic<Pager *> pager_in_charge{nullptr};
-NestSlot nest_slots[kNestSlots];
-std::atomic<uint32_t> open_nests{0};
+OpenNest nest_table[kMostOpenNests];
+std::atomic<uint32_t> open_nest_mask{0};
 
-NestSlot *claim_slot() {
-  for (NestSlot &slot : nest_slots) {
-    uint32_t expected = NestSlot::kFree;
-    if (slot.state.load(std::memory_order_relaxed) == NestSlot::kFree &&
-        slot.state.compare_exchange_strong(expected, NestSlot::kClaimed, std::memory_order_acquire))
-      return &slot;
+OpenNest *claim_nest() {
+  for (OpenNest &nest : nest_table) {
+    uint32_t expected = OpenNest::kFree;
+    if (nest.state.load(std::memory_order_relaxed) == OpenNest::kFree &&
+        nest.state.compare_exchange_strong(expected, OpenNest::kClaimed, std::memory_order_acquire))
+      return &nest;
   }
   return nullptr;
 }
 
 void nests_forked() {
-  for (NestSlot &slot : nest_slots) {
-    slot.slicing.store(0, std::memory_order_relaxed);
-    slot.sliced = false; // the copy may be in the middle of something
-    const uint32_t state = slot.state.load(std::memory_order_relaxed);
-    if (place_of(&slot.ticket) < pagecast_open_count || state == NestSlot::kFree) continue;
+  for (OpenNest &nest : nest_table) {
+    nest.slicing.store(0, std::memory_order_relaxed);
+    nest.sliced = false; // the copy may be in the middle of something
+    const uint32_t state = nest.state.load(std::memory_order_relaxed);
+    if (place_of(&nest.ticket) < pagecast_open_count || state == OpenNest::kFree) continue;
     // Of a thread that is not here.
-    slot.state.store(state == NestSlot::kClaimed ? NestSlot::kFree : NestSlot::kClosing, std::memory_order_relaxed);
-    if (state != NestSlot::kClaimed) open_nests.fetch_or(1u << number_of(&slot), std::memory_order_relaxed);
+    nest.state.store(state == OpenNest::kClaimed ? OpenNest::kFree : OpenNest::kClosing, std::memory_order_relaxed);
+    if (state != OpenNest::kClaimed) open_nest_mask.fetch_or(1u << number_of(&nest), std::memory_order_relaxed);
   }
 }
 
-void nest_measured(unsigned nest, uint64_t latency_ns) {
-  NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (slot.runs()) slot.nest.measured(latency_ns);
+void nest_measured(unsigned number, uint64_t latency_ns) {
+  OpenNest &nest = nest_table[number % kMostOpenNests];
+  if (nest.runs()) nest.policy.measured(latency_ns);
 }
 
-void nest_late(unsigned nest, unsigned site) {
-  NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (!slot.runs()) return;
-  if (site >= slot.sites && site - slot.sites < slot.description->groups) slot.nest.late(site - slot.sites);
+void nest_late(unsigned number, unsigned site) {
+  OpenNest &nest = nest_table[number % kMostOpenNests];
+  if (!nest.runs()) return;
+  if (site >= nest.sites && site - nest.sites < nest.description->groups) nest.policy.late(site - nest.sites);
 }
 
-bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned site) {
-  NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (!slot.runs() || (slot.turn & 31) != turn) return false;
-  const auto step = static_cast<uint32_t>(slot.step());
+bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t due, unsigned site) {
+  OpenNest &nest = nest_table[number % kMostOpenNests];
+  if (!nest.runs() || (nest.turn & 31) != turn) return false;
+  const auto step = static_cast<uint32_t>(nest.step());
   const bool not_yet = ((due - step) & ((1u << 22) - 1)) - 1 < (1u << 21); // due > step, modulo 2^22
-  if (not_yet) slot.nest.unused(1);
-  const unsigned group = site - slot.sites;
-  if (not_yet && group < slot.description->groups && (slot.description->group[group].flags & PAGECAST_INDIRECT))
-    slot.slice_wasted.fetch_add(1, std::memory_order_relaxed);
+  if (not_yet) nest.policy.unused(1);
+  const unsigned group = site - nest.sites;
+  if (not_yet && group < nest.description->groups && (nest.description->group[group].flags & PAGECAST_INDIRECT))
+    nest.slice_wasted.fetch_add(1, std::memory_order_relaxed);
   return not_yet;
 }
 
@@ -63,13 +63,13 @@ namespace {
 constexpr uint32_t kMissed = 8, kAstray = 64 * kMissed;
 
 /// A nest that is open and has a direct reference which comes to `address`; NULL: none.
-NestSlot *nest_around(uint64_t address) {
-  for (NestSlot &slot : OpenNests()) {
-    if (!slot.runs() || !slot.nest.plan().prefetches || slot.astray >= kAstray) continue;
-    const core::Shape &shape = slot.nest.shape();
+OpenNest *nest_around(uint64_t address) {
+  for (OpenNest &nest : OpenNests()) {
+    if (!nest.runs() || !nest.policy.plan().prefetches || nest.astray >= kAstray) continue;
+    const core::Shape &shape = nest.policy.shape();
     for (unsigned g = 0; g < shape.groups; ++g)
       if (!shape.group[g].indirect && address - reach_of(shape, shape.group[g]).begin < reach_of(shape, shape.group[g]).size())
-        return &slot;
+        return &nest;
   }
   return nullptr;
 }
@@ -78,14 +78,14 @@ NestSlot *nest_around(uint64_t address) {
 bool nest_covers(uint64_t address) { return nest_around(address) != nullptr; }
 
 bool nest_missed(uint64_t address) {
-  NestSlot *slot = nest_around(address);
-  if (slot) slot->astray += kMissed;
-  return slot != nullptr;
+  OpenNest *nest = nest_around(address);
+  if (nest) nest->astray += kMissed;
+  return nest != nullptr;
 }
 
-void nest_asked(unsigned nest, uint32_t pages) {
-  NestSlot &slot = nest_slots[nest % kNestSlots];
-  if (slot.astray < kAstray) slot.astray -= std::min(slot.astray, pages);
+void nest_asked(unsigned number, uint32_t pages) {
+  OpenNest &nest = nest_table[number % kMostOpenNests];
+  if (nest.astray < kAstray) nest.astray -= std::min(nest.astray, pages);
 }
 
 } // namespace pagecast

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The nests that are being executed now. A program's thread opens and closes a slot; the pager's thread
-// moves its cursors; the slicer's thread runs its slice. A slot passes from one to the other by its state.
+// The nests that are being executed now. A program's thread opens and closes a nest; the pager's thread
+// moves its cursors; the slicer's thread runs its slice. A nest passes from one to the other by its state.
 #pragma once
 #include "core/nest/cursor.h"
 #include "core/memory/forecast.h"
@@ -24,7 +24,7 @@ namespace pagecast {
 
 class Pager;
 
-struct NestSlot {
+struct OpenNest {
   enum State : uint32_t {
     kFree,    ///< nobody's
     kClaimed, ///< the program's thread fills it
@@ -47,13 +47,13 @@ struct NestSlot {
   core::Shape draft; ///< of the nest that is being opened
 
   // Pager's thread, once open.
-  core::Nest nest;
+  core::Nest policy;
   core::Overwrite overwrite;
   core::Ticks ticks;
   uint64_t wake_at; ///< step
-  uint64_t room_seen;
+  uint64_t freed_seen;
   uint64_t crowded_seen;
-  uint32_t turn; ///< counts the nests that the slot has held
+  uint32_t turn; ///< counts the nests that this place in the table has held
   bool started;
   uint64_t shared;         ///< bytes of memory that it was planned for, with others open; ~0: alone
   bool foreseen;           ///< the forecast knows of it
@@ -93,27 +93,27 @@ struct NestSlot {
   bool runs() const { return state.load(std::memory_order_acquire) == kOpen && started; }
 };
 
-inline constexpr unsigned kNestSlots = 32;
-extern NestSlot nest_slots[kNestSlots];
-/// Bit i: slot i is open or closing.
-extern std::atomic<uint32_t> open_nests;
+inline constexpr unsigned kMostOpenNests = 32;
+extern OpenNest nest_table[kMostOpenNests];
+/// Bit i: nest i of the table is open or closing.
+extern std::atomic<uint32_t> open_nest_mask;
 
 /// A free one, for a nest to be opened in; NULL: there is none. Any thread.
-NestSlot *claim_slot();
+OpenNest *claim_nest();
 
-/// The ticket is a slot's.
-inline NestSlot &slot_of(const pagecast_ticket *ticket) {
-  return nest_slots[(reinterpret_cast<uint64_t>(ticket) - reinterpret_cast<uint64_t>(nest_slots)) / sizeof(NestSlot)];
+/// Whose ticket it is.
+inline OpenNest &nest_of(const pagecast_ticket *ticket) {
+  return nest_table[(reinterpret_cast<uint64_t>(ticket) - reinterpret_cast<uint64_t>(nest_table)) / sizeof(OpenNest)];
 }
-inline unsigned number_of(const NestSlot *slot) { return static_cast<unsigned>(slot - nest_slots); }
+inline unsigned number_of(const OpenNest *nest) { return static_cast<unsigned>(nest - nest_table); }
 
-/// The slots that were open or closing when it was made: for (NestSlot &slot : OpenNests()). Any thread.
+/// The nests that were open or closing when it was made: for (OpenNest &nest : OpenNests()). Any thread.
 class OpenNests {
 public:
   class Place {
   public:
     explicit Place(uint32_t open) : open_(open) {}
-    NestSlot &operator*() const { return nest_slots[__builtin_ctz(open_)]; }
+    OpenNest &operator*() const { return nest_table[__builtin_ctz(open_)]; }
     Place &operator++() { return open_ &= open_ - 1, *this; }
     bool operator!=(const Place &other) const { return open_ != other.open_; }
 
@@ -124,7 +124,7 @@ public:
   Place end() const { return Place(0); }
 
 private:
-  uint32_t open_ = open_nests.load(std::memory_order_seq_cst);
+  uint32_t open_ = open_nest_mask.load(std::memory_order_seq_cst);
 };
 
 /// NULL while nothing is paged.
@@ -136,20 +136,20 @@ void nests_start(Pager *);
 /// Pager's thread, after a nest was opened: nests that are open at the same time share `budget` bytes.
 void share_memory(uint64_t budget);
 
-// Pager's thread: news of pages that a nest asked for. `nest` is the slot's number.
-void nest_measured(unsigned nest, uint64_t latency_ns);
-void nest_late(unsigned nest, unsigned site);
-bool nest_not_there_yet(unsigned nest, unsigned turn, uint32_t due, unsigned site);
+// Pager's thread: news of pages that a nest asked for. `number` is the nest's place in nest_table.
+void nest_measured(unsigned number, uint64_t latency_ns);
+void nest_late(unsigned number, unsigned site);
+bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t due, unsigned site);
 /// Whether a nest that is open fetches `address` in its turn. Pager's thread.
 bool nest_covers(uint64_t address);
 /// The program faulted on a page at `address` that had to be read: the same; or the nest has asked for such pages. Nests that miss
 /// more than a page of eight cover nothing any more: what was assumed of where they go is wrong. Pager's thread.
 bool nest_missed(uint64_t address);
-void nest_asked(unsigned nest, uint32_t pages);
+void nest_asked(unsigned number, uint32_t pages);
 
-/// Runs the slice of the nest that is open in the slot, if one is and has a slice; that nest is not closed meanwhile. True: it did
+/// Runs the slice of the nest, if it is open and has one; it is not closed meanwhile. True: it did
 /// something. Slicer's thread.
-bool slicer_serve(Pager &, NestSlot &);
+bool slicer_serve(Pager &, OpenNest &);
 /// The slicer's thread body; never returns.
 void slicer_run();
 /// Wakes it if it sleeps.

@@ -38,7 +38,7 @@ struct Page {
   uint8_t flags;
   uint16_t site;      ///< index into the site statistics; 0 = no hint
   uint32_t nest : 5;    ///< nest slot that asked for it
-  uint32_t turn : 5;    ///< which of the slot's nests (modulo 2^5)
+  uint32_t turn : 5;    ///< which of the nests that this place in nest_table has held (modulo 2^5)
   uint32_t due : 22;    ///< step (modulo 2^22) by which that nest wanted it
 };
 static_assert(sizeof(Page) == 8);

@@ -37,14 +37,14 @@ struct Nest {
   }
   /// The pager has seen the last of it.
   ~Nest() {
-    for (const NestSlot &slot : nest_slots)
-      while (slot.state == NestSlot::kClosing) usleep(100);
+    for (const OpenNest &open : nest_table)
+      while (open.state == OpenNest::kClosing) usleep(100);
   }
   Nest(const Nest &) = delete;
   pagecast_ticket *enter(uint64_t depth) {
     // What is closing is the pager's until it has seen that.
     while (
-        std::none_of(std::begin(nest_slots), std::end(nest_slots), [](const NestSlot &s) { return s.state == NestSlot::kFree; }))
+        std::none_of(std::begin(nest_table), std::end(nest_table), [](const OpenNest &s) { return s.state == OpenNest::kFree; }))
       usleep(100);
     return pagecast_do_enter(&description, nullptr, frame(depth)).ticket;
   }
@@ -61,14 +61,14 @@ void go_through_row(pagecast_ticket *ticket) {
 
 void begin_row(pagecast_ticket *ticket) { ASSERT_GT(pagecast_do_next(ticket->strip, kColumns, ticket), ticket->strip); }
 
-const NestSlot &slot_of(const pagecast_ticket *ticket) {
-  for (const NestSlot &slot : nest_slots)
-    if (&slot.ticket == ticket) return slot;
+const OpenNest &nest_of(const pagecast_ticket *ticket) {
+  for (const OpenNest &open : nest_table)
+    if (&open.ticket == ticket) return open;
   ADD_FAILURE() << "no nest has this ticket";
-  return nest_slots[0];
+  return nest_table[0];
 }
 
-bool is_open(const pagecast_ticket *ticket) { return slot_of(ticket).state == NestSlot::kOpen; }
+bool is_open(const pagecast_ticket *ticket) { return nest_of(ticket).state == OpenNest::kOpen; }
 
 char *large_region() {
   char *region = map(kRows * kRowBytes);
@@ -279,11 +279,11 @@ TEST(NestClosing, ASlicerThatComesLateFindsAnotherNestOrNone) {
   Nest nest(large_region()); // without a slice, where it saw one with a slice open
   pagecast_ticket *ticket = nest.enter(1);
   ASSERT_NE(ticket, nullptr);
-  NestSlot &slot = pagecast::slot_of(ticket);
-  EXPECT_FALSE(slicer_serve(pager, slot));
-  EXPECT_EQ(slot.slices_run, 0u);
-  EXPECT_EQ(slot.slicing, 0u) << "or it could not be closed";
+  OpenNest &open = pagecast::nest_of(ticket);
+  EXPECT_FALSE(slicer_serve(pager, open));
+  EXPECT_EQ(open.slices_run, 0u);
+  EXPECT_EQ(open.slicing, 0u) << "or it could not be closed";
   pagecast_do_exit(ticket);
   expect_all_closed(nest);
-  EXPECT_FALSE(slicer_serve(pager, slot));
+  EXPECT_FALSE(slicer_serve(pager, open));
 }

@@ -129,9 +129,9 @@ TEST_F(AdviseTest, AReleaseLetsTheNextHintThroughAndKeepsContents) {
 
 TEST_F(AdviseTest, SlicesDoNotRunFarAhead) {
   ASSERT_TRUE(add());
-  nest_slots[3].turn = 5;
-  nest_slots[3].ticket.step = 0;
-  nest_slots[3].state.store(NestSlot::kOpen);
+  nest_table[3].turn = 5;
+  nest_table[3].ticket.step = 0;
+  nest_table[3].state.store(OpenNest::kOpen);
   uint64_t p = 0;
   Advise::Asked asked{0, 3, 1, true};
   while (p < kPages / 2 && advise.fetch(extent(2 * p, 1), asked)) ++p; // nobody works them off
@@ -139,7 +139,7 @@ TEST_F(AdviseTest, SlicesDoNotRunFarAhead) {
   EXPECT_EQ(p, 256u) << "an eighth of what is believed to stay: half of the budget to begin with";
   EXPECT_TRUE(advise.new_round());
   EXPECT_FALSE(advise.fetch(extent(2 * p, 1), asked));
-  nest_slots[3].ticket.step = 2; // the program is past the step that wanted them
+  nest_table[3].ticket.step = 2; // the program is past the step that wanted them
   EXPECT_TRUE(advise.fetch(extent(2 * p, 1), asked));
 }
 
@@ -158,7 +158,7 @@ TEST_F(AdviseTest, OneStreamOfManyIsReadAheadOfItsSlice) {
 TEST_F(AdviseTest, WhereAFileIsStoredToAtManyPlacesTheyAreReadAheadAndPassed) {
   ASSERT_EQ(mprotect(at_, kPages * kPage, PROT_READ | PROT_WRITE), 0);
   ASSERT_TRUE(advise.add(address(0), kPages * kPage, {request_bytes_, true, false, true}));
-  nest_slots[3].state.store(NestSlot::kFree); // its hints are always passed
+  nest_table[3].state.store(OpenNest::kFree); // its hints are always passed
   const Advise::Asked asked{0, 3, 0, true, true};
   constexpr uint64_t kPlaces = 64, kApart = kPages / kPlaces;
   const auto ask = [&](uint64_t page) { ASSERT_TRUE(advise.fetch(extent(page, 1), asked)); };
@@ -190,7 +190,7 @@ TEST_F(AdviseTest, WhereAFileIsStoredToAtManyPlacesTheyAreReadAheadAndPassed) {
 TEST_F(AdviseTest, StoresHereAndThereHaveAPageAheadForAWhile) {
   ASSERT_TRUE(add());
   const auto ask = [&](uint64_t page, bool write) { ASSERT_TRUE(advise.fetch(extent(page, 1), {0, 3, 0, true, write})); };
-  nest_slots[3].state.store(NestSlot::kFree);
+  nest_table[3].state.store(OpenNest::kFree);
   ask(2000, false);
   EXPECT_EQ(map.count(extent(2000, 5)), 1u) << "loads have not";
   for (uint64_t p = 0; p < 2000; p += 10) ask(p, true);
@@ -203,7 +203,7 @@ TEST_F(AdviseTest, StoresHereAndThereHaveAPageAheadForAWhile) {
 
 TEST_F(AdviseTest, StoresAreLookedAheadOfWhileInDoubt) {
   ASSERT_TRUE(add());
-  nest_slots[3].state.store(NestSlot::kFree);
+  nest_table[3].state.store(OpenNest::kFree);
   ASSERT_TRUE(advise.fetch(extent(100, 1), {0, 3, 0, true, true}));
   EXPECT_EQ(advise.look_up(address(0)).look_ahead, kPage);
 }
@@ -216,7 +216,7 @@ TEST_F(AdviseTest, PrivatePagesAreNotTakenOut) {
   ASSERT_TRUE(advise.add(address(0), kPages * kPage, {request_bytes_, true, false, false}));
   for (uint64_t p = 0; p < kPages; ++p) at_[p * kPage] = 'y';
   const uint64_t passed = statistics.files.passed;
-  nest_slots[3].state.store(NestSlot::kFree);
+  nest_table[3].state.store(OpenNest::kFree);
   for (uint64_t p = 0; p < 128; ++p)
     for (uint64_t place = 0; place < 8; ++place) ASSERT_TRUE(advise.fetch(extent(place * 256 + p, 1), {0, 3, 0, true, true}));
   ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);

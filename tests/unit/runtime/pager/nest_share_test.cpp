@@ -23,8 +23,8 @@ core::Group plane_of(uint64_t array, int64_t planes_ahead, bool writes = false) 
 }
 
 /// Opens nest `number` of one frame, over 50 planes.
-NestSlot &open(unsigned number, std::initializer_list<core::Group> groups, uint64_t inner = kPlane / 8) {
-  NestSlot &slot = nest_slots[number];
+OpenNest &open(unsigned number, std::initializer_list<core::Group> groups, uint64_t inner = kPlane / 8) {
+  OpenNest &nest = nest_table[number];
   core::Shape shape;
   shape.loops = 2;
   shape.ticked = 1;
@@ -35,78 +35,78 @@ NestSlot &open(unsigned number, std::initializer_list<core::Group> groups, uint6
   core::Conditions conditions;
   conditions.budget = kBudget;
   conditions.max_io = 512 << 10;
-  slot.nest.start(shape, conditions, 0);
-  slot.ticks.start(shape, slot.nest.strip());
-  slot.ticket = {0, ~0ull, slot.nest.strip()};
-  slot.frame = &nest_slots;
-  slot.serial = number;
-  slot.shared = ~0ull;
-  slot.left_to_others = 0;
-  slot.started = true;
-  slot.state.store(NestSlot::kOpen);
-  open_nests.fetch_or(1u << number);
-  return slot;
+  nest.policy.start(shape, conditions, 0);
+  nest.ticks.start(shape, nest.policy.strip());
+  nest.ticket = {0, ~0ull, nest.policy.strip()};
+  nest.frame = &nest_table;
+  nest.serial = number;
+  nest.shared = ~0ull;
+  nest.left_to_others = 0;
+  nest.started = true;
+  nest.state.store(OpenNest::kOpen);
+  open_nest_mask.fetch_or(1u << number);
+  return nest;
 }
 
 struct NestShare : testing::Test {
   ~NestShare() override {
-    for (NestSlot &slot : nest_slots) slot.state.store(NestSlot::kFree);
-    open_nests.store(0);
+    for (OpenNest &nest : nest_table) nest.state.store(OpenNest::kFree);
+    open_nest_mask.store(0);
   }
 };
 
 } // namespace
 
 TEST_F(NestShare, ANestAloneIsLeftAsItIs) {
-  NestSlot &a = open(0, {plane_of(kU, 0)});
+  OpenNest &a = open(0, {plane_of(kU, 0)});
   share_memory(kBudget);
-  EXPECT_TRUE(a.nest.fits());
+  EXPECT_TRUE(a.policy.fits());
 }
 
 TEST_F(NestShare, TwoThatFitOnlyEachAloneBothRelease) {
-  NestSlot &a = open(0, {plane_of(kU, 0)});
-  ASSERT_TRUE(a.nest.fits());
-  NestSlot &b = open(1, {plane_of(kV, 0, true)});
+  OpenNest &a = open(0, {plane_of(kU, 0)});
+  ASSERT_TRUE(a.policy.fits());
+  OpenNest &b = open(1, {plane_of(kV, 0, true)});
   share_memory(kBudget);
-  EXPECT_FALSE(a.nest.fits());
-  EXPECT_FALSE(b.nest.fits());
-  EXPECT_TRUE(a.nest.plan().group[0].releases);
-  EXPECT_TRUE(b.nest.plan().group[0].releases);
+  EXPECT_FALSE(a.policy.fits());
+  EXPECT_FALSE(b.policy.fits());
+  EXPECT_TRUE(a.policy.plan().group[0].releases);
+  EXPECT_TRUE(b.policy.plan().group[0].releases);
 }
 
 TEST_F(NestShare, WhatTwoTouchCountsOnce) {
-  NestSlot &a = open(0, {plane_of(kU, 0)});
-  NestSlot &b = open(1, {plane_of(kU, 0, true)});
+  OpenNest &a = open(0, {plane_of(kU, 0)});
+  OpenNest &b = open(1, {plane_of(kU, 0, true)});
   share_memory(kBudget);
-  EXPECT_TRUE(a.nest.fits());
-  EXPECT_TRUE(b.nest.fits());
+  EXPECT_TRUE(a.policy.fits());
+  EXPECT_TRUE(b.policy.fits());
 }
 
 TEST_F(NestShare, TheSecondGivesUpWhatBothTouch) {
-  NestSlot &a = open(0, {plane_of(kU, 0)});
-  NestSlot &b = open(1, {plane_of(kU, 0, true), plane_of(kV, 0)});
+  OpenNest &a = open(0, {plane_of(kU, 0)});
+  OpenNest &b = open(1, {plane_of(kU, 0, true), plane_of(kV, 0)});
   share_memory(kBudget);
   EXPECT_EQ(a.left_to_others, 1u);
   EXPECT_EQ(b.left_to_others, 0u);
-  EXPECT_FALSE(a.nest.plan().group[0].releases);
-  EXPECT_TRUE(b.nest.plan().group[0].releases);
+  EXPECT_FALSE(a.policy.plan().group[0].releases);
+  EXPECT_TRUE(b.policy.plan().group[0].releases);
 }
 
 TEST_F(NestShare, TheOneThatLooksBackGivesUp) {
-  NestSlot &a = open(0, {plane_of(kU, -1)}); // still reads in the next iteration what b stores to in this one
-  NestSlot &b = open(1, {plane_of(kU, 0, true), plane_of(kV, 0)});
+  OpenNest &a = open(0, {plane_of(kU, -1)}); // still reads in the next iteration what b stores to in this one
+  OpenNest &b = open(1, {plane_of(kU, 0, true), plane_of(kV, 0)});
   share_memory(kBudget);
   EXPECT_EQ(a.left_to_others, 0u);
   EXPECT_EQ(b.left_to_others, 1u);
-  EXPECT_TRUE(a.nest.plan().group[0].releases);
+  EXPECT_TRUE(a.policy.plan().group[0].releases);
 }
 
 TEST_F(NestShare, WhoGoesBackwardsInsideAPlaneIsInThatPlane) {
   core::Group back = plane_of(kU, 0, true);
   back.base += kPlane - 8;
   back.stride[1] = -8;
-  NestSlot &a = open(0, {plane_of(kU, 0), plane_of(kV, 0)});
-  NestSlot &b = open(1, {back, plane_of(kV, 0)});
+  OpenNest &a = open(0, {plane_of(kU, 0), plane_of(kV, 0)});
+  OpenNest &b = open(1, {back, plane_of(kV, 0)});
   share_memory(kBudget);
   EXPECT_EQ(a.left_to_others, 3u);
   EXPECT_EQ(b.left_to_others, 0u);
@@ -122,9 +122,9 @@ TEST_F(NestShare, PlacesThatLoopsInsideGoToAreNotAhead) {
     g.stride[1] = down ? -int64_t{kPlane} : kPlane;
     return g;
   };
-  const auto all = [](NestSlot &slot) { return slot.nest.plan().total_bytes; };
-  NestSlot &a = open(0, {rows(kU + 2 * kPlane, false), rows(kV, false)}, 50);
-  NestSlot &b = open(1, {rows(kU + 49 * kPlane, true), rows(kV, false)}, 50);
+  const auto all = [](OpenNest &nest) { return nest.policy.plan().total_bytes; };
+  OpenNest &a = open(0, {rows(kU + 2 * kPlane, false), rows(kV, false)}, 50);
+  OpenNest &b = open(1, {rows(kU + 49 * kPlane, true), rows(kV, false)}, 50);
   ASSERT_GT(all(a) + all(b), kBudget);
   share_memory(kBudget);
   EXPECT_EQ(a.left_to_others, 3u);
@@ -134,8 +134,8 @@ TEST_F(NestShare, PlacesThatLoopsInsideGoToAreNotAhead) {
 TEST_F(NestShare, EveryOtherPlaneAndTheOnesBetweenHaveNothingInCommon) {
   core::Group even = plane_of(kU, 0), odd = plane_of(kU, 1);
   even.stride[0] = odd.stride[0] = 2 * kPlane;
-  NestSlot &a = open(0, {odd, plane_of(kV, 0)});
-  NestSlot &b = open(1, {even, plane_of(kV, 0)});
+  OpenNest &a = open(0, {odd, plane_of(kV, 0)});
+  OpenNest &b = open(1, {even, plane_of(kV, 0)});
   share_memory(kBudget);
   EXPECT_EQ(a.left_to_others, 2u) << "v alone";
   EXPECT_EQ(b.left_to_others, 0u);
@@ -144,16 +144,16 @@ TEST_F(NestShare, EveryOtherPlaneAndTheOnesBetweenHaveNothingInCommon) {
 TEST_F(NestShare, NothingIsLeftToWhoTouchesLittleOfIt) {
   core::Group few = plane_of(kU, 0);
   few.stride[1] = 0;
-  NestSlot &a = open(0, {plane_of(kU, 0), plane_of(kV, 0)});
-  NestSlot &b = open(1, {few, plane_of(kV, 0)});
+  OpenNest &a = open(0, {plane_of(kU, 0), plane_of(kV, 0)});
+  OpenNest &b = open(1, {few, plane_of(kV, 0)});
   share_memory(kBudget);
   EXPECT_EQ(a.left_to_others, 2u) << "v alone";
   EXPECT_EQ(b.left_to_others, 0u);
 }
 
 TEST_F(NestShare, OtherFramesGiveUpNothingForIt) {
-  NestSlot &a = open(0, {plane_of(kU, 0)});
-  NestSlot &b = open(1, {plane_of(kU, 0), plane_of(kV, 0)});
+  OpenNest &a = open(0, {plane_of(kU, 0)});
+  OpenNest &b = open(1, {plane_of(kU, 0), plane_of(kV, 0)});
   b.frame = nullptr;
   share_memory(kBudget);
   EXPECT_EQ(a.left_to_others, 0u);
