@@ -46,7 +46,7 @@ void Pager::install(Request &q) {
   if (Region *r = region_of(q.slot)) --r->in_flight;
   --reading_;
   for (uint32_t i = 0; i < q.pages;) {
-    if ((pages_[q.slot + i].flags & kToMark) && keep_marker(q.slot + i, staging_.address(q.staging + i))) {
+    if ((pages_[q.slot + i].flags & kToMark) && keep_mark(q.slot + i, staging_.address(q.staging + i))) {
       ++i;
       continue;
     }

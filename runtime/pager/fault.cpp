@@ -52,7 +52,7 @@ bool Pager::serve(uint64_t address, bool write, bool again) {
   switch (p.state) {
   case PageState::kZero: return zero_fill(*r, slot, zero_cluster(*r, slot), {0, 0, 0, write, true}) != 0;
   case PageState::kAbsent: return refill(*r, slot, write) != 0;
-  case PageState::kMarker: show_marker(slot, write); return true;
+  case PageState::kMark: show_mark(slot, write); return true;
   case PageState::kReading:
     p.flags |= static_cast<uint8_t>(kDemand | (write ? kWriteIntent : 0));
     if (!again && (p.flags & kPrefetched)) {

@@ -65,7 +65,7 @@ uint32_t Pager::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked 
     if (goes_unread(asked, slot, &n)) return zero_fill(r, slot, n, asked);
     return has_margins(asked, slot, &n) ? fill_rows(r, slot, n, asked) : read_in(r, slot, n, asked);
   case PageState::kReading: map_.set(extent(slot, n)); return n;
-  case PageState::kMarker: show_marker(slot, asked.write); return 1;
+  case PageState::kMark: show_mark(slot, asked.write); return 1;
   case PageState::kLost: return n;
   default: want_again(r, slot, n, asked); return n;
   }

@@ -81,7 +81,7 @@ void Pager::keep_stack(uint64_t stack) {
   const uint32_t first = slot_of(*r, std::max(r->base, page - kBelow)), last = slot_of(*r, std::min(r->end(), page + kAbove));
   for (uint32_t s = first; s < last; ++s) {
     Page &p = pages_[s];
-    if (p.state == PageState::kMarker) show_marker(s, true);
+    if (p.state == PageState::kMark) show_mark(s, true);
     if (p.state == PageState::kClean) make_writable(*r, s, 1);
     if (p.state >= PageState::kClean) continue;
     const char *from = zeros_;
@@ -125,7 +125,7 @@ void Pager::merge_files() {
 bool Pager::move_contents(const Region &r, uint32_t from, unsigned to) {
   auto to_move = [&](uint32_t s) {
     const PageState state = pages_[s].state;
-    const bool stored = state == PageState::kAbsent || state == PageState::kMarker ||
+    const bool stored = state == PageState::kAbsent || state == PageState::kMark ||
                         (state == PageState::kClean && !(pages_[s].flags & kNoBacking));
     return stored && (from >> fork_files_.file_of(s) & 1);
   };

@@ -57,8 +57,8 @@ void Pager::give_up(const core::Stream &s) {
   for (int64_t place = s.settled; place != s.next; place += s.stride) {
     const uint32_t slot = slot_at(place);
     Page &p = pages_[slot];
-    if (p.state == PageState::kMarker) {
-      drop_marker(slot);
+    if (p.state == PageState::kMark) {
+      drop_mark(slot);
       continue;
     }
     if (p.site != Statistics::kHistory || !(p.flags & kPrefetched) || !resident(p.state)) continue;
@@ -126,8 +126,8 @@ uint32_t Pager::push_run(Region &r, core::Stream &s, uint32_t slot, uint32_t pag
     return done;
   }
   case PageState::kReading: return pages;
-  case PageState::kMarker: // the mark of a stream that came to nothing
-    show_marker(slot, s.stores);
+  case PageState::kMark: // the mark of a stream that came to nothing
+    show_mark(slot, s.stores);
     return 1;
   default: want_again(r, first, pages, asked); return pages;
   }
@@ -155,19 +155,19 @@ bool Pager::stored_in_stream(Region &r, uint32_t slot) {
 }
 
 /// Keeps the contents of a page that has been read out of the program's sight. False: there is no room, or someone waits.
-bool Pager::keep_marker(uint32_t slot, const char *from) {
+bool Pager::keep_mark(uint32_t slot, const char *from) {
   Page &p = pages_[slot];
   p.flags &= static_cast<uint8_t>(~kToMark);
-  if (!marker_pages_.keep(slot, from)) return false;
-  p.state = PageState::kMarker;
+  if (!marks_.keep(slot, from)) return false;
+  p.state = PageState::kMark;
   p.flags &= kPrefetched;
   map_.clear(extent(slot, 1)); // a hint for it comes through
   return true;
 }
 
-/// Puts a marker where the program sees it.
-void Pager::show_marker(uint32_t slot, bool write) {
-  const char *contents = marker_pages_.let_go(slot);
+/// Puts a mark where the program sees it.
+void Pager::show_mark(uint32_t slot, bool write) {
+  const char *contents = marks_.let_go(slot);
   Page &p = pages_[slot];
   p.flags = 0;
   if (place(slot, contents, 1, write) == 0) { // it stays in the backing store
@@ -181,8 +181,8 @@ void Pager::show_marker(uint32_t slot, bool write) {
   end_wait(slot, 1);
 }
 
-void Pager::drop_marker(uint32_t slot) {
-  marker_pages_.let_go(slot);
+void Pager::drop_mark(uint32_t slot) {
+  marks_.let_go(slot);
   pages_[slot].state = PageState::kAbsent;
   pages_[slot].flags = 0;
   --used_;

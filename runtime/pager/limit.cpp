@@ -20,7 +20,7 @@ void Pager::set_cap(uint64_t bytes) {
 
 void Pager::account() {
   const uint64_t tables = pages_.slots_used() * (PageTable::kBytesPerPage + 8); // 8: the kernel's page tables
-  statistics.own_bytes = kBaseOwnBytes + staging_.bytes() + kZeroPages * page_ + MarkerPages::bytes() + margins_.bytes() + tables;
+  statistics.own_bytes = kBaseOwnBytes + staging_.bytes() + kZeroPages * page_ + Marks::bytes() + margins_.bytes() + tables;
   if (allowance_.divide(statistics.own_bytes, regions_.count() ? files_.bytes() : 0)) ++freed_;
 }
 

@@ -61,7 +61,7 @@ int Pager::prepare(const Options &options, uint64_t budget, uint64_t data_bytes,
   due_unit_ = std::max<uint64_t>(budget / 8, page_);
   const uint64_t staging = std::clamp<uint64_t>(budget / 32, 1u << 20, 16u << 20);
   zeros_ = static_cast<char *>(os::map_memory(kZeroPages * page_, true));
-  if (!staging_.start(staging) || !zeros_ || !marker_pages_.start()) {
+  if (!staging_.start(staging) || !zeros_ || !marks_.start()) {
     snprintf(why, room, "not enough memory for the pager");
     return -ENOMEM;
   }
@@ -363,8 +363,8 @@ void Pager::forget(uint64_t begin, uint64_t end, bool keep_region) {
       if (resident(pages_[s].state)) {
         order_.remove(s);
         --used_;
-      } else if (pages_[s].state == PageState::kMarker) {
-        drop_marker(s);
+      } else if (pages_[s].state == PageState::kMark) {
+        drop_mark(s);
       } else if (pages_[s].state == PageState::kLost && keep_region) {
         os::fault_heal(faults_, pages_.address(s), page_);
       }

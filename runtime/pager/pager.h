@@ -34,7 +34,7 @@
 #include "runtime/store/preallocation.h"
 #include "runtime/pager/writeback_clusters.h"
 #include "runtime/state/handlers.h"
-#include "runtime/pager/marker_pages.h"
+#include "runtime/pager/marks.h"
 #include "runtime/state/hint_ring.h"
 #include "runtime/store/fork_files.h"
 #include "runtime/pager/margins.h"
@@ -316,9 +316,9 @@ private:
   bool push_on(unsigned stream);
   uint32_t push_run(Region &, core::Stream &, uint32_t slot, uint32_t pages);
   bool stored_in_stream(Region &, uint32_t slot);
-  bool keep_marker(uint32_t slot, const char *from);
-  void show_marker(uint32_t slot, bool write);
-  void drop_marker(uint32_t slot);
+  bool keep_mark(uint32_t slot, const char *from);
+  void show_mark(uint32_t slot, bool write);
+  void drop_mark(uint32_t slot);
   uint32_t slot_at(int64_t place);
 
   Region *region_of(uint32_t slot) { return regions_.find(pages_.address(slot)); }
@@ -382,7 +382,7 @@ private:
   static constexpr uint32_t kZeroPages = 64;
   char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
   core::FaultStreams fault_streams_{os::page_shift()};
-  MarkerPages marker_pages_;
+  Marks marks_;
 
   // What other threads ask for.
   int event_ = -1;

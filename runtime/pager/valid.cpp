@@ -46,7 +46,7 @@ const char *Pager::broken_region(unsigned index, uint32_t *in_memory, uint32_t *
     }
     const uint32_t slot = r.first_slot + i;
     const PageState state = pages_[slot].state;
-    *in_memory += resident(state) || state == PageState::kReading || state == PageState::kMarker;
+    *in_memory += resident(state) || state == PageState::kReading || state == PageState::kMark;
     *writing += state == PageState::kWriting;
     if (const char *broken = broken_page(slot, (populated[i % 512] ? kPopulated : 0u) | (guarded[i % 512] ? kProtected : 0u)))
       return broken;

@@ -7,7 +7,7 @@
 //   zero     absent, contents all zero, nothing in the backing file
 //   absent   contents only in the backing file
 //   reading  on its way into memory
-//   marker   in the pager's own memory, to be shown when the program faults on it: the mark of a stream
+//   mark     in the pager's own memory, to be shown when the program faults on it: the mark of a stream
 //   lost     could not be read back: touching it raises SIGBUS until it is cleared or removed
 //   clean    resident and write-protected; the backing file (or "zero") has the same contents
 //   dirty    resident and writable; must be written before it may go
@@ -20,7 +20,7 @@
 
 namespace pagecast {
 
-enum class PageState : uint8_t { kZero, kAbsent, kReading, kMarker, kLost, kClean, kDirty, kWriting };
+enum class PageState : uint8_t { kZero, kAbsent, kReading, kMark, kLost, kClean, kDirty, kWriting };
 
 enum PageFlag : uint8_t {
   kPrefetched = 1, ///< came by a hint and has not been counted as hit, late or unused
@@ -30,7 +30,7 @@ enum PageFlag : uint8_t {
   kWriteIntent = 16, ///< reading for a store: to be installed writable
   kDemand = 32,    ///< a thread waits for it
   kDone = 64,      ///< dirty and released, but not in the order of eviction as such: it waits for its cluster (gather.cpp)
-  kToMark = 128,     ///< reading, to be kept as a marker
+  kToMark = 128,  ///< reading, to be kept as a mark
 };
 
 struct Page {

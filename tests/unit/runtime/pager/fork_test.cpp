@@ -27,8 +27,8 @@ void expect_stored(const char *region) {
   for (uint64_t at = 0; at < kBytes; at += page) ASSERT_EQ(region[at], static_cast<char>(at / page)) << at;
 }
 
-/// The page that a stream which begins at kFrom keeps as a marker to see the program come; 0: none.
-uint64_t marker_in(const char *region) {
+/// The page that a stream which begins at kFrom keeps as a mark to see the program come; 0: none.
+uint64_t mark_in(const char *region) {
   const uint64_t page = os::page_size();
   const Region r = pager.look_up(address(region));
   for (uint64_t i = kFrom; i < kFrom + (64u << 10); i += page) {
@@ -36,7 +36,7 @@ uint64_t marker_in(const char *region) {
     expect_valid(); // what was asked for has been asked for
     for (unsigned tries = 0; tries < 100; ++tries, usleep(1000))
       for (uint64_t at = i; at < i + (128u << 10); at += page)
-        if (pager.state_of(r, address(region) + at) == PageState::kMarker) return at;
+        if (pager.state_of(r, address(region) + at) == PageState::kMark) return at;
   }
   return 0;
 }
@@ -68,10 +68,10 @@ TEST(PagerFork, KeepsWhatAStreamHoldsBackWhereTheStackIs) {
   char *region = map(kBytes);
   ASSERT_EQ(pager.add(address(region), kBytes), 0);
   store(region, 0);
-  const uint64_t marker = marker_in(region);
-  ASSERT_GT(marker, 0u);
+  const uint64_t mark = mark_in(region);
+  ASSERT_GT(mark, 0u);
   std::thread([&] { // whose stack is there, and must be in memory
-    EXPECT_FALSE(pager.stop_for_fork(address(region) + marker, false));
+    EXPECT_FALSE(pager.stop_for_fork(address(region) + mark, false));
     pager.go_on(false);
   })
       .join();
@@ -91,11 +91,11 @@ TEST(PagerFork, MovesWhatAStreamHoldsBackWithTheRestOfItsFile) {
     store(region, kBytes / 2); // more than the budget: some go to a new file
   }
   const Region r = pager.look_up(address(region));
-  const uint64_t marker = marker_in(region); // in the first file
-  ASSERT_GT(marker, 0u);
+  const uint64_t mark = mark_in(region); // in the first file
+  ASSERT_GT(mark, 0u);
   children.fork_one();
-  EXPECT_EQ(pager.state_of(r, address(region) + marker), PageState::kMarker) << "not what this is to test";
+  EXPECT_EQ(pager.state_of(r, address(region) + mark), PageState::kMark) << "not what this is to test";
   expect_valid();
-  expect_stored(region); // the marker page is shown, and leaves memory
+  expect_stored(region); // the mark is shown, and leaves memory
   expect_stored(region);
 }

@@ -12,7 +12,7 @@
 
 namespace pagecast {
 
-class MarkerPages {
+class Marks {
 public:
   /// False if the memory cannot be had.
   bool start() {
