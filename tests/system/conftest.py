@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
+from builds import Builds  # noqa: E402
+
 # A shell has what it starts in the background ignore it, and what that starts in its turn.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -31,6 +33,7 @@ class Tools:
         self.cxx = build / "bin" / "pagecast-c++"
         self.plugin = build / "lib" / "pagecast" / "pagecast-llvm19.so"
         self.runtime = build / "lib" / "libpagecast.so"
+        self._builds = None
 
     def run(self, *command, env: dict | None = None, input: str | None = None, cwd=None,
             timeout: float = 120) -> subprocess.CompletedProcess:
@@ -38,6 +41,12 @@ class Tools:
         clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
         return subprocess.run([str(c) for c in command], capture_output=True, text=True, input=input, cwd=cwd,
                               timeout=timeout, env={**clean, **(env or {})})
+
+    def compile(self, compiler, source: Path, *flags) -> Path:
+        """The executable of a source, compiled once for all tests. It belongs to all of them: who changes it copies it."""
+        if not self._builds:
+            self._builds = Builds(self.build / "tests" / "programs", [self.pagecast, self.plugin, self.runtime])
+        return self._builds.compile(self.run, compiler, source, *flags)
 
 
 @pytest.fixture(scope="session")

@@ -8,38 +8,29 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from failing_disks import Unavailable, small_disk
+from paging import SOURCES, UNHURT
 
-HERE = Path(__file__).parent
 MEMORY = str(24 << 20)
 WAYS = ["family", "stack", "treated", "others", "locked"]
-PROGRAMS = sorted((HERE / "programs").glob("*.c*")) + [HERE / "programs" / "unhurt" / n for n in
-                                                      ("fork.c", "mappings.c", "signals.c", "sparse.c")]
+FILES = ROOT / "tests" / "system" / "files"
+PROGRAMS = [*SOURCES.values(), *(UNHURT / name for name in ("fork.c", "mappings.c", "signals.c", "sparse.c"))]
 
 
 @pytest.fixture(scope="module")
-def compiled(built, tmp_path_factory):
-    """A function: the plain program and the one with hints, made once."""
-    directory, made = tmp_path_factory.mktemp("memory"), {}
-
-    def compile(source: Path):
-        if source not in made:
-            pair = directory / f"{source.stem}-plain", directory / f"{source.stem}-hinted"
-            compilers = ("clang++-19", built.cxx) if source.suffix == ".cpp" else ("clang-19", built.cc)
-            for compiler, target in zip(compilers, pair):
-                done = built.run(compiler, "-O2", source, "-o", target, "-pthread", "-ldl")
-                assert done.returncode == 0, done.stderr
-            made[source] = pair
-        return made[source]
+def compiled(built):
+    """A function: the plain program and the one with hints."""
+    def compile(source: Path) -> list[Path]:
+        compilers = ("clang++-19", built.cxx) if source.suffix == ".cpp" else ("clang-19", built.cc)
+        return [built.compile(compiler, source, "-O2", "-pthread", "-ldl") for compiler in compilers]
     return compile
 
 
 @pytest.fixture(scope="module")
-def refuse(built, tmp_path_factory):
+def refuse(built):
     """The command before which userfaultfd is refused; skips where it cannot be."""
-    target = tmp_path_factory.mktemp("refuse") / "refuse"
-    done = built.run("clang-19", HERE / "files" / "refuse.c", "-o", target)
-    assert done.returncode == 0, done.stderr
+    target = built.compile("clang-19", FILES / "refuse.c")
     if built.run(target, "true").returncode == 126:
         pytest.skip("no seccomp filters")
     return target
@@ -74,14 +65,14 @@ def test_same_output(built, compiled, disk_dir, tmp_path, source):
 
 
 def test_programs_started_in_every_way(built, compiled, disk_dir, tmp_path):
-    plain, hinted = compiled(HERE / "programs" / "unhurt" / "spawn.c")
+    plain, hinted = compiled(UNHURT / "spawn.c")
     done, _ = run(built, [hinted], disk_dir, tmp_path)  # the figures are those of what it becomes
     assert (done.returncode, done.stdout, done.stderr) == (0, built.run(plain).stdout, "")
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_private_memory(built, compiled, disk_dir, tmp_path, way):
-    plain, hinted = compiled(HERE / "files" / "memory.c")
+    plain, hinted = compiled(FILES / "memory.c")
     figures = same(built, plain, [hinted], disk_dir, tmp_path, way)["files"]
     assert figures["regions"] > 0
     # A block that another thread may be storing to stays.
@@ -96,27 +87,27 @@ def test_doctor_where_userfaultfd_is_refused(built, refuse):
 
 @pytest.mark.parametrize("source", ["allocations.c", "globals.c", "threads.c"])
 def test_where_userfaultfd_is_refused(built, compiled, refuse, disk_dir, tmp_path, source):
-    plain, hinted = compiled(HERE / "programs" / source)
+    plain, hinted = compiled(SOURCES[source])
     figures = same(built, plain, [refuse, hinted], disk_dir, tmp_path, backend="auto")
     assert "userfaultfd is not permitted" in figures["back_end"] and figures["files"]["regions"] > 0
 
 
 def test_the_pager_alone_says_why_it_cannot(built, compiled, refuse, disk_dir, tmp_path):
-    plain, hinted = compiled(HERE / "programs" / "globals.c")
+    plain, hinted = compiled(SOURCES["globals.c"])
     done, figures = run(built, [refuse, hinted], disk_dir, tmp_path, backend="pager")
     assert done.returncode == 0 and done.stdout == built.run(plain).stdout
     assert done.stderr.count("\n") == 1 and "userfaultfd is not permitted" in done.stderr and not figures["active"]
 
 
 def test_data_that_fit_stay_in_memory(built, compiled, disk_dir, tmp_path):
-    plain, hinted = compiled(HERE / "programs" / "globals.c")
+    plain, hinted = compiled(SOURCES["globals.c"])
     done, figures = run(built, [hinted], disk_dir, tmp_path, memory="256M")
     assert done.returncode == 0 and not figures["active"] and figures["files"]["regions"] == 0
 
 
 def test_a_disk_without_room_leaves_memory_alone(built, compiled, disk_dir, tmp_path):
     """What has no room on the disk is not moved there: no store meets a full disk."""
-    plain, hinted = compiled(HERE / "programs" / "allocations.c")
+    plain, hinted = compiled(SOURCES["allocations.c"])
     try:
         with small_disk(tmp_path, 40 << 20) as disk:
             (disk / "lost+found").rmdir()
@@ -128,14 +119,14 @@ def test_a_disk_without_room_leaves_memory_alone(built, compiled, disk_dir, tmp_
 
 def test_files_of_limited_length(built, compiled, disk_dir, tmp_path):
     """A file that may not grow is no place for memory, and the signal that says so does not come."""
-    plain, hinted = compiled(HERE / "programs" / "allocations.c")
+    plain, hinted = compiled(SOURCES["allocations.c"])
     limited = ["sh", "-c", 'ulimit -f 30000; exec "$@"', "-"]
     figures = same(built, plain, [*limited, hinted], disk_dir, tmp_path)["files"]
     assert figures["memory_left"] > 0
 
 
 def test_under_a_real_limit(built, compiled, disk_dir, tmp_path, memory_group):
-    plain, hinted = compiled(HERE / "programs" / "sweeps.c")
+    plain, hinted = compiled(SOURCES["sweeps.c"])
     expected = built.run(plain)
     group, stats = memory_group(32 << 20), tmp_path / "stats.json"
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}

@@ -11,14 +11,12 @@ import pytest
 
 from failing_disks import Unavailable, failing_files
 
-SOURCE = Path(__file__).parent / "files" / "reading.c"
+SOURCE = Path(__file__).parent / "reading.c"
 
 
 @pytest.fixture(scope="module")
-def program(built, tmp_path_factory):
-    target = tmp_path_factory.mktemp("reading") / "reading"
-    assert built.run(built.cc, "-O2", SOURCE, "-o", target, "-pthread").returncode == 0
-    return target
+def program(built):
+    return built.compile(built.cc, SOURCE, "-O2", "-pthread")
 
 
 @pytest.fixture
@@ -87,8 +85,7 @@ def test_a_read_into_memory_that_has_moved_fails(program, slow, disk_dir, tmp_pa
 
 
 def test_reads_that_handlers_leave_by_jumps(built, disk_dir, tmp_path):
-    target = tmp_path / "jumping"
-    assert built.run(built.cc, "-O2", SOURCE.parent / "jumping.c", "-o", target).returncode == 0
+    target = built.compile(built.cc, SOURCE.parent / "jumping.c", "-O2")
     stats = tmp_path / "stats.json"
     settings = {"PAGECAST_MEMORY": "24M", "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)}
     done = built.run(target, disk_dir / "data", env=settings)

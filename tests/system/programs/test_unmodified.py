@@ -5,8 +5,9 @@ import platform
 import sys
 
 import pytest
+
 from chance import once_in_three
-from test_programs import BUDGET, PROGRAMS, compile_with, run_paged
+from paging import BUDGET, optimized, run_paged
 
 NUMPY = """
 import numpy as np
@@ -24,8 +25,8 @@ def kernel_version() -> tuple[int, ...]:
 
 
 @pytest.fixture
-def streams(built, tmp_path):
-    return compile_with(built, "clang-19", PROGRAMS / "streams.c", tmp_path / "plain")
+def streams(built):
+    return optimized(built, "clang-19", "streams.c")
 
 
 def run_unmodified(built, disk_dir, tmp_path, *command, options=()):
@@ -64,7 +65,7 @@ def test_streams_are_prefetched(built, disk_dir, tmp_path, streams):
 
 @pytest.mark.parametrize("stores", [True, False])
 def test_counts_by_key_fault_once_a_page(built, disk_dir, tmp_path, stores):
-    counting = compile_with(built, "clang-19", PROGRAMS / "counting.c", tmp_path / "counting")
+    counting = optimized(built, "clang-19", "counting.c")
     figures = run_unmodified(built, disk_dir, tmp_path, counting, *(["stores"] if stores else []))
     faults = figures["faults"]
     assert faults["not_prefetched"] > 4000

@@ -17,17 +17,13 @@ BYTES = 48 << 20
 PAGES = BYTES // 4096
 MEMORY = str(16 << 20)
 WAYS = ["sequential", "gather", "index", "private", "shared", "buckets", "twice", "remap", "cut"]
-SOURCE = Path(__file__).parent / "files" / "mapped.c"
+SOURCE = Path(__file__).parent / "mapped.c"
 
 
 @pytest.fixture(scope="module")
-def programs(built, tmp_path_factory):
+def programs(built):
     """The plain program and the one with hints."""
-    directory = tmp_path_factory.mktemp("mapped")
-    for compiler, name in (("clang-19", "plain"), (built.cc, "hinted")):
-        done = built.run(compiler, "-O3", SOURCE, "-o", directory / name)
-        assert done.returncode == 0, done.stderr
-    return directory / "plain", directory / "hinted"
+    return [built.compile(compiler, SOURCE, "-O3") for compiler in ("clang-19", built.cc)]
 
 
 @pytest.fixture(scope="module")
@@ -227,8 +223,9 @@ def test_another_users_file_is_hinted(built, programs, contents, disk_dir, tmp_p
     file = write(disk_dir / "file", contents)
     home = disk_dir / "home"
     home.mkdir()
-    for program in (*programs, built.runtime.resolve()):
-        shutil.copy(program, disk_dir)
+    for program, name in zip(programs, ("plain", "hinted")):
+        shutil.copy(program, disk_dir / name)
+    shutil.copy(built.runtime.resolve(), disk_dir)
     soname = next(p.name for p in built.runtime.parent.glob("libpagecast.so.*") if p.name.count(".") == 2)
     (disk_dir / built.runtime.resolve().name).rename(disk_dir / soname)
     for path, mode in ((disk_dir, 0o755), (file, 0o644), (home, 0o777)):
@@ -260,9 +257,7 @@ def read_ahead(directory: Path) -> int:
 def test_misses_that_nothing_foretells_read_alone_where_the_rest_is_not_used(built, contents, disk_dir, tmp_path, way, least, most):
     if read_ahead(disk_dir) < 1 << 20:
         pytest.skip("the disk's read-ahead is small")
-    program = tmp_path / "unseen"
-    done = built.run("clang-19", "-O2", SOURCE.parent / "unseen.c", "-o", program)
-    assert done.returncode == 0, done.stderr
+    program = built.compile("clang-19", SOURCE.parent / "unseen.c", "-O2")
     file = write(disk_dir / "file", contents)
     expected = built.run(program, file, way)
     write(file, contents)

@@ -37,9 +37,7 @@ def program(built, tmp_path_factory):
     """The hinted build, and what it prints."""
     home = tmp_path_factory.mktemp("program")
     (home / "p.c").write_text(SOURCE)
-    assert built.run("clang-19", "-O2", home / "p.c", "-o", home / "plain").returncode == 0
-    assert built.run(built.cc, "-O2", home / "p.c", "-o", home / "hinted").returncode == 0
-    return home / "hinted", built.run(home / "plain").stdout
+    return built.compile(built.cc, home / "p.c", "-O2"), built.run(built.compile("clang-19", home / "p.c", "-O2")).stdout
 
 
 @pytest.fixture

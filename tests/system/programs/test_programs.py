@@ -6,43 +6,20 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
+
 from chance import once_in_three
-
-BUDGET = 24 << 20
-PROGRAMS = Path(__file__).parent / "programs"
-
-
-def compile_with(tools, compiler, source, target, *flags):
-    done = tools.run(compiler, "-O3", *flags, source, "-o", target, "-pthread")
-    assert done.returncode == 0, done.stderr
-    return target
-
-
-def paged(active: dict):
-    """Skips where this host cannot page, with the runtime's own reason."""
-    if not active["active"]:
-        pytest.skip(active["why_not"])
-
-
-def run_paged(tools, disk_dir, stats, *command, memory=BUDGET, options=(), **how):
-    """What became of a run with so much memory, and its statistics; `how` is Tools.run's."""
-    done = tools.run(tools.pagecast, "run", "--memory", str(memory), "--backing", disk_dir, "--stats", stats, *options, "--", *command,
-                     **how)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(stats.read_text())
-    paged(figures)
-    return done, figures
+from conftest import ROOT
+from paging import BUDGET, SOURCES, optimized, paged, run_paged
 
 
 @pytest.mark.parametrize("release", ["none", "aggressive", "buffered"])
-@pytest.mark.parametrize("source", sorted(PROGRAMS.glob("*.c*")), ids=lambda p: p.name)
+@pytest.mark.parametrize("source", SOURCES)
 def test_same_output(built, disk_dir, tmp_path, source, release):
-    cxx = source.suffix == ".cpp"
-    plain = compile_with(built, "clang++-19" if cxx else "clang-19", source, tmp_path / "plain")
-    hinted = compile_with(built, built.cxx if cxx else built.cc, source, tmp_path / "hinted")
+    cxx = source.endswith(".cpp")
+    plain = optimized(built, "clang++-19" if cxx else "clang-19", source)
+    hinted = optimized(built, built.cxx if cxx else built.cc, source)
     expected = built.run(plain)
     assert expected.returncode == 0, expected.stderr
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, options=("--release", release))
@@ -53,7 +30,7 @@ def test_same_output(built, disk_dir, tmp_path, source, release):
 
 
 def test_what_copies_store_over_is_not_read(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "transfers.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "transfers.c")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     hints = figures["hints"]
     assert hints["nests_opened"] + hints["nests_filtered"] > 30  # 37, two not of copies; with all pages in memory they are filtered
@@ -61,7 +38,7 @@ def test_what_copies_store_over_is_not_read(built, disk_dir, tmp_path):
 
 
 def test_loops_that_load_their_bound_again_are_hinted(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "reloaded.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "reloaded.c")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     assert figures["hints"]["nests_opened"] == 9  # two loops in each of four steps, and one behind them
     of_weights = (3 << 20) * 8 // os.sysconf("SC_PAGE_SIZE")
@@ -70,8 +47,8 @@ def test_loops_that_load_their_bound_again_are_hinted(built, disk_dir, tmp_path)
 
 @pytest.mark.parametrize("how", ["near", "threads", "far"])
 def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp_path, how):
-    plain = compile_with(built, "clang-19", PROGRAMS / "often.c", tmp_path / "plain")
-    hinted = compile_with(built, built.cc, PROGRAMS / "often.c", tmp_path / "hinted")
+    plain = optimized(built, "clang-19", "often.c")
+    hinted = optimized(built, built.cc, "often.c")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, how)
     assert done.stdout == built.run(plain, how).stdout
     hits = sum(int(line.split()[1]) for line in done.stdout.splitlines())
@@ -87,7 +64,7 @@ def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp
 
 
 def test_releases_at_once_give_up_what_the_next_row_reads(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS.parents[2] / "apps" / "matvec" / "matvec.c", tmp_path / "hinted")
+    hinted = built.compile(built.cc, ROOT / "apps" / "matvec" / "matvec.c", "-O3")
     read = {}
     for release in ("aggressive", "buffered"):
         _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, "--memory-size", "96M", options=("--release", release))
@@ -96,7 +73,7 @@ def test_releases_at_once_give_up_what_the_next_row_reads(built, disk_dir, tmp_p
 
 
 def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "overwrite.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "overwrite.c")
     read = {}
     for overwrite in ("0", "1"):
         _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M", env={"PAGECAST_OVERWRITE": overwrite})
@@ -108,8 +85,8 @@ def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
 
 @pytest.mark.parametrize("length, memory", [("500", "16M"), ("20", "32M")], ids=["narrow", "a tenth of the rows"])
 def test_margins_of_rows_are_kept_so_that_pages_need_not_be_read(built, disk_dir, tmp_path, length, memory):
-    plain = compile_with(built, "clang-19", PROGRAMS / "margins.c", tmp_path / "plain")
-    hinted = compile_with(built, built.cc, PROGRAMS / "margins.c", tmp_path / "hinted")
+    plain = optimized(built, "clang-19", "margins.c")
+    hinted = optimized(built, built.cc, "margins.c")
     expected = built.run(plain, length).stdout
     read = {}
     for overwrite in ("0", "1"):
@@ -123,7 +100,7 @@ def test_margins_of_rows_are_kept_so_that_pages_need_not_be_read(built, disk_dir
 
 
 def test_what_is_read_beside_a_nest_is_compared_with_what_it_overwrites(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "beside.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "beside.c")
     overwritten = {}
     for where in ("apart", "overlapping"):
         _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, where, memory="16M")
@@ -134,10 +111,8 @@ def test_what_is_read_beside_a_nest_is_compared_with_what_it_overwrites(built, d
 
 def test_loops_that_cannot_be_split_are_left_to_what_faults_foretell(built, disk_dir, tmp_path):
     """A step of the loop around them is all that they touch, several times the memory."""
-    flags = ("-Oz",)  # leaves tests at the heads of loops
-    done = built.run(built.cc, *flags, PROGRAMS / "unsplit.c", "-o", tmp_path / "hinted")
-    assert done.returncode == 0, done.stderr
-    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", tmp_path / "hinted")
+    hinted = built.compile(built.cc, SOURCES["unsplit.c"], "-Oz")  # leaves tests at the heads of loops
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     faults = figures["faults"]
     assert figures["hints"]["nests_opened"] >= 1
     assert faults["prefetched_hit"] >= 20000
@@ -145,7 +120,7 @@ def test_loops_that_cannot_be_split_are_left_to_what_faults_foretell(built, disk
 
 
 def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "sweeps.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "sweeps.c")
     megabytes = 28
 
     def run():
@@ -163,7 +138,7 @@ def test_pages_that_may_stay_are_not_written(built, disk_dir, tmp_path):
 
 
 def test_what_is_not_wanted_again_makes_room(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "stale.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "stale.c")
 
     def run():
         return run_paged(built, disk_dir, tmp_path / "stats.json", hinted)[1]["io"]
@@ -176,7 +151,7 @@ def test_what_is_not_wanted_again_makes_room(built, disk_dir, tmp_path):
 
 
 def test_slices_rest_while_all_is_resident_and_notice_a_change(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "changing.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "changing.c")
 
     def run():
         done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
@@ -193,7 +168,7 @@ def test_slices_rest_while_all_is_resident_and_notice_a_change(built, disk_dir, 
 
 
 def test_buckets_are_filled_before_the_program_comes_to_them(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "buckets.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "buckets.c")
 
     def run_with(slices):
         _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, env={"PAGECAST_SLICES": slices})
@@ -215,8 +190,8 @@ def test_buckets_are_filled_before_the_program_comes_to_them(built, disk_dir, tm
 
 def test_columns_that_look_at_their_neighbours_are_read_once(built, disk_dir, tmp_path):
     flags = ("-DROWS=1500", "-DCOLUMNS=2400")
-    plain = compile_with(built, "clang-19", PROGRAMS / "columns.c", tmp_path / "plain", *flags)
-    hinted = compile_with(built, built.cc, PROGRAMS / "columns.c", tmp_path / "hinted", *flags)
+    plain = optimized(built, "clang-19", "columns.c", *flags)
+    hinted = optimized(built, built.cc, "columns.c", *flags)
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     assert done.stdout == built.run(plain).stdout
     data = 2 * 1500 * 2400 * 8
@@ -224,23 +199,23 @@ def test_columns_that_look_at_their_neighbours_are_read_once(built, disk_dir, tm
 
 
 def test_where_a_step_is_more_than_memory_its_loops_are_hinted(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "eliminate.c", tmp_path / "hinted", "-g")
+    hinted = optimized(built, built.cc, "eliminate.c", "-g")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
-    line = 1 + (PROGRAMS / "eliminate.c").read_text().splitlines().index("      for (long i = k; i < N; i++) a[j][i] -= s * a[k][i];")
+    line = 1 + SOURCES["eliminate.c"].read_text().splitlines().index("      for (long i = k; i < N; i++) a[j][i] -= s * a[k][i];")
     found = sum(s["prefetched"] + s["late"] for s in figures["sites"] if s["line"] == line and not s["indirect"])
     assert found > figures["faults"]["prefetched_hit"] / 2, "by hints, not by what the faults foretell"
     assert figures["faults"]["not_prefetched"] < 2200, "a fault for less than one row in five"
 
 
 def test_levels_that_take_turns_and_sweeps_in_all_directions_are_hinted(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "levels.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "levels.c")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     assert figures["hints"]["nests_opened"] >= 4, "one for each step in time"
     assert figures["faults"]["not_prefetched"] < figures["faults"]["prefetched_hit"] / 50
 
 
 def test_neighbours_in_a_periodic_domain_are_hinted_without_slices(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "periodic.c", tmp_path / "hinted", "-gline-tables-only")
+    hinted = optimized(built, built.cc, "periodic.c", "-gline-tables-only")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     planes = [s for s in figures["sites"] if s["function"] in ("by_tests", "by_corrections")]
     assert sum(s["prefetched"] for s in planes) > 10000, "of 35000 that the four sweeps over a plane read"
@@ -249,7 +224,7 @@ def test_neighbours_in_a_periodic_domain_are_hinted_without_slices(built, disk_d
 
 
 def test_rows_that_are_allocated_one_by_one_are_paged(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cxx, PROGRAMS / "many_rows.cpp", tmp_path / "hinted")
+    hinted = optimized(built, built.cxx, "many_rows.cpp")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     assert done.stdout.splitlines()[2] == "0 wrong"
     assert figures["budget"]["region_bytes"] >= 2 * 1500 * 2501 * 8 - BUDGET / 8  # the first ones are the C library's
@@ -257,7 +232,7 @@ def test_rows_that_are_allocated_one_by_one_are_paged(built, disk_dir, tmp_path)
 
 
 def test_what_searches_begin_with_is_prefetched(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "searches.c", tmp_path / "hinted", "-gline-tables-only")
+    hinted = optimized(built, built.cc, "searches.c", "-gline-tables-only")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("insert", "find", "join")}
     assert read["insert"] > 8000 and read["find"] > 6000 and read["join"] > 12000  # 12000 lookups; join: in three arrays
@@ -265,7 +240,7 @@ def test_what_searches_begin_with_is_prefetched(built, disk_dir, tmp_path):
 
 
 def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "generators.c", tmp_path / "hinted", "-gline-tables-only")
+    hinted = optimized(built, built.cc, "generators.c", "-gline-tables-only")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("update", "count", "mostly_near")}
     assert read["update"] > 10000 and read["count"] > 25000  # of 40000 places, the first ones of update near each other
@@ -275,7 +250,7 @@ def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path
 
 
 def test_what_is_in_queues_is_prefetched(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cxx, PROGRAMS / "queues.cpp", tmp_path / "hinted", "-gline-tables-only")
+    hinted = optimized(built, built.cxx, "queues.cpp", "-gline-tables-only")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     read = {f: sum(s["prefetched"] for s in figures["sites"] if f in s["function"]) for f in ("search", "visit", "by_levels")}
     # Of 50,000, 12,000 and 12,000; what has just been added is needed at once, and one level is large enough for hints.
@@ -284,8 +259,8 @@ def test_what_is_in_queues_is_prefetched(built, disk_dir, tmp_path):
 
 
 def test_hints_that_go_astray_leave_the_program_to_its_streams(built, disk_dir, tmp_path):
-    plain = compile_with(built, "clang-19", PROGRAMS / "astray.c", tmp_path / "plain")
-    hinted = compile_with(built, built.cc, PROGRAMS / "astray.c", tmp_path / "hinted")
+    plain = optimized(built, "clang-19", "astray.c")
+    hinted = optimized(built, built.cc, "astray.c")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     assert done.stdout == built.run(plain).stdout
     # Of 80,000 pages. Without, most of those of all rounds but the first: 32,000.
@@ -293,8 +268,8 @@ def test_hints_that_go_astray_leave_the_program_to_its_streams(built, disk_dir, 
 
 
 def test_where_searches_go_is_prefetched(built, disk_dir, tmp_path):
-    plain = compile_with(built, "clang-19", PROGRAMS / "sorted.c", tmp_path / "plain")
-    hinted = compile_with(built, built.cc, PROGRAMS / "sorted.c", tmp_path / "hinted", "-gline-tables-only")
+    plain = optimized(built, "clang-19", "sorted.c")
+    hinted = optimized(built, built.cc, "sorted.c", "-gline-tables-only")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     assert done.stdout == built.run(plain).stdout
     read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("sorted", "descend", "listed")}
@@ -303,14 +278,14 @@ def test_where_searches_go_is_prefetched(built, disk_dir, tmp_path):
 
 
 def test_large_globals_become_regions(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "globals.c")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")
     # cube has 16 MiB and spread 12; table is initialised, comes from the file, and stays as it is.
     assert figures["budget"]["region_bytes"] >= 27 << 20
 
 
 def test_nothing_is_paged_while_the_data_fit(built, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "globals.c")
     stats = tmp_path / "stats.json"
     assert built.run(built.pagecast, "run", "--memory", "256M", "--stats", stats, "--", hinted).returncode == 0
     figures = json.loads(stats.read_text())
@@ -319,8 +294,8 @@ def test_nothing_is_paged_while_the_data_fit(built, tmp_path):
 
 def test_unreadable_data_are_paged_without_a_word(built, disk_dir, tmp_path):
     """Writing out what the program cannot read goes another way; slices run, and die of no guard."""
-    plain = compile_with(built, "clang-19", PROGRAMS / "guards.c", tmp_path / "plain")
-    hinted = compile_with(built, built.cc, PROGRAMS / "guards.c", tmp_path / "hinted")
+    plain = optimized(built, "clang-19", "guards.c")
+    hinted = optimized(built, built.cc, "guards.c")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")
     assert done.stdout == built.run(plain).stdout
     assert "failed" not in done.stderr
@@ -329,7 +304,7 @@ def test_unreadable_data_are_paged_without_a_word(built, disk_dir, tmp_path):
 
 
 def test_kill_leaves_nothing_behind(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "allocations.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "allocations.c")
     child = subprocess.Popen([built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--", hinted],
                              stdout=subprocess.DEVNULL)
     time.sleep(0.15)
@@ -339,16 +314,14 @@ def test_kill_leaves_nothing_behind(built, disk_dir, tmp_path):
 
 
 def test_unusable_backing_directory_is_said_and_the_program_runs(built, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "globals.c", tmp_path / "hinted")
+    hinted = optimized(built, built.cc, "globals.c")
     done = built.run(hinted, env={"PAGECAST_MEMORY": "16M", "PAGECAST_BACKING": str(tmp_path / "none")})
     assert done.returncode == 0
     assert done.stderr.count("\n") == 1 and "cannot be paged" in done.stderr and str(tmp_path / "none") in done.stderr
 
 
 def test_hints_by_hand(built, disk_dir, tmp_path):
-    root = Path(__file__).resolve().parents[2]
-    program = compile_with(built, built.cc, root / "apps" / "handhints" / "handhints.c", tmp_path / "handhints",
-                           "-I", root / "runtime" / "include")
+    program = built.compile(built.cc, ROOT / "apps" / "handhints" / "handhints.c", "-O3", "-I", ROOT / "runtime" / "include")
     arguments = ["--slots", str(4 << 20)]  # 64 MiB
     expected = built.run(program, *arguments)
     assert expected.returncode == 0, expected.stderr
@@ -383,7 +356,7 @@ int main(void) { return ((char *)malloc(1 << 20))[0]; }
 def test_a_program_with_an_allocator_of_its_own_is_told_so(built, tmp_path, own, said):
     source = tmp_path / "program.c"
     source.write_text((ALLOCATOR if own else "#include <stdlib.h>\n") + PROGRAM)
-    program = compile_with(built, built.cc, source, tmp_path / "program")
+    program = built.compile(built.cc, source, "-O3")
     done = built.run(built.pagecast, "run", "--stats", tmp_path / "stats.json", "--", program)
     assert done.returncode == 0, done.stderr
     figures = json.loads((tmp_path / "stats.json").read_text())
@@ -392,7 +365,7 @@ def test_a_program_with_an_allocator_of_its_own_is_told_so(built, tmp_path, own,
 
 
 def test_few_long_rows_are_hinted_and_rows_that_are_copied(built, disk_dir, tmp_path):
-    hinted = compile_with(built, built.cc, PROGRAMS / "diagonals.c", tmp_path / "hinted", "-g")
+    hinted = optimized(built, built.cc, "diagonals.c", "-g")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
     found = figures["faults"]["prefetched_hit"] + figures["faults"]["late"]
     of_streams = sum(s["prefetched"] for s in figures["sites"] if s["name"] == "history")

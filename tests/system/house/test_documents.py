@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import prose
+from conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 checker = prose.Checker(ROOT)
 
 

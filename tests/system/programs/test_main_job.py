@@ -18,20 +18,18 @@ ARGUMENTS = {
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 
 
-def compile_app(tools, compiler, app, level, target):
-    done = tools.run(compiler, "-std=c11", level, ROOT / "apps" / app / f"{app}.c", "-o", target)
-    assert done.returncode == 0, done.stderr
-    return target
+def compile_app(tools, compiler, app, level):
+    return tools.compile(compiler, ROOT / "apps" / app / f"{app}.c", "-std=c11", level)
 
 
 @pytest.fixture(scope="module")
-def reference(built, tmp_path_factory):
+def reference(built):
     """The output of the plain build, in core; computed once for each program."""
     outputs = {}
 
     def of(app):
         if app not in outputs:
-            program = compile_app(built, "clang-19", app, "-O2", tmp_path_factory.mktemp("plain") / app)
+            program = compile_app(built, "clang-19", app, "-O2")
             done = runs.run([program, *ARGUMENTS[app]])
             assert done.ok, done.errors
             outputs[app] = done.output
@@ -42,14 +40,14 @@ def reference(built, tmp_path_factory):
 
 @pytest.mark.parametrize("app", ARGUMENTS)
 @pytest.mark.parametrize("level", LEVELS)
-def test_plain_build_agrees_at_every_level(tools, reference, tmp_path, app, level):
-    program = compile_app(tools, "clang-19", app, level, tmp_path / app)
+def test_plain_build_agrees_at_every_level(tools, reference, app, level):
+    program = compile_app(tools, "clang-19", app, level)
     assert runs.run([program, *ARGUMENTS[app]]).output == reference(app)
 
 
 @pytest.mark.parametrize("level, app", itertools.product(LEVELS, ARGUMENTS))
 def test_output_under_a_limit(built, reference, memory_group, disk_dir, tmp_path, app, level):
-    program = compile_app(built, built.cc, app, level, tmp_path / app)
+    program = compile_app(built, built.cc, app, level)
     stats = tmp_path / "stats.json"
     done = runs.run([built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--",
                      program, *ARGUMENTS[app]], memory_group(LIMIT), timeout=120)
@@ -66,7 +64,7 @@ def test_output_under_a_limit(built, reference, memory_group, disk_dir, tmp_path
 
 @pytest.mark.parametrize("app", ARGUMENTS)
 def test_budget_follows_the_control_group(built, reference, memory_group, disk_dir, tmp_path, app):
-    program = compile_app(built, built.cc, app, "-O3", tmp_path / app)
+    program = compile_app(built, built.cc, app, "-O3")
     stats = tmp_path / "stats.json"
     done = runs.run([built.pagecast, "run", "--backing", disk_dir, "--stats", stats, "--", program, *ARGUMENTS[app]],
                     memory_group(LIMIT), timeout=120)
@@ -78,8 +76,8 @@ def test_budget_follows_the_control_group(built, reference, memory_group, disk_d
 @pytest.mark.parametrize("app", ARGUMENTS)
 @pytest.mark.parametrize("environment", [{}, {"PAGECAST_ENABLE": "0"}, {"PAGECAST_MEMORY": "4G"}],
                          ids=["default", "off", "all fits"])
-def test_output_when_nothing_is_paged(built, reference, tmp_path, app, environment):
-    program = compile_app(built, built.cc, app, "-O3", tmp_path / app)
+def test_output_when_nothing_is_paged(built, reference, app, environment):
+    program = compile_app(built, built.cc, app, "-O3")
     done = built.run(program, *ARGUMENTS[app], env=environment)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert done.stdout.encode() == reference(app)

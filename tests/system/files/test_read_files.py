@@ -79,8 +79,7 @@ def test_files_go_behind_who_reads_them(built, memory_group, tmp_path, disk_dir,
     from swap import SwapFile
     group = memory_group(160 * MIB, swap=True)
     (tmp_path / "reader.c").write_text(program)
-    for tool, name in ((built.cc, "hinted"), ("clang-19", "plain")):
-        assert built.run(tool, "-O2", tmp_path / "reader.c", "-o", tmp_path / name).returncode == 0
+    hinted, plain = (built.compile(tool, tmp_path / "reader.c", "-O2") for tool in (built.cc, "clang-19"))
     file, stats = disk_dir / "file", tmp_path / "stats.json"
     with SwapFile(disk_dir / "swap", 256 * MIB, print) as swap:
         if swap.refusal:
@@ -88,12 +87,12 @@ def test_files_go_behind_who_reads_them(built, memory_group, tmp_path, disk_dir,
         with swap.on(), neighbour_in(group) if beside else contextlib.nullcontext():
             cold_file(file, 48 * MIB)
             with file.open("rb", buffering=0) as data:
-                done = subprocess.run([tmp_path / "hinted", file], stdin=data, capture_output=True, text=True, timeout=300,
+                done = subprocess.run([hinted, file], stdin=data, capture_output=True, text=True, timeout=300,
                                       preexec_fn=group.join,
                                       env={**os.environ, "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)})
     assert done.returncode == 0, done.stderr
     with file.open("rb", buffering=0) as data:
-        assert done.stdout == subprocess.run([tmp_path / "plain", file], stdin=data, capture_output=True, text=True, check=True).stdout
+        assert done.stdout == subprocess.run([plain, file], stdin=data, capture_output=True, text=True, check=True).stdout
     figures = json.loads(stats.read_text())
     assert figures["io"]["written_bytes"] > 0, "it was paged"
     behind = figures["files"]["read_behind_bytes"]

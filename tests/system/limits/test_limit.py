@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from paging import optimized
+
 MIB = 1 << 20
 PAGE = os.sysconf("SC_PAGE_SIZE")
-PROGRAM = Path(__file__).parent / "programs" / "sweeps.c"
 # Joins the group and takes so many MiB, one every so many ms at most, says so, and holds them until its input ends. It waits
 # up to a minute in all for the group to use no more than it is told to.
 NEIGHBOUR = """
@@ -112,9 +113,7 @@ class Paged:
 @pytest.fixture
 def paged(built, tmp_path, disk_dir):
     """A function that starts the program in a group; skips where this host cannot page."""
-    program = tmp_path / "hinted"
-    done = built.run(built.cc, "-O3", PROGRAM, "-o", program)
-    assert done.returncode == 0, done.stderr
+    program = optimized(built, built.cc, "sweeps.c")
     probe = tmp_path / "probe.json"
     done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", probe, "--", program, "32")
     assert done.returncode == 0, done.stderr
@@ -151,11 +150,8 @@ def neighbour(group, mib: int, ms: float = 16, patient: bool = True):
             process.kill()
 
 
-def expected(built, tmp_path, mib: int, sweeps: str) -> str:
-    plain = tmp_path / "plain"
-    done = built.run("clang-19", "-O3", PROGRAM, "-o", plain)
-    assert done.returncode == 0, done.stderr
-    return built.run(plain, str(mib), input="".join(f"{s}\n" for s in sweeps)).stdout
+def expected(built, mib: int, sweeps: str) -> str:
+    return built.run(optimized(built, "clang-19", "sweeps.c"), str(mib), input="".join(f"{s}\n" for s in sweeps)).stdout
 
 
 def test_an_idle_program_gives_memory_back_and_takes_it_again(built, tmp_path, memory_group, paged):
@@ -166,7 +162,7 @@ def test_an_idle_program_gives_memory_back_and_takes_it_again(built, tmp_path, m
         assert other.stdout.readline() == "taken\n"
         program.sweep("r")
     program.sweep("w", "r")
-    assert program.finish() == expected(built, tmp_path, 240, "wrwr")
+    assert program.finish() == expected(built, 240, "wrwr")
     limit = program.figures()["limit"]
     assert not group.was_killed()
     assert limit["least_bytes"] <= limit["most_bytes"] - 56 * MIB
@@ -185,7 +181,7 @@ def test_a_neighbour_that_takes_half_a_gigabyte_a_second(built, tmp_path, memory
     with neighbour(group, 64, 2, patient=False) as other:
         assert other.stdout.readline() == "taken\n"
     program.sweep("r")
-    assert program.finish() == expected(built, tmp_path, 240, "wrr")
+    assert program.finish() == expected(built, 240, "wrr")
     assert not group.was_killed()
     figures = program.figures()
     assert figures["limit"]["given_back_bytes"] >= 48 * MIB
@@ -207,7 +203,7 @@ def test_what_is_stored_to_while_it_is_cleaned_is_not_lost(built, tmp_path, memo
     for sweep in sweeps:
         program.sweep(sweep)
         time.sleep(0.06)  # in the middle of it
-    assert program.finish() == expected(built, tmp_path, 240, sweeps)
+    assert program.finish() == expected(built, 240, sweeps)
     assert program.figures()["releases"]["cleaned"] > 0
 
 
@@ -222,10 +218,9 @@ def test_nothing_is_cleaned_that_others_do_not_need(memory_group, paged):
 
 
 def test_an_idle_program_whose_data_fit_writes_nothing(built, tmp_path, disk_dir, memory_group):
-    source, program, stats = tmp_path / "part.c", tmp_path / "part", tmp_path / "stats.json"
+    source, stats = tmp_path / "part.c", tmp_path / "stats.json"
     source.write_text(PART)
-    done = built.run(built.cc, "-O3", source, "-o", program)
-    assert done.returncode == 0, done.stderr
+    program = built.compile(built.cc, source, "-O3")
     group = memory_group(160 * MIB)
     environment = {"PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats), "PATH": "/usr/bin:/bin"}
     subprocess.run([program], env=environment, preexec_fn=group.join, check=True, timeout=60)
@@ -237,10 +232,9 @@ def test_an_idle_program_whose_data_fit_writes_nothing(built, tmp_path, disk_dir
 
 
 def test_what_is_filled_when_paging_starts_may_stay(built, tmp_path, disk_dir, memory_group):
-    source, program, stats = tmp_path / "filled.c", tmp_path / "filled", tmp_path / "stats.json"
+    source, stats = tmp_path / "filled.c", tmp_path / "stats.json"
     source.write_text(FILLED)
-    done = built.run(built.cc, "-O3", source, "-o", program)
-    assert done.returncode == 0, done.stderr
+    program = built.compile(built.cc, source, "-O3")
     environment = {"PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats), "PATH": "/usr/bin:/bin"}
     subprocess.run([program], env=environment, preexec_fn=memory_group(160 * MIB).join, check=True, timeout=60)
     figures = json.loads(stats.read_text())
@@ -272,7 +266,7 @@ def test_a_busy_program_gives_memory_back(built, tmp_path, memory_group, paged):
         assert other.stdout.readline() == "taken\n"
     for _ in sweeps:
         program.answer()
-    assert program.finish() == expected(built, tmp_path, 240, sweeps)
+    assert program.finish() == expected(built, 240, sweeps)
     assert not group.was_killed()
     limit = program.figures()["limit"]
     assert limit["least_bytes"] <= limit["most_bytes"] - 56 * MIB
@@ -317,7 +311,7 @@ def test_a_group_whose_limit_is_lowered_and_raised(built, tmp_path, memory_group
         program.sweep("r")
         sweeps += "r"
     assert grown >= 180, "the program did not grow"
-    assert program.finish() == expected(built, tmp_path, 240, sweeps)
+    assert program.finish() == expected(built, 240, sweeps)
     assert not group.was_killed()
     limit = program.figures()["limit"]
     assert limit["least_bytes"] <= 112 * MIB
@@ -338,7 +332,7 @@ def test_programs_in_one_group_share_it(built, tmp_path, memory_group, paged, pr
         for _ in sweeps:
             program.answer()
     outputs = [program.finish() for program in running]
-    assert set(outputs) == {expected(built, tmp_path, 240, "w" + sweeps)}
+    assert set(outputs) == {expected(built, 240, "w" + sweeps)}
     assert not group.was_killed()
     shares, used = [], []
     for program in running:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-BUDGET = 24 << 20
-PROGRAMS = Path(__file__).parent / "programs" / "unhurt"
+from paging import BUDGET, UNHURT
+
 
 
 class Pair:
@@ -21,13 +21,8 @@ class Pair:
     def __init__(self, tools, source: Path, directory: Path, disk_dir: Path):
         self.tools, self.disk_dir, self.stats = tools, disk_dir, directory / "stats.json"
         cxx = source.suffix == ".cpp"
-        self.plain = self.compile("clang++-19" if cxx else "clang-19", source, directory / "plain")
-        self.hinted = self.compile(tools.cxx if cxx else tools.cc, source, directory / "hinted")
-
-    def compile(self, compiler, source, target, *flags):
-        done = self.tools.run(compiler, "-O2", *flags, source, "-o", target, "-pthread", "-ldl")
-        assert done.returncode == 0, done.stderr
-        return target
+        self.plain = tools.compile("clang++-19" if cxx else "clang-19", source, "-O2", "-pthread", "-ldl")
+        self.hinted = tools.compile(tools.cxx if cxx else tools.cc, source, "-O2", "-pthread", "-ldl")
 
     def command(self, *arguments):
         return [self.tools.pagecast, "run", "--memory", str(BUDGET), "--backing", self.disk_dir, "--stats", self.stats, "--",
@@ -56,7 +51,7 @@ class Pair:
 
 @pytest.fixture
 def pair(built, tmp_path, disk_dir):
-    return lambda name: Pair(built, PROGRAMS / name, tmp_path, disk_dir)
+    return lambda name: Pair(built, UNHURT / name, tmp_path, disk_dir)
 
 
 def test_children_of_fork_have_the_data(pair):
@@ -181,9 +176,9 @@ def test_a_signal_that_ends_the_program_leaves_nothing(pair, sign):
     assert list(program.disk_dir.iterdir()) == []
 
 
-def test_unloaded_objects_with_large_globals(pair, tmp_path, built):
+def test_unloaded_objects_with_large_globals(pair, built):
     program = pair("plugin.c")
-    plugin = program.compile(built.cc, PROGRAMS / "plugin.c", tmp_path / "plugin.so", "-DPLUGIN", "-shared", "-fPIC")
+    plugin = built.compile(built.cc, UNHURT / "plugin.c", "-O2", "-pthread", "-ldl", "-DPLUGIN", "-shared", "-fPIC")
     program.same_output(plugin)
     assert program.figures()["hints"]["nests_opened"] > 0
 

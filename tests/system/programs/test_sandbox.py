@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from test_unhurt import PROGRAMS, Pair
+from paging import UNHURT
+from test_unhurt import Pair
 
 NOBODY = 65534
 
@@ -19,7 +20,7 @@ def sandbox(built, tmp_path_factory):
     import tempfile
     from pathlib import Path
     disk_dir = Path(tempfile.mkdtemp(prefix="pagecast-test-", dir="/var/tmp"))
-    program = Pair(built, PROGRAMS / "sandbox.c", tmp_path_factory.mktemp("sandbox"), disk_dir)
+    program = Pair(built, UNHURT / "sandbox.c", tmp_path_factory.mktemp("sandbox"), disk_dir)
     program.run("never", "allow", "none")
     program.figures()
     yield program
@@ -43,7 +44,7 @@ def test_a_filter_before_there_are_large_data(sandbox, action, how):
 
 
 def test_strict_mode_after_paging_has_begun(built, tmp_path, disk_dir):
-    program = Pair(built, PROGRAMS / "strict.c", tmp_path, disk_dir)
+    program = Pair(built, UNHURT / "strict.c", tmp_path, disk_dir)
     expected = built.run(program.plain)
     if expected.returncode:
         pytest.skip("this kernel has no strict mode")
@@ -109,7 +110,7 @@ def set_uid(built, disk_dir, tmp_path):
         pytest.skip("making set-uid programs needs root")
     if os.statvfs(disk_dir).f_flag & os.ST_NOSUID:
         pytest.skip("the test directory's file system takes no set-uid programs")
-    pair = Pair(built, PROGRAMS / "setuid.c", tmp_path, disk_dir)
+    pair = Pair(built, UNHURT / "setuid.c", tmp_path, disk_dir)
     disk_dir.chmod(0o1777)
     for name in ("plain", "hinted"):
         installed = disk_dir / f"{name}-set-uid"
@@ -149,7 +150,7 @@ def test_pagecast_run_leaves_set_uid_programs_alone(set_uid, built, disk_dir):
 @pytest.fixture
 def calls(built, disk_dir, tmp_path):
     """calls.c, where everybody can run it."""
-    pair = Pair(built, PROGRAMS / "calls.c", tmp_path, disk_dir)
+    pair = Pair(built, UNHURT / "calls.c", tmp_path, disk_dir)
     disk_dir.chmod(0o1777)
     pair.stats = disk_dir / "stats.json"
     for name in ("plain", "hinted"):

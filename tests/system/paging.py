@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small programs that hold their data in every way there is, and how to run them within a budget."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+BUDGET = 24 << 20
+HERE = Path(__file__).parent / "programs"
+# By name. Those in unhurt/ are not among them: their tests are about more than their output.
+SOURCES = {source.name: source for room in ("memory", "nests", "places") for source in sorted((HERE / room).glob("*.c*"))}
+UNHURT = HERE / "unhurt"
+
+
+def optimized(tools, compiler, name: str, *flags) -> Path:
+    """One of the programs, as most tests have it."""
+    return tools.compile(compiler, SOURCES[name], "-O3", "-pthread", *flags)
+
+
+def paged(active: dict):
+    """Skips where this host cannot page, with the runtime's own reason."""
+    if not active["active"]:
+        pytest.skip(active["why_not"])
+
+
+def run_paged(tools, disk_dir, stats, *command, memory=BUDGET, options=(), **how):
+    """What became of a run with so much memory, and its statistics; `how` is Tools.run's."""
+    done = tools.run(tools.pagecast, "run", "--memory", str(memory), "--backing", disk_dir, "--stats", stats, *options, "--", *command,
+                     **how)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(stats.read_text())
+    paged(figures)
+    return done, figures
