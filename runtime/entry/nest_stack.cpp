@@ -87,4 +87,16 @@ void watch_ends_of_threads() {
   if (!end_is_watched) end_is_watched = pthread_key_create(&end_of_thread, thread_ends) == 0;
 }
 
+void nests_forked() {
+  for (OpenNest &nest : nest_table) {
+    nest.slicing.store(0, std::memory_order_relaxed);
+    nest.sliced = false; // the copy may be in the middle of something
+    const uint32_t state = nest.state.load(std::memory_order_relaxed);
+    if (place_of(&nest.ticket) < pagecast_open_count || state == OpenNest::kFree) continue;
+    // Of a thread that is not here.
+    nest.state.store(state == OpenNest::kClaimed ? OpenNest::kFree : OpenNest::kClosing, std::memory_order_relaxed);
+    if (state != OpenNest::kClaimed) open_nest_mask.fetch_or(1u << number_of(&nest), std::memory_order_relaxed);
+  }
+}
+
 } // namespace pagecast

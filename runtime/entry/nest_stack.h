@@ -32,4 +32,7 @@ void close_finished(unsigned place);
 /// Once, before the first is opened. Any thread.
 void watch_ends_of_threads();
 
+/// In the child of a fork, with all of locks.h held: gives up nests of threads that are not here.
+void nests_forked();
+
 } // namespace pagecast

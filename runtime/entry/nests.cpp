@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The program's side of nests: the bodies of __pagecast_enter, _next, _tick and _exit (pagecast/abi.h).
+#include "runtime/entry/nests.h"
+
 #include "core/arithmetic.h"
 #include "core/nest/entry_backoff.h"
 #include "runtime/kernel/message.h"
@@ -12,6 +14,7 @@
 #include "runtime/pager/pager.h"
 #include "runtime/kernel/sandbox.h"
 #include "runtime/slices/machine.h"
+#include "runtime/slicer/slicer.h"
 #include "runtime/slicer/survey.h"
 
 #include <algorithm>

@@ -14,8 +14,8 @@
 namespace pagecast {
 
 /// The program is about to put on a filter. Any thread. `strict`: the mode in which the calling thread may do nothing but
-/// read, write and end.
-void sandbox_begin(bool strict);
+/// read, write and end. `before_first` is called if no filter was put on before: for calls that this one may forbid.
+void sandbox_begin(bool strict, void (*before_first)());
 /// It could not.
 void sandbox_failed();
 /// Whether the program has put on a filter. Cost: one load.

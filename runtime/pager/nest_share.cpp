@@ -9,6 +9,8 @@
 //
 // Each alone may fit in memory and would keep what it touches; both together may not. So each is planned for its part
 // of the memory. And what both touch, the one that comes to it last gives up: B in the same j, or A a few j later, if it looks back.
+#include "runtime/pager/nest_share.h"
+
 #include "core/arithmetic.h"
 #include "runtime/state/open_nests.h"
 

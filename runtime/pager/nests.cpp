@@ -2,6 +2,7 @@
 //
 // The pager's side of nests: moving the cursors of the open ones, and keeping what they will use.
 #include "runtime/state/open_nests.h"
+#include "runtime/pager/nest_share.h"
 #include "runtime/pager/pager.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/process/allocations.h"
 
-#include "runtime/state/fork.h"
+#include "runtime/process/fork.h"
+#include "runtime/slicer/slicer.h"
 #include "runtime/state/guards.h"
 #include "runtime/state/locks.h"
 #include "runtime/state/open_nests.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/state/fork.h"
+#include "runtime/process/fork.h"
 
+#include "runtime/entry/nest_stack.h"
+#include "runtime/slicer/slicer.h"
 #include "runtime/state/guards.h"
 #include "runtime/state/locks.h"
 #include "runtime/kernel/os.h"

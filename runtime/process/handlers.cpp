@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/state/handlers.h"
+#include "runtime/process/handlers.h"
 
 #include "runtime/kernel/lock.h"
 #include "runtime/kernel/message.h"
+#include "runtime/state/handlers.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/kernel/os.h"
 #include "runtime/pager/pager.h"
@@ -15,18 +16,15 @@ namespace {
 
 std::atomic<bool> watching{false};
 std::atomic<uint32_t> installing{0}; ///< calls that are under way
-std::atomic<bool> seen{false};       ///< never false again
-std::atomic<bool> settled{false};    ///< and nothing is left unread any more
+std::atomic<bool> settled{false};    ///< a handler was seen, and nothing is left unread any more
 
 } // namespace
-
-bool handlers_none() { return !seen.load(std::memory_order_seq_cst); }
 
 void handlers_watch() {
   watching.store(true, std::memory_order_seq_cst);
   // A handler that is being installed has seen us watch, or is counted, or is known to the kernel by now.
   if (installing.load(std::memory_order_seq_cst) == 0 && os::handled_signals() == 0) return;
-  seen.store(true, std::memory_order_seq_cst);
+  handler_seen.store(true, std::memory_order_seq_cst);
   settled.store(true, std::memory_order_release);
   tell("the program handles signals: what nests store over is read before");
 }
@@ -34,7 +32,7 @@ void handlers_watch() {
 void nests_may_be_left() {
   const int saved = errno;
   const NoCancellation whole;
-  seen.store(true, std::memory_order_seq_cst);
+  handler_seen.store(true, std::memory_order_seq_cst);
   if (!settled.load(std::memory_order_acquire)) {
     // Without a pager no nest is open, and those that open later find that there is a handler.
     if (Pager *pager = pager_in_charge.load(std::memory_order_seq_cst)) pager->finish_overwriting();

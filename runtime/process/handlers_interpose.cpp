@@ -2,7 +2,7 @@
 //
 // sigaction and its relatives, by which handlers of signals are installed (handlers.h), and pthread_setcanceltype. That
 // system call made by itself is sandbox_interpose.cpp's.
-#include "runtime/state/handlers.h"
+#include "runtime/process/handlers.h"
 
 #include <csignal>
 #include <dlfcn.h>

@@ -3,8 +3,10 @@
 
 #include "pagecast/pagecast.h"
 #include "runtime/kernel/descriptors.h"
-#include "runtime/state/fork.h"
-#include "runtime/state/handlers.h"
+#include "runtime/entry/nests.h"
+#include "runtime/process/fork.h"
+#include "runtime/slicer/slicer.h"
+#include "runtime/process/handlers.h"
 #include "runtime/state/locks.h"
 #include "runtime/kernel/message.h"
 #include "runtime/process/modules.h"

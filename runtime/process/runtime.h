@@ -38,4 +38,10 @@ void runtime_left_alone();
 /// The pager if it runs in this process, else NULL. Cost: one load.
 Pager *runtime_running_pager();
 
+// Around fork(), with all of locks.h held.
+/// Whether a child could have a pager now: privileges may have been dropped.
+bool runtime_can_follow();
+/// In the child. `shared`: it has the regions.
+void runtime_forked(bool shared);
+
 } // namespace pagecast

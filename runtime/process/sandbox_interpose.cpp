@@ -2,8 +2,9 @@
 //
 // prctl and syscall, by one of which programs put on seccomp filters: what needs calls that the filter may forbid is done
 // before, or never (sandbox.h). Other architectures go without. Handlers of signals may be installed so, too (handlers.h).
-#include "runtime/state/handlers.h"
+#include "runtime/process/handlers.h"
 #include "runtime/kernel/sandbox.h"
+#include "runtime/process/runtime.h"
 
 #include <cerrno>
 #include <csignal>
@@ -76,7 +77,7 @@ long pass_on(const Call &c) {
     return result;
   }
   if (__builtin_expect(!puts_on_filter(c), 1)) return enter_kernel(c);
-  sandbox_begin(is_strict(c));
+  sandbox_begin(is_strict(c), runtime_open_statistics);
   const long result = enter_kernel(c);
   if (result) sandbox_failed(); // positive: a thread that could not be made to have it
   return result;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/slicer/hints.h"
 
+#include "runtime/slicer/slicer.h"
 #include "runtime/kernel/os.h"
 
 #include <ctime>

@@ -3,9 +3,10 @@
 // The slicer's thread: runs the slices of open nests ahead of the program, so that the pages of indirect
 // references are asked for before the program computes their addresses. Each stage of a slice has a cursor of
 // its own; the first is the furthest ahead, so that what a stage loads is in memory when its turn comes.
+#include "runtime/slicer/slicer.h"
+
 #include "core/arithmetic.h"
 #include "core/slices/backoff.h"
-#include "runtime/state/fork.h"
 #include "runtime/kernel/lock.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/kernel/os.h"

@@ -3,9 +3,6 @@
 // The table of nests, and what other threads have to tell the nests in them.
 #include "runtime/state/open_nests.h"
 
-#include "runtime/state/fork.h"
-#include "runtime/entry/nest_stack.h"
-
 #include <algorithm>
 
 namespace pagecast {
@@ -22,18 +19,6 @@ OpenNest *claim_nest() {
       return &nest;
   }
   return nullptr;
-}
-
-void nests_forked() {
-  for (OpenNest &nest : nest_table) {
-    nest.slicing.store(0, std::memory_order_relaxed);
-    nest.sliced = false; // the copy may be in the middle of something
-    const uint32_t state = nest.state.load(std::memory_order_relaxed);
-    if (place_of(&nest.ticket) < pagecast_open_count || state == OpenNest::kFree) continue;
-    // Of a thread that is not here.
-    nest.state.store(state == OpenNest::kClaimed ? OpenNest::kFree : OpenNest::kClosing, std::memory_order_relaxed);
-    if (state != OpenNest::kClaimed) open_nest_mask.fetch_or(1u << number_of(&nest), std::memory_order_relaxed);
-  }
 }
 
 void nest_measured(unsigned number, uint64_t latency_ns) {

@@ -130,12 +130,6 @@ private:
 /// NULL while nothing is paged.
 extern std::atomic<Pager *> pager_in_charge;
 
-/// Tells the nests' part of the runtime where hints go, or (NULL) that nothing is paged.
-void nests_start(Pager *);
-
-/// Pager's thread, after a nest was opened: nests that are open at the same time share `budget` bytes.
-void share_memory(uint64_t budget);
-
 // Pager's thread: news of pages that a nest asked for. `number` is the nest's place in nest_table.
 void nest_measured(unsigned number, uint64_t latency_ns);
 void nest_late(unsigned number, unsigned site);
@@ -146,17 +140,5 @@ bool nest_covers(uint64_t address);
 /// more than a page of eight cover nothing any more: what was assumed of where they go is wrong. Pager's thread.
 bool nest_missed(uint64_t address);
 void nest_asked(unsigned number, uint32_t pages);
-
-/// Runs the slice of the nest, if it is open and has one; it is not closed meanwhile. True: it did
-/// something. Slicer's thread.
-bool slicer_serve(Pager &, OpenNest &);
-/// The slicer's thread body; never returns.
-void slicer_run();
-/// Wakes it if it sleeps.
-void slicer_poke();
-/// Returns when no slice reads memory that was in a region before the call. For who is going to unmap it.
-void slicer_let_go();
-/// Someone waits for that: a run should end soon.
-bool slicer_waited_for();
 
 } // namespace pagecast

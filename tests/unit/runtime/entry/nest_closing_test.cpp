@@ -6,6 +6,8 @@
 
 #include "core/nest/entry_backoff.h"
 #include "runtime/entry/nest_bodies.h"
+#include "runtime/entry/nests.h"
+#include "runtime/slicer/slicer.h"
 #include "runtime/state/open_nests.h"
 
 #include <algorithm>

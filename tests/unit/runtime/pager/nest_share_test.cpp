@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/pager/nest_share.h"
 #include "runtime/state/open_nests.h"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,6 @@
 #include "runtime/kernel/disk.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
-#include "runtime/process/runtime.h"
 
 #include <atomic>
 
@@ -35,8 +34,8 @@ void try_calls() {
 
 } // namespace
 
-void sandbox_begin(bool strict) {
-  if (filters.fetch_add(1, std::memory_order_seq_cst) == 0) runtime_open_statistics();
+void sandbox_begin(bool strict, void (*before_first)()) {
+  if (filters.fetch_add(1, std::memory_order_seq_cst) == 0) before_first();
   strictly = strict;
 }
 

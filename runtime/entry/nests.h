@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+namespace pagecast {
+
+class Pager;
+
+/// Tells the entry points where hints go, or (NULL) that nothing is paged.
+void nests_start(Pager *);
+
+} // namespace pagecast
