@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sources are in rooms, and rooms know only those below them."""
+
+import pytest
+
+from conftest import ROOT
+from rooms import Declarations, House
+
+# Each may include what stands before it, and all of core.
+RUNTIME = ["include/pagecast", "kernel", "slices", "state", "store", "files", "pager", "slicer", "entry", "process"]
+# Each may include what stands before it, and of the runtime nothing but abi.h.
+COMPILER = ["loops", "prepare", "slices", "nests", "emit"]
+# These do not know of each other: each may include core/ itself alone.
+CORE = ["nest", "memory", "faults", "files", "slices"]
+
+
+def allowed() -> dict[str, list[str]]:
+    core = ["core", *(f"core/{room}" for room in CORE)]
+    runtime = [f"runtime/{room}" for room in RUNTIME]
+    compiler = [f"compiler/{room}" for room in COMPILER]
+    abi = "runtime/include/pagecast"
+    return {
+        "core": [], **{room: ["core"] for room in core[1:]},
+        **{room: core + runtime[:i] for i, room in enumerate(runtime)},
+        **{room: [abi, *compiler[:i]] for i, room in enumerate(compiler)}, "compiler": [abi, *compiler],
+        "simulator": core,
+        "cli": ["core/memory", "runtime/kernel", "runtime/state"],
+    }
+
+
+def house() -> House:
+    return House(ROOT, allowed(), [".", "compiler", "runtime/include"], ("runtime/include/pagecast",))
+
+
+def test_every_source_is_in_a_room():
+    assert len(house().files()) > 300
+    assert not house().strangers()
+
+
+def test_no_include_climbs():
+    found = house().climbing()
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_headers_declare_what_their_own_rooms_define():
+    found = [f for f in house().false_headers() if "NestPrinterPass::run" not in f]  # which moves with the pipeline
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_of_the_runtime_the_compiler_includes_abi_alone():
+    lines = [line for p in (ROOT / "compiler").rglob("*") if p.suffix in (".h", ".cpp")
+             for line in p.read_text().splitlines() if "#include" in line]
+    assert {line for line in lines if "pagecast/" in line or "runtime/" in line} == {'#include "pagecast/abi.h"'}
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """Says what is wrong with a house of two rooms, `upper` on `lower`, that has the files of the given texts."""
+
+    def problems(**texts: str) -> list[str]:
+        files = {"lower_a.h": "", "upper_b.h": "", **{name.replace("__", "."): text for name, text in texts.items()}}
+        for name, text in files.items():
+            room, file = name.split("_", 1)
+            (tmp_path / "house" / room).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "house" / room / file).write_text(text)
+        return House(tmp_path, {"house/lower": [], "house/upper": ["house/lower"]}, ["."]).problems()
+    return problems
+
+
+def test_an_arrow_that_climbs_is_found(planted):
+    assert not planted(upper_b__cpp='#include "house/lower/a.h"\n#include "b.h"\n#include <b.h>\n#include "llvm/b.h"\n')
+    assert "house/lower must not know house/upper" in planted(lower_a__cpp='  # include "house/upper/b.h"\n')[0]
+    assert "house/lower must not know house/upper" in planted(lower_a__cpp='#include "../upper/b.h"\n')[0]
+
+
+def test_a_room_that_is_not_listed_is_found(planted):
+    assert "attic/c.h is in a folder" in planted(attic_c__h="")[0]
+
+
+def test_a_function_of_another_room_is_found(planted):
+    definition = "namespace pagecast {\nint f(int a) {\n  return a;\n}\n}\n"
+    assert not planted(upper_b__h="namespace pagecast { int f(int); }\n", upper_b__cpp=definition)
+    assert planted(lower_a__h="namespace pagecast {\nint f(int);\n}\n", upper_b__cpp=definition) == [
+        "house/lower/a.h declares pagecast::f, which house/upper defines"]
+
+
+def test_a_member_of_another_room_is_found(planted):
+    header = "namespace pagecast { class C : D<int> { public: C(); void g(void (*then)()) const; }; }\n"
+    assert planted(lower_a__h=header, lower_a__cpp="pagecast::C::C() : a_{1}, b_(2) {}\n",
+                   upper_b__cpp="namespace pagecast { void C::g(void (*then)()) const { then(); } }\n") == [
+        "house/lower/a.h declares pagecast::C::g, which house/upper defines"]
+
+
+def test_a_variable_of_another_room_is_found(planted):
+    found = planted(lower_a__h="extern std::atomic<int> seen;\n", upper_b__cpp="std::atomic<int> seen{0};\n")
+    assert found == ["house/lower/a.h declares seen, which house/upper defines"]
+
+
+def test_what_is_private_to_a_file_is_nobodys(planted):
+    private = "namespace { int f(int a) { return a; } }\nint g() { int f(3); return f; }\n"
+    assert not planted(lower_a__h="int f(int);\n", upper_b__cpp=private)
+
+
+def test_declarations_are_told_from_the_rest():
+    seen = Declarations('''
+        // int comment();
+        #define MACRO(name) int name()
+        template <class T, unsigned n = (2 > 1)> class Ring { T at() const { return T{}; } void push(const T &); };
+        struct S { uint32_t bits : 5; S() : a(1), b{2} {} int (*pointer)(int); static int made(); int a = f(2), b; };
+        extern "C" { __attribute__((visibility("default"))) void *malloc(size_t size) { return "}{"; } }
+        enum class Kind : int { kOne = g(1), kTwo };
+        inline constexpr unsigned kMost = h(3);
+        S S::twice(const S &s) noexcept(true) { if (s.a) { return {}; } return S{}; }
+        auto late(int) -> int;
+    ''')
+    assert seen.declared == {"Ring::push", "S::made", "late"}
+    assert {"Ring::at", "S::S", "S::a", "S::bits", "S::twice", "malloc", "kMost"} <= seen.defined
+    assert not {"comment", "MACRO", "f", "g", "h"} & (seen.defined | seen.declared)
