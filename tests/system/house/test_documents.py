@@ -2,7 +2,6 @@
 """Documents are plain: short sentences and paragraphs, links that lead somewhere, paths that exist."""
 
 import importlib.util
-from pathlib import Path
 
 import pytest
 
