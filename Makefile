@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field releases interactive manual docs install clean
+.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field releases interactive manual docs install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -24,15 +24,18 @@ venv: deps
 	@cmp -s requirements.txt $(VENV)/requirements.txt || { \
 	  echo 'deps: making $(VENV) with' $$(grep -v '^#' requirements.txt); \
 	  rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) && \
-	  $(IN_VENV) -m pip install --quiet --disable-pip-version-check -r requirements.txt && \
+	  $(IN_VENV) -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt && \
 	  cp requirements.txt $(VENV)/requirements.txt; }
 
-build: venv ## build everything into build/; the command is build/bin/pagecast
+build: deps ## build everything into build/; the command is build/bin/pagecast
 	@cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING
 	@cmake --build $(BUILD)
 
-test: build ## build and run every test; the last line counts them
+test: build venv ## build and run every test; the last line counts them
 	@$(IN_VENV) tests/system/run_all.py --build $(BUILD)
+
+check: build venv ## the fast tests: units, the pass, texts, ten whole programs
+	@$(IN_VENV) tests/system/run_all.py --build $(BUILD) --check
 
 stress: build ## a million random operations on a pager whose disk fails: SEED=1 OPS=1000000 (minutes)
 	@PAGECAST_STRESS_SEED=$(or $(SEED),1) PAGECAST_STRESS_OPS=$(or $(OPS),1000000) $(BUILD)/tests/faults_test --gtest_filter='PagerStress.Buffered'
@@ -41,38 +44,38 @@ sanitize: venv ## unit tests of core, runtime and simulator under the address, u
 	@for kind in $(or $(SANITIZERS),address undefined thread); do \
 	  sh tests/unit/sanitize.sh $$kind $(BUILD)/sanitize-$$kind || exit 1; done
 
-fuzz: build ## random programs with and without pagecast: N=2000 SEED=1 JOBS=2 FUZZ_ARGS=
+fuzz: build venv ## random programs with and without pagecast: N=2000 SEED=1 JOBS=2 FUZZ_ARGS=
 	@$(IN_VENV) tests/fuzz/fuzz.py --build $(BUILD) --number $(or $(N),2000) --seed $(or $(SEED),1) $(if $(JOBS),--jobs $(JOBS)) $(FUZZ_ARGS)
 
-test-real: build ## Debian's array programs: their own tests, plain and paged (REAL_ARGS='--packages gsl'; an hour)
+test-real: build venv ## Debian's array programs: their own tests, plain and paged (REAL_ARGS='--packages gsl'; an hour)
 	@$(IN_VENV) tests/real/real.py --build $(BUILD) $(REAL_ARGS)
 
-demo: build ## the main job under a 256 MiB limit: in core, on swap, with pagecast (root; minutes)
+demo: build venv ## the main job under a 256 MiB limit: in core, on swap, with pagecast (root; minutes)
 	@$(IN_VENV) bench/demo.py --build $(BUILD) $(DEMO_ARGS)
 
-demo-incore: build ## what pagecast costs when the data fits in memory (minutes)
+demo-incore: build venv ## what pagecast costs when the data fits in memory (minutes)
 	@$(IN_VENV) bench/incore.py --build $(BUILD) $(DEMO_ARGS)
 
 hint-cost: build ## what a hint costs whose page is in memory, nanoseconds
 	@$(BUILD)/bin/pagecast cc -O3 -I runtime/include apps/hintcost/hintcost.c -o $(BUILD)/hintcost
 	@$(BUILD)/bin/pagecast run --memory 32M -- $(BUILD)/hintcost
 
-nine: build ## the nine programs against all targets, as a Markdown table (root; an hour)
+nine: build venv ## the nine programs against all targets, as a Markdown table (root; an hour)
 	@$(IN_VENV) bench/nine.py --build $(BUILD) $(NINE_ARGS)
 
-unmodified: build ## numpy, not compiled with pagecast, over 3 times its memory: swap and pagecast run (root; minutes)
+unmodified: build venv ## numpy, not compiled with pagecast, over 3 times its memory: swap and pagecast run (root; minutes)
 	@$(IN_VENV) bench/unmodified.py --build $(BUILD) $(UNMODIFIED_ARGS)
 
-field: build ## five workloads beside versions by hand, mmap and swap, as a Markdown table (root; half an hour)
+field: build venv ## five workloads beside versions by hand, mmap and swap, as a Markdown table (root; half an hour)
 	@$(IN_VENV) bench/field.py --build $(BUILD) $(FIELD_ARGS)
 
-releases: build ## what releases are worth: the nine programs with three policies (root; half an hour)
+releases: build venv ## what releases are worth: the nine programs with three policies (root; half an hour)
 	@$(IN_VENV) bench/releases.py --build $(BUILD) $(RELEASES_ARGS)
 
-interactive: build ## an interactive task beside the nine programs (root; hours; INTERACTIVE_ARGS=--quick: minutes)
+interactive: build venv ## an interactive task beside the nine programs (root; hours; INTERACTIVE_ARGS=--quick: minutes)
 	@$(IN_VENV) bench/interactive.py --build $(BUILD) $(INTERACTIVE_ARGS)
 
-manual: build ## put the runtime's table of options into docs/options.md
+manual: build venv ## put the runtime's table of options into docs/options.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so
 
 docs: ## the documents as a site in build/site; links that lead nowhere are errors

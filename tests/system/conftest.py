@@ -23,6 +23,18 @@ def pytest_addoption(parser):
     parser.addoption("--build", default=str(ROOT / "build"), help="the build tree")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: counts what the program and the pager do in turns, or changes the machine (swap, the page "
+                            "cache): nothing else runs beside it")
+    config.addinivalue_line("markers", "check: of the fast tier, `make check`")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.parent.name == "house":
+            item.add_marker("check")
+
+
 class Tools:
     """The commands of a build, and how to run them."""
 
@@ -47,6 +59,13 @@ class Tools:
         if not self._builds:
             self._builds = Builds(self.build / "tests" / "programs", [self.pagecast, self.plugin, self.runtime])
         return self._builds.compile(self.run, compiler, source, *flags)
+
+
+@pytest.fixture(autouse=True)
+def in_company(request, monkeypatch):
+    """Harnesses drop the machine's page cache before each run: not beside other tests, some of which count what is cached."""
+    if not request.node.get_closest_marker("alone"):
+        monkeypatch.setenv("HARNESS_WARM", "1")
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs every test there is (unit tests by ctest, lit, pytest), lists the skipped with their reasons and
-counts all on the last line: "N passed, N failed, N skipped"."""
+counts all on the last line: "N passed, N failed, N skipped".
+
+What bears company runs side by side: most tests wait for a disk half of their time. Tests that are marked `alone` follow,
+one by one. With --check it is the fast tier instead: units, the pass, the house, and ten whole programs."""
 
 import argparse
 import os
 import platform
 import subprocess
 import sys
+import tempfile
+import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PROCESSORS = len(os.sched_getaffinity(0))
 
 
 @dataclass
@@ -43,38 +49,81 @@ def reason_of(case, skip) -> str:
     return next((line for line in after if line), said or "no reason given")
 
 
-def suites(build: Path, reports: Path):
-    """Name, command and report of each suite whose tests exist."""
-    yield "unit", ["ctest", "--test-dir", build, "--output-on-failure", "-j", str(os.cpu_count() or 1), "--timeout", "300",
-                   "--output-junit", reports / "unit.xml"], reports / "unit.xml"
-    if any((ROOT / "tests" / "lit").glob("lit.*cfg*")):
-        plugin = build / "lib" / "pagecast" / "pagecast-llvm19.so"
-        yield "lit", [Path(sys.executable).parent / "lit", "-v", "--xunit-xml-output", reports / "lit.xml",
-                      "--param", f"PLUGIN={plugin}", "--param", f"OUT={build / 'lit'}", ROOT / "tests" / "lit"], reports / "lit.xml"
-    yield "system", [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "tests" / "system", "--build", build,
-                     "--junitxml", reports / "system.xml"], reports / "system.xml"
+class Suite:
+    """A command that is under way and writes a JUnit report. Its output is shown when it has ended, in one piece."""
+
+    def __init__(self, name: str, command: list, report: Path):
+        self.name, self.report = name, report
+        report.unlink(missing_ok=True)
+        self._began, self._output = time.monotonic(), tempfile.TemporaryFile()
+        # What a make above says of its jobs is not for the builds that are tested.
+        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+        self._process = subprocess.Popen([str(word) for word in command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                                         stdout=self._output, stderr=subprocess.STDOUT)
+
+    def end(self, tally: Tally):
+        status = self._process.wait()
+        print(f"== {self.name}, {time.monotonic() - self._began:.0f} s", flush=True)
+        self._output.seek(0)
+        sys.stdout.buffer.write(self._output.read())
+        sys.stdout.flush()
+        failures = len(tally.failed)
+        if self.report.exists():
+            tally.read(self.name, self.report)
+        if status != 0 and len(tally.failed) == failures:
+            tally.failed.append(f"{self.name}: the runner ended with status {status}")
+
+    def stop(self):
+        self._process.terminate()
+        self._process.wait()
 
 
-def run_suite(name: str, command: list, report: Path, tally: Tally):
-    print(f"== {name}", flush=True)
-    report.unlink(missing_ok=True)
-    done = subprocess.run([str(c) for c in command], cwd=ROOT)
-    failures = len(tally.failed)
-    if report.exists():
-        tally.read(name, report)
-    if done.returncode != 0 and len(tally.failed) == failures:
-        tally.failed.append(f"{name}: the runner ended with status {done.returncode}")
+def pytest(build: Path, *options) -> list:
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "tests" / "system", "--build", build, *options]
+
+
+def phases(build: Path, reports: Path, is_check: bool):
+    """Lists of suites, each with its name, command and report; those of a list run side by side."""
+    def suite(name, command, option):
+        report = reports / f"{name}.xml"
+        return name, [*command, option, report], report
+
+    plugin = build / "lib" / "pagecast" / "pagecast-llvm19.so"
+    unit = suite("unit", ["ctest", "--test-dir", build, "--output-on-failure", "-j", PROCESSORS, "--timeout", 300], "--output-junit")
+    lit = suite("lit", [Path(sys.executable).parent / "lit", "-v", "-j", PROCESSORS, "--param", f"PLUGIN={plugin}",
+                        "--param", f"OUT={build / 'lit'}", ROOT / "tests" / "lit"], "--xunit-xml-output")
+    side_by_side = ("-n", PROCESSORS, "--dist", "worksteal")
+    if is_check:
+        yield [unit, lit, suite("check", pytest(build, "-m", "check", *side_by_side), "--junitxml")]
+        return
+    yield [unit, lit, suite("system", pytest(build, "-m", "not alone", *side_by_side), "--junitxml")]
+    yield [suite("alone", pytest(build, "-m", "alone"), "--junitxml")]
+
+
+def run(phase: list, tally: Tally):
+    print(f"== running side by side: {', '.join(name for name, _, _ in phase)}", flush=True)
+    running = []
+    try:
+        running = [Suite(*suite) for suite in phase]
+        while running:
+            running[0].end(tally)
+            running.pop(0)
+    finally:
+        for suite in running:
+            suite.stop()
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", type=Path, default=ROOT / "build")
-    build = parser.parse_args().build.resolve()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
+    parser.add_argument("--check", action="store_true", help="the fast tier")
+    options = parser.parse_args()
+    build = options.build.resolve()
     reports = build / "reports"
     reports.mkdir(parents=True, exist_ok=True)
     tally = Tally()
-    for name, command, report in suites(build, reports):
-        run_suite(name, command, report, tally)
+    for phase in phases(build, reports, options.check):
+        run(phase, tally)
     print(f"== summary, on Linux {platform.release()}")
     for name, reason in tally.skipped:
         print(f"skipped  {name}: {reason}")

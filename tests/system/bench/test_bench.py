@@ -131,6 +131,7 @@ def test_demo_explains_itself_without_root(tools):
     assert done.returncode == 2 and "need root" in done.stderr
 
 
+@pytest.mark.alone
 def test_tiny_demo(built, tmp_path, disk_dir):
     if os.geteuid() != 0:
         pytest.skip("the demo needs root")

@@ -102,7 +102,7 @@ def test_a_small_run(built, disk_dir, memory_group):
             pytest.skip(f"no swap can be had here: {swap.refusal}")
     out = disk_dir / "out.json"
     done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "64M",
-                     "--programs", "embar:1.5", "--versions", "original,buffered,incore,alone", "--sleeps", "0,0.1", "--sweeps", 2,
+                     "--programs", "matvec:1.2", "--versions", "original,buffered,incore,alone", "--sleeps", "0,0.1", "--sweeps", 2,
                      "--memory", "32M", "--working-set", "4M", timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
@@ -112,12 +112,12 @@ def test_a_small_run(built, disk_dir, memory_group):
     for p in data["points"]:
         assert all(r["status"] == "ok" for r in p["runs"]) and len(p["runs"]) >= 3 and (len(p["responses"]) >= 2) == (p["sleep_s"] is not None)
     assert len({r["output_sha256"] for p in data["points"] for r in p["runs"]}) == 1
-    assert sorted(f.name for f in disk_dir.glob("*.svg")) == ["out-a-embar.svg", "out-b.svg", "out-c.svg"]
+    assert sorted(f.name for f in disk_dir.glob("*.svg")) == ["out-a-matvec.svg", "out-b.svg", "out-c.svg"]
     again = built.run(sys.executable, HARNESS, "--table", out)
     assert again.returncode == 0 and again.stdout == done.stdout
 
     before, after, steps = continue_without(built, HARNESS, out, lambda d: (d["alone"].pop(), d["points"].pop(1)))
-    assert steps == ["the task alone, sleep 0.1 s, run 1 of 1", "embar: buffered release, without the task, run 1 of 1"]
+    assert steps == ["the task alone, sleep 0.1 s, run 1 of 1", "matvec: buffered release, without the task, run 1 of 1"]
     assert after["alone"][:-1] == before["alone"] and after["alone"][-1]["sleep_s"] == 0.1
     assert after["points"][:-1] == before["points"] and (after["points"][-1]["version"], after["points"][-1]["sleep_s"]) == ("buffered", None)
 

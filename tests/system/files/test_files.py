@@ -84,6 +84,7 @@ def test_children_give_hints_of_their_own(built, programs, contents, disk_dir, t
     assert 0 < parent["hinted_pages"] < child["hinted_pages"] and parent["calls"] < child["calls"]
 
 
+@pytest.mark.alone
 def test_a_cached_file_costs_no_call(built, programs, contents, disk_dir, tmp_path):
     plain, hinted = programs
     file = disk_dir / "file"
@@ -123,6 +124,7 @@ def test_a_file_in_memory_is_left_alone(built, programs, contents, tmp_path):
     assert figures["left_alone"] == 1 and figures["systems"] == {"tmpfs": 1}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("way", ["gather", "sequential", "shared", "buckets"])
 def test_under_a_real_limit(built, programs, contents, disk_dir, tmp_path, memory_group, way):
     plain, hinted = programs
@@ -253,6 +255,7 @@ def read_ahead(directory: Path) -> int:
     return int(path.read_text()) << 10 if path.exists() else 0
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("way", "least", "most"), [("lookups", 1, 1), ("through", 0, 0), ("both", 2, 2)])
 def test_misses_that_nothing_foretells_read_alone_where_the_rest_is_not_used(built, contents, disk_dir, tmp_path, way, least, most):
     if read_ahead(disk_dir) < 1 << 20:

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 MIB = 1 << 20
 # Fills more than there is room for, then reads the file slowly.
 READER = """

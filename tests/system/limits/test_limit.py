@@ -65,6 +65,8 @@ int main(void) {
 }
 """
 
+pytestmark = pytest.mark.alone
+
 
 class Paged:
     """sweeps.c, paged in a group, with its budget found out by itself."""
