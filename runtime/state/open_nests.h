@@ -12,10 +12,7 @@
 #include "pagecast/abi.h"
 #include "runtime/slices/stage.h"
 #include "runtime/slices/trail.h"
-#include "runtime/slices/lead.h"
-#include "runtime/slices/repeats.h"
-#include "runtime/slices/steps.h"
-#include "runtime/slices/window.h"
+#include "runtime/slices/progress.h"
 
 #include <atomic>
 #include <cstdint>
