@@ -9,8 +9,7 @@
 // A step that nobody waits for is counted without any of this, and an entry that is passed over (core/nest/entry_backoff.h)
 // saves no vectors. Elsewhere they are plain functions.
 #include "pagecast/abi.h"
-#include "nest_bodies.h" // beside this file, which a fake runtime of the tests includes, too
-#include "../state/nest_word.h"
+#include "nest_entry.h" // beside this file, which a fake runtime of the tests includes, too
 
 __thread unsigned pagecast_open_count = 0;
 

@@ -6,7 +6,7 @@
 //
 // Threads: each has its own, and touches no other.
 #pragma once
-#include "runtime/entry/nest_bodies.h"
+#include "runtime/entry/nest_entry.h"
 #include "runtime/state/open_nests.h"
 
 namespace pagecast {

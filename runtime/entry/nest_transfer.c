@@ -2,7 +2,7 @@
 //
 // Calls of memcpy, memmove and memset that are nests by themselves: what programs call instead when the gate lets them
 // through (compiler/emit/TransferCall.h). They are here and not in each program, which would grow by as much.
-#include "nest_bodies.h" // beside this file, which a fake runtime of the tests includes, too
+#include "nest_entry.h" // beside this file, which a fake runtime of the tests includes, too
 
 #include <string.h>
 

@@ -7,10 +7,9 @@
 #include "core/nest/entry_backoff.h"
 #include "runtime/kernel/message.h"
 #include "runtime/entry/nest_args.h"
-#include "runtime/entry/nest_bodies.h"
+#include "runtime/entry/nest_entry.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/entry/nest_stack.h"
-#include "runtime/state/nest_word.h"
 #include "runtime/pager/pager.h"
 #include "runtime/kernel/sandbox.h"
 #include "runtime/slices/machine.h"
@@ -22,7 +21,7 @@
 namespace pagecast {
 
 static_assert(PAGECAST_WORD_LEFT == core::EntryBackoff::kLeftBits && PAGECAST_WORD_SITE + core::EntryBackoff::kBits <= 64 &&
-              Statistics::kSites < 1u << PAGECAST_WORD_SITE);
+              Statistics::kSiteBits == PAGECAST_WORD_SITE);
 
 namespace {
 
@@ -203,7 +202,7 @@ core::EntryBackoff entry_backoff_of(const pagecast_nest &d) {
   return core::EntryBackoff(__atomic_load_n(d.cache, __ATOMIC_RELAXED) >> PAGECAST_WORD_SITE);
 }
 void note_entry_backoff(const pagecast_nest &d, uint64_t bits) {
-  const uint64_t site = pagecast_word_site(__atomic_load_n(d.cache, __ATOMIC_RELAXED));
+  const uint64_t site = Statistics::site_in(__atomic_load_n(d.cache, __ATOMIC_RELAXED));
   if (site) __atomic_store_n(d.cache, site | bits << PAGECAST_WORD_SITE, __ATOMIC_RELAXED);
 }
 uint64_t missed(const Pager &pager) { return pager.statistics.not_prefetched.load(std::memory_order_relaxed); }

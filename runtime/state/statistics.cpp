@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/state/statistics.h"
 
-#include "runtime/state/nest_word.h"
-
 #include "pagecast/pagecast.h"
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/file_systems.h"
@@ -22,11 +20,9 @@
 namespace pagecast {
 
 uint32_t Statistics::sites_of(const pagecast_nest *nest) {
-  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE)))
-    return static_cast<uint32_t>(known - 1);
+  if (const uint64_t known = site_in(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE))) return static_cast<uint32_t>(known - 1);
   Guard guard(locks::sites);
-  if (const uint64_t known = pagecast_word_site(__atomic_load_n(nest->cache, __ATOMIC_RELAXED)))
-    return static_cast<uint32_t>(known - 1);
+  if (const uint64_t known = site_in(__atomic_load_n(nest->cache, __ATOMIC_RELAXED))) return static_cast<uint32_t>(known - 1);
   uint32_t first = sites.load();
   if (first + nest->groups > kSites) first = 0;
   else {

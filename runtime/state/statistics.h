@@ -99,6 +99,10 @@ struct Statistics {
   SiteStatistics site[kSites + 1]{};
   std::atomic<uint32_t> sites{1};
 
+  /// The lowest bits of pagecast_nest.cache are 1 + the nest's first site, or 0. What else is in it is entry/'s.
+  static constexpr unsigned kSiteBits = 16;
+  static_assert(kSites < 1u << kSiteBits);
+  static uint64_t site_in(uint64_t word) { return word & ((uint64_t{1} << kSiteBits) - 1); }
   /// Index of the first of the nest's sites, made at its first entry; 0 when the table is full. Any thread.
   uint32_t sites_of(const pagecast_nest *);
   /// Notes the budget over time; the interval doubles when the table is full.

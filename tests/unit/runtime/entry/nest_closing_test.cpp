@@ -5,7 +5,7 @@
 #include "tests/unit/runtime/running_pager.h"
 
 #include "core/nest/entry_backoff.h"
-#include "runtime/entry/nest_bodies.h"
+#include "runtime/entry/nest_entry.h"
 #include "runtime/entry/nests.h"
 #include "runtime/slicer/slicer.h"
 #include "runtime/state/open_nests.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The entries that nests call, around bodies that overwrite all vector registers.
-#include "runtime/entry/nest_bodies.h"
-#include "runtime/state/nest_word.h"
+#include "runtime/entry/nest_entry.h"
 #include <array>
 #include <cstring>
 #include <gtest/gtest.h>

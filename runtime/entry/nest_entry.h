@@ -2,10 +2,18 @@
 //
 // The bodies of the entry points (pagecast/abi.h), for C and C++: nest_entry.c keeps the program's registers around them,
 // nest_transfer.c calls them for whole transfers, nests.cpp has them.
-#ifndef PAGECAST_NEST_BODIES_H
-#define PAGECAST_NEST_BODIES_H
+//
+// They share a word of each nest (pagecast_nest.cache). Its lowest bits are 1 + the nest's first site, which does not change
+// once it is there (Statistics::sites_of). Above are the bits of core/nest/entry_backoff.h, which are only written where there
+// is a site. The lowest of these say how many entries are passed over before the next probe.
+#ifndef PAGECAST_NEST_ENTRY_H
+#define PAGECAST_NEST_ENTRY_H
 
 #include "pagecast/abi.h"
+
+#define PAGECAST_WORD_SITE 16u ///< bits of the word, for the site
+#define PAGECAST_WORD_LEFT 13u ///< bits above them, for the entries that are passed over
+#define PAGECAST_WORD_LEFT_MASK (((UINT64_C(1) << PAGECAST_WORD_LEFT) - 1) << PAGECAST_WORD_SITE)
 
 #ifdef __cplusplus
 extern "C" {
