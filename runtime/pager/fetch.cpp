@@ -142,9 +142,9 @@ uint32_t Pager::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &a
     p.state = PageState::kReading;
     p.flags = static_cast<uint8_t>((asked.write ? kWriteIntent : 0) | (asked.demand ? kDemand : kPrefetched));
     p.site = asked.site;
-    p.nest = asked.nest & 31;
-    p.turn = nest_table[asked.nest & 31].turn & 31;
-    p.due = asked.due & ((1u << 22) - 1);
+    p.nest = low_bits(asked.nest, kNestBits);
+    p.turn = low_bits(nest_table[p.nest].turn, kTurnBits);
+    p.due = low_bits(asked.due, kDueBits);
   }
   map_.set(extent(slot, pages));
   ++statistics.reads;

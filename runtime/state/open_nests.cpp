@@ -3,12 +3,15 @@
 // The table of nests, and what other threads have to tell the nests in them.
 #include "runtime/state/open_nests.h"
 
+#include "runtime/state/pages.h"
+
 #include <algorithm>
 
 namespace pagecast {
 
 std::atomic<Pager *> pager_in_charge{nullptr};
 OpenNest nest_table[kMostOpenNests];
+static_assert(kMostOpenNests == 1u << kNestBits);
 std::atomic<uint32_t> open_nest_mask{0};
 
 OpenNest *claim_nest() {
@@ -34,9 +37,9 @@ void nest_late(unsigned number, unsigned site) {
 
 bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t due, unsigned site) {
   OpenNest &nest = nest_table[number % kMostOpenNests];
-  if (!nest.runs() || (nest.turn & 31) != turn) return false;
+  if (!nest.runs() || low_bits(nest.turn, kTurnBits) != turn) return false;
   const auto step = static_cast<uint32_t>(nest.step());
-  const bool not_yet = ((due - step) & ((1u << 22) - 1)) - 1 < (1u << 21); // due > step, modulo 2^22
+  const bool not_yet = low_bits(due - step, kDueBits) - 1 < 1u << (kDueBits - 1); // due > step, modulo 2^kDueBits
   if (not_yet) nest.policy.unused(1);
   const unsigned group = site - nest.sites;
   if (not_yet && group < nest.description->groups && (nest.description->group[group].flags & PAGECAST_INDIRECT))

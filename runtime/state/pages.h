@@ -33,13 +33,18 @@ enum PageFlag : uint8_t {
   kToMark = 128,  ///< reading, to be kept as a mark
 };
 
+/// Widths of what a page remembers of the hint that asked for it.
+inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kDueBits = 22;
+/// What a field of so many bits keeps of `value`.
+constexpr uint32_t low_bits(uint64_t value, unsigned bits) { return static_cast<uint32_t>(value & ((uint64_t{1} << bits) - 1)); }
+
 struct Page {
   PageState state;
   uint8_t flags;
   uint16_t site;      ///< index into the site statistics; 0 = no hint
-  uint32_t nest : 5;    ///< nest slot that asked for it
-  uint32_t turn : 5;    ///< which of the nests that this place in nest_table has held (modulo 2^5)
-  uint32_t due : 22;    ///< step (modulo 2^22) by which that nest wanted it
+  uint32_t nest : kNestBits; ///< place in nest_table of the nest that asked for it
+  uint32_t turn : kTurnBits; ///< which of the nests that this place has held (modulo 2^kTurnBits)
+  uint32_t due : kDueBits;   ///< step (modulo 2^kDueBits) by which that nest wanted it
 };
 static_assert(sizeof(Page) == 8);
 
