@@ -37,17 +37,20 @@ struct Nest {
     description.cache = &cache;
     description.closes = closes;
   }
-  /// The pager has seen the last of it.
+  /// The pager has seen the last of it. Leaving a nest wakes nobody, so that the pager may be asleep since the nest was entered.
   ~Nest() {
     for (const OpenNest &open : nest_table)
-      while (open.state == OpenNest::kClosing) usleep(100);
+      while (open.state == OpenNest::kClosing) let_the_pager_look();
   }
   Nest(const Nest &) = delete;
+  static void let_the_pager_look() {
+    pager.poke();
+    usleep(100);
+  }
   pagecast_ticket *enter(uint64_t depth) {
     // What is closing is the pager's until it has seen that.
-    while (
-        std::none_of(std::begin(nest_table), std::end(nest_table), [](const OpenNest &s) { return s.state == OpenNest::kFree; }))
-      usleep(100);
+    const auto is_free = [](const OpenNest &open) { return open.state == OpenNest::kFree; };
+    while (std::none_of(std::begin(nest_table), std::end(nest_table), is_free)) let_the_pager_look();
     return pagecast_do_enter(&description, nullptr, frame(depth)).ticket;
   }
 
