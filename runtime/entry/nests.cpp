@@ -10,7 +10,7 @@
 #include "runtime/entry/nest_entry.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/entry/nest_stack.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/kernel/sandbox.h"
 #include "runtime/slices/machine.h"
 #include "runtime/slicer/slicer.h"
@@ -52,16 +52,16 @@ uint64_t last_tick_of(const pagecast_nest &d, const uint64_t *trips) {
 
 /// A look at its ends: the first and last pages of globals are in no region. And between them: what comes round at its ends is
 /// taken to go on there, beyond them (compiler/loops/PeriodicIndices.h).
-bool in_regions(Pager &pager, core::Extent e) {
+bool in_regions(Engine &engine, core::Extent e) {
   const uint64_t page = os::page_size();
   for (const uint64_t at : {e.begin, e.begin + page, e.end - page - 1, e.end - 1, e.begin + e.size() / 2})
-    if (at - e.begin < e.size() && pager.look_up(at).bytes) return true;
+    if (at - e.begin < e.size() && engine.look_up(at).bytes) return true;
   return false;
 }
 
 /// The emitted description with the run-time values. Groups outside regions are left out (they become
 /// indirect ones that no slice serves). Returns false if nothing is left.
-bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
+bool make_shape(Engine &engine, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
   shape.loops = d.loops;
   shape.ticked = d.ticked;
   shape.strips = d.strips != 0;
@@ -79,13 +79,13 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
     to.writes = from.flags & PAGECAST_WRITES;
     to.indirect = from.flags & (PAGECAST_INDIRECT | PAGECAST_COMPARED);
     to.index = from.flags & PAGECAST_INDEX;
-    to.overwrites = (from.flags & PAGECAST_OVERWRITES) && pager.may_overwrite();
+    to.overwrites = (from.flags & PAGECAST_OVERWRITES) && engine.may_overwrite();
     to.element = from.element;
     to.lo = from.lo;
     to.hi = from.hi;
     to.base = values[0];
     for (unsigned k = 0; k < d.loops; ++k) to.stride[k] = static_cast<int64_t>(values[1 + k]);
-    if (!in_regions(pager, core::reach_of(shape, to))) to.indirect = true;
+    if (!in_regions(engine, core::reach_of(shape, to))) to.indirect = true;
     any |= !to.indirect || (from.flags & PAGECAST_INDIRECT);
   }
   core::check_overwrites(&shape, os::page_size());
@@ -93,12 +93,12 @@ bool make_shape(Pager &pager, const pagecast_nest &d, const uint64_t *args, core
 }
 
 /// A small target is fetched whole and stays while the nest runs.
-void fetch_whole(Pager &pager, OpenNest &nest, unsigned group, const Region &r, bool write) {
+void fetch_whole(Engine &engine, OpenNest &nest, unsigned group, const Region &r, bool write) {
   nest.dropped |= 1u << group;
   nest.pinned[nest.pinned_count++] = r.base;
-  if (pager.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) return;
-  pager.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()), write ? Hint::kFetchWrite : Hint::kFetch, 0,
-              static_cast<uint16_t>(nest.sites + group), 0, 0});
+  if (engine.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) return;
+  engine.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()), write ? Hint::kFetchWrite : Hint::kFetch, 0,
+               static_cast<uint16_t>(nest.sites + group), 0, 0});
 }
 
 /// Notes what the slice's operations touch. Returns true if it has ranges.
@@ -139,7 +139,7 @@ bool leave_to_slice(OpenNest &around, const pagecast_nest &d, core::Shape &shape
 }
 
 /// What the slice needs. `shape` gets the sizes of its ranges. Returns true if the slice is worth running.
-bool prepare_slice(Pager &pager, OpenNest &nest, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
+bool prepare_slice(Engine &engine, OpenNest &nest, const pagecast_nest &d, const uint64_t *args, core::Shape &shape) {
   bool sliced = false;
   nest.sliced.store(false, std::memory_order_relaxed);
   nest.covers = nest.advised = false;
@@ -153,11 +153,11 @@ bool prepare_slice(Pager &pager, OpenNest &nest, const pagecast_nest &d, const u
   for (unsigned g = 0; g < d.groups; ++g) {
     if (!(d.group[g].flags & PAGECAST_INDIRECT)) continue;
     const uint64_t base = args[d.loops + g * (1 + d.loops)];
-    Region r = base ? pager.look_up(base) : Region{};
-    if (base && r.bytes == 0) r = pager.look_up(base + os::page_size()); // globals begin within a page
+    Region r = base ? engine.look_up(base) : Region{};
+    if (base && r.bytes == 0) r = engine.look_up(base + os::page_size()); // globals begin within a page
     if (base && r.bytes == 0) nest.dropped |= 1u << g;
-    else if (base && nest.range_stage[g] == 0 && r.bytes <= pager.budget() / kSmallTargetShare)
-      fetch_whole(pager, nest, g, r, d.group[g].flags & PAGECAST_WRITES);
+    else if (base && nest.range_stage[g] == 0 && r.bytes <= engine.budget() / kSmallTargetShare)
+      fetch_whole(engine, nest, g, r, d.group[g].flags & PAGECAST_WRITES);
     else sliced = true, nest.advised |= r.is_file() && !(d.group[g].flags & PAGECAST_WRITES);
     shape.group[g].scattered = nest.touch_stage[g] && !(nest.dropped >> g & 1);
   }
@@ -165,7 +165,7 @@ bool prepare_slice(Pager &pager, OpenNest &nest, const pagecast_nest &d, const u
   nest.covers = sliced && ranges;
   if (!nest.covers) return sliced;
   SliceSurvey survey;
-  survey_slice(pager, d, nest.live, shape.trips, nest.dropped, &survey);
+  survey_slice(engine, d, nest.live, shape.trips, nest.dropped, &survey);
   shape.sliced_bytes = survey.iteration_bytes;
   shape.sliced_total = survey.total_bytes;
   for (unsigned g = 0; g < d.groups; ++g) nest.hull[g] = survey.hull[g];
@@ -175,21 +175,21 @@ bool prepare_slice(Pager &pager, OpenNest &nest, const pagecast_nest &d, const u
 /// A slice that only reads, from files, runs further ahead: a hint passes through three threads before its read begins, and
 /// nobody tells how long it took. 200,000 gathers from a file: 800 to 1,300 major faults instead of 2,000 to 2,900.
 /// Ahead of stores it is places, not steps, that are looked at (core/faults/append_streams.h).
-core::Conditions conditions_for(const Pager &pager, bool advised) {
+core::Conditions conditions_for(const Engine &engine, bool advised) {
   constexpr uint64_t kFurther = 4, kShare = 16; // of the budget
-  core::Conditions c = pager.conditions();
+  core::Conditions c = engine.conditions();
   if (advised) c.queue_bytes = std::max(c.queue_bytes, std::min(kFurther * c.queue_bytes, c.budget / kShare));
   return c;
 }
 
 /// Everything that the nest touches is in memory: it needs no hints. Only worth asking for small nests.
-bool all_resident(Pager &pager, const core::Shape &shape, const core::Nest &nest) {
+bool all_resident(Engine &engine, const core::Shape &shape, const core::Nest &nest) {
   if (nest.plan().total_bytes > kFilteredNest) return false;
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Group &group = shape.group[g];
     if (group.indirect) continue;
     const core::Extent e = core::reach_of(shape, group);
-    if (e.empty() || e.size() > 4 * kFilteredNest || !pager.map().next_absent(e, ~0ull >> 1).empty()) return false;
+    if (e.empty() || e.size() > 4 * kFilteredNest || !engine.map().next_absent(e, ~0ull >> 1).empty()) return false;
   }
   return true;
 }
@@ -205,27 +205,27 @@ void note_entry_backoff(const pagecast_nest &d, uint64_t bits) {
   const uint64_t site = Statistics::site_in(__atomic_load_n(d.cache, __ATOMIC_RELAXED));
   if (site) __atomic_store_n(d.cache, site | bits << PAGECAST_WORD_SITE, __ATOMIC_RELAXED);
 }
-uint64_t missed(const Pager &pager) { return pager.statistics.not_prefetched.load(std::memory_order_relaxed); }
+uint64_t missed(const Engine &engine) { return engine.statistics.not_prefetched.load(std::memory_order_relaxed); }
 
 /// Nothing of the nest has begun: doing without it costs hints at most.
-bool passed_over(Pager &pager, const pagecast_nest &d, const void *frame) {
+bool passed_over(Engine &engine, const pagecast_nest &d, const void *frame) {
   core::EntryBackoff backoff = entry_backoff_of(d);
   if (!backoff.passes_over()) return false;
   const uint32_t gap = backoff.gap();
-  const bool entered = backoff.enters(missed(pager));
+  const bool entered = backoff.enters(missed(engine));
   note_entry_backoff(d, backoff.bits());
-  if (entered) pager.statistics.nests_passed_over.fetch_add(gap, std::memory_order_relaxed); // those before it
+  if (entered) engine.statistics.nests_passed_over.fetch_add(gap, std::memory_order_relaxed); // those before it
   else close_stale(&d, frame);
   return !entered;
 }
 
 /// The program leaves the nest, somewhere in it or at its end.
 void note_exit(const OpenNest &nest) {
-  const Pager *pager = pager_in_charge.load(std::memory_order_acquire);
-  if (!pager || !nest.can_be_early) return;
+  const Engine *engine = engine_in_charge.load(std::memory_order_acquire);
+  if (!engine || !nest.can_be_early) return;
   core::EntryBackoff backoff = entry_backoff_of(*nest.description);
   const uint64_t before = backoff.bits();
-  if (nest.step() == 0) backoff.left_early(missed(*pager));
+  if (nest.step() == 0) backoff.left_early(missed(*engine));
   else backoff.went_on();
   if (backoff.bits() != before) note_entry_backoff(*nest.description, backoff.bits());
 }
@@ -238,17 +238,17 @@ void finish(const pagecast_ticket *ticket) {
   close_finished(i);
 }
 
-pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t *args, const void *frame) {
+pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_t *args, const void *frame) {
   close_stale(&d, frame);
   OpenNest *around = covering(frame);
   if (around && !overwrites_sliced(d)) {
-    pager.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
+    engine.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   OpenNest *nest = open_room() ? claim_nest() : nullptr;
   if (!nest) {
-    pager.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
-    pager.poke(); // nests that are closing become free
+    engine.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
+    engine.poke(); // nests that are closing become free
     return nullptr;
   }
   auto give_back = [&](std::atomic<uint64_t> &counter) -> pagecast_ticket * {
@@ -257,20 +257,20 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
     return nullptr;
   };
   core::Shape &shape = nest->draft;
-  if (!make_shape(pager, d, args, shape)) return give_back(pager.statistics.nests_declined);
-  if (around && !leave_to_slice(*around, d, shape)) return give_back(pager.statistics.nests_filtered);
+  if (!make_shape(engine, d, args, shape)) return give_back(engine.statistics.nests_declined);
+  if (around && !leave_to_slice(*around, d, shape)) return give_back(engine.statistics.nests_filtered);
   nest->description = &d;
-  nest->sites = pager.statistics.sites_of(&d);
-  const bool slice = prepare_slice(pager, *nest, d, args, shape);
-  if (shape.sliced_bytes > pager.budget() / kSlicedShare) return give_back(pager.statistics.nests_declined);
-  nest->policy.start(shape, conditions_for(pager, slice && nest->advised), os::now_ns());
-  if (!slice && all_resident(pager, shape, nest->policy)) return give_back(pager.statistics.nests_filtered);
+  nest->sites = engine.statistics.sites_of(&d);
+  const bool slice = prepare_slice(engine, *nest, d, args, shape);
+  if (shape.sliced_bytes > engine.budget() / kSlicedShare) return give_back(engine.statistics.nests_declined);
+  nest->policy.start(shape, conditions_for(engine, slice && nest->advised), os::now_ns());
+  if (!slice && all_resident(engine, shape, nest->policy)) return give_back(engine.statistics.nests_filtered);
   nest->overwrite.start(shape, nest->policy.strip(), os::page_size());
   if (slice) {
     for (unsigned stage = 0; stage < d.slice->depths; ++stage) nest->slice_cursor[stage].start(shape, nest->policy.strip());
     nest->index_cursor.start(shape, nest->policy.strip());
-    nest->trail.start(os::page_size(), pager.max_io(), pager.budget() / kTrailShare);
-    nest->coalescer.start(pager.max_io() / 2);
+    nest->trail.start(os::page_size(), engine.max_io(), engine.budget() / kTrailShare);
+    nest->coalescer.start(engine.max_io() / 2);
   }
   nest->slice_wasted.store(0, std::memory_order_relaxed);
   nest->slices_run = 0;
@@ -286,21 +286,21 @@ pagecast_ticket *open_nest(Pager &pager, const pagecast_nest &d, const uint64_t 
   nest->ends = ends_of(d, shape.trips);
   nest->can_be_early = nest->policy.steps() > 1 && nest->policy.plan().step_bytes <= kLongStep;
   push_open(nest);
-  nest->serial = pager.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
+  nest->serial = engine.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
   nest->shared = ~0ull;
   nest->left_to_others = 0;
   nest->state.store(OpenNest::kOpen, std::memory_order_release);
   open_nest_mask.fetch_or(1u << number_of(nest), std::memory_order_seq_cst);
-  pager.poke();
+  engine.poke();
   if (slice) slicer_poke();
   return &nest->ticket;
 }
 
 } // namespace
 
-void nests_start(Pager *pager) {
+void nests_start(Engine *engine) {
   watch_ends_of_threads();
-  pager_in_charge.store(pager, std::memory_order_release);
+  engine_in_charge.store(engine, std::memory_order_release);
 }
 
 } // namespace pagecast
@@ -311,15 +311,15 @@ extern "C" {
 
 pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *words, const void *frame) {
   const uint64_t *dynamic = nest->dynamic > PAGECAST_REGISTER_WORDS ? reinterpret_cast<const uint64_t *>(words[0]) : words;
-  Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+  Engine *engine = engine_in_charge.load(std::memory_order_acquire);
   uint64_t trips;
-  if (pager && !sandboxed_strictly() && passed_over(*pager, *nest, frame) && ticked_trips(*nest, dynamic, &trips))
+  if (engine && !sandboxed_strictly() && passed_over(*engine, *nest, frame) && ticked_trips(*nest, dynamic, &trips))
     return {trips, nullptr};
   uint64_t args[kMostArguments];
   // Modules of another version have been refused: their gates are shut.
   if (!expand_args(*nest, dynamic, args)) return {0, nullptr};
   // In strict mode a thread may not even ask for the time.
-  pagecast_ticket *ticket = pager && !sandboxed_strictly() ? open_nest(*pager, *nest, args, frame) : nullptr;
+  pagecast_ticket *ticket = engine && !sandboxed_strictly() ? open_nest(*engine, *nest, args, frame) : nullptr;
   const uint64_t all = args[nest->ticked];
   return {ticket && ticket->strip < all ? ticket->strip : all, ticket};
 }
@@ -331,7 +331,7 @@ void pagecast_do_tick(pagecast_ticket *ticket) {
   const uint64_t last = nest_of(ticket).last_tick;
   __atomic_store_n(&ticket->wake, last, __ATOMIC_RELAXED); // once; the pager sets the next
   if (step >= last) finish(ticket);
-  if (Pager *pager = pager_in_charge.load(std::memory_order_acquire)) pager->poke();
+  if (Engine *engine = engine_in_charge.load(std::memory_order_acquire)) engine->poke();
 }
 
 void pagecast_do_exit(pagecast_ticket *ticket) {

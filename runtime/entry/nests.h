@@ -3,9 +3,9 @@
 
 namespace pagecast {
 
-class Pager;
+class Engine;
 
 /// Tells the entry points where hints go, or (NULL) that nothing is paged.
-void nests_start(Pager *);
+void nests_start(Engine *);
 
 } // namespace pagecast

@@ -1,46 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pages that were read but are kept out of the program's sight: the marks of streams (history.cpp). Pager's
-// thread only.
+// Pages that were read but are kept out of the program's sight: the marks of streams (core/faults/fault_streams.h). Their
+// contents wait in a buffer here until the program faults on them, which then needs no read.
+//
+// Pager's thread.
 #pragma once
 #include "core/faults/fault_streams.h"
 #include "runtime/kernel/os.h"
-#include "runtime/state/pages.h"
+#include "runtime/memory/paged_memory.h"
+#include "runtime/memory/placement.h"
 
-#include <algorithm>
-#include <cstring>
+#include <cstdint>
 
 namespace pagecast {
 
 class Marks {
 public:
+  Marks(PagedMemory &memory, Placement &placement) : memory_(memory), placement_(placement) {}
   /// False if the memory cannot be had.
-  bool start() {
-    std::fill_n(slot_, kMost, kNoSlot);
-    memory_ = static_cast<char *>(os::map_memory(bytes(), true));
-    return memory_ != nullptr;
-  }
+  bool start();
   static uint64_t bytes() { return kMost * os::page_size(); }
 
-  /// Keeps the contents `from` of the slot's page. False: there is no room.
-  bool keep(uint32_t slot, const char *from) {
-    uint32_t *free = std::find(slot_, slot_ + kMost, kNoSlot);
-    if (free == slot_ + kMost) return false;
-    *free = slot;
-    memcpy(memory_ + (free - slot_) * static_cast<int64_t>(os::page_size()), from, os::page_size());
-    return true;
-  }
-  /// Lets go of a page that is kept. Its contents stay where the result says until another one comes.
-  const char *let_go(uint32_t slot) {
-    uint32_t *kept = std::find(slot_, slot_ + kMost, slot);
-    *kept = kNoSlot;
-    return memory_ + (kept - slot_) * static_cast<int64_t>(os::page_size());
-  }
+  /// Keeps the contents of a page that has been read out of the program's sight. False: there is no room, or someone waits.
+  bool keep(uint32_t slot, const char *from);
+  /// Puts a kept page where the program sees it.
+  void show(uint32_t slot, bool write);
+  /// It is absent, as it was before it was read.
+  void drop(uint32_t slot);
 
 private:
+  const char *let_go(uint32_t slot);
+
   static constexpr unsigned kMost = core::FaultStreams::kMost;
-  uint32_t slot_[kMost]; ///< whose contents are page i of memory_, or kNoSlot
-  char *memory_ = nullptr;
+  PagedMemory &memory_;
+  Placement &placement_;
+  uint32_t slot_[kMost]; ///< whose contents are page i of buffer_, or kNoSlot
+  char *buffer_ = nullptr;
 };
 
 } // namespace pagecast

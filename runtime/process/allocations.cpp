@@ -6,7 +6,7 @@
 #include "runtime/state/guards.h"
 #include "runtime/state/locks.h"
 #include "runtime/state/open_nests.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
 
@@ -33,18 +33,18 @@ unsigned lower(uint64_t address) {
       allocations);
 }
 
-bool make_region(Pager &pager, const Allocation &b, bool newest) {
-  if (b.kind == Allocation::kFile) return pager.files().add(b.base, b.bytes, b.file);
-  if (pager.pages_memory()) return pager.add(b.base, b.bytes) == 0;
+bool make_region(Engine &engine, const Allocation &b, bool newest) {
+  if (b.kind == Allocation::kFile) return engine.files().add(b.base, b.bytes, b.file);
+  if (engine.pages_memory()) return engine.add(b.base, b.bytes) == 0;
   // What will not be filled has no room on the disk.
-  return b.kind != Allocation::kSparse && pager.files().add_memory(b.base, b.bytes, newest);
+  return b.kind != Allocation::kSparse && engine.files().add_memory(b.base, b.bytes, newest);
 }
 
 /// The part [from, to) of the allocation is none of a region any more; its contents are gone.
-void end_region(Pager &pager, const Allocation &b, uint64_t from, uint64_t to) {
-  if (b.kind == Allocation::kFile) pager.files().remove(from, to);
-  else if (pager.pages_memory()) pager.remove(from, to - from);
-  else pager.files().remove_memory(from, to);
+void end_region(Engine &engine, const Allocation &b, uint64_t from, uint64_t to) {
+  if (b.kind == Allocation::kFile) engine.files().remove(from, to);
+  else if (engine.pages_memory()) engine.remove(from, to - from);
+  else engine.files().remove_memory(from, to);
 }
 
 /// Starts the paging of everything, or of the newest allocation, at `newest`. Called with the lock held.
@@ -52,16 +52,16 @@ void page_allocations(uint64_t newest) {
   uint64_t sparse = 0;
   for (unsigned i = 0; i < count && total > runtime_budget(); ++i)
     sparse += allocations[i].kind == Allocation::kSparse ? allocations[i].bytes : 0;
-  Pager *memory = runtime_pager(total, total - sparse), *files = file_total ? runtime_file_pager(total, file_total) : nullptr;
+  Engine *memory = runtime_engine(total, total - sparse), *files = file_total ? runtime_file_engine(total, file_total) : nullptr;
   if (!memory && !files) return;
   for (unsigned i = 0; i < count; ++i) {
-    Pager *pager = allocations[i].kind == Allocation::kFile ? files : memory;
-    if (!pager || allocations[i].paged || allocations[i].exempt) continue;
+    Engine *engine = allocations[i].kind == Allocation::kFile ? files : memory;
+    if (!engine || allocations[i].paged || allocations[i].exempt) continue;
     if (allocations[i].kind != Allocation::kFile && direct_reads_under_way(allocations[i].base, allocations[i].end()))
       continue; // the last one pages it
-    allocations[i].paged = make_region(*pager, allocations[i], allocations[i].base == newest);
+    allocations[i].paged = make_region(*engine, allocations[i], allocations[i].base == newest);
     allocations[i].exempt =
-        !allocations[i].paged && !pager->pages_memory() && allocations[i].kind != Allocation::kFile; // for good
+        !allocations[i].paged && !engine->pages_memory() && allocations[i].kind != Allocation::kFile; // for good
   }
   if (memory) memory->expect(0);
   if (files) files->poke();
@@ -85,11 +85,11 @@ bool note(const Allocation &b) {
 
 /// Makes the part of the allocation in [begin, end) zero if it is paged. Called with the lock held.
 bool clear(const Allocation &b, uint64_t begin, uint64_t end) {
-  Pager *pager = b.paged && b.kind != Allocation::kFile ? runtime_running_pager() : nullptr;
-  if (!pager) return false;
+  Engine *engine = b.paged && b.kind != Allocation::kFile ? runtime_running_engine() : nullptr;
+  if (!engine) return false;
   const uint64_t from = std::max(begin, b.base), to = std::min(end, b.end());
-  if (pager->pages_memory()) pager->clear(from, to - from);
-  else pager->files().clear_memory(from, to);
+  if (engine->pages_memory()) engine->clear(from, to - from);
+  else engine->files().clear_memory(from, to);
   return true;
 }
 
@@ -136,8 +136,8 @@ bool allocation_remove(uint64_t begin, uint64_t end) {
     right.bytes = whole.end() > end ? whole.end() - end : 0;
     right.base = whole.end() - right.bytes;
     const uint64_t from = std::max(begin, whole.base), to = std::min(end, whole.end());
-    if (Pager *pager = whole.paged ? runtime_running_pager() : nullptr) {
-      end_region(*pager, whole, from, to);
+    if (Engine *engine = whole.paged ? runtime_running_engine() : nullptr) {
+      end_region(*engine, whole, from, to);
       slicer_let_go();
     }
     guards.unreadable.remove(from, to);
@@ -183,8 +183,8 @@ void allocation_discard(uint64_t begin, uint64_t end) {
 bool allocation_exempt(uint64_t begin, uint64_t end) {
   Guard guard(locks::allocations);
   const unsigned first = lower(begin);
-  const Pager *pager = runtime_running_pager();
-  const bool pages = pager && pager->pages_memory(); // what only advice moves can be locked
+  const Engine *engine = runtime_running_engine();
+  const bool pages = engine && engine->pages_memory(); // what only advice moves can be locked
   for (unsigned i = first; i < count && allocations[i].base < end && pages; ++i)
     if (allocations[i].paged && allocations[i].kind != Allocation::kFile) return false;
   for (unsigned i = first; i < count && allocations[i].base < end; ++i) allocations[i].exempt = true;
@@ -202,7 +202,7 @@ int allocation_protect(uint64_t begin, uint64_t end, int protection, int key) {
     if (key > 0) guards.keyed.add(from, to);
     paged |= allocations[i].paged;
   }
-  if (paged && (!readable || key > 0) && runtime_running_pager()) slicer_let_go();
+  if (paged && (!readable || key > 0) && runtime_running_engine()) slicer_let_go();
   // A change that fails may have been made in part: what was noted stays, which costs hints at most.
   const int error = os::protect_mapping(begin, end - begin, protection, key);
   if (!error && readable) guards.unreadable.remove(begin, end);

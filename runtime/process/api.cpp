@@ -3,7 +3,7 @@
 // Hints by hand (pagecast/pagecast.h).
 #include "pagecast/pagecast.h"
 
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/process/runtime.h"
 
 #include <algorithm>
@@ -16,18 +16,18 @@ namespace {
 constexpr uint64_t kLot = 4u << 20;
 
 int prefetch(const void *addr, size_t bytes, Hint::Kind kind) {
-  Pager *pager = runtime_running_pager();
+  Engine *engine = runtime_running_engine();
   const auto begin = reinterpret_cast<uint64_t>(addr);
-  if (!pager || bytes == 0 || begin + bytes < begin) return 0;
-  const unsigned shift = pager->map().page_shift();
+  if (!engine || bytes == 0 || begin + bytes < begin) return 0;
+  const unsigned shift = engine->map().page_shift();
   uint64_t asked = 0;
   for (uint64_t at = begin, end = begin + bytes; at < end;) {
-    const core::Extent absent = pager->map().next_absent({at, end}, kLot);
+    const core::Extent absent = engine->map().next_absent({at, end}, kLot);
     if (absent.empty()) break;
-    const Region r = pager->look_up(absent.begin);
+    const Region r = engine->look_up(absent.begin);
     if (r.bytes == 0) return static_cast<int>(asked >> shift);
-    pager->statistics.hints_by_hand.fetch_add(1, std::memory_order_relaxed);
-    if (!pager->hint({absent.begin, static_cast<uint32_t>(absent.size() >> shift), kind, 0, 0, 0, 0})) return -ENOSPC;
+    engine->statistics.hints_by_hand.fetch_add(1, std::memory_order_relaxed);
+    if (!engine->hint({absent.begin, static_cast<uint32_t>(absent.size() >> shift), kind, 0, 0, 0, 0})) return -ENOSPC;
     asked += absent.size();
     at = absent.end;
   }
@@ -50,15 +50,15 @@ __attribute__((visibility("default"))) int pagecast_prefetch_write(void *addr, s
 }
 
 __attribute__((visibility("default"))) int pagecast_release(const void *addr, size_t bytes, unsigned priority) {
-  Pager *pager = runtime_running_pager();
+  Engine *engine = runtime_running_engine();
   const uint64_t page = os::page_size();
   uint64_t begin = (reinterpret_cast<uint64_t>(addr) + page - 1) & ~(page - 1);
   const uint64_t end = (reinterpret_cast<uint64_t>(addr) + bytes) & ~(page - 1);
-  if (!pager || reinterpret_cast<uint64_t>(addr) + bytes < begin) return 0;
+  if (!engine || reinterpret_cast<uint64_t>(addr) + bytes < begin) return 0;
   for (; begin < end; begin += kLot) {
     const auto pages = static_cast<uint32_t>(std::min(end - begin, kLot) >> os::page_shift());
-    pager->statistics.hints_by_hand.fetch_add(1, std::memory_order_relaxed);
-    if (!pager->hint({begin, pages, Hint::kRelease, static_cast<uint8_t>(std::min(priority, 7u)), 0, 0, 0})) return -ENOSPC;
+    engine->statistics.hints_by_hand.fetch_add(1, std::memory_order_relaxed);
+    if (!engine->hint({begin, pages, Hint::kRelease, static_cast<uint8_t>(std::min(priority, 7u)), 0, 0, 0})) return -ENOSPC;
   }
   return 0;
 }

@@ -7,7 +7,7 @@
 #include "runtime/state/locks.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
 
@@ -28,10 +28,10 @@ void hold() {
   cancelability = before;
   slicer_hold();
   shared = false;
-  Pager *pager = runtime_running_pager();
-  if (!pager) return;
+  Engine *engine = runtime_running_engine();
+  if (!engine) return;
   const bool possible = runtime_can_follow();
-  shared = pager->stop_for_fork(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible);
+  shared = engine->stop_for_fork(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible);
 }
 
 void release_all() {
@@ -41,7 +41,7 @@ void release_all() {
 }
 
 void in_parent() {
-  if (Pager *pager = runtime_running_pager()) pager->go_on(shared);
+  if (Engine *engine = runtime_running_engine()) engine->go_on(shared);
   slicer_go_on();
   release_all();
 }

@@ -6,7 +6,7 @@
 #include "runtime/state/handlers.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/kernel/os.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 
 #include <atomic>
 #include <cerrno>
@@ -35,7 +35,7 @@ void nests_may_be_left() {
   handler_seen.store(true, std::memory_order_seq_cst);
   if (!settled.load(std::memory_order_acquire)) {
     // Without a pager no nest is open, and those that open later find that there is a handler.
-    if (Pager *pager = pager_in_charge.load(std::memory_order_seq_cst)) pager->finish_overwriting();
+    if (Engine *engine = engine_in_charge.load(std::memory_order_seq_cst)) engine->finish_overwriting();
     settled.store(true, std::memory_order_release);
   }
   errno = saved;

@@ -49,7 +49,7 @@ void *take_cached(uint64_t bytes) {
 }
 
 void keep_or_unmap(void *base, uint64_t bytes) {
-  if (bytes <= kMostCached && !runtime_running_pager()) {
+  if (bytes <= kMostCached && !runtime_running_engine()) {
     Guard guard(locks::freed_cache);
     for (Cached &c : cache)
       if (!c.base) {
@@ -81,7 +81,7 @@ void *allocate(size_t size, size_t alignment, bool cleared) {
   const uint64_t bytes = (size + page - 1) & ~(page - 1);
   void *base = nullptr;
   if (alignment <= page) {
-    base = runtime_running_pager() ? nullptr : take_cached(bytes);
+    base = runtime_running_engine() ? nullptr : take_cached(bytes);
     if (base && cleared) memset(base, 0, bytes);
     if (!base) base = os::map_memory(bytes, false);
   } else if (auto *wide = static_cast<char *>(os::map_memory(bytes + alignment, false))) {

@@ -6,7 +6,7 @@
 #include "runtime/state/locks.h"
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/process/runtime.h"
 
 #include <dlfcn.h>
@@ -86,5 +86,5 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
     if (begin < end && end - begin >= o.large && is_permanent(module->global[i].address))
       allocation_add(begin, end - begin, Allocation::kGlobal);
   }
-  if (runtime_running_pager() && o.hints) set_gate(loaded, o.gate);
+  if (runtime_running_engine() && o.hints) set_gate(loaded, o.gate);
 }

@@ -37,7 +37,7 @@ constexpr off_t kPosition = -1;      ///< of the open file
 /// allocation_paged, which a signal handler must neither meet nor leave by a jump, is only taken for direct files.
 bool must_detour(int fd, const void *to, size_t bytes, bool noted) {
   const auto begin = reinterpret_cast<uint64_t>(to);
-  if (bytes == 0 || !allocation_near(begin, begin + bytes) || (noted && !runtime_running_pager())) return false;
+  if (bytes == 0 || !allocation_near(begin, begin + bytes) || (noted && !runtime_running_engine())) return false;
   const int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || !(flags & O_DIRECT)) return false;
   const NoSignals whole;
@@ -100,7 +100,7 @@ ssize_t scattered(ReadUnderWay &under_way, int fd, const iovec *to, int count, o
 }
 
 bool must_scatter(int fd, const iovec *to, int count, bool noted) {
-  if (!runtime_running_pager()) return false; // the kernel tells what is wrong with the vectors
+  if (!runtime_running_engine()) return false; // the kernel tells what is wrong with the vectors
   for (int i = 0; i < count; ++i)
     if (must_detour(fd, to[i].iov_base, to[i].iov_len, noted)) return true;
   return false;

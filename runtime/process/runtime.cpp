@@ -11,7 +11,7 @@
 #include "runtime/kernel/message.h"
 #include "runtime/process/modules.h"
 #include "runtime/state/open_nests.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/kernel/sandbox.h"
 
 #include <algorithm>
@@ -48,8 +48,8 @@ std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
 char refused_why[800];
 constexpr int kNotOpen = -EBADF;
 int statistics_file = kNotOpen; ///< or the error that it could not be opened with
-alignas(Pager) char pager_memory[sizeof(Pager)];
-std::atomic<Pager *> pager{nullptr};
+alignas(Engine) char engine_memory[sizeof(Engine)];
+std::atomic<Engine *> engine{nullptr};
 
 /// What large data may hold now (core/memory/limit.h), of which `used` bytes are held.
 uint64_t find_budget(uint64_t used) {
@@ -71,13 +71,13 @@ void follow_limit(uint64_t data_bytes) {
   budget = find_budget(std::min(data_bytes, os::own_anonymous_bytes()));
 }
 
-void pager_thread() { reinterpret_cast<Pager *>(pager_memory)->run(); }
-void adviser_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run(); }
-void large_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run_large(); }
-void reads_thread() { reinterpret_cast<Pager *>(pager_memory)->files().run_reads(); }
+void pager_thread() { reinterpret_cast<Engine *>(engine_memory)->run(); }
+void adviser_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run(); }
+void large_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_large(); }
+void reads_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_reads(); }
 
 /// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
-bool keep_memory_in_file(Pager &p, uint64_t filled_bytes) {
+bool keep_memory_in_file(Engine &p, uint64_t filled_bytes) {
   if (options.backend == BackEnd::kPager) return false;
   const uint64_t overflow = filled_bytes > budget ? filled_bytes - budget : 0;
   char why[400];
@@ -92,11 +92,11 @@ bool keep_memory_in_file(Pager &p, uint64_t filled_bytes) {
 }
 
 /// A pager that pages memory. NULL, with a sentence in refused_why, if that cannot be.
-Pager *make_pager(uint64_t data_bytes, uint64_t filled_bytes) {
+Engine *make_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   const os::Support support = os::probe();
   const char *missing = options.backend == BackEnd::kAdvise ? "PAGECAST_BACKEND=advise" : support.missing;
   if (missing) return snprintf(refused_why, sizeof refused_why, "%s", missing), nullptr;
-  Pager *made = new (pager_memory) Pager;
+  Engine *made = new (engine_memory) Engine;
   made->expect(std::min(data_bytes, os::own_anonymous_bytes()));
   if (made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return nullptr;
   snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "pager");
@@ -105,16 +105,16 @@ Pager *make_pager(uint64_t data_bytes, uint64_t filled_bytes) {
 
 /// One that advises, where memory cannot be paged, for the reason in refused_why: for mapped files (`files`), or for
 /// memory in a file. NULL, with more in refused_why, if that cannot be either.
-Pager *make_adviser(uint64_t filled_bytes, bool files) {
+Engine *make_adviser(uint64_t filled_bytes, bool files) {
   if (options.backend == BackEnd::kPager) return nullptr;
   char why[400];
-  Pager *made = new (pager_memory) Pager;
+  Engine *made = new (engine_memory) Engine;
   if (made->prepare_files(options, budget, why, sizeof why)) return nullptr;
   snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%.350s", refused_why);
   return files || keep_memory_in_file(*made, filled_bytes) ? made : nullptr;
 }
 
-int start_threads(Pager &p) {
+int start_threads(Engine &p) {
   int error = os::start_thread("pagecast-pager", pager_thread);
   if (!error) error = p.wait_started();
   if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
@@ -126,25 +126,25 @@ int start_threads(Pager &p) {
 }
 
 /// `made` if it is one and its threads run; else NULL, with a sentence in refused_why.
-Pager *running(Pager *made) {
+Engine *running(Engine *made) {
   const int error = made ? start_threads(*made) : 0;
   if (error) snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
   return error ? nullptr : made;
 }
 
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
-bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
+bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
   if (!inherited_sandbox_allows_paging()) {
     snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
     return false;
   }
-  Pager *made = running(make_pager(data_bytes, filled_bytes));
+  Engine *made = running(make_pager(data_bytes, filled_bytes));
   if (!made) made = running(make_adviser(filled_bytes, files));
   if (!made) return false;
   made->set_cap(options.memory);
   handlers_watch();
   nests_start(made);
-  pager.store(made, std::memory_order_release);
+  engine.store(made, std::memory_order_release);
   tell(files ? "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files"
              : "large data of %llu MiB exceed the budget of %llu MiB: paging",
        static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20));
@@ -157,7 +157,7 @@ bool start_pager(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
 bool has_other_allocator() {
   void *allocate = dlsym(RTLD_DEFAULT, "malloc");
   Dl_info theirs, ours;
-  if (!allocate || !dladdr(allocate, &theirs) || !dladdr(reinterpret_cast<void *>(&runtime_pager), &ours)) return false;
+  if (!allocate || !dladdr(allocate, &theirs) || !dladdr(reinterpret_cast<void *>(&runtime_engine), &ours)) return false;
   if (theirs.dli_fbase == ours.dli_fbase) return false;
   snprintf(refused_why, sizeof refused_why,
            "the program's heap is another allocator's, of %s, and other large data fit in the budget", theirs.dli_fname);
@@ -180,7 +180,7 @@ __attribute__((constructor(101))) void construct() {
 }
 
 __attribute__((destructor)) void destruct() {
-  Pager *running = pager.load(std::memory_order_acquire);
+  Engine *running = engine.load(std::memory_order_acquire);
   if (!options.stats) return;
   static Statistics none;
   Statistics &s = running ? running->statistics : none;
@@ -216,20 +216,20 @@ uint64_t runtime_budget() { return budget; }
 
 void runtime_open_statistics() {
   if (options.stats && statistics_file == kNotOpen)
-    statistics_file = open_statistics(options.stats, runtime_running_pager() != nullptr);
+    statistics_file = open_statistics(options.stats, runtime_running_engine() != nullptr);
 }
 
-Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
+Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes) {
   runtime_options();
-  Pager *running = pager.load(std::memory_order_acquire);
+  Engine *running = engine.load(std::memory_order_acquire);
   if (memory_paged.load(std::memory_order_relaxed)) return running;
   if (refused || !options.enable || sandboxed()) return nullptr;
   follow_limit(data_bytes);
   if (data_bytes <= budget) return nullptr;
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
-              : start_pager(data_bytes, filled_bytes, false)) {
+              : start_engine(data_bytes, filled_bytes, false)) {
     memory_paged.store(true, std::memory_order_relaxed);
-    return pager.load(std::memory_order_relaxed);
+    return engine.load(std::memory_order_relaxed);
   }
   refused = true;
   say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",
@@ -237,15 +237,15 @@ Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   return nullptr;
 }
 
-Pager *runtime_file_pager(uint64_t data_bytes, uint64_t file_bytes) {
+Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes) {
   runtime_options();
-  Pager *running = pager.load(std::memory_order_acquire);
+  Engine *running = engine.load(std::memory_order_acquire);
   if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused || sandboxed()) return nullptr;
   if (running) return running;
   follow_limit(data_bytes + file_bytes);
   if (data_bytes + file_bytes <= budget) return nullptr;
-  if (start_pager(data_bytes + file_bytes, 0, true)) // what memory holds fits: no room on the disk is needed yet
-    return files_refused ? nullptr : pager.load(std::memory_order_relaxed);
+  if (start_engine(data_bytes + file_bytes, 0, true)) // what memory holds fits: no room on the disk is needed yet
+    return files_refused ? nullptr : engine.load(std::memory_order_relaxed);
   files_refused = true;
   tell("hints for mapped files cannot be given: %s", refused_why);
   return nullptr;
@@ -262,7 +262,7 @@ void runtime_never(const char *why) {
   refused = true;
 }
 
-Pager *runtime_running_pager() { return pager.load(std::memory_order_acquire); }
+Engine *runtime_running_engine() { return engine.load(std::memory_order_acquire); }
 
 bool runtime_can_follow() {
   if (sandboxed()) return false; // asking may be deadly
@@ -274,7 +274,7 @@ bool runtime_can_follow() {
 void runtime_forked(bool shared) {
   if (options.stats && !strstr(options.stats, "%p")) options.stats = nullptr; // the parent's to write
   statistics_file = kNotOpen;
-  Pager *inherited = pager.load(std::memory_order_relaxed);
+  Engine *inherited = engine.load(std::memory_order_relaxed);
   if (!inherited) return;
   int error = -EPERM;
   if (shared) {
@@ -286,7 +286,7 @@ void runtime_forked(bool shared) {
   }
   modules_set_gates(~0ull);
   nests_start(nullptr);
-  pager.store(nullptr, std::memory_order_release);
+  engine.store(nullptr, std::memory_order_release);
   refused = files_refused = true;
   memory_paged.store(false, std::memory_order_relaxed);
   snprintf(refused_why, sizeof refused_why, "it could not be taken over after fork");
@@ -300,10 +300,10 @@ extern "C" {
 
 __attribute__((visibility("default"))) const char *pagecast_version(void) { return PAGECAST_VERSION; }
 __attribute__((visibility("default"))) const char *pagecast_options_help(void) { return options_help(); }
-__attribute__((visibility("default"))) int pagecast_active(void) { return runtime_running_pager() != nullptr; }
+__attribute__((visibility("default"))) int pagecast_active(void) { return runtime_running_engine() != nullptr; }
 
 __attribute__((visibility("default"))) uint64_t pagecast_budget(void) {
-  Pager *running = runtime_running_pager();
+  Engine *running = runtime_running_engine();
   return running ? running->budget() : 0;
 }
 }

@@ -7,7 +7,7 @@
 
 namespace pagecast {
 
-class Pager;
+class Engine;
 
 /// Reads the options once. Any thread, any time, also before constructors have run.
 const Options &runtime_options();
@@ -15,7 +15,7 @@ const Options &runtime_options();
 /// The pager, if large data of `data_bytes` must be paged: starts it the first time that they exceed the
 /// budget. The disk should have room for `filled_bytes`. NULL: they fit, or cannot be paged here (said once). Called
 /// with the allocations' lock held.
-Pager *runtime_pager(uint64_t data_bytes, uint64_t filled_bytes);
+Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
 
@@ -27,7 +27,7 @@ void runtime_never(const char *why);
 
 /// The pager, if hints for mapped files of `file_bytes` are wanted: when these and the other large data exceed the budget
 /// together. It may be one that pages no memory. Called with the allocations' lock held.
-Pager *runtime_file_pager(uint64_t data_bytes, uint64_t file_bytes);
+Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes);
 
 /// Whether large data of memory are paged. Cost: one load.
 bool runtime_pages_memory();
@@ -36,7 +36,7 @@ bool runtime_pages_memory();
 void runtime_left_alone();
 
 /// The pager if it runs in this process, else NULL. Cost: one load.
-Pager *runtime_running_pager();
+Engine *runtime_running_engine();
 
 // Around fork(), with all of locks.h held.
 /// Whether a child could have a pager now: privileges may have been dropped.

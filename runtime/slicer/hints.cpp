@@ -27,8 +27,8 @@ bool SliceHints::range(unsigned group, uint64_t begin, uint64_t end) {
 
 bool SliceHints::found(unsigned group, core::Extent e) {
   if (e.empty() || overwritten(group)) return true;
-  if (e.size() == os::page_size() && nest_.touch_stage[group]) return pager_.map().test(e.begin) || ask(group, e);
-  if (e.size() >= pager_.max_io()) return ask_absent(group, e);
+  if (e.size() == os::page_size() && nest_.touch_stage[group]) return engine_.map().test(e.begin) || ask(group, e);
+  if (e.size() >= engine_.max_io()) return ask_absent(group, e);
   core::Coalescer::Request full;
   if (!nest_.coalescer.add({e, nest_.trail.taken_since(), group, writes(group)}, &full)) return true;
   return ask_absent(full.group, full.extent);
@@ -42,33 +42,33 @@ bool SliceHints::ask_found(uint64_t by) {
 bool SliceHints::wanted() { return nest_.state.load(std::memory_order_relaxed) == OpenNest::kOpen && !slicer_waited_for(); }
 
 bool SliceHints::region(uint64_t address, uint64_t *begin, uint64_t *end) {
-  const Region r = pager_.look_up(address);
+  const Region r = engine_.look_up(address);
   *begin = r.base;
   *end = r.end();
   return r.bytes != 0;
 }
 
-uint64_t SliceHints::look_ahead(uint64_t address) { return pager_.look_up(address).look_ahead; }
+uint64_t SliceHints::look_ahead(uint64_t address) { return engine_.look_up(address).look_ahead; }
 
 bool SliceHints::page_ahead(unsigned group, uint64_t page) {
-  const Region r = pager_.look_up(page);
+  const Region r = engine_.look_up(page);
   if (nest_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
-  if (r.is_file()) return pager_.map().test(page) || tell(group, {page, page + os::page_size()});
-  const PageState state = pager_.state_of(r, page), before = pager_.state_of(r, page - os::page_size());
+  if (r.is_file()) return engine_.map().test(page) || tell(group, {page, page + os::page_size()});
+  const PageState state = engine_.state_of(r, page), before = engine_.state_of(r, page - os::page_size());
   if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
   return tell(group, {page, page + os::page_size()});
 }
 
 bool SliceHints::ask_absent(unsigned group, core::Extent e) {
   while (!e.empty()) {
-    const Region r = pager_.look_up(e.begin);
+    const Region r = engine_.look_up(e.begin);
     if (r.bytes == 0) { // the ends of arrays may lie outside
       e.begin += os::page_size();
       if (++outside_ > kMostOutside) return true;
       continue;
     }
     const core::Extent here{e.begin, r.end() < e.end ? r.end() : e.end};
-    const core::Extent absent = pager_.map().next_absent(here, pager_.max_io());
+    const core::Extent absent = engine_.map().next_absent(here, engine_.max_io());
     if (absent.empty()) e.begin = here.end;
     else if (!ask(group, absent)) return false;
     else e.begin = absent.end;
@@ -80,7 +80,7 @@ void SliceHints::release_passed(uint64_t program_step) {
   unsigned group;
   core::Extent e;
   while (nest_.trail.passed(program_step, &group, &e))
-    pager_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), static_cast<uint32_t>(step_), number()});
+    engine_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), static_cast<uint32_t>(step_), number()});
 }
 
 /// Pages that a slice found absent.
@@ -94,15 +94,15 @@ bool SliceHints::ask(unsigned group, core::Extent e) {
 /// They are marked at once, so that they are asked for once. Waits for room.
 bool SliceHints::tell(unsigned group, core::Extent e) {
   const bool write = writes(group);
-  pager_.map().set(e);
+  engine_.map().set(e);
   const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), static_cast<uint32_t>(step_),
                   number()};
-  while (!pager_.slice_hint(hint)) {
+  while (!engine_.slice_hint(hint)) {
     if (!wanted()) {
-      pager_.map().clear(e);
+      engine_.map().clear(e);
       return false;
     }
-    pager_.poke();
+    engine_.poke();
     timespec t{0, 50000};
     nanosleep(&t, nullptr);
   }
@@ -110,10 +110,10 @@ bool SliceHints::tell(unsigned group, core::Extent e) {
 }
 
 void SliceHints::count(core::Extent e) {
-  const Region r = pager_.look_up(e.begin);
+  const Region r = engine_.look_up(e.begin);
   if (r.is_file()) absent_ += pages_of(e); // of a file: the map knows no more
   for (uint64_t page = e.begin; !r.is_file() && page < e.end && page < r.end(); page += os::page_size()) {
-    const PageState state = pager_.state_of(r, page);
+    const PageState state = engine_.state_of(r, page);
     absent_ += state == PageState::kAbsent || state >= PageState::kClean; // in memory, but about to go
     untouched_ += state == PageState::kZero;
   }

@@ -6,7 +6,7 @@
 // Threads: the slicer's.
 #pragma once
 #include "runtime/state/open_nests.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/slices/machine.h"
 
 namespace pagecast {
@@ -14,8 +14,8 @@ namespace pagecast {
 /// Of one run of one nest. `window`, if any, counts them.
 class SliceHints final : public SliceSink {
 public:
-  SliceHints(Pager &pager, OpenNest &nest, SliceWindow *window, uint64_t step)
-      : pager_(pager), nest_(nest), window_(window), step_(step) {}
+  SliceHints(Engine &engine, OpenNest &nest, SliceWindow *window, uint64_t step)
+      : engine_(engine), nest_(nest), window_(window), step_(step) {}
 
   /// The step has been run before: its ranges have been told.
   void repeats() { repeats_ = true; }
@@ -44,7 +44,7 @@ public:
 
 private:
   static constexpr unsigned kMostOutside = 64; ///< pages, in one run
-  Pager &pager_;
+  Engine &engine_;
   OpenNest &nest_;
   SliceWindow *window_;
   uint64_t step_;

@@ -3,12 +3,12 @@
 
 #include "runtime/state/guards.h"
 #include "runtime/kernel/os.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 
 namespace pagecast {
 
-bool SliceReader::start(Pager &pager, bool waits) {
-  pager_ = &pager;
+bool SliceReader::start(Engine &engine, bool waits) {
+  engine_ = &engine;
   waits_ = waits;
   forget();
   if (!bytes_) bytes_ = static_cast<uint8_t *>(os::map_memory(kCopies * os::page_size(), false));
@@ -24,14 +24,14 @@ void SliceReader::forget() {
 const uint8_t *SliceReader::readable(uint64_t page) {
   if (waits_) return copy(page); // which brings in what is absent, and survives what others unmap
   if (page - region_.base >= region_.bytes) {
-    const Region r = pager_->look_up(page);
+    const Region r = engine_->look_up(page);
     if (r.bytes == 0) return copy(page);
     region_ = r;
   }
   if (guards.hold(page)) return nullptr; // the program does not read it either
   if (region_.is_file() && !region_.own) return copy(page); // a file may be cut short by anybody: never where it is
-  if (!pager_->ready(region_, page)) {
-    early_ |= pager_->map().test(page);
+  if (!engine_->ready(region_, page)) {
+    early_ |= engine_->map().test(page);
     return nullptr;
   }
   return reinterpret_cast<const uint8_t *>(page);

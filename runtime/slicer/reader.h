@@ -7,13 +7,13 @@
 
 namespace pagecast {
 
-class Pager;
+class Engine;
 
 class SliceReader final : public SliceMemory {
 public:
   /// `waits`: pages of regions are copied, too; absent ones are brought in by that. For any thread but the slicer's.
   /// False if there is no memory for the copies.
-  bool start(Pager &, bool waits);
+  bool start(Engine &, bool waits);
   /// Copies are of now, not of before: to be called before each run.
   void forget();
   /// Since then, a page was asked for that is on its way: the same run will get further later.
@@ -25,7 +25,7 @@ private:
   static constexpr unsigned kFailures = 256; ///< system calls (0.5 us) in vain, then nothing outside regions is readable
   const uint8_t *copy(uint64_t page);
 
-  Pager *pager_ = nullptr;
+  Engine *engine_ = nullptr;
   bool waits_ = false;
   bool early_ = false;
   Region region_; ///< of the last look-up

@@ -10,7 +10,7 @@
 #include "runtime/kernel/lock.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/kernel/os.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/slicer/hints.h"
 #include "runtime/slices/machine.h"
 #include "runtime/slicer/reader.h"
@@ -25,7 +25,7 @@ constexpr uint64_t kSlicerPollNs = 100000;
 constexpr unsigned kBurst = 64;             ///< steps, before other nests have their turn
 constexpr uint64_t kIndexLead = 8;          ///< steps, by which index arrays are kept in memory ahead of the slice
 /// Of the budget, that pages asked for by slices may take before the program has come to them. What they found in
-/// memory must still be there then: fewer pages than are on probation (Pager::keep_aging).
+/// memory must still be there then: fewer pages than are on probation (Eviction::keep_aging).
 constexpr uint64_t kAheadShare = 8;
 constexpr uint64_t kSearchRounds = 4;       ///< so much further ahead are stages that must run their steps again
 constexpr uint64_t kStepWork = 64u << 20;   ///< operations times lanes: what takes longer is given up
@@ -46,40 +46,40 @@ template <class Callback> void for_each_index(const OpenNest &nest, const core::
 
 /// What the nest has asked for, or found in memory, far ahead of the slice may have been given up since: it is asked
 /// for again some steps ahead, and so kept until the slice and the program come.
-void keep_index(Pager &pager, OpenNest &nest, uint64_t position) {
+void keep_index(Engine &engine, OpenNest &nest, uint64_t position) {
   core::Cursor &ahead = nest.index_cursor;
   if (ahead.position() < position) ahead.seek(position);
   for (; !ahead.at_end() && ahead.position() <= position + kIndexLead; ahead.next()) {
-    SliceHints hints(pager, nest, nullptr, ahead.position());
+    SliceHints hints(engine, nest, nullptr, ahead.position());
     for_each_index(nest, ahead, [&](unsigned group, core::Extent e) { hints.ask_absent(group, e); });
   }
 }
 
 /// The index arrays of this step are there: the slice will not stall.
-bool index_resident(Pager &pager, const OpenNest &nest, const core::Cursor &cursor, SliceHints &hints) {
+bool index_resident(Engine &engine, const OpenNest &nest, const core::Cursor &cursor, SliceHints &hints) {
   bool there = true;
   for_each_index(nest, cursor, [&](unsigned group, core::Extent e) {
     hints.ask_absent(group, e);
     for (uint64_t page = e.begin; there && page < e.end; page += os::page_size()) {
-      const Region r = pager.look_up(page);
-      there = r.bytes == 0 || pager.ready(r, page);
+      const Region r = engine.look_up(page);
+      there = r.bytes == 0 || engine.ready(r, page);
     }
   });
   return there;
 }
 
 /// Runs `call`; adds to `spent`. False: something that it needs is on its way.
-bool run_call(Pager &pager, const SliceCall &call, SliceHints &hints, SliceOutcome *outcome, uint64_t *spent) {
+bool run_call(Engine &engine, const SliceCall &call, SliceHints &hints, SliceOutcome *outcome, uint64_t *spent) {
   Guard guard(running);
   reader.forget();
   uint64_t work = kStepWork;
-  *outcome = machine.run(call, {pager.map().origin(), os::page_shift()}, reader, hints, &work);
+  *outcome = machine.run(call, {engine.map().origin(), os::page_shift()}, reader, hints, &work);
   *spent += kStepWork - work;
   return !reader.was_early();
 }
 
 /// One step of one stage; adds to `spent`. False: something that it needs is on its way.
-bool run_step(Pager &pager, OpenNest &nest, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent) {
+bool run_step(Engine &engine, OpenNest &nest, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent) {
   const pagecast_nest &d = *nest.description;
   uint64_t index[PAGECAST_MAX_LOOPS];
   for (unsigned k = 0; k < d.ticked; ++k) index[k] = cursor.index(k);
@@ -95,14 +95,14 @@ bool run_step(Pager &pager, OpenNest &nest, const core::Cursor &cursor, unsigned
     return true;
   }
   SliceOutcome outcome;
-  if (!part.carries()) return run_call(pager, call, hints, &outcome, spent);
+  if (!part.carries()) return run_call(engine, call, hints, &outcome, spent);
   SliceState &state = nest.slice_state[stage - 1];
   SliceCarried carried = state.before(cursor.position());
   call.carried = &carried;
   call.silent = cursor.position() < nest.step();
-  if (!run_call(pager, call, hints, &outcome, spent) || (outcome == SliceOutcome::kTired && !hints.wanted())) return false;
+  if (!run_call(engine, call, hints, &outcome, spent) || (outcome == SliceOutcome::kTired && !hints.wanted())) return false;
   call.silent = true; // without the hints that are not wanted, it still has something to hand on
-  if (outcome == SliceOutcome::kRefused && !run_call(pager, call, hints, &outcome, spent)) return false;
+  if (outcome == SliceOutcome::kRefused && !run_call(engine, call, hints, &outcome, spent)) return false;
   state.after(cursor.position(), outcome == SliceOutcome::kDone ? carried : SliceCarried{});
   return true;
 }
@@ -121,25 +121,25 @@ core::Backoff *backoff_of(const OpenNest &nest, unsigned stage) {
   return nest.sites && number < Statistics::kSites ? &backoffs[number] : nullptr;
 }
 
-void note_backoff(Pager &pager, const OpenNest &nest, unsigned stage, uint64_t backed_off, uint64_t probes) {
+void note_backoff(Engine &engine, const OpenNest &nest, unsigned stage, uint64_t backed_off, uint64_t probes) {
   if (backed_off == 0 && probes == 0) return;
   for (unsigned g = 0; g < nest.description->groups; ++g) {
     if (nest.touch_stage[g] != stage) continue;
-    SiteStatistics &site = pager.statistics.site[nest.sites + g];
+    SiteStatistics &site = engine.statistics.site[nest.sites + g];
     __atomic_fetch_add(&site.backed_off, backed_off, __ATOMIC_RELAXED);
     __atomic_fetch_add(&site.probes, probes, __ATOMIC_RELAXED);
   }
 }
 
 /// Step `done` of the stage has been run: where does it go on?
-uint64_t next_step(Pager &pager, OpenNest &nest, unsigned stage, uint64_t done, uint64_t work, const SliceHints &hints,
+uint64_t next_step(Engine &engine, OpenNest &nest, unsigned stage, uint64_t done, uint64_t work, const SliceHints &hints,
                    uint64_t lead) {
   core::Backoff *backoff = backoff_of(nest, stage);
   if (!backoff) return done + 1;
   const uint64_t backed_off = backoff->backed_off(), probes = backoff->probes();
   backoff->wasted(nest.slice_wasted.exchange(0, std::memory_order_relaxed));
   const uint64_t next = backoff->ran(done, work, hints.absent(), hints.untouched(), lead);
-  note_backoff(pager, nest, stage, backoff->backed_off() - backed_off, backoff->probes() - probes);
+  note_backoff(engine, nest, stage, backoff->backed_off() - backed_off, backoff->probes() - probes);
   return next;
 }
 
@@ -173,7 +173,7 @@ void ask_gathered(OpenNest &nest, unsigned stage, uint64_t program_step, SliceHi
 }
 
 /// Runs the steps again in which a search came to what was not in memory.
-void repeat_searches(Pager &pager, OpenNest &nest, unsigned stage) {
+void repeat_searches(Engine &engine, OpenNest &nest, unsigned stage) {
   SliceRepeats &repeats = nest.slice_repeats[stage - 1];
   uint64_t step = nest.step();
   repeats.pass(step);
@@ -181,11 +181,11 @@ void repeat_searches(Pager &pager, OpenNest &nest, unsigned stage) {
   for (; repeats.next(&step); ++step) {
     if (nest.state.load(std::memory_order_relaxed) != OpenNest::kOpen) break;
     cursor.seek(step);
-    SliceHints found(pager, nest, &nest.slice_window[stage - 1], step);
+    SliceHints found(engine, nest, &nest.slice_window[stage - 1], step);
     found.repeats();
     const uint64_t failed = machine.failed_loads();
     uint64_t work = 0;
-    run_step(pager, nest, cursor, stage, found, &work);
+    run_step(engine, nest, cursor, stage, found, &work);
     repeats.ran(step, machine.failed_loads() == failed);
     ask_gathered(nest, stage, nest.step(), found);
   }
@@ -201,7 +201,7 @@ bool sweeps(const OpenNest &nest, unsigned stage) {
 
 /// Runs a stage up to its distance, once a quarter of that is lacking: in few, long turns. `missed`: the program has
 /// faulted on absent pages. True if it did something.
-bool run_stage(Pager &pager, OpenNest &nest, unsigned stage, bool missed) {
+bool run_stage(Engine &engine, OpenNest &nest, unsigned stage, bool missed) {
   const pagecast_nest &d = *nest.description;
   core::Cursor &cursor = nest.slice_cursor[stage - 1];
   SliceWindow &window = nest.slice_window[stage - 1];
@@ -212,38 +212,38 @@ bool run_stage(Pager &pager, OpenNest &nest, unsigned stage, bool missed) {
   if (core::Backoff *backoff = missed ? backoff_of(nest, stage) : nullptr)
     move(cursor, window, backoff->missed(nest.step(), cursor.position()));
   bool worked = false;
-  if (searches) repeat_searches(pager, nest, stage);
+  if (searches) repeat_searches(engine, nest, stage);
   for (unsigned burst = 0; burst < kBurst; ++burst) {
     const uint64_t step = nest.step();
     if (cursor.position() < step) {
       if (!carries) cursor.seek(step);
       else if (!missed) break; // it would have to run all of them, and the program goes on well without
     }
-    if (!sweeps(nest, stage) && lead.is_stale(step, pager.crowded())) {
+    if (!sweeps(nest, stage) && lead.is_stale(step, engine.crowded())) {
       lead.back_to(step, cursor.position());
       const uint64_t back = core::least(step + 1, cursor.position());
       move(cursor, window, carries ? nest.slice_state[stage - 1].back_to(back, cursor.position()) : back);
     }
     const uint64_t most_ahead = core::least(SliceWindow::end(step, distance, worked), lead.end(step));
     const bool ended = cursor.at_end();
-    SliceHints hints(pager, nest, &window, cursor.position());
+    SliceHints hints(engine, nest, &window, cursor.position());
     hints.release_passed(step);
     ask_gathered(nest, stage, step, hints);
     window.pass(step);
     if (window.full()) break;
     if (ended || cursor.position() >= most_ahead) break;
     if (nest.state.load(std::memory_order_relaxed) != OpenNest::kOpen) break;
-    if (stage == 1) keep_index(pager, nest, cursor.position());
-    if (stage == 1 && !index_resident(pager, nest, cursor, hints)) break;
+    if (stage == 1) keep_index(engine, nest, cursor.position());
+    if (stage == 1 && !index_resident(engine, nest, cursor, hints)) break;
     if (stage > 1 && cursor.position() >= asked_up_to(nest, stage - 1)) break;
-    SliceHints found(pager, nest, &window, cursor.position());
+    SliceHints found(engine, nest, &window, cursor.position());
     uint64_t work = 0;
-    lead.runs(cursor.position(), pager.crowded());
+    lead.runs(cursor.position(), engine.crowded());
     const uint64_t failed = machine.failed_loads();
-    if (!run_step(pager, nest, cursor, stage, found, &work) && (carries || !searches)) break;
+    if (!run_step(engine, nest, cursor, stage, found, &work) && (carries || !searches)) break;
     if (searches) nest.slice_repeats[stage - 1].ran(cursor.position(), machine.failed_loads() == failed);
     const uint64_t done = cursor.position();
-    move(cursor, window, core::most(next_step(pager, nest, stage, done, work, found, distance), carries ? 0 : step));
+    move(cursor, window, core::most(next_step(engine, nest, stage, done, work, found, distance), carries ? 0 : step));
     worked = true;
     for (unsigned g = 0; g < d.groups; ++g)
       if (nest.range_stage[g] == stage) nest.trail.step_done(g, done);
@@ -252,7 +252,7 @@ bool run_stage(Pager &pager, OpenNest &nest, unsigned stage, bool missed) {
   return worked;
 }
 
-void prepare_stages(Pager &pager, OpenNest &nest) {
+void prepare_stages(Engine &engine, OpenNest &nest) {
   const pagecast_nest &d = *nest.description;
   unsigned used = 0;
   nest.stages = 0;
@@ -262,7 +262,7 @@ void prepare_stages(Pager &pager, OpenNest &nest) {
     nest.stages = stage;
     ++used;
   }
-  const uint64_t share = (pager.budget() >> os::page_shift()) / kAheadShare;
+  const uint64_t share = (engine.budget() >> os::page_shift()) / kAheadShare;
   for (unsigned stage = 0; stage < nest.stages; ++stage) {
     nest.slice_window[stage].start(core::most(1, share / core::most(used, 1)));
     nest.slice_lead[stage].start(share);
@@ -273,23 +273,23 @@ void prepare_stages(Pager &pager, OpenNest &nest) {
 
 } // namespace
 
-bool slicer_serve(Pager &pager, OpenNest &nest) {
+bool slicer_serve(Engine &engine, OpenNest &nest) {
   nest.slicing.store(1, std::memory_order_seq_cst);
   bool worked = false;
   // Only now does the nest stay: before, it may have closed, and another, without a slice, have been opened in its place.
   const bool open = nest.state.load(std::memory_order_seq_cst) == OpenNest::kOpen && nest.sliced.load(std::memory_order_relaxed);
-  if (open && reader.start(pager, false)) {
-    const uint64_t missed = pager.statistics.not_prefetched.load(std::memory_order_relaxed);
+  if (open && reader.start(engine, false)) {
+    const uint64_t missed = engine.statistics.not_prefetched.load(std::memory_order_relaxed);
     const bool first = nest.slices_run++ == 0, more = !first && missed != nest.missed_seen;
     nest.missed_seen = missed;
-    if (first) prepare_stages(pager, nest);
+    if (first) prepare_stages(engine, nest);
     for (unsigned stage = 1; stage <= nest.stages; ++stage) {
       core::Backoff *backoff = first ? backoff_of(nest, stage) : nullptr;
       if (backoff) backoff->enter();
-      worked |= run_stage(pager, nest, stage, more);
+      worked |= run_stage(engine, nest, stage, more);
     }
   }
-  if (worked) pager.poke();
+  if (worked) engine.poke();
   nest.slicing.store(0, std::memory_order_seq_cst);
   os::futex_wake(reinterpret_cast<uint32_t *>(&nest.slicing));
   return worked;
@@ -297,13 +297,13 @@ bool slicer_serve(Pager &pager, OpenNest &nest) {
 
 void slicer_run() {
   for (;;) {
-    Pager *pager = pager_in_charge.load(std::memory_order_acquire);
+    Engine *engine = engine_in_charge.load(std::memory_order_acquire);
     bool worked = false, any = false;
     for (OpenNest &nest : OpenNests()) {
-      if (!pager) break;
+      if (!engine) break;
       if (nest.state.load(std::memory_order_acquire) != OpenNest::kOpen || !nest.sliced.load(std::memory_order_relaxed)) continue;
       any = true;
-      worked |= slicer_serve(*pager, nest);
+      worked |= slicer_serve(*engine, nest);
     }
     if (worked) continue;
     if (any) { // waiting for the program or for the index arrays: look again soon

@@ -7,7 +7,7 @@
 namespace pagecast {
 
 /// Runs the slice of the nest, if it is open and has one; it is not closed meanwhile. True: it did something. Slicer's thread.
-bool slicer_serve(Pager &, OpenNest &);
+bool slicer_serve(Engine &, OpenNest &);
 /// The slicer's thread body; never returns.
 void slicer_run();
 /// Wakes it if it sleeps.

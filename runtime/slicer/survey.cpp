@@ -5,7 +5,7 @@
 
 #include "core/arithmetic.h"
 #include "runtime/kernel/os.h"
-#include "runtime/pager/pager.h"
+#include "runtime/engine/engine.h"
 #include "runtime/slices/machine.h"
 #include "runtime/slicer/reader.h"
 
@@ -57,7 +57,7 @@ private:
 
 } // namespace
 
-void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, const uint64_t *all_trips, uint32_t ignored,
+void survey_slice(Engine &engine, const pagecast_nest &d, const uint64_t *live, const uint64_t *all_trips, uint32_t ignored,
                   SliceSurvey *out) {
   *out = {};
   uint64_t last[PAGECAST_MAX_LOOPS] = {};
@@ -68,8 +68,8 @@ void survey_slice(Pager &pager, const pagecast_nest &d, const uint64_t *live, co
   const uint64_t trips = all_trips[d.loops - 1];
   if (busy.exchange(true, std::memory_order_acquire)) return;
   const DefaultFloating floating; // this is the program's thread
-  if (reader.start(pager, true)) {
-    const SliceFilter filter{pager.map().origin(), os::page_shift()};
+  if (reader.start(engine, true)) {
+    const SliceFilter filter{engine.map().origin(), os::page_shift()};
     const uint64_t first[PAGECAST_MAX_LOOPS] = {};
     const struct {
       const uint64_t *outer;

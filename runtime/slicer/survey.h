@@ -10,7 +10,7 @@
 
 namespace pagecast {
 
-class Pager;
+class Engine;
 
 struct SliceSurvey {
   uint64_t iteration_bytes = 0; ///< touched by one iteration of the innermost chain loop, about; 0 = unknown
@@ -21,6 +21,6 @@ struct SliceSurvey {
 /// Runs the first stage for the first, a middle and the last iteration of the innermost loop, in the first iterations
 /// of those around it, and in their last ones, on the calling thread, which waits for
 /// absent pages of the index arrays. `ignored`: bit g = group g is not counted. Leaves everything unknown when another thread is at it.
-void survey_slice(Pager &, const pagecast_nest &, const uint64_t *live, const uint64_t *trips, uint32_t ignored, SliceSurvey *);
+void survey_slice(Engine &, const pagecast_nest &, const uint64_t *live, const uint64_t *trips, uint32_t ignored, SliceSurvey *);
 
 } // namespace pagecast

@@ -79,7 +79,7 @@ private:
 /// everything, nothing but the distance keeps it from the end of its nest. By the time the program comes there, other pages may
 /// have taken the place of what was found.
 ///
-/// A page may have been in use at first, then on probation (Pager::keep_aging), and then gone. That takes a number of pages that are
+/// A page may have been in use at first, then on probation (Eviction::keep_aging), and then gone. That takes a number of pages that are
 /// given up though nobody had released them. Then the slice goes back to the program, and keeps half its lead as long as that lasts.
 ///
 /// Example: the slice is 1000 steps ahead, and 400 pages were given up since the program's step was looked at, of 300 that may be.

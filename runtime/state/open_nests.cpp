@@ -9,7 +9,7 @@
 
 namespace pagecast {
 
-std::atomic<Pager *> pager_in_charge{nullptr};
+std::atomic<Engine *> engine_in_charge{nullptr};
 OpenNest nest_table[kMostOpenNests];
 static_assert(kMostOpenNests == 1u << kNestBits);
 std::atomic<uint32_t> open_nest_mask{0};

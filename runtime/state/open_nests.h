@@ -19,7 +19,7 @@
 
 namespace pagecast {
 
-class Pager;
+class Engine;
 
 struct OpenNest {
   enum State : uint32_t {
@@ -125,7 +125,7 @@ private:
 };
 
 /// NULL while nothing is paged.
-extern std::atomic<Pager *> pager_in_charge;
+extern std::atomic<Engine *> engine_in_charge;
 
 // Pager's thread: news of pages that a nest asked for. `number` is the nest's place in nest_table.
 void nest_measured(unsigned number, uint64_t latency_ns);

@@ -29,8 +29,8 @@ enum PageFlag : uint8_t {
   kRedirtied = 8,  ///< stored to while it was being written
   kWriteIntent = 16, ///< reading for a store: to be installed writable
   kDemand = 32,    ///< a thread waits for it
-  kDone = 64,      ///< dirty and released, but not in the order of eviction as such: it waits for its cluster (gather.cpp)
-  kToMark = 128,  ///< reading, to be kept as a mark
+  kDone = 64, ///< dirty and released, but not in the order of eviction as such: it waits for its cluster (memory/releases.h)
+  kToMark = 128, ///< reading, to be kept as a mark
 };
 
 /// Widths of what a page remembers of the hint that asked for it.
@@ -62,8 +62,8 @@ struct Run {
 /// What is known of a page's next use when it is released.
 struct Wanted {
   unsigned priority; ///< in its own nest
-  bool dead;         ///< overwritten then
-  uint64_t due;      ///< by a later nest, in the pager's units (core::Forecast::Next::rank); 0 = not known
+  bool dead; ///< overwritten then
+  uint64_t due; ///< by a later nest, in the pager's units (core::Forecast::Next::rank); 0 = not known
 };
 
 class PageTable {

@@ -96,6 +96,6 @@ def test_every_page_is_in_the_site_and_in_the_index():
 
 def test_two_hops_lead_to_what_newcomers_look_for():
     reached = prose.reached(ROOT, 2)
-    for wanted in ("runtime/pager/fault.cpp", "core/nest/distance.cpp", "compiler/nests/Classify.cpp",
+    for wanted in ("runtime/pager/fault_service.cpp", "core/nest/distance.cpp", "compiler/nests/Classify.cpp",
                    "runtime/state/options.def", "docs/GLOSSARY.md"):
         assert ROOT / wanted in reached, f"README.md does not lead to {wanted} in two hops"

@@ -2,7 +2,7 @@
 //
 // Nests that are closed by the end of their last strip, as programs go through them: one after the other, in recursions, and
 // left by jumps. The frames are addresses only: deeper ones are lower.
-#include "tests/unit/runtime/running_pager.h"
+#include "tests/unit/runtime/running_engine.h"
 
 #include "core/nest/entry_backoff.h"
 #include "runtime/entry/nest_entry.h"
@@ -44,7 +44,7 @@ struct Nest {
   }
   Nest(const Nest &) = delete;
   static void let_the_pager_look() {
-    pager.poke();
+    engine.poke();
     usleep(100);
   }
   pagecast_ticket *enter(uint64_t depth) {
@@ -77,8 +77,8 @@ bool is_open(const pagecast_ticket *ticket) { return nest_of(ticket).state == Op
 
 char *large_region() {
   char *region = map(kRows * kRowBytes);
-  EXPECT_EQ(pager.add(address(region), kRows * kRowBytes), 0);
-  nests_start(&pager);
+  EXPECT_EQ(engine.add(address(region), kRows * kRowBytes), 0);
+  nests_start(&engine);
   return region;
 }
 
@@ -107,7 +107,7 @@ void expect_all_closed(Nest &nest) {
 } // namespace
 
 TEST(NestClosing, TheLastStripOfTheLastRowCloses) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const char *region = large_region();
   Nest nest(region), other(region, false);
   for (unsigned again = 0; again < 100; ++again) {
@@ -125,7 +125,7 @@ TEST(NestClosing, TheLastStripOfTheLastRowCloses) {
 }
 
 TEST(NestClosing, ARecursionClosesItsOwn) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   Nest nest(large_region());
   pagecast_ticket *outer = nest.enter(1);
   ASSERT_NE(outer, nullptr);
@@ -144,7 +144,7 @@ TEST(NestClosing, ARecursionClosesItsOwn) {
 }
 
 TEST(NestClosing, AJumpOutOfAnInnerNestTakesItAlongAtTheOuterOnesEnd) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const char *region = large_region();
   Nest nest(region), called(region), deeper(region, false);
   pagecast_ticket *outer = nest.enter(1), *inner = called.enter(2), *innermost = deeper.enter(3);
@@ -159,7 +159,7 @@ TEST(NestClosing, AJumpOutOfAnInnerNestTakesItAlongAtTheOuterOnesEnd) {
 }
 
 TEST(NestClosing, AfterAJumpTheSameNestBeginsAnew) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   Nest nest(large_region());
   for (unsigned i = 0; i < 3 * kDepth; ++i) {
     pagecast_ticket *left = nest.enter(1 + i % 2);
@@ -173,7 +173,7 @@ TEST(NestClosing, AfterAJumpTheSameNestBeginsAnew) {
 }
 
 TEST(NestClosing, ANestOfTheSameFrameGoesOn) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const char *region = large_region();
   Nest first(region), second(region), third(region);
   pagecast_ticket *a = first.enter(1), *b = second.enter(1), *c = third.enter(1);
@@ -187,7 +187,7 @@ TEST(NestClosing, ANestOfTheSameFrameGoesOn) {
 }
 
 TEST(NestClosing, TheLastTickCloses) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const char *region = large_region();
   for (unsigned ticked = 0; ticked < 2; ++ticked) {
     Nest nest(region), other(region, false);
@@ -213,7 +213,7 @@ TEST(NestClosing, TheLastTickCloses) {
 }
 
 TEST(NestClosing, ATickClosesWhatAJumpLeftOpenInside) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const char *region = large_region();
   Nest nest(region), called(region);
   nest.description.strips = nest.description.ticked = 0;
@@ -238,7 +238,7 @@ bool leave_early(Nest &nest) {
 } // namespace
 
 TEST(NestClosing, WhatIsLeftEarlyTimeAfterTimeIsPassedOver) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const char *region = large_region();
   Nest nest(region), other(region);
   for (unsigned i = 0; i < core::EntryBackoff::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << i;
@@ -250,14 +250,14 @@ TEST(NestClosing, WhatIsLeftEarlyTimeAfterTimeIsPassedOver) {
   EXPECT_TRUE(leave_early(other)) << "another nest of the same data";
   pagecast_ticket *probe = nest.enter(1);
   ASSERT_NE(probe, nullptr);
-  EXPECT_EQ(pager.statistics.nests_passed_over, core::EntryBackoff::kFirstGap);
+  EXPECT_EQ(engine.statistics.nests_passed_over, core::EntryBackoff::kFirstGap);
   go_through_all_rows(probe);
   for (unsigned i = 0; i < core::EntryBackoff::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << "the probe went on";
   expect_all_closed(other);
 }
 
 TEST(NestClosing, WhatGoesOnIsNeverPassedOver) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   Nest nest(large_region());
   for (unsigned i = 0; i < 3 * core::EntryBackoff::kEnough; ++i) {
     pagecast_ticket *ticket = nest.enter(1);
@@ -265,11 +265,11 @@ TEST(NestClosing, WhatGoesOnIsNeverPassedOver) {
     begin_row(ticket);
     pagecast_do_exit(ticket);
   }
-  EXPECT_EQ(pager.statistics.nests_passed_over, 0u);
+  EXPECT_EQ(engine.statistics.nests_passed_over, 0u);
 }
 
 TEST(NestClosing, APassedOverEntryClosesWhatItsFrameLeftOpen) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const char *region = large_region();
   Nest nest(region), deeper(region);
   for (unsigned i = 0; i < core::EntryBackoff::kEnough; ++i) ASSERT_TRUE(leave_early(nest)) << i;
@@ -280,15 +280,15 @@ TEST(NestClosing, APassedOverEntryClosesWhatItsFrameLeftOpen) {
 }
 
 TEST(NestClosing, ASlicerThatComesLateFindsAnotherNestOrNone) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   Nest nest(large_region()); // without a slice, where it saw one with a slice open
   pagecast_ticket *ticket = nest.enter(1);
   ASSERT_NE(ticket, nullptr);
   OpenNest &open = pagecast::nest_of(ticket);
-  EXPECT_FALSE(slicer_serve(pager, open));
+  EXPECT_FALSE(slicer_serve(engine, open));
   EXPECT_EQ(open.slices_run, 0u);
   EXPECT_EQ(open.slicing, 0u) << "or it could not be closed";
   pagecast_do_exit(ticket);
   expect_all_closed(nest);
-  EXPECT_FALSE(slicer_serve(pager, open));
+  EXPECT_FALSE(slicer_serve(engine, open));
 }

@@ -2,7 +2,7 @@
 //
 // The pager on a backing store that fails: nothing is lost that can be kept, and what is lost is seen.
 #include "tests/unit/runtime/pager/failing_disk.h"
-#include "tests/unit/runtime/running_pager.h"
+#include "tests/unit/runtime/running_engine.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -64,7 +64,7 @@ char mark(uint64_t i) { return static_cast<char>((i >> 12) * 7 + 1); }
 char *marked_region() {
   const uint64_t bytes = 4 * kBudget;
   char *region = map(bytes);
-  EXPECT_EQ(pager.add(address(region), bytes), 0);
+  EXPECT_EQ(engine.add(address(region), bytes), 0);
   for (uint64_t i = 0; i < bytes; i += page) region[i] = mark(i);
   return region;
 }
@@ -72,7 +72,7 @@ char *marked_region() {
 /// The first page from `from` on that starts a run of `run` absent ones.
 uint64_t absent(const char *region, uint64_t from, uint64_t run) {
   for (uint64_t i = from, n = 0;; i += page) {
-    n = pager.map().test(address(region) + i) ? 0 : n + 1;
+    n = engine.map().test(address(region) + i) ? 0 : n + 1;
     if (n == run) return i + page - run * page;
   }
 }
@@ -93,8 +93,8 @@ void wait_until(const std::function<bool()> &condition) {
 void expect_to_wait_with_the_data(const std::function<void()> &mend, const uint64_t &refusals) {
   const uint64_t bytes = 2 * kBudget, clean_bytes = 3 * kBudget;
   char *stored = map(bytes), *clean = map(clean_bytes);
-  ASSERT_EQ(pager.add(address(stored), bytes), 0);
-  ASSERT_EQ(pager.add(address(clean), clean_bytes), 0);
+  ASSERT_EQ(engine.add(address(stored), bytes), 0);
+  ASSERT_EQ(engine.add(address(clean), clean_bytes), 0);
   for (uint64_t i = 0; i < kBudget / 2; i += page) stored[i] = mark(i); // half of memory is dirty
   for (unsigned sweep = 0; sweep < 3; ++sweep)
     for (uint64_t i = 0; i < clean_bytes; i += page) ASSERT_EQ(clean[i], 0) << i;
@@ -113,43 +113,43 @@ void expect_to_wait_with_the_data(const std::function<void()> &mend, const uint6
   writer.join();
   for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(stored[i], mark(i)) << i;
   expect_valid();
-  EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
-  EXPECT_EQ(pager.remove(address(stored), bytes), 0);
+  EXPECT_LE(engine.statistics.peak_bytes, kBudget + kBudget / 50);
+  EXPECT_EQ(engine.remove(address(stored), bytes), 0);
 }
 
 } // namespace
 
 TEST(PagerFaults, AFullDiskStopsTheProgramWithItsData) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   failing::reserving = -ENOSPC;
   testing::internal::CaptureStderr();
-  expect_to_wait_with_the_data([] { failing::reserving = 0; }, pager.statistics.disk_errors.no_room);
+  expect_to_wait_with_the_data([] { failing::reserving = 0; }, engine.statistics.disk_errors.no_room);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("there is no room left in "), std::string::npos) << said;
   EXPECT_NE(said.find("there is room in "), std::string::npos) << said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;
-  EXPECT_EQ(pager.statistics.disk_errors.write_errors, 0u);
+  EXPECT_EQ(engine.statistics.disk_errors.write_errors, 0u);
 }
 
 TEST(PagerFaults, AFullDiskThatSaysSoWhenItIsWrittenStopsTheProgramWithItsData) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   failing::writing = -ENOSPC;
-  expect_to_wait_with_the_data([] { failing::writing = 0; }, pager.statistics.disk_errors.no_room);
-  EXPECT_EQ(pager.statistics.disk_errors.write_errors, 0u);
+  expect_to_wait_with_the_data([] { failing::writing = 0; }, engine.statistics.disk_errors.no_room);
+  EXPECT_EQ(engine.statistics.disk_errors.write_errors, 0u);
 }
 
 TEST(PagerFaults, FailedWritesLeaveTheDataInMemory) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   failing::writing = -EIO;
   testing::internal::CaptureStderr();
-  expect_to_wait_with_the_data([] { failing::writing = 0; }, pager.statistics.disk_errors.write_errors);
+  expect_to_wait_with_the_data([] { failing::writing = 0; }, engine.statistics.disk_errors.write_errors);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("failed (Input/output error)"), std::string::npos) << said;
-  EXPECT_EQ(pager.statistics.disk_errors.no_room, 0u);
+  EXPECT_EQ(engine.statistics.disk_errors.no_room, 0u);
 }
 
 TEST(PagerFaults, DataThatHaveTheirPlaceNeedNoRoom) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   char *region = marked_region();
   failing::reserving = -ENOSPC;
   for (uint64_t i = 0; i < 4 * kBudget - (16u << 20); i += page) region[i] = static_cast<char>(mark(i) + 1);
@@ -157,26 +157,26 @@ TEST(PagerFaults, DataThatHaveTheirPlaceNeedNoRoom) {
 }
 
 TEST(PagerFaults, AHintThatFailsHarmsNobody) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   char *region = marked_region();
   const uint64_t at = absent(region, 1u << 20, 32);
   make_unreadable(at, 32 * page);
-  ASSERT_TRUE(pager.hint({address(region) + at, 32, Hint::kFetch, 0, 0, 0, 0}));
+  ASSERT_TRUE(engine.hint({address(region) + at, 32, Hint::kFetch, 0, 0, 0, 0}));
   // However many requests it is cut into, the first page's fails.
-  wait_until([&] { return pager.statistics.disk_errors.read_errors > 0 && !pager.map().test(address(region) + at); });
+  wait_until([&] { return engine.statistics.disk_errors.read_errors > 0 && !engine.map().test(address(region) + at); });
   expect_valid();
   failing::reading = 0;
   for (uint64_t i = at; i < at + 32 * page; i += page) EXPECT_EQ(region[i], mark(i));
-  EXPECT_EQ(pager.statistics.disk_errors.lost_pages, 0u);
+  EXPECT_EQ(engine.statistics.disk_errors.lost_pages, 0u);
 }
 
 TEST(PagerFaults, TouchingWhatCannotBeReadRaisesSigbusAndItsNeighboursAreRead) {
   test_options.history = false; // reads are counted
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   char *region = marked_region();
   const uint64_t at = absent(region, 1u << 20, 64), bad = at + 20 * page;
   make_unreadable(bad, page);
-  ASSERT_TRUE(pager.hint({address(region) + at, 64, Hint::kFetch, 0, 0, 0, 0}));
+  ASSERT_TRUE(engine.hint({address(region) + at, 64, Hint::kFetch, 0, 0, 0, 0}));
   unsigned lost = 0;
   for (uint64_t i = at; i < at + 64 * page; i += page) {
     if (is_lost(region + i)) {
@@ -187,13 +187,13 @@ TEST(PagerFaults, TouchingWhatCannotBeReadRaisesSigbusAndItsNeighboursAreRead) {
     }
   }
   EXPECT_EQ(lost, 1u);
-  EXPECT_EQ(pager.statistics.disk_errors.lost_pages, 1u);
+  EXPECT_EQ(engine.statistics.disk_errors.lost_pages, 1u);
   expect_valid();
 
   // It stays so, for loads, stores, hints and system calls, whatever the disk does, and until it is cleared.
   failing::reading = 0;
   const unsigned reads = failing::reads;
-  ASSERT_TRUE(pager.hint({address(region) + bad, 1, Hint::kFetchWrite, 0, 0, 0, 0}));
+  ASSERT_TRUE(engine.hint({address(region) + bad, 1, Hint::kFetchWrite, 0, 0, 0, 0}));
   expect_valid();
   EXPECT_TRUE(is_lost(region + bad));
   int ends[2];
@@ -201,7 +201,7 @@ TEST(PagerFaults, TouchingWhatCannotBeReadRaisesSigbusAndItsNeighboursAreRead) {
   EXPECT_EQ(write(ends[1], region + bad, 1), -1);
   EXPECT_EQ(errno, EFAULT);
   EXPECT_EQ(failing::reads, reads);
-  ASSERT_EQ(pager.clear(address(region) + bad, page), 0);
+  ASSERT_EQ(engine.clear(address(region) + bad, page), 0);
   expect_valid();
   EXPECT_EQ(region[bad], 0);
   region[bad] = 1;
@@ -209,7 +209,7 @@ TEST(PagerFaults, TouchingWhatCannotBeReadRaisesSigbusAndItsNeighboursAreRead) {
 }
 
 TEST(PagerFaults, AllWhoWaitForAPageThatIsLostAreTold) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   char *region = marked_region();
   const uint64_t at = absent(region, 1u << 20, 1);
   make_unreadable(at, page, -EREMOTEIO);
@@ -222,35 +222,35 @@ TEST(PagerFaults, AllWhoWaitForAPageThatIsLostAreTold) {
   sigaction(SIGBUS, &handler, nullptr);
   failing::stalled = true;
   for (unsigned t = 0; t < 300; ++t) std::thread([=] { (void)*static_cast<volatile char *>(region + at); }).detach();
-  wait_until([] { return pager.statistics.fault_events > 0 && failing::reads > 0; });
+  wait_until([] { return engine.statistics.fault_events > 0 && failing::reads > 0; });
   failing::stalled = false;
   wait_until([] { return told == 300; });
-  EXPECT_EQ(pager.statistics.disk_errors.lost_pages, 1u);
+  EXPECT_EQ(engine.statistics.disk_errors.lost_pages, 1u);
   _exit(testing::Test::HasFailure()); // the threads are still in their handlers
 }
 
 TEST(PagerFaults, ADiskThatDoesNotAnswerIsWaitedForAndSaid) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   char *region = marked_region();
   const uint64_t at = absent(region, 1u << 20, 1);
   failing::stalled = true;
   const Listener listener;
   std::thread reader([=] { EXPECT_EQ(region[at], mark(at)); });
-  wait_until([] { return pager.statistics.disk_errors.stalls == 1; });
+  wait_until([] { return engine.statistics.disk_errors.stalls == 1; });
   expect_valid();
   failing::stalled = false;
   reader.join();
   wait_until([&] { return listener.heard("answers again"); });
-  EXPECT_GE(pager.statistics.disk_errors.longest_io_ns, DiskErrors::kStall);
+  EXPECT_GE(engine.statistics.disk_errors.longest_io_ns, DiskErrors::kStall);
 }
 
 /// Forks as fork.cpp does, with the forking thread's stack there, on a disk that goes on only after `wait`.
 void fork_during(const char *stack, std::atomic<bool> &stall, const std::function<void()> &wait) {
   std::atomic<bool> stopped{false};
   std::thread forking([&] {
-    EXPECT_FALSE(pager.stop_for_fork(address(stack), false));
+    EXPECT_FALSE(engine.stop_for_fork(address(stack), false));
     stopped = true;
-    pager.go_on(false);
+    engine.go_on(false);
   });
   wait();
   EXPECT_FALSE(stopped);
@@ -261,7 +261,7 @@ void fork_during(const char *stack, std::atomic<bool> &stall, const std::functio
 constexpr const char kForkWaits[] = "fork() waits for the disk of ";
 
 TEST(PagerFaults, AForkThatWaitsForRequestsUnderWaySaysSo) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   char *region = marked_region();
   const uint64_t at = absent(region, 1u << 20, 1);
   failing::stalled = true;
@@ -274,7 +274,7 @@ TEST(PagerFaults, AForkThatWaitsForRequestsUnderWaySaysSo) {
 }
 
 TEST(PagerFaults, AForkThatWaitsForItsStackSaysSoOnce) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   char *region = marked_region();
   const uint64_t at = absent(region, 1u << 20, 8), far = absent(region, at + (1u << 20), 8);
   const Listener listener;
@@ -291,22 +291,22 @@ TEST(PagerFaults, AForkThatWaitsForItsStackSaysSoOnce) {
 TEST(PagerFaults, HintsLeaveTheRestOfTheDisksQueueToFaults) {
   test_options.history = false;
   test_budget = 128u << 20;
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 2 * test_budget;
   char *region = map(bytes);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   for (uint64_t i = 0; i < bytes; i += page) region[i] = mark(i);
   for (uint64_t i = 0; i < 16u << 20; i += page) ASSERT_EQ(region[i], mark(i)) << i;
   // Clean pages that may go, so that the hints find memory while nothing can be written.
-  ASSERT_TRUE(pager.hint({address(region), (16u << 20) / 4096, Hint::kRelease, 0, 0, 0, 0}));
+  ASSERT_TRUE(engine.hint({address(region), (16u << 20) / 4096, Hint::kRelease, 0, 0, 0, 0}));
   std::vector<uint64_t> hinted;
   for (uint64_t i = 32u << 20; hinted.size() < 600; i += 2 * page)
-    if (!pager.map().test(address(region) + i)) hinted.push_back(i);
+    if (!engine.map().test(address(region) + i)) hinted.push_back(i);
   expect_valid();
 
   failing::stalled = true;
   const unsigned before = failing::reads;
-  for (const uint64_t i : hinted) ASSERT_TRUE(pager.hint({address(region) + i, 1, Hint::kFetch, 0, 0, 0, 0}));
+  for (const uint64_t i : hinted) ASSERT_TRUE(engine.hint({address(region) + i, 1, Hint::kFetch, 0, 0, 0, 0}));
   wait_until([&] { return failing::reads >= before + 100; });
   usleep(100000); // there are no more, but for that nothing can be waited
   EXPECT_LE(failing::reads, before + 200);
@@ -321,20 +321,21 @@ TEST(PagerFaults, HintsLeaveTheRestOfTheDisksQueueToFaults) {
 
 TEST(PagerFaults, WritesLeaveTheRestOfTheDisksQueueToFaults) {
   test_options.history = false;
-  START_PAGER(ReleasePolicy::kAggressive);
+  START_ENGINE(ReleasePolicy::kAggressive);
   const uint64_t bytes = 8u << 20;
   char *region = map(bytes), *zeros = map(bytes);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
-  ASSERT_EQ(pager.add(address(zeros), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(zeros), bytes), 0);
   const Hint all{address(region), static_cast<uint32_t>(bytes / page), Hint::kRelease, 0, 0, 0, 0};
   for (uint64_t i = 0; i < bytes; i += page) region[i] = mark(i);
-  wait_until([=] { return pager.hint(all) && pager.statistics.evicted_dirty == bytes / page; }); // the file has room from now on
+  wait_until(
+      [=] { return engine.hint(all) && engine.statistics.evicted_dirty == bytes / page; }); // the file has room from now on
   for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(region[i], mark(i)) << i;
   for (uint64_t i = 0; i < bytes; i += 2 * page) region[i] = static_cast<char>(mark(i) + 1); // each to be written alone
 
   failing::stalled = true;
   const unsigned before = failing::writes;
-  ASSERT_TRUE(pager.hint(all));
+  ASSERT_TRUE(engine.hint(all));
   wait_until([&] { return failing::writes >= before + 100; });
   for (uint64_t i = 0; i < bytes / 2; i += page) ASSERT_EQ(zeros[i], 0) << i; // needs no disk
   EXPECT_LE(failing::writes, before + 240);
@@ -349,11 +350,11 @@ TEST(PagerFaults, WritesLeaveTheRestOfTheDisksQueueToFaults) {
 }
 
 TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 2 * kBudget, clean_bytes = 3 * kBudget;
   char *stored = map(bytes), *clean = map(clean_bytes);
-  ASSERT_EQ(pager.add(address(stored), bytes), 0);
-  ASSERT_EQ(pager.add(address(clean), clean_bytes), 0);
+  ASSERT_EQ(engine.add(address(stored), bytes), 0);
+  ASSERT_EQ(engine.add(address(clean), clean_bytes), 0);
   failing::room_stalled = true;
   testing::internal::CaptureStderr();
   std::atomic<uint64_t> at{0};
@@ -361,7 +362,7 @@ TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
   for (unsigned sweep = 0; sweep < 3; ++sweep)
     for (uint64_t i = 0; i < clean_bytes; i += page) ASSERT_EQ(clean[i], 0) << i;
   expect_valid();
-  wait_until([] { return pager.statistics.disk_errors.stalls == 1; });
+  wait_until([] { return engine.statistics.disk_errors.stalls == 1; });
   std::thread blocked([&] {
     for (; at < bytes; at += page) stored[at] = mark(at);
   });
@@ -374,5 +375,5 @@ TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
   EXPECT_NE(said.find("when asked for room"), std::string::npos) << said;
   for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(stored[i], mark(i)) << i;
   expect_valid();
-  EXPECT_EQ(pager.statistics.disk_errors.no_room, 0u);
+  EXPECT_EQ(engine.statistics.disk_errors.no_room, 0u);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The pager with the real kernel and a real disk: contents against a plain copy, and the budget by counting.
-#include "tests/unit/runtime/running_pager.h"
+#include "tests/unit/runtime/running_engine.h"
 
 #include "runtime/slicer/reader.h"
 
@@ -20,31 +20,31 @@ using namespace pagecast;
 namespace {
 
 void expect_budget_kept() {
-  EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
-  EXPECT_GT(pager.statistics.peak_bytes, kBudget / 2);
+  EXPECT_LE(engine.statistics.peak_bytes, kBudget + kBudget / 50);
+  EXPECT_GT(engine.statistics.peak_bytes, kBudget / 2);
 }
 
 /// Random stores, loads, hints, releases and discards on a region and on a plain copy of it.
 void stress(unsigned seed, uint64_t bytes, unsigned operations) {
   char *region = map(bytes);
   std::unique_ptr<char[]> copy(new char[bytes]());
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   const uint64_t page = os::page_size(), pages = bytes / page;
   std::mt19937_64 random(seed);
   for (unsigned i = 0; i < operations; ++i) {
     const uint64_t first = random() % pages, n = 1 + random() % std::min<uint64_t>(64, pages - first);
     const uint64_t at = first * page + random() % page;
     switch (random() % 16) {
-    case 0: pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kFetch, 0, 0, 0, 0}); break;
-    case 1: pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kFetchWrite, 0, 0, 0, 0}); break;
+    case 0: engine.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kFetch, 0, 0, 0, 0}); break;
+    case 1: engine.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kFetchWrite, 0, 0, 0, 0}); break;
     case 2:
     case 3:
-      pager.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kRelease, static_cast<uint8_t>(random() % 8), 0,
-                  0, 0});
+      engine.hint({address(region) + first * page, static_cast<uint32_t>(n), Hint::kRelease, static_cast<uint8_t>(random() % 8),
+                   0, 0, 0});
       break;
     case 4:
       if (random() % 64 == 0) {
-        ASSERT_EQ(pager.clear(address(region) + first * page, n * page), 0);
+        ASSERT_EQ(engine.clear(address(region) + first * page, n * page), 0);
         memset(copy.get() + first * page, 0, n * page);
       }
       break;
@@ -65,55 +65,55 @@ void stress(unsigned seed, uint64_t bytes, unsigned operations) {
   }
   ASSERT_EQ(memcmp(region, copy.get(), bytes), 0);
   expect_valid();
-  ASSERT_EQ(pager.remove(address(region), bytes), 0);
+  ASSERT_EQ(engine.remove(address(region), bytes), 0);
   munmap(region, bytes);
 }
 
 } // namespace
 
 TEST(Pager, StressBuffered) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   stress(1, 96u << 20, 60000);
   expect_budget_kept();
-  EXPECT_GT(pager.statistics.evicted_clean, 0u);
-  EXPECT_GT(pager.statistics.evicted_dirty, 0u);
+  EXPECT_GT(engine.statistics.evicted_clean, 0u);
+  EXPECT_GT(engine.statistics.evicted_dirty, 0u);
 }
 
 TEST(Pager, StressAggressive) {
-  START_PAGER(ReleasePolicy::kAggressive);
+  START_ENGINE(ReleasePolicy::kAggressive);
   stress(2, 96u << 20, 40000);
   expect_budget_kept();
 }
 
 TEST(Pager, StressWithoutReleases) {
-  START_PAGER(ReleasePolicy::kNone);
+  START_ENGINE(ReleasePolicy::kNone);
   stress(3, 64u << 20, 30000);
   expect_budget_kept();
 }
 
 TEST(Pager, StressThreadsEachWithRegionsThatComeAndGo) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)
     threads.emplace_back([t] {
       for (unsigned round = 0; round < 4; ++round) stress(10 * t + round, (4 + 5 * t) << 20, 4000);
     });
   for (auto &t : threads) t.join();
-  EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
-  EXPECT_EQ(pager.statistics.region_bytes, 0u);
+  EXPECT_LE(engine.statistics.peak_bytes, kBudget + kBudget / 50);
+  EXPECT_EQ(engine.statistics.region_bytes, 0u);
 }
 
 TEST(Pager, StreamsSideBySideFaultLessThanOnceAPage) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kStreams = 256, kEach = 64u << 10;
   const uint64_t page = os::page_size();
   char *region = map(kStreams * kEach);
-  ASSERT_EQ(pager.add(address(region), kStreams * kEach), 0);
+  ASSERT_EQ(engine.add(address(region), kStreams * kEach), 0);
   for (uint64_t at = 0; at < kEach; at += page / 2)
     for (uint64_t s = 0; s < kStreams; ++s) region[s * kEach + at] = static_cast<char>(s + 1);
   for (uint64_t at = 0; at < kEach; at += page / 2)
     for (uint64_t s = 0; s < kStreams; ++s) ASSERT_EQ(region[s * kEach + at], static_cast<char>(s + 1));
-  EXPECT_LT(pager.statistics.fault_events, kStreams * kEach / page * 2 / 3);
+  EXPECT_LT(engine.statistics.fault_events, kStreams * kEach / page * 2 / 3);
   expect_budget_kept();
 }
 
@@ -122,9 +122,9 @@ TEST(Pager, StreamsSideBySideFaultLessThanOnceAPage) {
 uint64_t store_at_places(uint64_t places, uint64_t each, bool in_order) {
   const uint64_t page = os::page_size(), pages = places * each;
   char *region = map(pages * page);
-  EXPECT_EQ(pager.add(address(region), pages * page), 0);
+  EXPECT_EQ(engine.add(address(region), pages * page), 0);
   for (uint64_t i = 0; i < pages; ++i) region[i * page] = static_cast<char>(i * 7 + 1);
-  const uint64_t before = pager.statistics.not_prefetched;
+  const uint64_t before = engine.statistics.not_prefetched;
   std::mt19937_64 random(3);
   std::vector<uint64_t> next(places);
   for (uint64_t left = pages; left;) {
@@ -135,30 +135,30 @@ uint64_t store_at_places(uint64_t places, uint64_t each, bool in_order) {
     EXPECT_EQ(region[i * page], static_cast<char>(i * 7 + 1));
     region[i * page + 1] = 1;
   }
-  return pager.statistics.not_prefetched - before;
+  return engine.statistics.not_prefetched - before;
 }
 
 TEST(Pager, PlacesThatGoOnAreReadSomePagesAtATime) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kPlaces = 256, kEach = 96;
   EXPECT_LT(store_at_places(kPlaces, kEach, true), kPlaces * kEach * 5 / 8);
-  EXPECT_LT(pager.statistics.site[Statistics::kHistory].unused, kPlaces * kEach / 8);
+  EXPECT_LT(engine.statistics.site[Statistics::kHistory].unused, kPlaces * kEach / 8);
   expect_valid();
   expect_budget_kept();
 }
 
 TEST(Pager, PlacesAtRandomAreReadAlone) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kPlaces = 256, kEach = 96;
   EXPECT_GT(store_at_places(kPlaces, kEach, false), kPlaces * kEach / 2);
-  EXPECT_LT(pager.statistics.site[Statistics::kHistory].prefetched, kPlaces * kEach / 16);
+  EXPECT_LT(engine.statistics.site[Statistics::kHistory].prefetched, kPlaces * kEach / 16);
 }
 
 /// A load of each of `pages` pages here and there, stored to before, and a store to it if `stores`. Returns the faults.
 uint64_t count_at_random(uint64_t pages, bool stores) {
   const uint64_t page = os::page_size();
   char *region = map(pages * page);
-  EXPECT_EQ(pager.add(address(region), pages * page), 0);
+  EXPECT_EQ(engine.add(address(region), pages * page), 0);
   for (uint64_t i = 0; i < pages; ++i) region[i * page] = static_cast<char>(i * 7 + 1);
   const uint64_t before = settled_fault_events();
   std::mt19937_64 random(5);
@@ -172,97 +172,97 @@ uint64_t count_at_random(uint64_t pages, bool stores) {
 }
 
 TEST(Pager, LoadsThatStoresFollowFaultOnce) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kMany = 4 * kBudget / 4096;
   EXPECT_LT(count_at_random(kMany, true), kMany * 5 / 4);
-  EXPECT_GT(pager.statistics.stores_expected, kMany / 2);
+  EXPECT_GT(engine.statistics.stores_expected, kMany / 2);
   expect_valid();
   expect_budget_kept();
 }
 
 TEST(Pager, LoadsAloneArePutBackUnwritten) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kMany = 4 * kBudget / 4096;
   EXPECT_LE(count_at_random(kMany, false), kMany);
-  EXPECT_EQ(pager.statistics.stores_expected, 0u);
-  EXPECT_LT(pager.statistics.written_bytes, 5 * kBudget) << "what was stored at first";
+  EXPECT_EQ(engine.statistics.stores_expected, 0u);
+  EXPECT_LT(engine.statistics.written_bytes, 5 * kBudget) << "what was stored at first";
 }
 
 // As memmove does upwards: what was read some pages ago is stored to, from the end on.
 TEST(Pager, FirstStoresDownwardsFaultLessThanOnceAPage) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t page = os::page_size(), pages = 2 * kBudget / page, apart = 1500;
   char *region = map(pages * page);
-  ASSERT_EQ(pager.add(address(region), pages * page), 0);
+  ASSERT_EQ(engine.add(address(region), pages * page), 0);
   memset(region, 1, pages * page);
-  const uint64_t before = pager.statistics.fault_events;
+  const uint64_t before = engine.statistics.fault_events;
   for (uint64_t i = pages; i-- > apart;) region[i * page] = static_cast<char>(region[(i - apart) * page] + 1);
-  EXPECT_LT(pager.statistics.fault_events - before, pages / 4);
+  EXPECT_LT(engine.statistics.fault_events - before, pages / 4);
   for (uint64_t i = apart; i < pages; ++i) ASSERT_EQ(region[i * page], 2);
   expect_valid();
 }
 
 TEST(Pager, TakesOverPagesThatHaveContents) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 64u << 20;
   char *region = map(bytes);
   for (uint64_t i = 0; i < bytes; i += 8192) memset(region + i, static_cast<int>(i >> 13), 100);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   for (uint64_t i = 0; i < bytes; i += 8192) {
     ASSERT_EQ(region[i + 99], static_cast<char>(i >> 13)) << i;
     ASSERT_EQ(region[i + 4096], 0) << i;
   }
-  EXPECT_LE(pager.statistics.peak_bytes - (64u << 20) / 2, kBudget); // what was there already had to be counted
+  EXPECT_LE(engine.statistics.peak_bytes - (64u << 20) / 2, kBudget); // what was there already had to be counted
 }
 
 TEST(Pager, PartOfARegionCanGo) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 48u << 20, hole = 16u << 20;
   char *region = map(bytes);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   for (uint64_t i = 0; i < bytes; i += 4096) region[i] = static_cast<char>(i >> 12);
-  ASSERT_EQ(pager.remove(address(region) + hole, hole), 0);
+  ASSERT_EQ(engine.remove(address(region) + hole, hole), 0);
   munmap(region + hole, hole);
   for (uint64_t i = 0; i < bytes; i += 4096)
     if (i < hole || i >= 2 * hole) { ASSERT_EQ(region[i], static_cast<char>(i >> 12)) << i; }
-  EXPECT_EQ(pager.look_up(address(region) + hole).bytes, 0u);
-  EXPECT_EQ(pager.look_up(address(region) + 2 * hole).bytes, hole);
+  EXPECT_EQ(engine.look_up(address(region) + hole).bytes, 0u);
+  EXPECT_EQ(engine.look_up(address(region) + 2 * hole).bytes, hole);
 }
 
 TEST(Pager, ReadOfUntouchedMemoryWritesNothing) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 96u << 20;
   char *region = map(bytes);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   for (unsigned sweep = 0; sweep < 2; ++sweep)
     for (uint64_t i = 0; i < bytes; i += 4096) ASSERT_EQ(region[i], 0);
-  EXPECT_EQ(pager.statistics.written_bytes, 0u);
-  EXPECT_EQ(pager.statistics.read_bytes, 0u);
+  EXPECT_EQ(engine.statistics.written_bytes, 0u);
+  EXPECT_EQ(engine.statistics.read_bytes, 0u);
   expect_budget_kept();
 }
 
 TEST(Pager, RepeatedSweepWithReleasesKeepsAPrefix) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 40u << 20; // 5/3 of the budget
   char *region = map(bytes);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   auto sweep = [&](bool store) {
     for (uint64_t i = 0; i < bytes; i += 65536) {
-      while (!pager.hint({address(region) + i, 16, store ? Hint::kFetchWrite : Hint::kFetch, 0, 0, 0, 0}))
+      while (!engine.hint({address(region) + i, 16, store ? Hint::kFetchWrite : Hint::kFetch, 0, 0, 0, 0}))
         std::this_thread::yield();
       for (uint64_t k = i; k < i + 65536; k += 4096)
         if (store) region[k] = static_cast<char>(k >> 12);
         else ASSERT_EQ(region[k], static_cast<char>(k >> 12));
-      while (!pager.hint({address(region) + i, 16, Hint::kRelease, 1, 0, 0, 0})) std::this_thread::yield();
+      while (!engine.hint({address(region) + i, 16, Hint::kRelease, 1, 0, 0, 0})) std::this_thread::yield();
     }
   };
   sweep(true);
   // Where the pager comes late (a processor that others use), pages of the prefix go: the best of three sweeps counts.
   uint64_t least = bytes;
   for (unsigned i = 0; i < 3; ++i) {
-    const uint64_t before = pager.statistics.read_bytes;
+    const uint64_t before = engine.statistics.read_bytes;
     sweep(false);
-    least = std::min<uint64_t>(least, pager.statistics.read_bytes - before);
+    least = std::min<uint64_t>(least, engine.statistics.read_bytes - before);
   }
   // Least-recently-used replacement would read all 40 MiB; the prefix of about 18 MiB need not be.
   EXPECT_LT(least, bytes * 8 / 10);
@@ -271,12 +271,12 @@ TEST(Pager, RepeatedSweepWithReleasesKeepsAPrefix) {
 // A walk along columns: each step stores to one page of each of 100 rows, and releases the ones of the step before. Over four
 // times the budget: a pager that gets behind gives up some hundred pages one by one, whatever the length of the walk.
 TEST(Pager, DirtyPagesOfAColumnWalkAreWrittenInBlocks) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kRows = 100, kRow = 1 << 20, kPages = kRow / 4096;
   char *region = map(kRows * kRow);
-  ASSERT_EQ(pager.add(address(region), kRows * kRow), 0);
+  ASSERT_EQ(engine.add(address(region), kRows * kRow), 0);
   const auto ask = [&](uint64_t row, uint64_t page, Hint::Kind kind) {
-    while (!pager.hint({address(region) + row * kRow + page * 4096, 1, kind, 0, 0, 0, 0})) std::this_thread::yield();
+    while (!engine.hint({address(region) + row * kRow + page * 4096, 1, kind, 0, 0, 0, 0})) std::this_thread::yield();
   };
   for (uint64_t page = 0; page < kPages; ++page) {
     for (uint64_t row = 0; row < kRows; ++row) ask(row, page, Hint::kFetchWrite);
@@ -285,40 +285,40 @@ TEST(Pager, DirtyPagesOfAColumnWalkAreWrittenInBlocks) {
   }
   for (uint64_t row = 0; row < kRows; ++row)
     for (uint64_t page = 0; page < kPages; ++page) ASSERT_EQ(region[row * kRow + page * 4096], static_cast<char>(row + page));
-  EXPECT_GT(pager.statistics.evicted_dirty, 0u);
+  EXPECT_GT(engine.statistics.evicted_dirty, 0u);
   // 41 to 59 KiB mostly, 22 at times; 6 to 7 where columns are not gathered.
-  EXPECT_GE(pager.statistics.written_bytes / pager.statistics.writes, 12u << 10);
+  EXPECT_GE(engine.statistics.written_bytes / engine.statistics.writes, 12u << 10);
 }
 
 // What is written at once may go over the border of two regions in memory and in the file, but not in what they count.
 TEST(Pager, NeighbouringRegionsCountTheirOwnRequests) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kRegion = 1 << 20, kRegions = 64;
   char *memory = map(kRegions * kRegion);
-  for (uint64_t r = 0; r < kRegions; ++r) ASSERT_EQ(pager.add(address(memory) + r * kRegion, kRegion), 0);
+  for (uint64_t r = 0; r < kRegions; ++r) ASSERT_EQ(engine.add(address(memory) + r * kRegion, kRegion), 0);
   for (unsigned sweep = 0; sweep < 3; ++sweep) {
     for (uint64_t i = 0; i < kRegions * kRegion; i += 4096) memory[i] = static_cast<char>(memory[i] + i / 4096 + sweep);
-    pager.hint({address(memory), kRegions * kRegion / 4096, Hint::kRelease, 0, 0, 0, 0});
+    engine.hint({address(memory), kRegions * kRegion / 4096, Hint::kRelease, 0, 0, 0, 0});
   }
   const char *why = "";
-  EXPECT_TRUE(pager.is_valid(&why)) << why;
+  EXPECT_TRUE(engine.is_valid(&why)) << why;
   for (uint64_t i = 0; i < kRegions * kRegion; i += 4096) ASSERT_EQ(memory[i], static_cast<char>(3 * (i / 4096) + 3)) << i;
-  ASSERT_TRUE(pager.is_valid(&why)) << why;
-  for (uint64_t r = 0; r < kRegions; ++r) ASSERT_EQ(pager.remove(address(memory) + r * kRegion, kRegion), 0);
+  ASSERT_TRUE(engine.is_valid(&why)) << why;
+  for (uint64_t r = 0; r < kRegions; ++r) ASSERT_EQ(engine.remove(address(memory) + r * kRegion, kRegion), 0);
 }
 
 // mprotect splits the kernel's mappings; requests of many pages must not end at their borders.
 TEST(Pager, ProtectionMaySplitARegion) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 48u << 20, page = os::page_size();
   char *region = map(bytes);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   for (uint64_t i = 0; i < bytes; i += 37 * page) ASSERT_EQ(mprotect(region + i, page, PROT_NONE), 0);
   for (unsigned round = 0; round < 2; ++round) {
     for (uint64_t i = 0; i < bytes; i += page) {
       if (i % (64 * page) == 0) { // zeros first, then from the disk; hints cover guards
         const uint64_t n = std::min<uint64_t>(64, (bytes - i) / page);
-        pager.hint({address(region) + i, static_cast<uint32_t>(n), round ? Hint::kFetchWrite : Hint::kFetch, 0, 0, 0, 0});
+        engine.hint({address(region) + i, static_cast<uint32_t>(n), round ? Hint::kFetchWrite : Hint::kFetch, 0, 0, 0, 0});
       }
       if (i / page % 37 == 0) continue;
       ASSERT_EQ(region[i], round ? static_cast<char>(i >> 12) : 0) << i;
@@ -328,15 +328,15 @@ TEST(Pager, ProtectionMaySplitARegion) {
   ASSERT_EQ(mprotect(region, bytes, PROT_READ), 0);
   for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(region[i], i / page % 37 ? static_cast<char>((i >> 12) + 1) : 0) << i;
   expect_budget_kept();
-  ASSERT_EQ(pager.remove(address(region), bytes), 0);
+  ASSERT_EQ(engine.remove(address(region), bytes), 0);
 }
 
 TEST(Pager, UnreadableDirtyPagesGoToTheBackingStore) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 16u << 20, page = os::page_size();
   char *hidden = map(bytes), *other = map(4 * bytes);
-  ASSERT_EQ(pager.add(address(hidden), bytes), 0);
-  ASSERT_EQ(pager.add(address(other), 4 * bytes), 0);
+  ASSERT_EQ(engine.add(address(hidden), bytes), 0);
+  ASSERT_EQ(engine.add(address(other), 4 * bytes), 0);
   for (uint64_t i = 0; i < bytes; i += 8) *reinterpret_cast<uint64_t *>(hidden + i) = i * 31;
   ASSERT_EQ(mprotect(hidden + page, bytes - page, PROT_NONE), 0);
   // Most of the hidden pages go, so that the other ones have their memory: how fast depends on the room for copies.
@@ -344,7 +344,7 @@ TEST(Pager, UnreadableDirtyPagesGoToTheBackingStore) {
   for (unsigned sweep = 0; sweep < 20 && there > bytes / page / 2; ++sweep) {
     for (uint64_t i = 0; i < 4 * bytes; i += page) other[i] = 1;
     there = 0;
-    for (uint64_t i = 0; i < bytes; i += page) there += pager.map().test(address(hidden) + i);
+    for (uint64_t i = 0; i < bytes; i += page) there += engine.map().test(address(hidden) + i);
   }
   EXPECT_LE(there, bytes / page / 2);
   expect_budget_kept();
@@ -353,10 +353,10 @@ TEST(Pager, UnreadableDirtyPagesGoToTheBackingStore) {
 }
 
 TEST(Pager, LockedPagesAreCountedAsTheyAre) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 64u << 20, page = os::page_size();
   char *region = map(bytes);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   for (uint64_t i = 0; i < bytes; i += page) region[i] = static_cast<char>(i >> 12);
   if (mlock(region + (1u << 20), 32 * page)) GTEST_SKIP() << "memory cannot be locked here: " << strerror(errno);
   for (unsigned sweep = 0; sweep < 3; ++sweep)
@@ -369,17 +369,17 @@ TEST(Pager, LockedPagesAreCountedAsTheyAre) {
 
 // The program unmaps a part behind the runtime's back (a system call, not the function): who touches it is not kept waiting.
 TEST(Pager, MappingsThatGoUnseenBlockNobody) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t bytes = 8u << 20, page = os::page_size();
   char *region = map(bytes);
-  ASSERT_EQ(pager.add(address(region), bytes), 0);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
   ASSERT_EQ(munmap(region + (1u << 20), 16 * page), 0);
   for (uint64_t i = 0; i < bytes; i += 64 * page)
-    while (!pager.hint({address(region) + i, 64, Hint::kFetch, 0, 0, 0, 0})) std::this_thread::yield();
+    while (!engine.hint({address(region) + i, 64, Hint::kFetch, 0, 0, 0, 0})) std::this_thread::yield();
   for (uint64_t i = 0; i < bytes; i += page)
     if (i < 1u << 20 || i >= (1u << 20) + 16 * page) { ASSERT_EQ(region[i], 0) << i; }
-  EXPECT_FALSE(pager.map().test(address(region) + (1u << 20) + page));
-  EXPECT_TRUE(pager.map().test(address(region) + (1u << 20) - page));
+  EXPECT_FALSE(engine.map().test(address(region) + (1u << 20) + page));
+  EXPECT_TRUE(engine.map().test(address(region) + (1u << 20) - page));
 }
 
 namespace {
@@ -404,10 +404,10 @@ bool shrinks_to(const char *region, uint64_t bytes, uint64_t most) {
 } // namespace
 
 TEST(Pager, AnIdleProgramShrinksToALowerCapAndGrowsAgain) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kMore = 64u << 20, kBytes = 96u << 20;
   char *region = map(kBytes);
-  ASSERT_EQ(pager.add(address(region), kBytes), 0);
+  ASSERT_EQ(engine.add(address(region), kBytes), 0);
   auto fill = [&](char value) {
     for (uint64_t i = 0; i < kBytes; i += 512) region[i] = static_cast<char>(value + (i >> 12));
   };
@@ -415,31 +415,31 @@ TEST(Pager, AnIdleProgramShrinksToALowerCapAndGrowsAgain) {
     for (uint64_t i = 0; i < kBytes; i += 512) ASSERT_EQ(region[i], static_cast<char>(value + (i >> 12))) << i;
   };
   for (char round = 1; round <= 3; ++round) {
-    pager.set_cap(kMore);
+    engine.set_cap(kMore);
     fill(round); // while the budget rises
     const uint64_t large = resident_bytes(region, kBytes);
     EXPECT_GT(large, round == 1 ? kBudget / 2 : kBudget);
     EXPECT_LE(large, kMore);
     // Dirty pages and clean ones, and nobody does anything: the pager gives them up by itself.
-    pager.set_cap(kBudget);
+    engine.set_cap(kBudget);
     EXPECT_TRUE(shrinks_to(region, kBytes, kBudget)) << resident_bytes(region, kBytes);
-    EXPECT_EQ(pager.budget(), kBudget);
+    EXPECT_EQ(engine.budget(), kBudget);
     check(round);
     EXPECT_LE(resident_bytes(region, kBytes), kBudget);
   }
-  EXPECT_GE(pager.statistics.lowered, 3u);
-  EXPECT_GE(pager.statistics.raised, 2u);
-  EXPECT_GT(pager.statistics.given_back_bytes, kMore - kBudget);
-  EXPECT_EQ(pager.remove(address(region), kBytes), 0);
+  EXPECT_GE(engine.statistics.lowered, 3u);
+  EXPECT_GE(engine.statistics.raised, 2u);
+  EXPECT_GT(engine.statistics.given_back_bytes, kMore - kBudget);
+  EXPECT_EQ(engine.remove(address(region), kBytes), 0);
 }
 
 TEST(Pager, ThreadsKeepTheirDataWhileTheCapMoves) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   std::atomic<bool> done{false};
   std::thread mover([&] {
     std::mt19937 random(7);
     while (!done) {
-      pager.set_cap((16 + random() % 48) << 20);
+      engine.set_cap((16 + random() % 48) << 20);
       std::this_thread::sleep_for(std::chrono::milliseconds(random() % 40));
     }
   });
@@ -448,16 +448,16 @@ TEST(Pager, ThreadsKeepTheirDataWhileTheCapMoves) {
   for (auto &t : threads) t.join();
   done = true;
   mover.join();
-  EXPECT_LE(pager.statistics.peak_bytes, (64u << 20) * 51 / 50);
-  EXPECT_GT(pager.statistics.lowered, 0u);
-  EXPECT_EQ(pager.statistics.region_bytes, 0u);
+  EXPECT_LE(engine.statistics.peak_bytes, (64u << 20) * 51 / 50);
+  EXPECT_GT(engine.statistics.lowered, 0u);
+  EXPECT_EQ(engine.statistics.region_bytes, 0u);
 }
 
 // A slice of garbage asks for addresses where nothing is: it may not ask the kernel for ever.
 TEST(Pager, SlicesGiveUpOnUnreadableMemory) {
-  START_PAGER(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kBuffered);
   SliceReader reader;
-  ASSERT_TRUE(reader.start(pager, false));
+  ASSERT_TRUE(reader.start(engine, false));
   const char *there = map(os::page_size());
   for (uint64_t i = 1; i <= 100; ++i) EXPECT_EQ(reader.readable(i << 47), nullptr);
   EXPECT_NE(reader.readable(address(there)), nullptr);

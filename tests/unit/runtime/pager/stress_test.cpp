@@ -6,7 +6,7 @@
 //
 //   PAGECAST_STRESS_SEED, PAGECAST_STRESS_OPS   which run, and how long: operations of all threads (`make stress`)
 #include "tests/unit/runtime/pager/failing_disk.h"
-#include "tests/unit/runtime/running_pager.h"
+#include "tests/unit/runtime/running_engine.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -32,10 +32,10 @@ uint64_t from_environment(const char *name, uint64_t otherwise) {
 class Mirrored {
 public:
   Mirrored(uint64_t bytes, unsigned owners) : bytes_(bytes), owners_(owners), region_(map(bytes)), copy_(new char[bytes]()) {
-    EXPECT_EQ(pager.add(address(region_), bytes), 0);
+    EXPECT_EQ(engine.add(address(region_), bytes), 0);
   }
   ~Mirrored() {
-    EXPECT_EQ(pager.remove(address(region_), bytes_), 0);
+    EXPECT_EQ(engine.remove(address(region_), bytes_), 0);
     munmap(region_, bytes_);
   }
   Mirrored(const Mirrored &) = delete;
@@ -58,7 +58,7 @@ public:
   bool same() const { return memcmp(region_, copy_.get(), bytes_) == 0; }
   int clear(uint64_t page, uint64_t pages) {
     memset(copy_.get() + page * os::page_size(), 0, pages * os::page_size());
-    return pager.clear(page_address(page), pages * os::page_size());
+    return engine.clear(page_address(page), pages * os::page_size());
   }
 
 private:
@@ -79,12 +79,12 @@ bool operate(Mirrored &m, bool shared, unsigned thread, std::mt19937_64 &random)
   const auto pages = static_cast<uint32_t>(n);
   const auto priority = static_cast<uint8_t>(random() % 8);
   switch (random() % 16) {
-  case 0: pager.hint({m.page_address(first), pages, Hint::kFetch, 0, 0, 0, 0}); return true;
-  case 1: pager.hint({m.page_address(first), pages, Hint::kFetchWrite, 0, 0, 0, 0}); return true;
+  case 0: engine.hint({m.page_address(first), pages, Hint::kFetch, 0, 0, 0, 0}); return true;
+  case 1: engine.hint({m.page_address(first), pages, Hint::kFetchWrite, 0, 0, 0, 0}); return true;
   case 2:
-  case 3: pager.hint({m.page_address(first), pages, Hint::kRelease, priority, 0, 0, 0}); return true;
+  case 3: engine.hint({m.page_address(first), pages, Hint::kRelease, priority, 0, 0, 0}); return true;
   case 4: // slices hint as well; there is one thread of theirs
-    if (thread == 0) pager.slice_hint({m.page_address(first), 1, random() % 2 ? Hint::kFetch : Hint::kFetchWrite, 0, 0, 0, 0});
+    if (thread == 0) engine.slice_hint({m.page_address(first), 1, random() % 2 ? Hint::kFetch : Hint::kFetchWrite, 0, 0, 0, 0});
     return true;
   case 5: return shared || random() % 64 || m.clear(first, n) == 0;
   case 6:
@@ -111,7 +111,7 @@ void work(Mirrored &shared, unsigned thread, uint64_t seed, uint64_t operations)
     if (i % 8192 == 8191 || i + 1 == operations) expect(own->same(), "other contents in the thread's own region");
     const char *why = "";
     if (i % 1024 == thread * 256) {
-      const bool valid = pager.is_valid(&why);
+      const bool valid = engine.is_valid(&why);
       expect(valid, why);
     }
   }
@@ -124,7 +124,7 @@ void stress(ReleasePolicy policy, uint64_t otherwise) {
          static_cast<unsigned long long>(operations));
   // A refused write costs half a second: few of them.
   failing::at_random({.seed = static_cast<unsigned>(seed), .read = 50, .write = 20000, .reserve = 6, .late = 50});
-  START_PAGER(policy);
+  START_ENGINE(policy);
   {
     Mirrored shared(kShared, kThreads);
     std::vector<std::thread> threads;
@@ -134,11 +134,11 @@ void stress(ReleasePolicy policy, uint64_t otherwise) {
     expect_valid();
   }
   expect_valid();
-  EXPECT_LE(pager.statistics.peak_bytes, kBudget + kBudget / 50);
-  EXPECT_EQ(pager.statistics.region_bytes, 0u);
-  EXPECT_EQ(pager.statistics.disk_errors.lost_pages, 0u);
-  EXPECT_GT(pager.statistics.disk_errors.read_errors, 0u);
-  EXPECT_GT(pager.statistics.evicted_dirty, 0u);
+  EXPECT_LE(engine.statistics.peak_bytes, kBudget + kBudget / 50);
+  EXPECT_EQ(engine.statistics.region_bytes, 0u);
+  EXPECT_EQ(engine.statistics.disk_errors.lost_pages, 0u);
+  EXPECT_GT(engine.statistics.disk_errors.read_errors, 0u);
+  EXPECT_GT(engine.statistics.evicted_dirty, 0u);
 }
 
 } // namespace

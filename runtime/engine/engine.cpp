@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/engine/engine.h"
+
+#include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+namespace pagecast {
+namespace {
+constexpr uint64_t kRetryNs = 2'000'000;
+constexpr uint64_t kForkPatienceNs = 2'000'000'000; ///< a fork that takes longer is said
+constexpr uint64_t kQueueBytes = 4u << 20;          ///< what a device works on at once, and staging has room for
+} // namespace
+
+// --- start -----------------------------------------------------------------------------------------
+
+int Engine::start_tables(const Options &options, uint64_t budget, char *why, unsigned room) {
+  hints_.start();
+  forecasts_.start(budget);
+  if (!pager_.start_tables(options, budget) ||
+      !files_.start(options, pager_.memory.map, pager_.memory.pages, statistics, budget)) {
+    snprintf(why, room, "not enough address space for the pager's tables (ulimit -v?)");
+    return -ENOMEM;
+  }
+  event_ = os::event_open();
+  if (event_ < 0) snprintf(why, room, "no descriptors are left");
+  return event_ < 0 ? event_ : 0;
+}
+
+int Engine::prepare_files(const Options &options, uint64_t budget, char *why, unsigned room) {
+  if (const int error = start_tables(options, budget, why, room)) return error;
+  pager_.start_without();
+  pager_.limit.follow(os::now_ns());
+  return 0;
+}
+
+int Engine::prepare(const Options &options, uint64_t budget, uint64_t data_bytes, char *why, unsigned room) {
+  if (const int error = start_tables(options, budget, why, room)) return error;
+  if (const int error = pager_.start(budget, data_bytes, why, room)) return error;
+  pager_.limit.follow(os::now_ns());
+  return 0;
+}
+
+int Engine::wait_started() {
+  while (started_.load(std::memory_order_acquire) == 0) os::futex_wait(reinterpret_cast<uint32_t *>(&started_), 0);
+  return start_error_;
+}
+
+core::Conditions Engine::conditions() const {
+  const Options &options = *pager_.memory.options;
+  core::Conditions c;
+  c.page = pager_.memory.page;
+  c.budget = pager_.limit.for_pages() + pager_.limit.for_files();
+  c.latency_ns = pager_.store.latency_ns();
+  c.queue_bytes = pages_memory() ? std::min(pager_.store.staging_bytes(), kQueueBytes) : kQueueBytes;
+  c.max_io = max_io();
+  c.fixed_distance = options.distance;
+  c.schedule = options.schedule;
+  c.release = options.release != ReleasePolicy::kNone;
+  c.at_once = options.release == ReleasePolicy::kAggressive;
+  return c;
+}
+
+void Engine::set_cap(uint64_t bytes) {
+  pager_.limit.set_cap(bytes);
+  poke();
+}
+
+bool Engine::hint(const Hint &hint) {
+  const bool taken = hints_.push_by_hand(hint);
+  poke();
+  return taken;
+}
+
+// --- the loop --------------------------------------------------------------------------------------
+
+void Engine::run() {
+  const int error = start_error_ = pager_.open(event_);
+  started_.store(1, std::memory_order_release);
+  os::futex_wake(reinterpret_cast<uint32_t *>(&started_));
+  if (error) return; // nothing here is this thread's any more
+  const uint64_t begun = os::now_ns();
+  if (inherited_) sleep(); // what it inherited costs nothing until it is used: a child may exec at once
+  for (;;)
+    if (!turn(begun)) sleep();
+}
+
+/// True: something happened, so that there may be more to do.
+bool Engine::turn(uint64_t begun) {
+  bool busy = pager_.faults.take();
+  if (files_.new_round()) pager_.memory.note_freed(); // what the adviser's queue had no room for may find it now
+  pager_.limit.account_for_files();
+  busy |= pager_.take_completions();
+  pager_.discards.flush(); // before anything can be fetched again
+  busy |= take_commands();
+  busy |= pager_.faults.retry();
+  busy |= nests_.run();
+  busy |= pager_.streams.push_on();
+  busy |= hints_.take();
+  const uint64_t now = os::now_ns();
+  busy = pager_.keep_up(now, busy, forecasts_.soon());
+  const uint64_t used = pager_.memory.bytes(pager_.memory.used) + statistics.own_bytes;
+  statistics.peak_bytes = std::max(statistics.peak_bytes, used);
+  statistics.note((now - begun) / 1000000, used);
+  return busy;
+}
+
+void Engine::sleep() {
+  statistics.pager_cpu_ns = os::thread_cpu_ns();
+  sleeping_.store(1, std::memory_order_seq_cst);
+  if (!anything_posted()) {
+    if (pager_.started()) pager_.store.wait(sleeps_at_most());
+    else os::wait_readable(event_, sleeps_at_most());
+  }
+  sleeping_.store(0, std::memory_order_seq_cst);
+  if (!pager_.started()) os::event_clear(event_);
+}
+
+/// ns; 0: for ever. A disk that refused is asked again; faults that found no room wait for a completion, or for that.
+uint64_t Engine::sleeps_at_most() const {
+  const bool retry = commands_.pending() || pager_.retries();
+  const uint64_t most = files_.waiting() ? Advise::kRetryNs : retry ? kRetryNs : pager_.store.watch_within_ns();
+  const uint64_t look = pager_.next_look_in_ns();
+  return most && (look == 0 || look > most) ? most : look;
+}
+
+bool Engine::anything_posted() { return commands_.posted() || hints_.posted() || NestRunner::posted(); }
+
+void Engine::poke() {
+  if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(0, std::memory_order_seq_cst)) os::event_post(event_);
+}
+
+// --- commands --------------------------------------------------------------------------------------
+
+int Engine::command(Command::Kind kind, uint64_t address, uint64_t bytes) {
+  return commands_.call(kind, address, bytes, [this] { poke(); });
+}
+
+bool Engine::take_commands() {
+  Command *c = commands_.front();
+  if (!c || !try_command(*c)) return false;
+  const bool hold = c->kind == Command::kFork;
+  commands_.finish();
+  if (hold) fork_.hold_still();
+  return true;
+}
+
+/// False: I/O on the range is under way, or what it waits for has not happened yet; ask again.
+bool Engine::try_command(Command &c) {
+  switch (c.kind) {
+  case Command::kAdd: c.result = pager_.started() ? pager_.regions.add(c.address, c.bytes) : -ENOTSUP; return true;
+  case Command::kFinishOverwriting:
+    nests_.finish(!nests_.may_overwrite()); // else there is nothing to wait for
+    return !nests_.finishing() || NestRunner::all_stored();
+  case Command::kFork:
+    if (!fork_.may_begin()) return false;
+    fork_.begin(c.address);
+    return true;
+  case Command::kCheck: {
+    const char *broken = *reinterpret_cast<const char **>(c.address) = pager_.broken_invariant();
+    c.result = broken ? -EINVAL : 0;
+    return true;
+  }
+  case Command::kRemove:
+  case Command::kClear: break;
+  }
+  if (!pager_.regions.quiet(c.address, c.address + c.bytes)) return false;
+  pager_.regions.forget(c.address, c.address + c.bytes, c.kind == Command::kClear);
+  c.result = 0;
+  return true;
+}
+
+// --- fork ------------------------------------------------------------------------------------------
+
+bool Engine::stop_for_fork(uint64_t stack, bool share) {
+  commands_.call(Command::kFork, stack, 0, [this] { poke(); }, kForkPatienceNs, [this] { fork_.say_waits(); });
+  return fork_.share(stack, share);
+}
+
+int Engine::recover() {
+  close_own(event_);
+  event_ = os::event_open();
+  // Of the parent's other threads, none is waiting for anything here.
+  commands_.forked();
+  fork_.forked();
+  nests_.finish(false);
+  hints_.start();
+  sleeping_.store(0);
+  started_.store(0);
+  inherited_ = true;
+  const int files = event_ < 0 ? event_ : files_.recover(), memory = pager_.recover();
+  return files ? files : memory;
+}
+
+void Engine::abandon() {
+  files_.abandon_memory();
+  pager_.abandon();
+}
+
+} // namespace pagecast

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memory/allowance.h"
+
+#include "core/arithmetic.h"
+#include "runtime/kernel/descriptors.h"
+#include "runtime/state/options.h"
+#include "runtime/state/pages.h"
+
+namespace pagecast {
+namespace {
+constexpr uint32_t kLeastPages = 256;
+constexpr uint64_t kReadEveryNs = 100000, kReadEveryBytes = 128u << 10; ///< the groups' limits
+constexpr uint64_t kNotOurs = 1u << 20; ///< of what is free, left to others until the next look
+} // namespace
+
+void Allowance::start(uint64_t cap, Statistics &statistics) {
+  statistics_ = &statistics;
+  cap_ = cap;
+  limit_.start(cap, std::min(cap, kLeastMemory));
+  event_ = os::event_open();
+  memory_.open(event_);
+}
+
+void Allowance::forked() {
+  memory_.forked();
+  close_own(event_);
+  event_ = -1;
+  limit_.start(cap_, std::min<uint64_t>(cap_, kLeastMemory));
+  next_look_ns_ = over_since_ns_ = 0;
+  over_most_ = over_from_ = 0;
+}
+
+void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion) {
+  seen_cap_ = cap_.load(std::memory_order_relaxed);
+  core::Pool pools[core::kMostPools];
+  const unsigned n = memory_.look(pools);
+  for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion;
+  const uint64_t before = limit_.budget(), had = std::min(before, used_bytes + spare);
+  limit_.cap(seen_cap_);
+  limit_.update(now, used_bytes, pools, n, spare);
+  if (limit_.budget() < had) statistics_->given_back_bytes += had - limit_.budget();
+  // Who lowers a limit step by step, to the use each time, takes what is free now with the next step.
+  const uint64_t not_ours = limit_.budget() < before ? limit_.free() : kNotOurs;
+  fits_ = core::saturating_add(used_bytes, limit_.free() - std::min(limit_.free(), not_ours));
+  looked_ns_ = read_ns_ = now;
+  placed_ = 0;
+  next_look_ns_ = now + limit_.interval_ns();
+  ++statistics_->looks;
+  note_change(before);
+}
+
+bool Allowance::moved(uint64_t now) {
+  if (now - read_ns_ < kReadEveryNs && placed_ * os::page_size() < kReadEveryBytes) return false;
+  read_ns_ = now;
+  placed_ = 0;
+  return memory_.moved();
+}
+
+void Allowance::note_change(uint64_t before) {
+  const uint64_t budget = limit_.budget();
+  statistics_->least_budget_bytes = std::min(statistics_->least_budget_bytes, budget);
+  statistics_->most_budget_bytes = std::max(statistics_->most_budget_bytes, budget);
+  if (budget == before || !before) return;
+  const int direction = budget < before ? -1 : 1;
+  if (direction != direction_) ++(direction < 0 ? statistics_->lowered : statistics_->raised);
+  direction_ = direction;
+}
+
+void Allowance::pressed(bool in_motion) {
+  os::event_clear(event_);
+  if (!in_motion) look_soon();
+}
+
+/// What is left for pages of a budget of so many bytes: the runtime itself lives on it too.
+uint32_t Allowance::pages_within(uint64_t bytes, uint64_t own) const {
+  const uint64_t least = kLeastPages * os::page_size();
+  const uint64_t pages = (bytes > own + least ? bytes - own : least) >> os::page_shift();
+  return static_cast<uint32_t>(std::min<uint64_t>(pages, kNoSlot - 1));
+}
+
+bool Allowance::divide(uint64_t own_bytes, uint64_t file_bytes) {
+  const uint64_t budget = limit_.budget();
+  statistics_->budget_bytes = budget;
+  budget_.store(budget, std::memory_order_relaxed);
+  // Beside paged memory, files get up to a quarter: the kernel would leave their pages what nobody else wants.
+  const uint64_t share = std::min(file_bytes, budget / 4), rest = budget - share;
+  for_files_.store(share, std::memory_order_relaxed);
+  for_pages_.store(uint64_t{pages_within(rest, own_bytes)} << os::page_shift(), std::memory_order_relaxed);
+  const uint32_t before = pages_;
+  pages_ = pages_within(std::min(limit_.ceiling(), rest), own_bytes);
+  return pages_ > before;
+}
+
+uint32_t Allowance::exposed(uint32_t used, uint64_t burst) const {
+  const unsigned shift = os::page_shift();
+  return static_cast<uint32_t>(limit_.exposed(uint64_t{used} << shift, burst) >> shift);
+}
+
+bool Allowance::exceeded(uint32_t used, uint64_t now) {
+  if (used <= pages_) {
+    if (over_since_ns_) statistics_->slowest_give_back_ns = std::max(statistics_->slowest_give_back_ns, now - over_since_ns_);
+    over_since_ns_ = 0;
+    over_most_ = 0;
+    return false;
+  }
+  if (over_since_ns_ == 0) over_since_ns_ = now;
+  // What faults did not take of their part goes to who needs the memory.
+  over_from_ = used > over_most_ ? used : over_from_ - (over_from_ > used ? (over_from_ - used) / 2 : 0);
+  over_most_ = std::max(over_most_, used);
+  return true;
+}
+
+} // namespace pagecast

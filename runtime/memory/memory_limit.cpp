@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memory/memory_limit.h"
+
+#include "runtime/state/open_nests.h"
+
+#include <algorithm>
+
+namespace pagecast {
+namespace {
+constexpr uint64_t kBaseOwnBytes = 2u << 20; ///< code, stacks, rings, statistics
+constexpr uint64_t kKernelTables = 8;        ///< bytes of the kernel's page tables for each page
+} // namespace
+
+void MemoryLimit::start(uint64_t cap, uint64_t fixed_bytes) {
+  fixed_bytes_ = fixed_bytes;
+  allowance_.start(cap, memory_.statistics);
+}
+
+void MemoryLimit::forked() {
+  allowance_.forked();
+  memory_.cleaning.stop(); // what it does not use costs nothing
+  account();
+}
+
+void MemoryLimit::account() {
+  const uint64_t tables = memory_.pages.slots_used() * (PageTable::kBytesPerPage + kKernelTables);
+  uint64_t &own = memory_.statistics.own_bytes;
+  own = kBaseOwnBytes + fixed_bytes_ + store_.staging_bytes() + margins_.bytes() + tables;
+  if (allowance_.divide(own, memory_.regions.count() ? files_.bytes() : 0)) memory_.note_freed();
+}
+
+void MemoryLimit::account_for_files() {
+  if (files_.bytes() == files_seen_) return;
+  files_seen_ = files_.bytes();
+  account();
+}
+
+void MemoryLimit::use_tables(uint32_t slot, uint32_t pages) {
+  const uint64_t before = memory_.pages.slots_used();
+  memory_.pages.use(slot, pages);
+  if (memory_.pages.slots_used() != before) account();
+}
+
+void MemoryLimit::came(uint32_t pages) {
+  const uint64_t expected = to_come_.load(std::memory_order_relaxed);
+  to_come_.store(expected - std::min(expected, memory_.bytes(pages)), std::memory_order_relaxed);
+}
+
+/// Of the pages in use, those that are still being read: they are in staging.
+uint32_t MemoryLimit::staged() const { return std::min(memory_.used, store_.staging_in_use()); }
+
+uint64_t MemoryLimit::used_bytes() const {
+  return memory_.bytes(memory_.used - staged()) + memory_.statistics.own_bytes + to_come_.load(std::memory_order_relaxed);
+}
+
+/// Bytes that it may hold and does not: what is being read, and the reserve.
+uint64_t MemoryLimit::kept_free() const { return memory_.bytes(staged() + std::min(free_pages(), 2 * allowance_.least_free())); }
+
+void MemoryLimit::follow(uint64_t now) {
+  if (!allowance_.due(now)) return;
+  allowance_.look(now, used_bytes(), kept_free(), in_motion());
+  if (allowance_.beside_others()) files_.mind_reads(now);
+  account();
+}
+
+void MemoryLimit::mind(uint64_t now) {
+  if (!allowance_.moved(now)) return;
+  allowance_.look_at_once();
+  follow(now);
+}
+
+/// Pages come and go: the program itself passes the marks of its groups all the time, and looks at such moments show
+/// less room than there is. Then the pager looks at fixed times instead.
+bool MemoryLimit::in_motion() const {
+  return store_.reading() || store_.pages_coming_free() || open_nest_mask.load(std::memory_order_relaxed);
+}
+
+void MemoryLimit::raise_ceiling() {
+  if (!allowance_.rising()) return;
+  allowance_.look_soon();
+  follow(os::now_ns());
+}
+
+} // namespace pagecast

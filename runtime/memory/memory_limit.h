@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keeping to what the program may hold (allowance.h): counting what it holds and what the runtime takes itself, and looking
+// what memory there is when it is time. Giving back what is too much is eviction.h's.
+//
+// Pager's thread, but for what is marked.
+#pragma once
+#include "runtime/files/advise.h"
+#include "runtime/memory/allowance.h"
+#include "runtime/memory/margins.h"
+#include "runtime/memory/paged_memory.h"
+#include "runtime/store/backing_store.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace pagecast {
+
+class MemoryLimit {
+public:
+  MemoryLimit(PagedMemory &memory, const BackingStore &store, const Margins &margins, Advise &files)
+      : memory_(memory), store_(store), margins_(margins), files_(files) {}
+  /// `cap`: bytes; `fixed_bytes`: what the pager takes beside what is counted here.
+  void start(uint64_t cap, uint64_t fixed_bytes);
+  /// In the child of a fork.
+  void forked();
+  /// Readable when little is left of a control group: pressed() then. -1: nobody tells.
+  int event() const { return allowance_.event(); }
+  void pressed() { allowance_.pressed(in_motion()); }
+
+  // --- any thread ---
+  uint64_t budget() const { return allowance_.budget(); }
+  uint64_t for_pages() const { return allowance_.for_pages(); }
+  uint64_t for_files() const { return allowance_.for_files(); }
+  void set_cap(uint64_t bytes) { allowance_.set_cap(bytes); }
+  /// So much of what will be added is in memory already.
+  void expect(uint64_t bytes) { to_come_.store(bytes, std::memory_order_relaxed); }
+
+  // --- what is used, and what may be ---
+  /// Divides the budget anew: what the runtime takes, or what files take, has changed.
+  void account();
+  /// The same where regions of files came or went.
+  void account_for_files();
+  /// Before pages are in use for the first time: the tables grow, out of the budget.
+  void use_tables(uint32_t slot, uint32_t pages);
+  /// Pages that were expected are counted in `used` now.
+  void came(uint32_t pages);
+  uint32_t pages() const { return allowance_.pages(); }
+  uint32_t free_pages() const { return allowance_.free(memory_.used); }
+  /// The same for faults, which get some while memory is given back.
+  uint32_t free_for_faults() const { return allowance_.free_for_faults(memory_.used); }
+  uint32_t least_free() const { return allowance_.least_free(); }
+  /// More is used than may be.
+  bool over() const { return memory_.used > allowance_.pages(); }
+  /// The same; notes how long that lasts. Once in each turn of the loop.
+  bool exceeded(uint64_t now) { return allowance_.exceeded(memory_.used, now); }
+  bool fits(uint32_t pages) const { return allowance_.fits(used_bytes(), pages); }
+  uint32_t exposed(uint64_t burst) const { return allowance_.exposed(memory_.used, burst); }
+  /// Bytes of memory that the program has in regions, and the runtime.
+  uint64_t used_bytes() const;
+  void placed(uint32_t pages) { allowance_.placed(pages); }
+
+  // --- looks ---
+  /// Looks at what memory there is, when it is time. Cost: a compare, else 10 to 50 us.
+  void follow(uint64_t now);
+  /// Before memory is filled: a limit that was lowered since the last look may leave no room for that. Cost: a compare, at
+  /// times 1 us for each group.
+  void mind(uint64_t now);
+  /// More memory is needed than may be used until the next look: makes that look, if there is more to be had and if it
+  /// is not too soon; then it comes in a moment.
+  void raise_ceiling();
+  void look_soon() { allowance_.look_soon(); }
+  bool worth_waiting() const { return allowance_.worth_waiting(); }
+  /// There is something to give back, or more to be had.
+  bool needs_looks() const { return used_bytes() > kLeastMemory || allowance_.rising(); }
+  uint64_t next_look_ns() const { return allowance_.next_look_ns(); }
+
+private:
+  uint32_t staged() const;
+  uint64_t kept_free() const;
+  bool in_motion() const;
+
+  PagedMemory &memory_;
+  const BackingStore &store_;
+  const Margins &margins_;
+  Advise &files_;
+  Allowance allowance_;
+  std::atomic<uint64_t> to_come_{0}; ///< bytes
+  uint64_t fixed_bytes_ = 0;
+  uint64_t files_seen_ = 0; ///< bytes of files' regions, when last accounted
+};
+
+} // namespace pagecast

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memory/paged_memory.h"
+
+#include "runtime/kernel/os.h"
+
+namespace pagecast {
+namespace {
+constexpr uint64_t kUserBytes = 1ull << 47; ///< of address space
+} // namespace
+
+bool PagedMemory::start(const Options &given) {
+  options = &given;
+  shift = os::page_shift();
+  page = os::page_size();
+  const uint64_t map_pages = kUserBytes >> shift;
+  auto *bits = static_cast<uint8_t *>(os::reserve(core::ResidencyMap::bytes(map_pages)));
+  if (bits) map.attach(bits, shift, 0, map_pages);
+  auto *blocks = static_cast<core::Cleaning::Block *>(
+      os::reserve(PageTable::kSlots / core::Cleaning::kBlockPages * sizeof(core::Cleaning::Block)));
+  cleaning.start(blocks);
+  return bits && blocks && pages.start() && regions.start();
+}
+
+} // namespace pagecast

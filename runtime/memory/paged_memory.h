@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the parts of the pager share: the regions, what is known of each of their pages, and the order in which pages go.
+// It decides nothing; who changes a page's state keeps the invariants of pager/valid.cpp.
+//
+// Example: page 3 of a region whose first slot is 256 is slot 259. While it is in memory its state is kClean, kDirty or
+// kWriting, it counts in `used`, and it is in `order`; its bit in `map` is set as long as no hint for it is worth while.
+//
+// Pager's thread, but for the map, and for look-ups of regions (state/regions.h).
+#pragma once
+#include "core/memory/cleaning.h"
+#include "core/memory/replacement.h"
+#include "core/residency.h"
+#include "core/types.h"
+#include "runtime/state/options.h"
+#include "runtime/state/pages.h"
+#include "runtime/state/regions.h"
+#include "runtime/state/statistics.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+struct PagedMemory {
+  explicit PagedMemory(Statistics &all) : statistics(all) {}
+  PagedMemory(const PagedMemory &) = delete;
+  PagedMemory &operator=(const PagedMemory &) = delete;
+  /// Reserves address space for the tables. False: there is not enough.
+  bool start(const Options &);
+
+  static bool resident(PageState s) { return s >= PageState::kClean; }
+  Page &operator[](uint32_t slot) { return pages[slot]; }
+  const Page &operator[](uint32_t slot) const { return pages[slot]; }
+  Region *region_of(uint32_t slot) { return regions.find(pages.address(slot)); }
+  uint32_t slot_of(const Region &r, uint64_t address) const {
+    return r.first_slot + static_cast<uint32_t>((address - r.base) >> shift);
+  }
+  /// The slot behind the region's last one.
+  uint32_t end_of(const Region &r) const { return r.first_slot + static_cast<uint32_t>(r.bytes >> shift); }
+  core::Extent extent(uint32_t slot, uint64_t count) const {
+    const uint64_t a = pages.address(slot);
+    return {a, a + (count << shift)};
+  }
+  uint64_t bytes(uint64_t count) const { return count << shift; }
+  /// Memory, staging or a request became free: who found none before may ask again.
+  void note_freed() { ++freed; }
+  /// Pages right before `slot`, up to `most`, of whose state `is` holds.
+  template <class Is> uint32_t pages_before(const Region &r, uint32_t slot, uint32_t most, Is is) const {
+    uint32_t n = 0;
+    while (n < most && n < slot - r.first_slot && is(pages[slot - 1 - n].state)) ++n;
+    return n;
+  }
+  /// The same of pages from `slot` on.
+  template <class Is> uint32_t pages_from(const Region &r, uint32_t slot, uint32_t most, Is is) const {
+    const uint32_t end = end_of(r);
+    uint32_t n = 0;
+    while (n < most && slot + n < end && is(pages[slot + n].state)) ++n;
+    return n;
+  }
+
+  const Options *options = nullptr;
+  Statistics &statistics;
+  unsigned shift = 12;
+  uint64_t page = 4096; ///< bytes
+  PageTable pages;
+  RegionTable regions;
+  core::ResidencyMap map;
+  core::Replacement order;
+  core::Cleaning cleaning;
+  uint32_t used = 0;  ///< pages resident, reading or kept as marks
+  uint64_t freed = 1; ///< counts what note_freed() was told
+};
+
+} // namespace pagecast

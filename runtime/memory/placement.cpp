@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memory/placement.h"
+
+#include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/os.h"
+
+#include <cerrno>
+
+namespace pagecast {
+
+int Placement::open() {
+  fd_ = os::fault_open();
+  return fd_ < 0 ? fd_ : 0;
+}
+
+int Placement::recover() {
+  stalls_.clear();
+  close_own(fd_);
+  return open();
+}
+
+uint32_t Placement::place(uint32_t slot, const char *from, uint32_t pages, bool writable) {
+  const int64_t done = os::fault_copy(fd_, address(slot), from, memory_.bytes(pages), !writable);
+  if (done > 0) {
+    const auto placed = static_cast<uint32_t>(done >> memory_.shift);
+    limit_.placed(placed);
+    return placed;
+  }
+  if (done == -EEXIST)
+    os::fault_protect(fd_, address(slot), memory_.page, !writable); // the kernel was asked past us: make it ours
+  wake(address(slot), memory_.page);
+  if (done == -EEXIST) return 1;
+  memory_.map.clear(memory_.extent(slot, 1));
+  end_wait(slot, 1);
+  return 0;
+}
+
+void Placement::make_writable(uint32_t slot, uint32_t pages) {
+  for (uint32_t s = slot; s < slot + pages; ++s) {
+    Page &p = memory_[s];
+    p.state = PageState::kDirty;
+    p.flags &= static_cast<uint8_t>(~kNoBacking);
+    if (memory_.cleaning.is_cleaned(s)) memory_.cleaning.stored(s, os::now_ns());
+  }
+  unprotect(slot, pages);
+}
+
+int Placement::watch_inherited(const Region &r) {
+  if (const int error = watch(r.base, r.bytes)) return error;
+  os::give_to_children(r.base, r.bytes, false);
+  const uint32_t end = memory_.end_of(r);
+  for (uint32_t s = memory_.pages.next_used(r.first_slot, end); s < end;) {
+    uint32_t n = 1;
+    if (memory_[s].state == PageState::kClean) {
+      while (s + n < end && memory_[s + n].state == PageState::kClean) ++n;
+      protect(s, n);
+    }
+    s = memory_.pages.next_used(s + n, end);
+  }
+  return 0;
+}
+
+} // namespace pagecast

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memory/write_back.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace pagecast {
+namespace {
+/// Dirty pages on their way out at once: enough to keep the disk writing; fewer while somebody reads, since a
+/// read waits for all that was queued before it.
+constexpr uint32_t kMostWriting = 4096, kMostWritingBesideReads = 256;
+constexpr uint32_t kMostAhead = 2048; ///< the same of pages that are not yet to go
+/// Room for a page at a time, as writes end, would be used for writes of a page.
+constexpr uint32_t kLeastLot = 128;
+} // namespace
+
+uint32_t WriteBack::run_length(const uint32_t *slots, uint32_t count) {
+  const Region *r = memory_.region_of(slots[0]);
+  const uint32_t end = r ? memory_.slot_of(*r, r->end()) : slots[0];
+  uint32_t run = 1;
+  while (run < count && slots[run] == slots[0] + run && slots[run] < end && memory_[slots[run]].state == memory_[slots[0]].state)
+    ++run;
+  return run;
+}
+
+uint32_t WriteBack::room_ahead() const {
+  const uint32_t most = store_.reading() ? kMostWritingBesideReads : kMostAhead;
+  const bool none = store_.pages_writing() + kLeastLot > most || !store_.may_request(1) || store_.writes_are_refused();
+  return none ? 0 : most - store_.pages_writing();
+}
+
+uint32_t WriteBack::most_writing() const { return store_.reading() && !limit_.over() ? kMostWritingBesideReads : kMostWriting; }
+
+bool WriteBack::write_out(Region &r, uint32_t slot, uint32_t pages, Why why) {
+  const bool going = why == Why::kGoing, idle = why == Why::kIdle;
+  if (r.draining || !store_.may_request((pages + store_.io_pages() - 1) / store_.io_pages()) ||
+      store_.pages_writing() + pages > most_writing())
+    return false;
+  const int file = store_.file_for(slot, pages, memory_.pages.high_water());
+  if (file < 0) return false;
+  placement_.protect(slot, pages);
+  if (going) memory_.map.clear(memory_.extent(slot, pages));
+  store_.move_to(static_cast<unsigned>(file), slot, pages);
+  for (uint32_t at = slot; at < slot + pages;) {
+    const uint32_t n = std::min(slot + pages - at, store_.io_pages());
+    const uint64_t started = store_.write(at, n, memory_.pages.address(at), idle).started_ns;
+    for (const uint32_t end = at + n; at < end; ++at) {
+      if (idle) memory_.cleaning.cleaned(at, started);
+      memory_[at].state = PageState::kWriting;
+      memory_[at].flags = static_cast<uint8_t>((memory_[at].flags & kPrefetched) | (going ? kEvict : 0));
+    }
+    ++r.in_flight;
+  }
+  return true;
+}
+
+/// Starts writing pages that are protected for writing already, from copies: the kernel does not read memory for us
+/// that the program has made unreadable. Returns how many of the first ones; 0: not now; -errno: they cannot be read.
+int WriteBack::write_copies(Region &r, uint32_t slot, uint32_t pages) {
+  if (r.draining) return 0;
+  const int copied = store_.write_copy(slot, pages, memory_.pages.address(slot));
+  if (copied > 0) ++r.in_flight;
+  return copied;
+}
+
+void WriteBack::written(Request &q, int result) {
+  Region *r = memory_.region_of(q.slot);
+  if (r) --r->in_flight;
+  store_.write_done(q);
+  const bool good = result == static_cast<int>(q.pages << memory_.shift);
+  const bool unreadable = !good && !q.copied && (result == -EFAULT || result > 0);
+  const int copied = unreadable && r ? write_copies(*r, q.slot, q.pages) : -EFAULT;
+  if (copied >= 0) { // the others' turn comes again
+    q.slot += static_cast<uint32_t>(copied);
+    q.pages -= static_cast<uint32_t>(copied);
+  } else {
+    store_.wrote(q, good, result);
+  }
+  uint32_t run = 0;
+  auto flush = [&](uint32_t end) {
+    if (run) discards_.add(end - run, run), memory_.statistics.evicted_dirty += run, memory_.statistics.evicted_clean -= run;
+    run = 0;
+  };
+  for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
+    Page &p = memory_[s];
+    const bool redirtied = p.flags & kRedirtied, going = p.flags & kEvict;
+    p.flags &= kPrefetched;
+    if (!good || redirtied) {
+      p.state = PageState::kDirty;
+      flush(s);
+      if (!good && !redirtied) placement_.unprotect(s, 1);
+      if (going) memory_.order.insert_active(s), memory_.map.set(memory_.extent(s, 1));
+      continue;
+    }
+    p.state = PageState::kClean;
+    if (going) {
+      ++run;
+      continue;
+    }
+    flush(s);
+    memory_.statistics.cleaned += q.idle;
+  }
+  flush(q.slot + q.pages);
+  memory_.note_freed();
+}
+
+bool WriteBack::write_ahead(uint32_t *slots, uint32_t count, Why why) {
+  bool any = false;
+  std::sort(slots, slots + count);
+  for (uint32_t i = 0; i < count;) {
+    const uint32_t slot = slots[i], run = run_length(slots + i, count - i);
+    Region *r = memory_.region_of(slot);
+    const bool dirty = r && memory_[slot].state == PageState::kDirty, writes = dirty && write_out(*r, slot, run, why);
+    for (uint32_t s = slot; dirty && !writes && s < slot + run; ++s) memory_.order.not_cleaned(s);
+    any |= writes;
+    i += run;
+  }
+  return any;
+}
+
+} // namespace pagecast

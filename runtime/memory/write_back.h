@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writing dirty pages from where they are: they are protected meanwhile, and those that were to go have gone when the write
+// is done and nobody stored in between.
+//
+// Pager's thread.
+#pragma once
+#include "runtime/memory/discards.h"
+#include "runtime/memory/memory_limit.h"
+#include "runtime/memory/paged_memory.h"
+#include "runtime/memory/placement.h"
+#include "runtime/store/backing_store.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class WriteBack {
+public:
+  WriteBack(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Discards &discards)
+      : memory_(memory), limit_(limit), store_(store), placement_(placement), discards_(discards) {}
+
+  /// Why pages are written: they are to go then; they are the next to go; the program rests.
+  enum class Why : uint8_t { kGoing, kNext, kIdle };
+  /// How many of the ascending slots follow each other, in one region and in the same state. Neighbouring addresses may be
+  /// another region's, which counts its own requests.
+  uint32_t run_length(const uint32_t *slots, uint32_t count);
+  /// Starts writing a run of dirty pages. False: not now (queue full, disk full); nothing changed.
+  bool write_out(Region &, uint32_t slot, uint32_t pages, Why);
+  /// Writes pages that stay, of which the released ones count as clean already. False: none of them, now.
+  bool write_ahead(uint32_t *slots, uint32_t count, Why);
+  /// A write is done, or has failed: then the data stay in memory.
+  void written(Request &, int result);
+  /// As many pages are being written as may be.
+  bool full() const { return store_.pages_writing() >= most_writing() || !store_.may_request(1); }
+  /// How many more pages may be written that are not yet to go; less than they would be worth a request: none.
+  uint32_t room_ahead() const;
+
+private:
+  uint32_t most_writing() const;
+  int write_copies(Region &, uint32_t slot, uint32_t pages);
+
+  PagedMemory &memory_;
+  MemoryLimit &limit_;
+  BackingStore &store_;
+  Placement &placement_;
+  Discards &discards_;
+};
+
+} // namespace pagecast

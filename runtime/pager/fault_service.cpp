@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/pager/fault_service.h"
+
+#include "runtime/kernel/os.h"
+#include "runtime/state/open_nests.h"
+
+namespace pagecast {
+namespace {
+constexpr int kAtOnce = 32; ///< faults, in one turn of the loop
+/// Pages that become dirty at the first store that goes on from others; as many more each time, up to the second.
+constexpr uint32_t kFirstRun = 16, kMostRun = 64;
+} // namespace
+
+bool FaultService::take() {
+  if (placement_.fd() < 0) return false;
+  os::Fault faults[kAtOnce];
+  const int n = os::fault_read(placement_.fd(), faults, kAtOnce);
+  for (int i = 0; i < n; ++i) take(faults[i]);
+  return n > 0;
+}
+
+void FaultService::take(const os::Fault &fault) {
+  uint64_t &stall_ns = memory_.statistics.stall_ns;
+  memory_.statistics.fault_events.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t began = os::now_ns();
+  Region *r = memory_.regions.find(fault.address);
+  if (!r) return placement_.wake(fault.address, memory_.page);
+  const uint32_t slot = memory_.slot_of(*r, fault.address);
+  if (fault.protect) {
+    stored_to_protected(*r, slot);
+    stall_ns += os::now_ns() - began;
+    return;
+  }
+  const Page before = memory_[slot];
+  const bool served = serve(fault.address, fault.write, false);
+  if (!served && !waiting_.add(fault.address, fault.write)) placement_.wake(fault.address, memory_.page); // it faults again
+  if (!PagedMemory::resident(before.state) && (before.state != PageState::kReading || (before.flags & kToMark)))
+    streams_.follow(fault.place, fault.write);
+  const PageState state = memory_[slot].state;
+  if (PagedMemory::resident(state)) stall_ns += os::now_ns() - began;
+  else if (!served || state == PageState::kReading) placement_.begin_wait(slot, began);
+}
+
+bool FaultService::retry() {
+  if (!waiting()) return false;
+  return waiting_.retry([this](uint64_t address, bool write) { return serve(address, write, true); });
+}
+
+/// Serves a fault on a page that is not there. False: no room now, ask again.
+bool FaultService::serve(uint64_t address, bool write, bool again) {
+  Region *r = memory_.regions.find(address);
+  if (!r) return placement_.wake(address, memory_.page), true;
+  if (r->draining) return false;
+  const uint32_t slot = memory_.slot_of(*r, address);
+  switch (memory_[slot].state) {
+  case PageState::kZero: return fetcher_.zero_fill(*r, slot, runs_.zeros_for_fault(*r, slot), {0, 0, 0, write, true}) != 0;
+  case PageState::kAbsent: return refill(*r, slot, write);
+  case PageState::kMark: marks_.show(slot, write); return true;
+  case PageState::kReading: wait_for(memory_[slot], write, again); return true;
+  case PageState::kLost: // the program took the mark away behind our back
+    placement_.poison(slot);
+    placement_.wake(address, memory_.page);
+    return true;
+  default:
+    placement_.wake(address, memory_.page); // arrived in the meantime
+    placement_.end_wait(slot, 1);
+    return true;
+  }
+}
+
+/// The page is on its way; its installation wakes the thread.
+void FaultService::wait_for(Page &p, bool write, bool again) {
+  p.flags |= static_cast<uint8_t>(kDemand | (write ? kWriteIntent : 0));
+  if (!again && (p.flags & kPrefetched)) {
+    ++memory_.statistics.site[p.site].late;
+    p.flags &= static_cast<uint8_t>(~kPrefetched);
+    if (p.site != Statistics::kHistory) nest_late(p.nest, p.site);
+  }
+  p.flags &= static_cast<uint8_t>(~kToMark);
+}
+
+/// Reads the page that the program faulted on, and those behind it that it is likely to come to. False: no room now.
+bool FaultService::refill(Region &r, uint32_t slot, bool write) {
+  const bool expected = !write && r.store_predictor.expected();
+  if (fetcher_.read_in(r, slot, 1, {0, 0, 0, write || expected, true}) == 0) return false;
+  if (!write) r.store_predictor.loaded(slot, expected);
+  memory_.statistics.stores_expected += expected;
+  if (!memory_.options->history || nest_missed(memory_.pages.address(slot))) return true;
+  const uint32_t run = runs_.refill_for_fault(r, slot);
+  if (run) fetcher_.read_in(r, slot + 1, run, {Statistics::kHistory, 0, 0, write, false});
+  return true;
+}
+
+/// The first store to a protected page.
+void FaultService::stored_to_protected(Region &r, uint32_t slot) {
+  switch (memory_[slot].state) {
+  case PageState::kWriting: return stored_while_written(slot);
+  case PageState::kClean: break;
+  case PageState::kDirty: return placement_.unprotect(slot, 1); // in the meantime
+  default: return placement_.wake(memory_.pages.address(slot), memory_.page); // on its way out and in again
+  }
+  r.store_predictor.stored(slot);
+  if (!streams_.stored(slot)) unprotect_run(r, slot);
+}
+
+void FaultService::stored_while_written(uint32_t slot) {
+  Page &p = memory_[slot];
+  if (memory_.cleaning.is_cleaned(slot)) memory_.cleaning.stored(slot, os::now_ns());
+  p.flags = static_cast<uint8_t>((p.flags | kRedirtied) & ~kEvict);
+  if (!memory_.map.test(memory_.pages.address(slot))) memory_.order.touch(slot), memory_.map.set(memory_.extent(slot, 1));
+  placement_.unprotect(slot, 1);
+  ++memory_.statistics.protect_faults;
+}
+
+/// Neighbours follow where the stores come in order, upward or downward.
+void FaultService::unprotect_run(Region &r, uint32_t slot) {
+  const uint32_t end = memory_.end_of(r);
+  const auto dirty = [&](uint32_t at) { return at >= r.first_slot && at < end && memory_[at].state == PageState::kDirty; };
+  const bool down = !dirty(slot - 1) && dirty(slot + 1);
+  uint32_t want = 1;
+  if (down || dirty(slot - 1)) want = slot == r.store_next && r.store_pages * 2 < kMostRun ? r.store_pages * 2 : kFirstRun;
+  const uint32_t room = down ? slot - r.first_slot + 1 : end - slot;
+  uint32_t n = 1;
+  while (n < want && n < room && memory_[down ? slot - n : slot + n].state == PageState::kClean) ++n;
+  r.store_next = down ? slot - n : slot + n;
+  r.store_pages = n;
+  placement_.make_writable(down ? slot - n + 1 : slot, n);
+  memory_.statistics.protect_faults += n;
+}
+
+} // namespace pagecast

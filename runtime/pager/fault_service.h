@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Faults: what no hint foresaw, or foresaw too late. Each is served by the state of its page:
+//
+//   zero      filled with zeros, some neighbours with it
+//   absent    read from the backing store; its arrival wakes the thread
+//   reading   it is on its way already: the thread waits for the rest
+//   mark      shown: the program has come to a stream's mark
+//   clean     a first store: the page becomes dirty, and may be stored to
+//   writing   a store to a page on its way out: it stays, and is dirty when the write is done
+//
+// A fault that finds no room waits, and is tried again in each turn of the loop.
+//
+// Pager's thread.
+#pragma once
+#include "runtime/memory/paged_memory.h"
+#include "runtime/memory/placement.h"
+#include "runtime/memory/waits.h"
+#include "runtime/pager/append_runs.h"
+#include "runtime/pager/stream_fetcher.h"
+#include "runtime/pager/fetcher.h"
+#include "runtime/pager/marks.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class FaultService {
+public:
+  FaultService(PagedMemory &memory, Placement &placement, Marks &marks, AppendRuns &runs, Fetcher &fetcher,
+               StreamFetcher &streams)
+      : memory_(memory), placement_(placement), marks_(marks), runs_(runs), fetcher_(fetcher), streams_(streams) {}
+  /// Serves those that have come. True: some have.
+  bool take();
+  /// Faults that found no room are waiting.
+  bool waiting() const { return waiting_.count() != 0; }
+  /// Tries these again. True: some were served.
+  bool retry();
+  /// In the child of a fork: none waits here.
+  void forked() { waiting_.clear(); }
+
+private:
+  void take(const os::Fault &);
+  bool serve(uint64_t address, bool write, bool again);
+  void wait_for(Page &, bool write, bool again);
+  bool refill(Region &, uint32_t slot, bool write);
+  void stored_to_protected(Region &, uint32_t slot);
+  void stored_while_written(uint32_t slot);
+  void unprotect_run(Region &, uint32_t slot);
+
+  PagedMemory &memory_;
+  Placement &placement_;
+  Marks &marks_;
+  AppendRuns &runs_;
+  Fetcher &fetcher_;
+  StreamFetcher &streams_;
+  WaitingFaults waiting_;
+};
+
+} // namespace pagecast

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/pager/region_changes.h"
+
+#include "runtime/kernel/os.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace pagecast {
+
+int RegionChanges::add(uint64_t address, uint64_t bytes) {
+  Region region;
+  region.base = address;
+  region.bytes = bytes;
+  uint8_t there = 0; // who cannot tell what has contents would lose some, or write what is not there, and wait for itself
+  if (const int error = os::populated(address, 1, &there)) return error;
+  region.first_slot = memory_.pages.allocate(address, bytes >> memory_.shift);
+  if (region.first_slot == kNoSlot) return -ENOSPC;
+  int error = placement_.watch(address, bytes);
+  if (!error && !memory_.regions.insert(region)) {
+    placement_.unwatch(address, bytes);
+    error = -ENOSPC;
+  }
+  if (error) {
+    memory_.pages.free(region.first_slot, bytes >> memory_.shift, true);
+    return error;
+  }
+  os::give_to_children(address, bytes, false);
+  limit_.account();
+  memory_.statistics.regions = memory_.regions.count();
+  memory_.statistics.region_bytes += bytes;
+  const uint32_t before = memory_.used;
+  error = adopt_populated(*memory_.regions.find(address));
+  limit_.came(memory_.used - before);
+  return error;
+}
+
+/// Pages that the program has touched before the range became a region: dirty, and resident.
+int RegionChanges::adopt_populated(Region &r) {
+  uint8_t there[2048];
+  const uint64_t pages = r.bytes >> memory_.shift;
+  for (uint64_t i = 0; i < pages; i += sizeof there) {
+    const uint64_t n = std::min<uint64_t>(pages - i, sizeof there);
+    if (os::populated(r.base + memory_.bytes(i), n, there)) std::fill_n(there, n, uint8_t{1}); // cannot tell: assume contents
+    for (uint64_t j = 0; j < n; ++j) {
+      if (!there[j]) continue;
+      const auto slot = static_cast<uint32_t>(r.first_slot + i + j);
+      memory_.pages.use(slot, 1);
+      memory_[slot].state = PageState::kDirty;
+      memory_.order.insert_active(slot);
+      memory_.map.set(memory_.extent(slot, 1));
+      ++memory_.used;
+    }
+  }
+  limit_.account();
+  if (limit_.over()) eviction_.evict(memory_.used - limit_.pages());
+  return 0;
+}
+
+bool RegionChanges::quiet(uint64_t begin, uint64_t end) {
+  bool still = true;
+  for (unsigned i = 0; i < memory_.regions.count(); ++i) {
+    Region &r = memory_.regions[i];
+    if (r.base >= end || r.end() <= begin) continue;
+    r.draining = true;
+    still &= r.in_flight == 0;
+  }
+  return still;
+}
+
+void RegionChanges::end_quiet() {
+  for (unsigned i = 0; i < memory_.regions.count(); ++i) memory_.regions[i].draining = false;
+}
+
+void RegionChanges::forget(uint64_t begin, uint64_t end, bool keep_region) {
+  for (unsigned i = 0; i < memory_.regions.count(); ++i) {
+    Region &r = memory_.regions[i];
+    if (r.base >= end || r.end() <= begin) continue;
+    r.draining = false;
+    forget_part(r, std::max(begin, r.base), std::min(end, r.end()), keep_region);
+  }
+  if (!keep_region) memory_.regions.cut(begin, end, memory_.shift);
+  memory_.statistics.regions = memory_.regions.count();
+  memory_.note_freed();
+}
+
+void RegionChanges::forget_part(Region &r, uint64_t from, uint64_t to, bool keep_region) {
+  const uint32_t first = memory_.slot_of(r, from), end = memory_.slot_of(r, to);
+  for (uint32_t s = memory_.pages.next_used(first, end); s < end; s = memory_.pages.next_used(s + 1, end))
+    forget_page(s, keep_region);
+  memory_.map.clear({from, to});
+  streams_.forget(from, to);
+  const iovec range{reinterpret_cast<void *>(from), to - from};
+  os::discard(&range, 1);
+  if (!keep_region) {
+    margins_.forget({from, to});
+    placement_.unwatch(from, to - from);
+    memory_.pages.free(first, end - first, to == r.end());
+    memory_.statistics.region_bytes -= to - from;
+  }
+  placement_.wake(from, to - from);
+}
+
+void RegionChanges::forget_page(uint32_t slot, bool keep_region) {
+  const PageState state = memory_[slot].state;
+  if (PagedMemory::resident(state)) {
+    memory_.order.remove(slot);
+    --memory_.used;
+  } else if (state == PageState::kMark) {
+    marks_.drop(slot);
+  } else if (state == PageState::kLost && keep_region) {
+    placement_.heal(slot);
+  }
+  memory_[slot] = {};
+}
+
+} // namespace pagecast

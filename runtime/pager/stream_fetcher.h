@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fetching ahead of what no hint foresees, from the faults that were: core/faults/fault_streams.h says which pages come next. This
+// is what programs get that were not compiled with pagecast, and the others where no nest is open.
+//
+// A mark (see there) on a page that was never stored to is simply left out. One on a page of the backing store is read
+// with its neighbours, but kept in a buffer (marks.h) until the program faults on it: a fault without a read.
+//
+// Pages behind a stream stay as all others do, and go first in, first out: faults do not prove that the program has
+// finished with anything.
+//
+// Pager's thread.
+#pragma once
+#include "core/faults/fault_streams.h"
+#include "runtime/memory/memory_limit.h"
+#include "runtime/memory/paged_memory.h"
+#include "runtime/memory/placement.h"
+#include "runtime/pager/fetcher.h"
+#include "runtime/pager/marks.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class StreamFetcher {
+public:
+  StreamFetcher(PagedMemory &memory, const MemoryLimit &limit, Placement &placement, Marks &marks, Fetcher &fetcher)
+      : memory_(memory), limit_(limit), placement_(placement), marks_(marks), fetcher_(fetcher) {}
+  /// The program faulted at an address whose page was not there; the fault itself is being served.
+  void follow(uint64_t address, bool write);
+  /// A first store to a page of a stream, right behind another one: so it goes on. False: it is not in a stream.
+  bool stored(uint32_t slot);
+  /// Asks for what is next in all streams. Once in each turn of the loop. True: something could be asked for.
+  bool push_on();
+  /// The pages of [begin, end) are gone.
+  void forget(uint64_t begin, uint64_t end) { fault_streams_.forget(static_cast<int64_t>(begin), static_cast<int64_t>(end)); }
+
+private:
+  uint32_t slot_at(int64_t place);
+  void settle_behind(core::Stream &);
+  void give_up(const core::Stream &);
+  bool push_on(unsigned stream);
+  uint32_t push_run(Region &, core::Stream &, uint32_t slot, uint32_t pages);
+
+  PagedMemory &memory_;
+  const MemoryLimit &limit_;
+  Placement &placement_;
+  Marks &marks_;
+  Fetcher &fetcher_;
+  core::FaultStreams fault_streams_{os::page_shift()};
+};
+
+} // namespace pagecast

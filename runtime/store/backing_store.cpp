@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/store/backing_store.h"
+
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+namespace pagecast {
+namespace {
+
+constexpr uint64_t kStagingShare = 32; ///< of the budget
+constexpr uint64_t kLeastStaging = 1u << 20, kMostStaging = 16u << 20;
+constexpr uint32_t kRequestShare = 4; ///< of staging: so many requests of the largest size fit at least
+/// Reads under way for hints: a disk is at its speed with fewer. What is left of Requests::kMostUnderWay is for writes.
+constexpr uint32_t kMostReading = 192;
+constexpr uint32_t kStagingForFaults = 64; ///< pages of staging that hints leave to faults
+constexpr unsigned kLastRequests = 8;      ///< that writes leave to faults
+/// Room for pages mostly comes within a millisecond.
+constexpr uint64_t kLateRoomNs = 100'000'000;
+constexpr uint64_t kWatchDiskNs = 1'000'000'000;
+
+} // namespace
+
+int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned room) {
+  shift_ = os::page_shift();
+  requests_.start();
+  if (!staging_.start(std::clamp<uint64_t>(budget / kStagingShare, kLeastStaging, kMostStaging))) {
+    snprintf(why, room, "not enough memory for the pager");
+    return -ENOMEM;
+  }
+  io_pages_ = static_cast<uint32_t>(std::clamp<uint64_t>(io >> shift_, 1, staging_.pages() / kRequestShare));
+  if (const int error = fork_files_.start(directory, overflow, why, room)) return error;
+  disk_errors_.start(fork_files_.directory(), &statistics_.disk_errors);
+  preallocation_.start(disk_, fork_files_, disk_errors_);
+  return 0;
+}
+
+void BackingStore::start_without(uint64_t io) {
+  shift_ = os::page_shift();
+  requests_.start();
+  io_pages_ = static_cast<uint32_t>(std::max<uint64_t>(io >> shift_, 1));
+}
+
+int BackingStore::open() {
+  if (const int error = disk_.start(Requests::kMost)) return error;
+  disk_.use_memory(staging_.base(), staging_.bytes());
+  open_ = true;
+  return 0;
+}
+
+// --- reads -----------------------------------------------------------------------------------------
+
+bool BackingStore::takes_read(bool demand) const {
+  if (!demand &&
+      (reading_ >= kMostReading || requests_.under_way() >= Requests::kMostUnderWay || staging_.free_pages() < kStagingForFaults))
+    return false;
+  return requests_.free() != 0;
+}
+
+uint32_t BackingStore::longest_read(uint32_t slot, uint32_t pages) const {
+  return fork_files_.run(slot, std::min(pages, io_pages_));
+}
+
+uint32_t BackingStore::read(uint32_t slot, uint32_t pages, uint16_t site, uint8_t nest) {
+  const unsigned file = fork_files_.file_of(slot);
+  disk_.use(file, fork_files_.fd(file));
+  uint32_t first = 0;
+  pages = staging_.take(pages, &first);
+  if (pages == 0) return 0;
+  Request &q = requests_.take();
+  q = {os::now_ns(), slot, pages, first, site, nest, false, true};
+  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
+  if (!disk_.read(file, staging_.address(first), bytes, offset, requests_.tag(q))) {
+    staging_.give(first, pages);
+    free_request(q);
+    return 0;
+  }
+  ++reading_;
+  ++statistics_.reads;
+  statistics_.read_bytes += bytes;
+  return pages;
+}
+
+void BackingStore::read_done(Request &q) {
+  --reading_;
+  staging_.give(q.staging, q.pages);
+}
+
+const char *BackingStore::read_now(uint32_t slot) {
+  const int fd = fork_files_.fd(fork_files_.file_of(slot));
+  return os::read_file(fd, staging_.base(), uint64_t{1} << shift_, uint64_t{slot} << shift_) ? nullptr : staging_.base();
+}
+
+// --- writes ----------------------------------------------------------------------------------------
+
+bool BackingStore::writes_are_stuck() const {
+  return disk_errors_.writes_refused() || disk_errors_.stalled() ||
+         (preallocation_.busy() && os::now_ns() - preallocation_.started_ns() > kLateRoomNs);
+}
+
+bool BackingStore::may_request(unsigned writes) const {
+  return pages_writing_ == 0 ? requests_.free() >= kLastRequests + writes
+                             : requests_.under_way() + writes <= Requests::kMostUnderWay;
+}
+
+int BackingStore::file_for(uint32_t slot, uint32_t pages, uint32_t high_water) {
+  if (disk_errors_.writes_refused() && !disk_errors_.may_write(os::now_ns())) return -1;
+  const int home = fork_files_.home();
+  if (home < 0) disk_errors_.no_room(home, os::now_ns());
+  // Pages that were there before need no new room.
+  if (home < 0 || !preallocation_.have_room(static_cast<unsigned>(home), static_cast<uint64_t>(slot) << shift_,
+                                            static_cast<uint64_t>(pages) << shift_, static_cast<uint64_t>(high_water) << shift_))
+    return -1;
+  return home;
+}
+
+void BackingStore::move_to(unsigned file, uint32_t slot, uint32_t pages) {
+  disk_.use(file, fork_files_.fd(file));
+  fork_files_.put(slot, pages, file);
+  file_ = file;
+}
+
+const Request &BackingStore::write(uint32_t slot, uint32_t pages, uint64_t address, bool idle) {
+  Request &q = requests_.take();
+  q = {os::now_ns(), slot, pages, 0, 0, 0, true, true, false, idle};
+  const auto *from = reinterpret_cast<const void *>(address);
+  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
+  if (!disk_.write(file_, from, bytes, offset, requests_.tag(q))) {
+    disk_.submit(); // the submission queue was full, not the ring: once more
+    disk_.write(file_, from, bytes, offset, requests_.tag(q));
+  }
+  pages_writing_ += pages;
+  if (idle) pages_cleaning_ += pages;
+  ++statistics_.writes;
+  statistics_.written_bytes += bytes;
+  return q;
+}
+
+int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address) {
+  if (requests_.free() < kLastRequests) return 0;
+  uint32_t first = 0;
+  pages = staging_.take(pages, &first);
+  if (pages == 0) return 0;
+  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
+  const int error = os::copy_protected_memory(staging_.address(first), address, bytes);
+  Request &q = requests_.take();
+  const auto tag = requests_.tag(q);
+  if (error || !disk_.write(fork_files_.file_of(slot), staging_.address(first), bytes, offset, tag)) {
+    staging_.give(first, pages);
+    free_request(q);
+    return error;
+  }
+  q = {os::now_ns(), slot, pages, first, 0, 0, true, true, true};
+  pages_writing_ += pages;
+  ++statistics_.writes;
+  return static_cast<int>(pages);
+}
+
+void BackingStore::write_done(const Request &q) {
+  pages_writing_ -= q.pages;
+  if (q.idle) pages_cleaning_ -= q.pages;
+  if (q.copied) staging_.give(q.staging, q.pages);
+}
+
+void BackingStore::wrote(const Request &q, bool good, int result) {
+  if (!good) disk_errors_.write_failed(result, os::now_ns());
+  else if (disk_errors_.writes_refused()) disk_errors_.wrote(q.started_ns, os::now_ns());
+}
+
+// --- what the disk has done ------------------------------------------------------------------------
+
+bool BackingStore::next(Done *done) {
+  Disk::Completion c;
+  if (!open_ || !disk_.completions(&c, 1)) return false;
+  *done = {Done::kRequest, c.tag & ~Disk::kWatch, nullptr, c.result};
+  if (c.tag & Disk::kWatch) {
+    done->kind = Done::kWatched;
+  } else if (c.tag & Preallocation::kTag) {
+    done->kind = Done::kRoom;
+    preallocation_.done(c.result);
+  } else {
+    done->request = &requests_[c.tag];
+  }
+  return true;
+}
+
+uint64_t BackingStore::watch_within_ns() const { return busy() || disk_errors_.stalled() ? kWatchDiskNs : 0; }
+
+void BackingStore::watch_for_stalls(uint64_t now) {
+  if (!open_ || now - watched_ns_ < kWatchDiskNs) return;
+  watched_ns_ = now;
+  const uint64_t moving = requests_.oldest_ns(), growing = preallocation_.started_ns();
+  const bool for_room = growing && (!moving || growing < moving);
+  disk_errors_.watch(for_room ? growing : moving, now, for_room);
+}
+
+// --- fork ------------------------------------------------------------------------------------------
+
+void BackingStore::recover() {
+  fork_files_.after_fork(true);
+  disk_.stop(); // our view of the parent's ring
+  open_ = false;
+  disk_errors_.start(fork_files_.directory(), &statistics_.disk_errors);
+}
+
+/// What files that are no longer shared hold moves to the oldest of them; where all are shared, everything moves to a new one.
+void BackingStore::merge_files(const PageTable &pages, RegionTable &regions) {
+  fork_files_.look_for_ends();
+  if (fork_files_.count() < ForkFiles::kCrowded) return;
+  const int target = fork_files_.home();
+  if (target < 0) return;
+  bool all_but_target_shared = true;
+  for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
+    if (fork_files_.fd(i) >= 0 && static_cast<int>(i) != target) all_but_target_shared &= fork_files_.shared(i);
+  uint32_t moved = 0;
+  for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
+    moved |= (fork_files_.fd(i) >= 0 && (all_but_target_shared || !fork_files_.shared(i))) ? 1u << i : 0;
+  moved &= ~(1u << target);
+  for (unsigned i = 0; i < regions.count(); ++i)
+    if (!move_contents(pages, regions[i], moved, static_cast<unsigned>(target))) return;
+  for (unsigned i = 0; i < ForkFiles::kFiles; ++i) {
+    if (!(moved >> i & 1)) continue;
+    disk_.use(i, -1);
+    fork_files_.close_file(i);
+  }
+}
+
+/// Moves what the region has in the files `from` (a bit each) to the file `to`. False: it cannot be; nothing is lost.
+bool BackingStore::move_contents(const PageTable &pages, const Region &r, uint32_t from, unsigned to) {
+  auto to_move = [&](uint32_t s) {
+    const PageState state = pages[s].state;
+    const bool stored = state == PageState::kAbsent || state == PageState::kMark ||
+                        (state == PageState::kClean && !(pages[s].flags & kNoBacking));
+    return stored && (from >> fork_files_.file_of(s) & 1);
+  };
+  const auto end = static_cast<uint32_t>(r.first_slot + (r.bytes >> shift_));
+  for (uint32_t s = r.first_slot; s < end;) {
+    if (!to_move(s)) {
+      s = pages.next_used(s + 1, end);
+      continue;
+    }
+    const uint32_t most = fork_files_.run(s, std::min(end - s, io_pages_));
+    uint32_t n = 1;
+    while (n < most && to_move(s + n)) ++n;
+    const uint64_t bytes = uint64_t{n} << shift_, offset = uint64_t{s} << shift_;
+    int error = os::read_file(fork_files_.fd(fork_files_.file_of(s)), staging_.base(), bytes, offset);
+    if (!error) error = fork_files_.reserve(to, offset, bytes);
+    if (!error) error = os::write_file(fork_files_.fd(to), staging_.base(), bytes, offset);
+    if (error) return false;
+    fork_files_.put(s, n, to);
+    s += n;
+  }
+  return true;
+}
+
+// --- for tests -------------------------------------------------------------------------------------
+
+const char *BackingStore::broken_invariant(const PageTable &pages) const {
+  uint32_t reading = 0, staged = 0, moving = 0, idle = 0;
+  for (const Request &q : requests_) {
+    if (!q.busy) continue;
+    reading += !q.write;
+    staged += !q.write || q.copied ? q.pages : 0;
+    moving += q.write ? q.pages : 0;
+    idle += q.idle ? q.pages : 0;
+    const PageState state = q.write ? PageState::kWriting : PageState::kReading;
+    for (uint32_t s = q.slot; s < q.slot + q.pages; ++s)
+      if (pages[s].state != state) return "a request moves a page that is in another state";
+  }
+  if (!requests_.is_valid()) return "a request is neither free nor under way, or both";
+  if (reading != reading_) return "the reads under way are miscounted";
+  if (moving != pages_writing_) return "pages are being written without a request";
+  if (idle != pages_cleaning_) return "the pages being cleaned are miscounted";
+  if (staged + staging_.free_pages() != staging_.pages()) return "staging memory is lost";
+  return nullptr;
+}
+
+} // namespace pagecast

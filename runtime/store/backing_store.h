@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The backing store: what the pager asks of the disk. It knows in which file a page's contents are, has room made before
+// it writes, keeps the requests under way, and says when the disk fails. What becomes of the pages is the pager's.
+//
+//   read    direct, into staging; who asked takes the pages out of there, and calls read_done()
+//   write   from where the page is, protected meanwhile; or from a copy, where the kernel cannot read it
+//   room    a write begins only where there is room for it in the file (preallocation.h)
+//
+// Pager's thread, but for what is said to be the thread's that forks.
+#pragma once
+#include "runtime/kernel/disk.h"
+#include "runtime/state/pages.h"
+#include "runtime/state/regions.h"
+#include "runtime/state/statistics.h"
+#include "runtime/store/disk_errors.h"
+#include "runtime/store/fork_files.h"
+#include "runtime/store/preallocation.h"
+#include "runtime/store/requests.h"
+#include "runtime/store/staging.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class BackingStore {
+public:
+  explicit BackingStore(Statistics &statistics) : statistics_(statistics) {}
+
+  // --- start ---
+  /// Memory for staging, and a file in `directory` (Backing::start). `budget`: bytes of memory that the program may hold;
+  /// `overflow`: bytes that the disk should have free; `io`: bytes of the largest request. 0, or -errno with a sentence in `why`.
+  int start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned room);
+  /// Without files: nothing can be read or written. `io`: as above.
+  void start_without(uint64_t io);
+  /// On the thread that will use it. 0 or -errno.
+  int open();
+  bool is_open() const { return open_; }
+  /// next() tells whenever the descriptor is readable.
+  void watch(int fd, uint64_t tag) { disk_.watch(fd, tag); }
+
+  // --- what is under way ---
+  uint32_t io_pages() const { return io_pages_; } ///< of the largest request
+  uint64_t latency_ns() const { return latency_ns_; } ///< of reads
+  uint32_t reading() const { return reading_; } ///< read requests
+  uint32_t pages_writing() const { return pages_writing_; }
+  uint32_t pages_cleaning() const { return pages_cleaning_; }
+  /// Pages being written that will be free then, or are the next to be.
+  uint32_t pages_coming_free() const { return pages_writing_ - pages_cleaning_; }
+  bool busy() const { return requests_.any() || preallocation_.busy(); }
+  bool any_request() const { return requests_.any(); }
+  bool making_room() const { return preallocation_.busy(); }
+  /// For pages that are made, too.
+  Staging &staging() { return staging_; }
+  uint64_t staging_bytes() const { return staging_.bytes(); }
+  uint32_t staging_in_use() const { return staging_.pages() - staging_.free_pages(); }
+  const Requests &requests() const { return requests_; }
+  const char *directory() const { return fork_files_.directory(); }
+
+  // --- reads ---
+  /// Whether there is a place for one more; hints leave the last ones to faults.
+  bool takes_read(bool demand) const;
+  /// How many of the pages one request can read.
+  uint32_t longest_read(uint32_t slot, uint32_t pages) const;
+  /// Starts to read; `pages` is at most what longest_read() says. Returns how many of the first ones; 0: not now.
+  uint32_t read(uint32_t slot, uint32_t pages, uint16_t site, uint8_t nest);
+  /// The page number `i` of a read that is done.
+  const char *contents(const Request &q, uint32_t i) const { return staging_.address(q.staging + i); }
+  /// The pages have been taken out of staging, or cannot be read. free_request() must follow.
+  void read_done(Request &);
+  /// Reads that are done and wait for memory, the oldest first.
+  void postpone(Request &q) { requests_.postpone(q); }
+  Request *postponed() { return requests_.postponed(); }
+  void drop_postponed() { requests_.drop_postponed(); }
+  /// Notes how long a read took that has come now.
+  void measured(uint64_t ns) { latency_ns_ = latency_ns_ ? (latency_ns_ * 7 + ns) / 8 : ns; }
+  /// A read failed; `lost`: pages that the program will not get back.
+  void read_failed(int result, unsigned lost, uint64_t now) { disk_errors_.read_failed(result, lost, now); }
+  /// Reads a page at once, while no request is under way. NULL: it cannot be read. Cost: as long as the disk takes.
+  const char *read_now(uint32_t slot);
+
+  // --- writes ---
+  /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
+  bool writes_are_stuck() const;
+  bool writes_are_refused() const { return disk_errors_.writes_refused(); }
+  bool stalled() const { return disk_errors_.stalled(); }
+  /// Whether so many writes may be asked for beside what is under way. Some can always be, in their turn.
+  bool may_request(unsigned writes) const;
+  /// The file that pages can be written to now, with room for them; `high_water`: slots of the file that may be needed at
+  /// all. -1: not now.
+  int file_for(uint32_t slot, uint32_t pages, uint32_t high_water);
+  /// The contents of the pages are in that file from now on: write() follows for all of them.
+  void move_to(unsigned file, uint32_t slot, uint32_t pages);
+  /// Starts to write pages from `address`, which stay as they are until written. may_request() has said yes. `idle`: while the
+  /// program rests.
+  const Request &write(uint32_t slot, uint32_t pages, uint64_t address, bool idle);
+  /// The same from a copy: the kernel does not read memory for us that the program has made unreadable. Returns how many of the
+  /// first ones; 0: not now; -errno: they cannot be read.
+  int write_copy(uint32_t slot, uint32_t pages, uint64_t address);
+  /// A write is over. free_request() must follow.
+  void write_done(const Request &);
+  /// What the disk said of it.
+  void wrote(const Request &q, bool good, int result);
+  void free_request(Request &q) { requests_.give(q); }
+
+  // --- what the disk has done ---
+  struct Done {
+    enum Kind : uint8_t { kWatched, kRoom, kRequest } kind;
+    uint64_t tag; ///< of what was watched
+    Request *request; ///< that is over
+    int result; ///< bytes or -errno
+  };
+  /// The next thing that it has done. False: nothing more for now.
+  bool next(Done *);
+  /// Hands to the kernel what was asked for.
+  void submit() { disk_.submit(); }
+  /// Sleeps until the disk has done something, or `timeout_ns` have passed (0: no limit).
+  void wait(uint64_t timeout_ns) { disk_.wait(timeout_ns); }
+  /// How long who waits for the disk may sleep before watch_for_stalls() is due, ns; 0: nothing is to be watched.
+  uint64_t watch_within_ns() const;
+  /// Tells the user of a disk that does not answer, once a second. Cost: under 1 us.
+  void watch_for_stalls(uint64_t now);
+
+  // --- fork, with no request under way ---
+  /// Fewer files, where many have come together. Cost: reads and writes what moves.
+  void merge_files(const PageTable &, RegionTable &);
+  /// The thread that forks: what both sides will know each other by. 0 or -errno.
+  int before_fork() { return fork_files_.before_fork(); }
+  void after_fork() { fork_files_.after_fork(false); }
+  /// In the child: the files are shared with the parent, and open() may follow.
+  void recover();
+
+  /// What does not hold, or NULL: of the requests, the staging memory under them, and the pages that they move.
+  const char *broken_invariant(const PageTable &) const;
+
+private:
+  bool move_contents(const PageTable &, const Region &, uint32_t from, unsigned to);
+
+  Statistics &statistics_;
+  bool open_ = false;
+  unsigned shift_ = 12;
+  uint32_t io_pages_ = 128;
+  Staging staging_;
+  ForkFiles fork_files_;
+  Disk disk_;
+  DiskErrors disk_errors_;
+  Preallocation preallocation_;
+  Requests requests_;
+  unsigned file_ = 0; ///< that move_to() named last
+  uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
+  uint32_t reading_ = 0;
+  uint32_t pages_writing_ = 0;
+  uint32_t pages_cleaning_ = 0; ///< of these, while the program rests
+  uint64_t latency_ns_ = 0;
+};
+
+} // namespace pagecast
