@@ -76,7 +76,7 @@ bool HintQueues::fetch_range(const Hint &h, core::Extent e, const Fetcher::Asked
 
 bool HintQueues::fetch_page(uint64_t address, const Fetcher::Asked &asked) {
   PagedMemory &memory = pager_.memory;
-  Region *r = memory.regions.find(address);
+  PagedRegion *r = memory.regions.find(address);
   const uint32_t slot = r ? memory.slot_of(*r, address) : 0;
   if (r && memory[slot].state == PageState::kReading) ++memory.statistics.useless_hints;
   else if (r && !r->draining && !fetch_around(*r, slot, asked)) return false;
@@ -85,7 +85,7 @@ bool HintQueues::fetch_page(uint64_t address, const Fetcher::Asked &asked) {
 }
 
 /// A page alone, with neighbours where there are none yet. False: not now.
-bool HintQueues::fetch_around(Region &r, uint32_t slot, const Fetcher::Asked &asked) {
+bool HintQueues::fetch_around(PagedRegion &r, uint32_t slot, const Fetcher::Asked &asked) {
   AppendRuns &runs = pager_.runs;
   const PageState state = pager_.memory[slot].state;
   const bool absent = state == PageState::kAbsent;

@@ -34,7 +34,7 @@ private:
   bool advise(const Hint &, core::Extent, bool from_slice);
   bool fetch_range(const Hint &, core::Extent, const Fetcher::Asked &);
   bool fetch_page(uint64_t address, const Fetcher::Asked &);
-  bool fetch_around(Region &, uint32_t slot, const Fetcher::Asked &);
+  bool fetch_around(PagedRegion &, uint32_t slot, const Fetcher::Asked &);
 
   Pager &pager_;
   Advise &files_;

@@ -17,7 +17,7 @@ constexpr uint64_t kMarginsShare = 8;
 /// Resident pages of the range stay, as if asked for now, the last one first.
 void NestKeeper::keep_range(uint64_t begin, uint64_t end) {
   while (begin < end) {
-    const Region *r = memory_.regions.find(end - 1);
+    const PagedRegion *r = memory_.regions.find(end - 1);
     if (!r) return; // a nest's extents seldom span regions; what lies before a gap goes without
     const uint64_t from = std::max(begin, r->base);
     for (uint32_t s = memory_.slot_of(*r, end), first = memory_.slot_of(*r, from); s-- > first;) {
@@ -62,7 +62,7 @@ void NestKeeper::keep_for(OpenNest &nest) {
 
 void NestKeeper::pin_targets(const OpenNest &nest, int change) {
   for (unsigned i = 0; i < nest.pinned_count; ++i) {
-    Region *r = memory_.regions.find(nest.pinned[i]);
+    PagedRegion *r = memory_.regions.find(nest.pinned[i]);
     if (!r) continue;
     r->pinned = static_cast<uint32_t>(static_cast<int>(r->pinned) + change);
     if (change > 0) keep_range(r->base, r->end());
@@ -78,7 +78,7 @@ void NestKeeper::expect_margins(const OpenNest &nest) {
     const core::RowMargins rows = nest.overwrite.row_margins(shape, g);
     if (!rows.any()) continue;
     const core::Extent range = core::reach_of(shape, shape.group[g]);
-    if (const Region *r = memory_.regions.find(range.begin)) margins_.expect(rows, range, {r->base, r->end()}, most);
+    if (const PagedRegion *r = memory_.regions.find(range.begin)) margins_.expect(rows, range, {r->base, r->end()}, most);
   }
   if (margins_.bytes() != before) limit_.account();
 }

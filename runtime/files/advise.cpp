@@ -28,7 +28,7 @@ constexpr unsigned kAlong = 16;      ///< pages that are read for it: 64 KiB, fr
 
 /// One forward stream through the whole region. Steps share a page where they do not end with one. What the kernel has read
 /// ahead is not asked for once that is known: a gap costs a stream one request.
-bool one_stream(Region &r, core::Extent e) {
+bool one_stream(FileRegion &r, core::Extent e) {
   const bool goes_on = e.begin <= r.stream_end && e.begin + os::page_size() >= r.stream_end && e.end > r.stream_end;
   r.stream = goes_on ? r.stream + 1 : r.stream >= kStream && e.begin > r.stream_end ? kStream - 1 : 0;
   r.stream_end = e.end;
@@ -37,7 +37,7 @@ bool one_stream(Region &r, core::Extent e) {
 
 /// Of such a stream, memory that is given up at once is not what the kernel takes next, and reads into memory that was not in
 /// use of late are dear on virtual machines, which must get it from their host again. So this is done where much stays.
-bool enough_stays(const Region &r, uint64_t bytes) { return r.stream < kStream || 2 * r.bytes <= 5 * bytes; }
+bool enough_stays(const FileRegion &r, uint64_t bytes) { return r.stream < kStream || 2 * r.bytes <= 5 * bytes; }
 
 } // namespace
 
@@ -84,7 +84,7 @@ int Advise::recover() {
 
 // --- regions ---------------------------------------------------------------------------------------
 
-bool Advise::insert(const Region &region) {
+bool Advise::insert(const FileRegion &region) {
   {
     Guard guard(lock_);
     if (!regions_.insert(region)) return false;
@@ -96,9 +96,10 @@ bool Advise::insert(const Region &region) {
 }
 
 bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
-  Region region;
+  FileRegion region;
   region.base = address;
   region.bytes = bytes;
+  region.kind = Region::kFile;
   region.request_bytes = mapping.request_bytes;
   region.may_give_up = mapping.may_give_up;
   region.opaque = mapping.opaque;
@@ -132,7 +133,7 @@ void Advise::remove(uint64_t begin, uint64_t end) {
   drop_twins(begin, end);
   Guard guard(lock_);
   uint64_t gone = 0;
-  for (Region *r = regions_.at_or_after(begin); r && r->base < end; ++r) {
+  for (FileRegion *r = regions_.at_or_after(begin); r && r->base < end; ++r) {
     gone += std::min(end, r->end()) - std::max(begin, r->base);
     if (r == &regions_[regions_.count() - 1]) break;
   }
@@ -142,18 +143,18 @@ void Advise::remove(uint64_t begin, uint64_t end) {
   bytes_ -= gone;
 }
 
-Region Advise::at_or_after(uint64_t address) {
+FileRegion Advise::at_or_after(uint64_t address) {
   if (!any()) return {};
   Guard guard(lock_);
-  const Region *r = regions_.at_or_after(address);
-  return r ? *r : Region{};
+  const FileRegion *r = regions_.at_or_after(address);
+  return r ? *r : FileRegion{};
 }
 
-Region Advise::look_up(uint64_t address) {
+FileRegion Advise::look_up(uint64_t address) {
   if (!any()) return {};
   Guard guard(lock_);
-  const Region *r = regions_.find(address);
-  return r ? *r : Region{};
+  const FileRegion *r = regions_.find(address);
+  return r ? *r : FileRegion{};
 }
 
 // --- the pager's thread -------------------------------------------------------------------------------
@@ -174,7 +175,7 @@ bool Advise::fetch(core::Extent e, const Asked &asked) {
   bool blocks = false;
   {
     Guard guard(lock_);
-    Region *r = regions_.find(e.begin);
+    FileRegion *r = regions_.find(e.begin);
     if (!r) return true;
     e.end = std::min(e.end, r->end());
     if (!asked.bounded && large_full(*r, e)) return refuse();
@@ -218,7 +219,7 @@ void Advise::note(core::Extent e, const Asked &asked, bool ask) {
 }
 
 /// All the `pages` right before the address are there, or asked for.
-bool Advise::follows(const Region &r, uint64_t address, unsigned pages) const {
+bool Advise::follows(const FileRegion &r, uint64_t address, unsigned pages) const {
   const uint64_t page = os::page_size();
   if (address - r.base < pages * page) return false;
   for (unsigned i = 1; i <= pages; ++i)
@@ -227,7 +228,7 @@ bool Advise::follows(const Region &r, uint64_t address, unsigned pages) const {
 }
 
 /// `e`, and what follows it and is absent: `bytes` in all at most.
-core::Extent Advise::with_absent(const Region &r, core::Extent e, uint64_t bytes) const {
+core::Extent Advise::with_absent(const FileRegion &r, core::Extent e, uint64_t bytes) const {
   const uint64_t page = os::page_size(), most = std::min(r.end(), e.begin + bytes);
   while (e.end < most && !map_->test(e.end)) e.end += page;
   return e;
@@ -235,14 +236,14 @@ core::Extent Advise::with_absent(const Region &r, core::Extent e, uint64_t bytes
 
 /// The page that follows on some that were asked for belongs to one stream of many. A slice cannot see ahead of them,
 /// where each access moves the place of the next: so more of the stream is read at once.
-core::Extent Advise::along(const Region &r, core::Extent e) const {
+core::Extent Advise::along(const FileRegion &r, core::Extent e) const {
   return follows(r, e.begin, kRow) ? with_absent(r, e, kAlong * os::page_size()) : e;
 }
 
 /// The same for pages that will be stored to: core/faults/append_streams.h. There the page is some pages ahead of the program, and what is
 /// read goes on where that which is there ends. The program's own misses are the kernel's, and slices that find the pages of all
 /// places in memory see next to nothing of them: so each place has a page ahead of it until it is known what they do.
-core::Extent Advise::grow(Region &r, core::Extent e) {
+core::Extent Advise::grow(FileRegion &r, core::Extent e) {
   const uint64_t page = os::page_size();
   const auto memory = static_cast<uint32_t>(log_.kept());
   const bool grew = r.append_streams.grows();
@@ -261,7 +262,7 @@ core::Extent Advise::grow(Region &r, core::Extent e) {
 }
 
 /// What lies behind a place has been stored to.
-void Advise::pass_behind(const Region &r, uint64_t begin, uint64_t run) {
+void Advise::pass_behind(const FileRegion &r, uint64_t begin, uint64_t run) {
   const uint64_t end = begin - std::min(begin - r.base, r.look_ahead + kRow * os::page_size()),
                  length = std::min(end - r.base, run);
   if (length == 0 || !r.shared) return;
@@ -289,7 +290,7 @@ void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
   // Buffered: while there is room, pages that are in memory stay, and so do their bits.
   if (options_->release == ReleasePolicy::kBuffered && log_.held_pages() <= log_.kept() - log_.kept() / 8) return;
   Guard guard(lock_);
-  const Region *r = regions_.find(e.begin);
+  const FileRegion *r = regions_.find(e.begin);
   if (!r) return;
   e.end = std::min(e.end, r->end());
   map_->clear(e);

@@ -67,9 +67,9 @@ public:
   bool add(uint64_t address, uint64_t bytes, const FileMapping &);
   void remove(uint64_t begin, uint64_t end);
   /// bytes = 0 if the address is in none.
-  Region look_up(uint64_t address);
+  FileRegion look_up(uint64_t address);
   /// The first one that ends above the address; bytes = 0 if none does. Any thread.
-  Region at_or_after(uint64_t address);
+  FileRegion at_or_after(uint64_t address);
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
   // --- memory in a file; under the allocations' lock (advise_memory.cpp) ---
@@ -111,13 +111,13 @@ public:
   void mind_reads(uint64_t now_ns) { read_files_.mind(now_ns); }
 
 private:
-  bool insert(const Region &);
+  bool insert(const FileRegion &);
   bool refuse();
   void note(core::Extent, const Asked &, bool ask);
   static bool wide(uint64_t window);
-  bool left_to_kernel(const Region &, core::Extent, bool alone) const;
-  bool reads_large(const Region &) const;
-  bool large_full(const Region &, core::Extent) const;
+  bool left_to_kernel(const FileRegion &, core::Extent, bool alone) const;
+  bool reads_large(const FileRegion &) const;
+  bool large_full(const FileRegion &, core::Extent) const;
   core::Extent ask_large(core::Extent, const Asked &);
   void wake_large();
   bool take_block(core::Extent *);
@@ -126,11 +126,11 @@ private:
   void leave_twin(core::Extent, uint64_t twin);
   void drop_twins(uint64_t begin, uint64_t end);
   void keep_stack(uint64_t stack);
-  core::Extent with_absent(const Region &, core::Extent, uint64_t bytes) const;
-  core::Extent along(const Region &, core::Extent) const;
-  bool follows(const Region &, uint64_t address, unsigned pages) const;
-  core::Extent grow(Region &, core::Extent);
-  void pass_behind(const Region &, uint64_t begin, uint64_t run);
+  core::Extent with_absent(const FileRegion &, core::Extent, uint64_t bytes) const;
+  core::Extent along(const FileRegion &, core::Extent) const;
+  bool follows(const FileRegion &, uint64_t address, unsigned pages) const;
+  core::Extent grow(FileRegion &, core::Extent);
+  void pass_behind(const FileRegion &, uint64_t begin, uint64_t run);
   void offer(core::Extent, Hint::Kind, uint16_t site);
   void wake();
   void catch_up();
@@ -139,7 +139,7 @@ private:
   core::Extent absent_part(core::Extent);
   void unmap_passed();
   void expect(const Hint &);
-  bool renew(const Region &, uint64_t address);
+  bool renew(const FileRegion &, uint64_t address);
   bool refresh();
   uint64_t watch();
   bool choose_watched();
@@ -154,7 +154,7 @@ private:
 
   Lock unmapping_; ///< held while pages are taken out of the page table: no region ends meanwhile. Taken before lock_
   Lock lock_; ///< of regions_, and of the map's bits against the end of a region
-  RegionTable regions_;
+  FileRegions regions_;
   MemoryFile memory_;
   std::atomic<uint32_t> count_{0};
   std::atomic<uint64_t> bytes_{0};
@@ -190,7 +190,7 @@ private:
   unsigned passed_count_ = 0;
   static constexpr unsigned kWatched = 64; ///< windows of the region that is watched
   core::ReadAround read_around_;
-  Region watched_;
+  FileRegion watched_;
   uint64_t was_there_[kWatched]; ///< at the last look
   bool looked_ = false; ///< there was one
   unsigned watched_for_ = 0; ///< looks

@@ -28,7 +28,7 @@ uint64_t bits(const uint8_t *told, uint64_t pages) {
 }
 
 /// Where a window is: evenly apart, but not at one distance, which could be the program's, too.
-uint64_t window(const Region &r, unsigned i, unsigned of, unsigned shift) {
+uint64_t window(const FileRegion &r, unsigned i, unsigned of, unsigned shift) {
   const uint64_t pages = r.bytes >> shift, each = pages / of, size = core::ReadAround::kWindow;
   const uint64_t within = each > size ? (i * 0x9e3779b97f4a7c15ull >> 32) % (each - size) : 0;
   return r.base + ((i * each + within) << shift);
@@ -52,12 +52,12 @@ uint64_t Advise::watch() {
 /// The region that is watched already, if it is still as it was and its turn, or the next. False: there is none.
 bool Advise::choose_watched() {
   Guard guard(lock_);
-  auto fits = [](Region *r) {
+  auto fits = [](FileRegion *r) {
     if (!r || r->opaque) return false;
     r->quiet = std::exchange(r->hinted, false) ? 0 : static_cast<uint8_t>(std::min(r->quiet + 1, int(kQuiet)));
     return r->quiet == kQuiet;
   };
-  Region *r = watched_for_ < kWatchedFor ? regions_.find(watched_.base) : nullptr;
+  FileRegion *r = watched_for_ < kWatchedFor ? regions_.find(watched_.base) : nullptr;
   if (fits(r) && r->base == watched_.base && r->bytes == watched_.bytes) return watched_ = *r, true;
   looked_ = false;
   watched_for_ = 0;
@@ -87,7 +87,7 @@ bool Advise::look_around(bool count) {
   bool alone = false;
   {
     Guard guard(lock_);
-    Region *r = regions_.find(watched_.base);
+    FileRegion *r = regions_.find(watched_.base);
     if (!r || r->base != watched_.base || r->bytes != watched_.bytes || r->hinted) return read_around_.forget(), false;
     const core::ReadAround::Verdict verdict = read_around_.verdict(r->alone);
     if (verdict == core::ReadAround::Verdict::kGoOn) return true;

@@ -70,24 +70,24 @@ void Advise::wake_large() {
 bool Advise::wide(uint64_t window) { return window == 0 || window >= kWideWindow; }
 
 /// Where several streams take turns in one region, the kernel's read-ahead goes on from the pages that it marked.
-bool Advise::left_to_kernel(const Region &r, core::Extent e, bool alone) const {
+bool Advise::left_to_kernel(const FileRegion &r, core::Extent e, bool alone) const {
   if (r.scattered || r.alone) return false;
   if (!wide(r.window)) return alone && !reads_large(r);
   return alone || (r.window && file_streams_.goes_on(e) &&
                    file_streams_.alive() * 2 * r.window <= memory_bytes_ / core::FileStreams::kShare);
 }
 
-bool Advise::reads_large(const Region &r) const { return r.large && !r.scattered && !r.alone && !sandboxed(); }
+bool Advise::reads_large(const FileRegion &r) const { return r.large && !r.scattered && !r.alone && !sandboxed(); }
 
 /// As many blocks as may be are in the queue: the request has to wait.
-bool Advise::large_full(const Region &r, core::Extent e) const {
+bool Advise::large_full(const FileRegion &r, core::Extent e) const {
   const uint64_t queued = large_queue_.size() * kLarge;
   return queued && reads_large(r) && queued + e.size() > std::min(memory_bytes_ / kQueuedShare, kLargeQueue / 2 * kLarge);
 }
 
 /// For streams of such a region, under the lock: whole blocks go to the large reader. Returns what is left for the adviser.
 core::Extent Advise::ask_large(core::Extent e, const Asked &asked) {
-  const Region *r = regions_.find(e.begin);
+  const FileRegion *r = regions_.find(e.begin);
   if (asked.bounded || !reads_large(*r) || e.size() > kLargeQueue / 4 * kLarge) return e;
   // One stream alone will soon be left to the kernel.
   const bool alone = r->stream != 0 && wide(r->window) && !nest_table[asked.nest % kMostOpenNests].sliced;
@@ -120,12 +120,12 @@ void Advise::read_block(core::Extent e) {
 /// The block's address in its region's twin, which is made if there is none yet; 0: there cannot be one.
 uint64_t Advise::enter_twin(core::Extent e) {
   Guard until(unmapping_);
-  const Region r = look_up(e.begin);
+  const FileRegion r = look_up(e.begin);
   if (!r.large || e.end > r.end()) return 0;
   const uint64_t twin = r.twin ? r.twin : os::map_again(r.base, r.bytes);
   if (!r.twin) {
     Guard guard(lock_);
-    Region *now = regions_.find(r.base); // regions end under unmapping_ alone
+    FileRegion *now = regions_.find(r.base); // regions end under unmapping_ alone
     now->twin = twin;
     now->large = twin != 0;
   }
@@ -144,7 +144,7 @@ void Advise::leave_twin(core::Extent e, uint64_t twin) {
   const bool large = os::in_page_table(twin, pages, mapped) == 0 && mapped[0] && os::alike(mapped, 0, pages) == pages;
   if (large) ++statistics_->files.large_reads;
   for (uint64_t at = e.begin, to; at < e.end; at = to) {
-    const Region r = at_or_after(at);
+    const FileRegion r = at_or_after(at);
     const uint64_t here = twin + (at - e.begin);
     const bool alive = r.bytes && r.base <= at && r.twin && r.twin + (at - r.base) == here;
     to = !r.bytes ? e.end : std::min(e.end, r.base > at ? r.base : r.end());
@@ -155,7 +155,7 @@ void Advise::leave_twin(core::Extent e, uint64_t twin) {
     const iovec range{reinterpret_cast<void *>(here), to - at};
     os::take_out(&range, 1);
     Guard guard(lock_);
-    Region *now = regions_.find(at);
+    FileRegion *now = regions_.find(at);
     if (e.size() == kLarge) now->no_large = large ? 0 : static_cast<uint8_t>(now->no_large + 1);
     now->large = now->no_large < kTries;
   }
@@ -163,7 +163,7 @@ void Advise::leave_twin(core::Extent e, uint64_t twin) {
 
 /// Before regions end; unmapping_ is held.
 void Advise::drop_twins(uint64_t begin, uint64_t end) {
-  for (Region r = at_or_after(begin); r.bytes && r.base < end; r = at_or_after(r.end())) {
+  for (FileRegion r = at_or_after(begin); r.bytes && r.base < end; r = at_or_after(r.end())) {
     if (!r.twin) continue;
     uint64_t from = r.twin + (std::max(begin, r.base) - r.base);
     const uint64_t to = r.twin + (std::min(end, r.end()) - r.base);

@@ -18,12 +18,13 @@ bool Advise::add_memory(uint64_t address, uint64_t bytes, bool fresh) {
   if (taken < bytes) ++statistics_->files.memory_left;
   if (slot != kNoSlot && taken == 0) places_->free(slot, pages, true);
   if (taken == 0) return false;
-  Region region;
+  FileRegion region;
   region.base = address;
   region.bytes = taken;
   region.first_slot = slot;
   region.request_bytes = memory_.request_bytes();
-  region.may_give_up = region.own = true;
+  region.kind = Region::kOwnFile;
+  region.may_give_up = true;
   insert(region);
   ++statistics_->files.regions;
   statistics_->files.memory_bytes += taken;
@@ -33,10 +34,10 @@ bool Advise::add_memory(uint64_t address, uint64_t bytes, bool fresh) {
 
 void Advise::remove_memory(uint64_t begin, uint64_t end) {
   for (uint64_t at = begin; at < end;) {
-    Region r;
+    FileRegion r;
     {
       Guard guard(lock_);
-      const Region *found = regions_.at_or_after(at);
+      const FileRegion *found = regions_.at_or_after(at);
       if (!found || found->base >= end) return;
       r = *found;
     }
@@ -51,10 +52,10 @@ void Advise::remove_memory(uint64_t begin, uint64_t end) {
 
 void Advise::clear_memory(uint64_t begin, uint64_t end) {
   for (uint64_t at = begin; at < end;) {
-    Region r;
+    FileRegion r;
     {
       Guard guard(lock_);
-      if (const Region *found = regions_.at_or_after(at)) r = *found;
+      if (const FileRegion *found = regions_.at_or_after(at)) r = *found;
     }
     if (r.bytes && r.base <= at) {
       const uint64_t to = std::min(end, r.end());
@@ -74,9 +75,9 @@ void Advise::keep_stack(uint64_t stack) {
   constexpr uint64_t kBelow = 128u << 10, kAbove = 16u << 10;
   const uint64_t page = stack >> shift_ << shift_;
   for (uint64_t at = page - kBelow; at < page + kAbove;) {
-    const Region r = look_up(at);
+    const FileRegion r = look_up(at);
     const uint64_t to = r.bytes ? std::min(page + kAbove, r.end()) : at + os::page_size();
-    if (r.own) {
+    if (r.kind == Region::kOwnFile) {
       memory_.make_private(r, at, to);
       remove(at, to);
       statistics_->files.memory_bytes -= to - at;

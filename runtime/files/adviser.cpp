@@ -58,8 +58,8 @@ void Advise::work_off() {
     }
     if (n == 0) kind = h->kind;
     if (h->kind != kind) break;
-    const Region r = look_up(h->address);
-    const uint64_t request_bytes = h->kind != Hint::kFetch || !r.is_file() ? ~0ull >> 1 : r.request_bytes;
+    const FileRegion r = look_up(h->address);
+    const uint64_t request_bytes = h->kind != Hint::kFetch || !r.request_bytes ? ~0ull >> 1 : r.request_bytes;
     const uint64_t bytes = static_cast<uint64_t>(h->pages) << shift_;
     const uint64_t parts = (bytes + request_bytes - 1) / request_bytes;
     if (n && (n + parts > kBatch || (pages << shift_) + bytes > memory_bytes_ / kUnderWayShare)) break;
@@ -133,7 +133,7 @@ void Advise::unmap_passed() {
   Guard until(unmapping_);
   for (; passed_count_; --passed_count_) {
     const core::Extent e = passed_[passed_count_ - 1];
-    const Region r = look_up(e.begin);
+    const FileRegion r = look_up(e.begin);
     if (!r.shared || e.end > r.end()) continue;
     range[n++] = {reinterpret_cast<void *>(e.begin), e.size()};
     statistics_->files.passed += e.size() >> shift_;
@@ -144,7 +144,7 @@ void Advise::unmap_passed() {
 /// A page that is asked for again while it is in memory is one of those that are used often. With MADV_RANDOM the
 /// kernel takes no notice of the program's touching it, and would let it go when its time has come: so it is told.
 /// Of an opaque file only what the program has mapped is known to be there.
-bool Advise::renew(const Region &r, uint64_t address) {
+bool Advise::renew(const FileRegion &r, uint64_t address) {
   uint8_t there = 0;
   if (r.opaque ? !os::touched(address) : os::in_core(address, 1, &there) || !there) return false;
   os::keep(address);
@@ -158,7 +158,7 @@ void Advise::expect(const Hint &hint) {
   uint64_t base = 0, bytes = 0;
   {
     Guard guard(lock_);
-    Region *r = regions_.find(hint.address);
+    FileRegion *r = regions_.find(hint.address);
     if (!r) return;
     const bool goes_on = hint.address == r->asked_end;
     r->asked_end = hint.extent(shift_).end;
@@ -180,10 +180,10 @@ void Advise::expect(const Hint &hint) {
 
 /// Looks at a piece of the regions, round and round, and corrects the map. False if there is none.
 bool Advise::refresh() {
-  Region r;
+  FileRegion r;
   {
     Guard guard(lock_);
-    Region *found = regions_.at_or_after(refresh_at_);
+    FileRegion *found = regions_.at_or_after(refresh_at_);
     if (!found && regions_.count()) found = &regions_[0];
     if (!found) return false;
     r = *found;
@@ -195,7 +195,7 @@ bool Advise::refresh() {
   refresh_at_ = begin + (pages << shift_);
   if (os::in_core(begin, pages, there)) return true; // it has gone meanwhile
   Guard guard(lock_);
-  const Region *still = regions_.find(begin);
+  const FileRegion *still = regions_.find(begin);
   if (!still || still->end() < begin + (pages << shift_)) return true;
   Statistics::Files &files = statistics_->files;
   for (uint64_t i = 0; i < pages; ++i) {

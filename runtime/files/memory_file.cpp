@@ -34,7 +34,7 @@ int MemoryFile::start(const char *directory, uint64_t need, char *why, unsigned 
   return -EOPNOTSUPP;
 }
 
-uint64_t MemoryFile::offset(const Region &r, uint64_t address) const {
+uint64_t MemoryFile::offset(const FileRegion &r, uint64_t address) const {
   return (static_cast<uint64_t>(r.first_slot) << os::page_shift()) + (address - r.base);
 }
 
@@ -92,13 +92,13 @@ uint64_t MemoryFile::take(uint64_t address, uint64_t bytes, uint32_t slot, bool 
   return done;
 }
 
-bool MemoryFile::give_back(const Region &r, uint64_t begin, uint64_t end) {
+bool MemoryFile::give_back(const FileRegion &r, uint64_t begin, uint64_t end) {
   // Not before nobody can reach it: another block may have the room next.
   return os::map_zeros(begin, end - begin, kReadWrite) == 0 && !sandboxed() &&
          os::free_room(file_.fd(), offset(r, begin), end - begin) == 0;
 }
 
-void MemoryFile::clear(const Region &r, uint64_t begin, uint64_t end) {
+void MemoryFile::clear(const FileRegion &r, uint64_t begin, uint64_t end) {
   if (sandboxed() || os::zero_room(file_.fd(), offset(r, begin), end - begin))
     memset(reinterpret_cast<void *>(begin), 0, end - begin);
 }
@@ -115,7 +115,7 @@ void MemoryFile::clear_private(uint64_t begin, uint64_t end) {
 // --- fork ---------------------------------------------------------------------------------------------
 
 /// Puts `fd` in the place of a part of the region, with the protection that each page has.
-int MemoryFile::remap(const Region &r, uint64_t begin, uint64_t end, int fd, bool shared) {
+int MemoryFile::remap(const FileRegion &r, uint64_t begin, uint64_t end, int fd, bool shared) {
   os::Mapping m[kMappings];
   for (uint64_t at = begin; at < end;) {
     const unsigned n = os::mappings(at, end, m, kMappings);
@@ -127,19 +127,19 @@ int MemoryFile::remap(const Region &r, uint64_t begin, uint64_t end, int fd, boo
   return 0;
 }
 
-void MemoryFile::make_private(const Region &r, uint64_t begin, uint64_t end) {
+void MemoryFile::make_private(const FileRegion &r, uint64_t begin, uint64_t end) {
   // Its room stays taken: private pages that nobody has stored to since are still the file's.
   if (remap(r, begin, end, file_.fd(), false) == 0) os::wake_all(file_.fd(), offset(r, begin), end - begin);
 }
 
-int MemoryFile::copy(RegionTable &regions) {
+int MemoryFile::copy(FileRegions &regions) {
   char why[1200];
   if (const int error = copy_.start(directory_, 0, why, sizeof why)) return error;
   os::use_page_cache(copy_.fd());
   int error = os::reservation_fails(copy_.fd()) ? -EOPNOTSUPP : 0;
   for (unsigned i = 0; i < regions.count() && !error; ++i) {
-    const Region &r = regions[i];
-    if (!r.own) continue;
+    const FileRegion &r = regions[i];
+    if (r.kind != Region::kOwnFile) continue;
     error = os::reserve_room(copy_.fd(), offset(r, r.base), r.bytes);
     if (!error) error = os::copy_room(file_.fd(), copy_.fd(), offset(r, r.base), r.bytes);
   }
@@ -148,19 +148,19 @@ int MemoryFile::copy(RegionTable &regions) {
     return error;
   }
   for (unsigned i = 0; i < regions.count(); ++i)
-    if (regions[i].own) os::give_to_children(regions[i].base, regions[i].bytes, true);
+    if (regions[i].kind == Region::kOwnFile) os::give_to_children(regions[i].base, regions[i].bytes, true);
   return 0;
 }
 
-void MemoryFile::copied(RegionTable &regions) {
+void MemoryFile::copied(FileRegions &regions) {
   for (unsigned i = 0; i < regions.count(); ++i)
-    if (regions[i].own) os::give_to_children(regions[i].base, regions[i].bytes, false);
+    if (regions[i].kind == Region::kOwnFile) os::give_to_children(regions[i].base, regions[i].bytes, false);
   copy_.stop();
 }
 
-int MemoryFile::take_over(RegionTable &regions) {
+int MemoryFile::take_over(FileRegions &regions) {
   for (unsigned i = 0; i < regions.count(); ++i) {
-    if (!regions[i].own) continue;
+    if (regions[i].kind != Region::kOwnFile) continue;
     if (const int error = remap(regions[i], regions[i].base, regions[i].end(), copy_.fd(), true)) return error;
     os::give_to_children(regions[i].base, regions[i].bytes, false);
   }
@@ -170,9 +170,9 @@ int MemoryFile::take_over(RegionTable &regions) {
   return 0;
 }
 
-void MemoryFile::abandon(RegionTable &regions) {
+void MemoryFile::abandon(FileRegions &regions) {
   for (unsigned i = 0; i < regions.count(); ++i)
-    if (regions[i].own) os::unmap(reinterpret_cast<void *>(regions[i].base), regions[i].bytes);
+    if (regions[i].kind == Region::kOwnFile) os::unmap(reinterpret_cast<void *>(regions[i].base), regions[i].bytes);
 }
 
 } // namespace pagecast

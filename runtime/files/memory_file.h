@@ -34,31 +34,31 @@ public:
   uint64_t take(uint64_t address, uint64_t bytes, uint32_t slot, bool fresh);
   /// Ends it for a part of a region: untouched private memory is there then. True: its room is, and may be used again; else
   /// it still has contents.
-  bool give_back(const Region &, uint64_t begin, uint64_t end);
+  bool give_back(const FileRegion &, uint64_t begin, uint64_t end);
   /// Makes a part of a region zero.
-  void clear(const Region &, uint64_t begin, uint64_t end);
+  void clear(const FileRegion &, uint64_t begin, uint64_t end);
   /// The same of memory that is in no region.
   void clear_private(uint64_t begin, uint64_t end);
   /// Bytes that one piece of advice surely reads.
   uint32_t request_bytes() const { return request_bytes_; }
 
   /// Before fork: a copy for the child of what the regions hold. 0 or -errno.
-  int copy(RegionTable &);
+  int copy(FileRegions &);
   /// A part of a region that has the stack of who forks cannot be copied while it runs on it: stores there become private to
   /// parent and child, as it is now. The caller makes it no part of a region.
-  void make_private(const Region &, uint64_t begin, uint64_t end);
+  void make_private(const FileRegion &, uint64_t begin, uint64_t end);
   /// After it, in the parent.
-  void copied(RegionTable &);
+  void copied(FileRegions &);
   /// In the child: the copy takes the place of the parent's file. 0 or -errno: abandon().
-  int take_over(RegionTable &);
+  int take_over(FileRegions &);
   /// In the child: the regions are the parent's; touching them is a segmentation fault.
-  void abandon(RegionTable &);
+  void abandon(FileRegions &);
 
 private:
-  uint64_t offset(const Region &r, uint64_t address) const;
+  uint64_t offset(const FileRegion &r, uint64_t address) const;
   bool may_move(uint64_t address, uint64_t bytes, bool fresh) const;
   int move_piece(uint64_t address, uint64_t bytes, uint64_t offset);
-  int remap(const Region &, uint64_t begin, uint64_t end, int fd, bool shared);
+  int remap(const FileRegion &, uint64_t begin, uint64_t end, int fd, bool shared);
 
   Backing file_, copy_;
   uint32_t request_bytes_ = 0;

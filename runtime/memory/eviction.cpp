@@ -53,7 +53,7 @@ uint32_t Eviction::give_up(uint32_t slot, uint32_t pages, bool *stuck) {
   case PageState::kDirty: break;
   default: return 0;
   }
-  Region *r = memory_.region_of(slot);
+  PagedRegion *r = memory_.region_of(slot);
   if (r && write_back_.write_out(*r, slot, pages, WriteBack::Why::kGoing)) return pages;
   if (store_.writes_are_stuck()) {
     pass_over(slot, pages);
@@ -103,7 +103,7 @@ void Eviction::keep_aging() {
     uint32_t aged[kAgingLot];
     const uint32_t n = memory_.order.age(aged, std::min(want - memory_.order.aging(), kAgingLot));
     for (uint32_t i = 0; i < n; ++i) {
-      const Region *r = memory_.region_of(aged[i]);
+      const PagedRegion *r = memory_.region_of(aged[i]);
       if (r && r->pinned) memory_.order.touch(aged[i]);
       else memory_.map.clear(memory_.extent(aged[i], 1));
     }

@@ -31,7 +31,7 @@ struct PagedMemory {
   static bool resident(PageState s) { return s >= PageState::kClean; }
   Page &operator[](uint32_t slot) { return pages[slot]; }
   const Page &operator[](uint32_t slot) const { return pages[slot]; }
-  Region *region_of(uint32_t slot) { return regions.find(pages.address(slot)); }
+  PagedRegion *region_of(uint32_t slot) { return regions.find(pages.address(slot)); }
   uint32_t slot_of(const Region &r, uint64_t address) const {
     return r.first_slot + static_cast<uint32_t>((address - r.base) >> shift);
   }
@@ -45,13 +45,13 @@ struct PagedMemory {
   /// Memory, staging or a request became free: who found none before may ask again.
   void note_freed() { ++freed; }
   /// Pages right before `slot`, up to `most`, of whose state `is` holds.
-  template <class Is> uint32_t pages_before(const Region &r, uint32_t slot, uint32_t most, Is is) const {
+  template <class Is> uint32_t pages_before(const PagedRegion &r, uint32_t slot, uint32_t most, Is is) const {
     uint32_t n = 0;
     while (n < most && n < slot - r.first_slot && is(pages[slot - 1 - n].state)) ++n;
     return n;
   }
   /// The same of pages from `slot` on.
-  template <class Is> uint32_t pages_from(const Region &r, uint32_t slot, uint32_t most, Is is) const {
+  template <class Is> uint32_t pages_from(const PagedRegion &r, uint32_t slot, uint32_t most, Is is) const {
     const uint32_t end = end_of(r);
     uint32_t n = 0;
     while (n < most && slot + n < end && is(pages[slot + n].state)) ++n;
@@ -63,7 +63,7 @@ struct PagedMemory {
   unsigned shift = 12;
   uint64_t page = 4096; ///< bytes
   PageTable pages;
-  RegionTable regions;
+  PagedRegions regions;
   core::ResidencyMap map;
   core::Replacement order;
   core::Cleaning cleaning;

@@ -45,7 +45,7 @@ void Placement::make_writable(uint32_t slot, uint32_t pages) {
   unprotect(slot, pages);
 }
 
-int Placement::watch_inherited(const Region &r) {
+int Placement::watch_inherited(const PagedRegion &r) {
   if (const int error = watch(r.base, r.bytes)) return error;
   os::give_to_children(r.base, r.bytes, false);
   const uint32_t end = memory_.end_of(r);

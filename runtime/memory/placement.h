@@ -41,7 +41,7 @@ public:
   int watch(uint64_t address, uint64_t bytes) { return os::fault_watch(fd_, address, bytes); }
   void unwatch(uint64_t address, uint64_t bytes) { os::fault_unwatch(fd_, address, bytes); }
   /// In the child of a fork, which inherits neither registration nor protection. 0 or -errno.
-  int watch_inherited(const Region &);
+  int watch_inherited(const PagedRegion &);
 
   /// A thread stalls on the page since then; nobody stalls on the pages any more.
   void begin_wait(uint32_t slot, uint64_t since) { stalls_.begin(slot, since); }

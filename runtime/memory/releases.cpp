@@ -23,7 +23,7 @@ uint32_t Releases::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t
   if (memory_.options->release == ReleasePolicy::kAggressive) wanted = {}; // these very pages, whatever wants them again
   uint32_t count = 0;
   while (begin < end) {
-    Region *r = memory_.regions.at_or_after(begin);
+    PagedRegion *r = memory_.regions.at_or_after(begin);
     if (!r || r->base >= end) break;
     if (begin < r->base) begin = r->base;
     const uint64_t stop = std::min(end, r->end());
@@ -47,7 +47,7 @@ uint32_t Releases::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t
 }
 
 /// The pages of the cluster that belong to the region.
-Run Releases::cluster_of(const Region &r, uint32_t slot) const {
+Run Releases::cluster_of(const PagedRegion &r, uint32_t slot) const {
   const uint32_t end = memory_.end_of(r);
   const uint32_t begin = std::max(slot & ~(kClusterPages - 1), r.first_slot);
   return {begin, std::min((slot | (kClusterPages - 1)) + 1, end) - begin};
@@ -72,7 +72,7 @@ void Releases::release_done(Run cluster, Wanted wanted) {
 
 /// The program has finished with the slots [first, last) of one region. Cost: a few ns a page.
 void Releases::gather(uint32_t first, uint32_t last, Wanted wanted) {
-  const Region *r = memory_.region_of(first);
+  const PagedRegion *r = memory_.region_of(first);
   if (!r) return;
   for (uint32_t at = first; at < last;) {
     const Run cluster = cluster_of(*r, at);
@@ -107,13 +107,13 @@ void Releases::release_clusters() {
 bool Releases::release_oldest_cluster() {
   if (!clusters_.any()) return false;
   const WritebackCluster oldest = clusters_.take();
-  if (const Region *r = memory_.region_of(oldest.slot)) release_done(cluster_of(*r, oldest.slot), oldest.wanted);
+  if (const PagedRegion *r = memory_.region_of(oldest.slot)) release_done(cluster_of(*r, oldest.slot), oldest.wanted);
   return true;
 }
 
 /// A slice had pages filled or read at `slot`, where those in use end: the program is `ahead` of it, and has finished what lies
 /// behind. That is released, in whole blocks: what goes next is written at once, and is not what is being stored to.
-void Releases::release_behind(Region &r, uint32_t slot, uint32_t ahead) {
+void Releases::release_behind(PagedRegion &r, uint32_t slot, uint32_t ahead) {
   if (ahead == 0 || memory_.options->release != ReleasePolicy::kBuffered || slot - r.first_slot <= ahead) return;
   const uint32_t end = slot - ahead, lowest = end - std::min(end - r.first_slot, 2 * core::AppendStreams::kMostRun);
   uint32_t begin = end;

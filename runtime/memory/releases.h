@@ -24,7 +24,7 @@ public:
   uint32_t release(uint64_t begin, uint64_t end, Wanted, uint16_t site);
   /// A slice had pages filled or read at `slot`, where those in use end: the program is `ahead` of it, and has finished what
   /// lies behind. That is released, in whole clusters: what goes next is written at once, and is not what is being stored to.
-  void release_behind(Region &, uint32_t slot, uint32_t ahead);
+  void release_behind(PagedRegion &, uint32_t slot, uint32_t ahead);
   /// A nest of some size is over: what its walk has not come to it never will, unless others like it walk beside it.
   /// Left to wait, such clusters would outstay pages that are wanted sooner.
   void release_clusters();
@@ -34,7 +34,7 @@ public:
 private:
   void put_off(uint32_t slot, Wanted, bool dirty);
   void gather(uint32_t first, uint32_t last, Wanted);
-  Run cluster_of(const Region &, uint32_t slot) const;
+  Run cluster_of(const PagedRegion &, uint32_t slot) const;
   bool all_done(Run) const;
   void release_done(Run, Wanted);
 

@@ -15,7 +15,7 @@ constexpr uint32_t kLeastLot = 128;
 } // namespace
 
 uint32_t WriteBack::run_length(const uint32_t *slots, uint32_t count) {
-  const Region *r = memory_.region_of(slots[0]);
+  const PagedRegion *r = memory_.region_of(slots[0]);
   const uint32_t end = r ? memory_.slot_of(*r, r->end()) : slots[0];
   uint32_t run = 1;
   while (run < count && slots[run] == slots[0] + run && slots[run] < end && memory_[slots[run]].state == memory_[slots[0]].state)
@@ -31,7 +31,7 @@ uint32_t WriteBack::room_ahead() const {
 
 uint32_t WriteBack::most_writing() const { return store_.reading() && !limit_.over() ? kMostWritingBesideReads : kMostWriting; }
 
-bool WriteBack::write_out(Region &r, uint32_t slot, uint32_t pages, Why why) {
+bool WriteBack::write_out(PagedRegion &r, uint32_t slot, uint32_t pages, Why why) {
   const bool going = why == Why::kGoing, idle = why == Why::kIdle;
   if (r.draining || !store_.may_request((pages + store_.io_pages() - 1) / store_.io_pages()) ||
       store_.pages_writing() + pages > most_writing())
@@ -56,7 +56,7 @@ bool WriteBack::write_out(Region &r, uint32_t slot, uint32_t pages, Why why) {
 
 /// Starts writing pages that are protected for writing already, from copies: the kernel does not read memory for us
 /// that the program has made unreadable. Returns how many of the first ones; 0: not now; -errno: they cannot be read.
-int WriteBack::write_copies(Region &r, uint32_t slot, uint32_t pages) {
+int WriteBack::write_copies(PagedRegion &r, uint32_t slot, uint32_t pages) {
   if (r.draining) return 0;
   const int copied = store_.write_copy(slot, pages, memory_.pages.address(slot));
   if (copied > 0) ++r.in_flight;
@@ -64,7 +64,7 @@ int WriteBack::write_copies(Region &r, uint32_t slot, uint32_t pages) {
 }
 
 void WriteBack::written(Request &q, int result) {
-  Region *r = memory_.region_of(q.slot);
+  PagedRegion *r = memory_.region_of(q.slot);
   if (r) --r->in_flight;
   store_.write_done(q);
   const bool good = result == static_cast<int>(q.pages << memory_.shift);
@@ -109,7 +109,7 @@ bool WriteBack::write_ahead(uint32_t *slots, uint32_t count, Why why) {
   std::sort(slots, slots + count);
   for (uint32_t i = 0; i < count;) {
     const uint32_t slot = slots[i], run = run_length(slots + i, count - i);
-    Region *r = memory_.region_of(slot);
+    PagedRegion *r = memory_.region_of(slot);
     const bool dirty = r && memory_[slot].state == PageState::kDirty, writes = dirty && write_out(*r, slot, run, why);
     for (uint32_t s = slot; dirty && !writes && s < slot + run; ++s) memory_.order.not_cleaned(s);
     any |= writes;

@@ -26,7 +26,7 @@ public:
   /// another region's, which counts its own requests.
   uint32_t run_length(const uint32_t *slots, uint32_t count);
   /// Starts writing a run of dirty pages. False: not now (queue full, disk full); nothing changed.
-  bool write_out(Region &, uint32_t slot, uint32_t pages, Why);
+  bool write_out(PagedRegion &, uint32_t slot, uint32_t pages, Why);
   /// Writes pages that stay, of which the released ones count as clean already. False: none of them, now.
   bool write_ahead(uint32_t *slots, uint32_t count, Why);
   /// A write is done, or has failed: then the data stay in memory.
@@ -38,7 +38,7 @@ public:
 
 private:
   uint32_t most_writing() const;
-  int write_copies(Region &, uint32_t slot, uint32_t pages);
+  int write_copies(PagedRegion &, uint32_t slot, uint32_t pages);
 
   PagedMemory &memory_;
   MemoryLimit &limit_;

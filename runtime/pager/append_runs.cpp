@@ -9,12 +9,12 @@ constexpr uint32_t kBlock = 8; ///< pages that are filled together where some of
 } // namespace
 
 /// Pages in use right before `slot`, up to `most`.
-uint32_t AppendRuns::used_before(const Region &r, uint32_t slot, uint32_t most) const {
+uint32_t AppendRuns::used_before(const PagedRegion &r, uint32_t slot, uint32_t most) const {
   return memory_.pages_before(r, slot, most, [](PageState s) { return s != PageState::kZero; });
 }
 
 /// Pages from `slot` on that were never stored to, up to `most`, one at least.
-uint32_t AppendRuns::zeros_from(const Region &r, uint32_t slot, uint32_t most) const {
+uint32_t AppendRuns::zeros_from(const PagedRegion &r, uint32_t slot, uint32_t most) const {
   return 1 + memory_.pages_from(r, slot + 1, std::max(most, 1u) - 1, [](PageState s) { return s == PageState::kZero; });
 }
 
@@ -25,22 +25,22 @@ uint32_t AppendRuns::zeros_begin(uint32_t slot, uint32_t lowest) const {
 }
 
 /// Pages in memory right before `slot`, up to `most`.
-uint32_t AppendRuns::resident_before(const Region &r, uint32_t slot, uint32_t most) const {
+uint32_t AppendRuns::resident_before(const PagedRegion &r, uint32_t slot, uint32_t most) const {
   return memory_.pages_before(r, slot, most, PagedMemory::resident);
 }
 
 /// Absent pages from `slot` on, up to `most`.
-uint32_t AppendRuns::absent_from(const Region &r, uint32_t slot, uint32_t most) const {
+uint32_t AppendRuns::absent_from(const PagedRegion &r, uint32_t slot, uint32_t most) const {
   return memory_.pages_from(r, slot, most, [](PageState s) { return s == PageState::kAbsent; });
 }
 
 /// Tells slices how far ahead of the program's stores to look.
-void AppendRuns::look_ahead(Region &r) {
+void AppendRuns::look_ahead(PagedRegion &r) {
   const uint64_t pages = std::max(r.append_streams.ahead(limit_.pages()), refill_ahead(r));
   __atomic_store_n(&r.look_ahead, pages << memory_.shift, __ATOMIC_RELAXED);
 }
 
-uint32_t AppendRuns::zeros_for_fault(Region &r, uint32_t slot) {
+uint32_t AppendRuns::zeros_for_fault(PagedRegion &r, uint32_t slot) {
   const uint32_t before = used_before(r, slot, core::AppendStreams::kMostForFault);
   r.append_streams.fault(before != 0);
   look_ahead(r);
@@ -48,7 +48,7 @@ uint32_t AppendRuns::zeros_for_fault(Region &r, uint32_t slot) {
   return zeros_from(r, slot, core::AppendStreams::run_for_fault(before, limit_.pages()));
 }
 
-Run AppendRuns::zeros_for_hint(const Region &r, uint32_t slot) const {
+Run AppendRuns::zeros_for_hint(const PagedRegion &r, uint32_t slot) const {
   if (memory_[slot].state != PageState::kZero) return {slot, 1};
   if (r.append_streams.grows()) {
     const uint32_t run = r.append_streams.run(limit_.pages());
@@ -62,12 +62,12 @@ Run AppendRuns::zeros_for_hint(const Region &r, uint32_t slot) const {
   return {begin, end - begin};
 }
 
-uint32_t AppendRuns::refill_ahead(const Region &r) const {
+uint32_t AppendRuns::refill_ahead(const PagedRegion &r) const {
   const uint32_t run = core::AppendStreams::run_for_fault(core::AppendStreams::kMostForFault, limit_.pages());
   return r.refill.grows() ? (run + core::AppendStreams::kAhead - 1) / core::AppendStreams::kAhead : 0;
 }
 
-uint32_t AppendRuns::refill_for_fault(Region &r, uint32_t slot) {
+uint32_t AppendRuns::refill_for_fault(PagedRegion &r, uint32_t slot) {
   const uint32_t before = resident_before(r, slot, core::AppendStreams::kMostForFault);
   r.refill.fault(before && absent_from(r, slot + 1, 1));
   look_ahead(r);
@@ -77,7 +77,7 @@ uint32_t AppendRuns::refill_for_fault(Region &r, uint32_t slot) {
   return absent_from(r, slot + 1, core::AppendStreams::run_for_fault(before, limit_.pages()) - 1);
 }
 
-Run AppendRuns::refill_for_hint(Region &r, uint32_t slot) {
+Run AppendRuns::refill_for_hint(PagedRegion &r, uint32_t slot) {
   const uint32_t back = std::min(refill_ahead(r), slot - r.first_slot);
   uint32_t begin = slot;
   while (slot - begin < back && memory_[begin - 1].state == PageState::kAbsent) --begin;

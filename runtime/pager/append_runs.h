@@ -22,30 +22,30 @@ public:
 
   // --- pages that were never stored to ---
   /// How many pages are filled for a fault on one. Where hints do most of the work, they know better what comes next.
-  uint32_t zeros_for_fault(Region &, uint32_t slot);
+  uint32_t zeros_for_fault(PagedRegion &, uint32_t slot);
   /// The run of them to fill for a hint at `slot`. In a region that grows, it goes on where pages in use end.
   /// Else the run within the block of eight, where the block is in use already: it fills up sooner or later, and one
   /// call for several pages costs little more than for one. Else the page.
-  Run zeros_for_hint(const Region &, uint32_t slot) const;
+  Run zeros_for_hint(const PagedRegion &, uint32_t slot) const;
   /// How many pages before the end of a run slices are to ask for the next one; 0: not at all.
-  uint32_t zeros_ahead(const Region &r) const { return r.append_streams.ahead(limit_.pages()); }
+  uint32_t zeros_ahead(const PagedRegion &r) const { return r.append_streams.ahead(limit_.pages()); }
 
   // --- pages that have contents ---
   /// How many pages behind the one that the program faulted on to read, too: where the region's places go on, as many as lie
   /// before it. Where there are more places than memory holds runs of, little lies before.
-  uint32_t refill_for_fault(Region &, uint32_t slot);
+  uint32_t refill_for_fault(PagedRegion &, uint32_t slot);
   /// The run to read for a slice's hint at `slot`, which a store is coming to: it goes on where pages in memory end.
-  Run refill_for_hint(Region &, uint32_t slot);
+  Run refill_for_hint(PagedRegion &, uint32_t slot);
   /// As zeros_ahead().
-  uint32_t refill_ahead(const Region &) const;
+  uint32_t refill_ahead(const PagedRegion &) const;
 
 private:
-  uint32_t used_before(const Region &, uint32_t slot, uint32_t most) const;
-  uint32_t zeros_from(const Region &, uint32_t slot, uint32_t most) const;
+  uint32_t used_before(const PagedRegion &, uint32_t slot, uint32_t most) const;
+  uint32_t zeros_from(const PagedRegion &, uint32_t slot, uint32_t most) const;
   uint32_t zeros_begin(uint32_t slot, uint32_t lowest) const;
-  uint32_t resident_before(const Region &, uint32_t slot, uint32_t most) const;
-  uint32_t absent_from(const Region &, uint32_t slot, uint32_t most) const;
-  void look_ahead(Region &);
+  uint32_t resident_before(const PagedRegion &, uint32_t slot, uint32_t most) const;
+  uint32_t absent_from(const PagedRegion &, uint32_t slot, uint32_t most) const;
+  void look_ahead(PagedRegion &);
 
   PagedMemory &memory_;
   const MemoryLimit &limit_;

@@ -39,7 +39,7 @@ bool Arrivals::arrive_late() {
 
 /// Its pages go where the program sees them, which also wakes who waits.
 void Arrivals::install(Request &q) {
-  if (Region *r = memory_.region_of(q.slot)) --r->in_flight;
+  if (PagedRegion *r = memory_.region_of(q.slot)) --r->in_flight;
   for (uint32_t i = 0; i < q.pages;) {
     const uint32_t slot = q.slot + i;
     const char *from = store_.contents(q, i);
@@ -76,7 +76,7 @@ void Arrivals::fail(Request &q, int result) {
   const bool passing = result == -EAGAIN || result == -EINTR || result == -ENOMEM;
   const bool lost = !passing && q.pages == 1 && (memory_[q.slot].flags & kDemand);
   store_.read_failed(result, lost, os::now_ns());
-  if (Region *r = memory_.region_of(q.slot)) --r->in_flight;
+  if (PagedRegion *r = memory_.region_of(q.slot)) --r->in_flight;
   for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
     memory_[s].state = lost ? PageState::kLost : PageState::kAbsent;
     memory_[s].flags = 0;

@@ -23,7 +23,7 @@ void FaultService::take(const os::Fault &fault) {
   uint64_t &stall_ns = memory_.statistics.stall_ns;
   memory_.statistics.fault_events.fetch_add(1, std::memory_order_relaxed);
   const uint64_t began = os::now_ns();
-  Region *r = memory_.regions.find(fault.address);
+  PagedRegion *r = memory_.regions.find(fault.address);
   if (!r) return placement_.wake(fault.address, memory_.page);
   const uint32_t slot = memory_.slot_of(*r, fault.address);
   if (fault.protect) {
@@ -48,7 +48,7 @@ bool FaultService::retry() {
 
 /// Serves a fault on a page that is not there. False: no room now, ask again.
 bool FaultService::serve(uint64_t address, bool write, bool again) {
-  Region *r = memory_.regions.find(address);
+  PagedRegion *r = memory_.regions.find(address);
   if (!r) return placement_.wake(address, memory_.page), true;
   if (r->draining) return false;
   const uint32_t slot = memory_.slot_of(*r, address);
@@ -80,7 +80,7 @@ void FaultService::wait_for(Page &p, bool write, bool again) {
 }
 
 /// Reads the page that the program faulted on, and those behind it that it is likely to come to. False: no room now.
-bool FaultService::refill(Region &r, uint32_t slot, bool write) {
+bool FaultService::refill(PagedRegion &r, uint32_t slot, bool write) {
   const bool expected = !write && r.store_predictor.expected();
   if (fetcher_.read_in(r, slot, 1, {0, 0, 0, write || expected, true}) == 0) return false;
   if (!write) r.store_predictor.loaded(slot, expected);
@@ -92,7 +92,7 @@ bool FaultService::refill(Region &r, uint32_t slot, bool write) {
 }
 
 /// The first store to a protected page.
-void FaultService::stored_to_protected(Region &r, uint32_t slot) {
+void FaultService::stored_to_protected(PagedRegion &r, uint32_t slot) {
   switch (memory_[slot].state) {
   case PageState::kWriting: return stored_while_written(slot);
   case PageState::kClean: break;
@@ -113,7 +113,7 @@ void FaultService::stored_while_written(uint32_t slot) {
 }
 
 /// Neighbours follow where the stores come in order, upward or downward.
-void FaultService::unprotect_run(Region &r, uint32_t slot) {
+void FaultService::unprotect_run(PagedRegion &r, uint32_t slot) {
   const uint32_t end = memory_.end_of(r);
   const auto dirty = [&](uint32_t at) { return at >= r.first_slot && at < end && memory_[at].state == PageState::kDirty; };
   const bool down = !dirty(slot - 1) && dirty(slot + 1);

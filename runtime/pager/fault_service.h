@@ -43,10 +43,10 @@ private:
   void take(const os::Fault &);
   bool serve(uint64_t address, bool write, bool again);
   void wait_for(Page &, bool write, bool again);
-  bool refill(Region &, uint32_t slot, bool write);
-  void stored_to_protected(Region &, uint32_t slot);
+  bool refill(PagedRegion &, uint32_t slot, bool write);
+  void stored_to_protected(PagedRegion &, uint32_t slot);
   void stored_while_written(uint32_t slot);
-  void unprotect_run(Region &, uint32_t slot);
+  void unprotect_run(PagedRegion &, uint32_t slot);
 
   PagedMemory &memory_;
   Placement &placement_;

@@ -36,7 +36,7 @@ uint32_t Fetcher::admit(uint32_t pages, bool demand) {
 
 bool Fetcher::fetch(uint64_t &begin, uint64_t end, const Asked &asked) {
   while (begin < end) {
-    Region *r = memory_.regions.at_or_after(begin);
+    PagedRegion *r = memory_.regions.at_or_after(begin);
     if (!r || r->base >= end) return true;
     if (begin < r->base) begin = r->base;
     const uint64_t stop = end < r->end() ? end : r->end();
@@ -56,7 +56,7 @@ bool Fetcher::fetch(uint64_t &begin, uint64_t end, const Asked &asked) {
   return true;
 }
 
-uint32_t Fetcher::fetch_run(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+uint32_t Fetcher::fetch_run(PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   auto kind = [](PageState s) { return s >= PageState::kClean ? PageState::kClean : s; };
   const PageState state = kind(memory_[slot].state);
   uint32_t n = 1;
@@ -82,7 +82,7 @@ bool Fetcher::goes_unread(const Asked &asked, uint32_t slot, uint32_t *pages) co
   return now;
 }
 
-uint32_t Fetcher::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+uint32_t Fetcher::zero_fill(PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   if (pages > kZeroPages) pages = kZeroPages;
   pages = admit(pages, asked.demand);
   if (pages == 0) return 0;
@@ -91,7 +91,7 @@ uint32_t Fetcher::zero_fill(Region &r, uint32_t slot, uint32_t pages, const Aske
 }
 
 /// Puts pages into place that were not read; admit() has said yes.
-uint32_t Fetcher::fill(Region &r, uint32_t slot, uint32_t pages, const char *from, const Asked &asked) {
+uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char *from, const Asked &asked) {
   pages = placement_.place(slot, from, pages, asked.write);
   if (pages == 0) return 1; // nothing more can be done for the first one
   const bool unread = memory_[slot].state == PageState::kAbsent;
@@ -113,7 +113,7 @@ uint32_t Fetcher::fill(Region &r, uint32_t slot, uint32_t pages, const char *fro
   return pages;
 }
 
-uint32_t Fetcher::read_in(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   if (!store_.takes_read(asked.demand)) return 0;
   pages = admit(store_.longest_read(slot, pages), asked.demand);
   pages = store_.read(slot, pages, asked.site, asked.nest);
@@ -171,7 +171,7 @@ bool Fetcher::has_margins(const Asked &asked, uint32_t slot, uint32_t *pages) co
   return first;
 }
 
-uint32_t Fetcher::fill_rows(Region &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+uint32_t Fetcher::fill_rows(PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   pages = admit(std::min(pages, kZeroPages), asked.demand);
   uint32_t first = 0;
   pages = store_.staging().take(pages, &first);

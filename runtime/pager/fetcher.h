@@ -40,12 +40,12 @@ public:
   /// Sees to the pages of [begin, end). False if some could not be asked for now; `begin` is the first of them then.
   bool fetch(uint64_t &begin, uint64_t end, const Asked &);
   /// Sees to a first part of the run, of pages in the same state. Returns its length; 0: not now.
-  uint32_t fetch_run(Region &, uint32_t slot, uint32_t pages, const Asked &);
+  uint32_t fetch_run(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
 
   // The same of pages of which the state is known.
   /// Pages that are zero, or whose contents will be overwritten.
-  uint32_t zero_fill(Region &, uint32_t slot, uint32_t pages, const Asked &);
-  uint32_t read_in(Region &, uint32_t slot, uint32_t pages, const Asked &);
+  uint32_t zero_fill(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
+  uint32_t read_in(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
   /// Resident pages that were released, or were next to go: they stay.
   uint32_t want_again(uint32_t slot, uint32_t pages, const Asked &);
 
@@ -57,8 +57,8 @@ private:
   uint32_t admit(uint32_t pages, bool demand);
   bool goes_unread(const Asked &, uint32_t slot, uint32_t *pages) const;
   bool has_margins(const Asked &, uint32_t slot, uint32_t *pages) const;
-  uint32_t fill_rows(Region &, uint32_t slot, uint32_t pages, const Asked &);
-  uint32_t fill(Region &, uint32_t slot, uint32_t pages, const char *from, const Asked &);
+  uint32_t fill_rows(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
+  uint32_t fill(PagedRegion &, uint32_t slot, uint32_t pages, const char *from, const Asked &);
 
   static constexpr uint32_t kZeroPages = 64;
   PagedMemory &memory_;

@@ -113,7 +113,7 @@ void Pager::prepare_fork(uint64_t stack) {
 /// The thread that forks cannot wait for pages of its stack, should that be in a region, while we hold still.
 void Pager::keep_stack(uint64_t stack) {
   constexpr uint64_t kBelow = 128u << 10, kAbove = 32u << 10;
-  const Region *r = memory.regions.find(stack);
+  const PagedRegion *r = memory.regions.find(stack);
   if (!r) return;
   const uint64_t page = stack & ~(memory.page - 1);
   const uint32_t end = memory.slot_of(*r, std::min(r->end(), page + kAbove));

@@ -9,7 +9,7 @@
 namespace pagecast {
 
 int RegionChanges::add(uint64_t address, uint64_t bytes) {
-  Region region;
+  PagedRegion region;
   region.base = address;
   region.bytes = bytes;
   uint8_t there = 0; // who cannot tell what has contents would lose some, or write what is not there, and wait for itself
@@ -36,7 +36,7 @@ int RegionChanges::add(uint64_t address, uint64_t bytes) {
 }
 
 /// Pages that the program has touched before the range became a region: dirty, and resident.
-int RegionChanges::adopt_populated(Region &r) {
+int RegionChanges::adopt_populated(PagedRegion &r) {
   uint8_t there[2048];
   const uint64_t pages = r.bytes >> memory_.shift;
   for (uint64_t i = 0; i < pages; i += sizeof there) {
@@ -60,7 +60,7 @@ int RegionChanges::adopt_populated(Region &r) {
 bool RegionChanges::quiet(uint64_t begin, uint64_t end) {
   bool still = true;
   for (unsigned i = 0; i < memory_.regions.count(); ++i) {
-    Region &r = memory_.regions[i];
+    PagedRegion &r = memory_.regions[i];
     if (r.base >= end || r.end() <= begin) continue;
     r.draining = true;
     still &= r.in_flight == 0;
@@ -74,7 +74,7 @@ void RegionChanges::end_quiet() {
 
 void RegionChanges::forget(uint64_t begin, uint64_t end, bool keep_region) {
   for (unsigned i = 0; i < memory_.regions.count(); ++i) {
-    Region &r = memory_.regions[i];
+    PagedRegion &r = memory_.regions[i];
     if (r.base >= end || r.end() <= begin) continue;
     r.draining = false;
     forget_part(r, std::max(begin, r.base), std::min(end, r.end()), keep_region);
@@ -84,7 +84,7 @@ void RegionChanges::forget(uint64_t begin, uint64_t end, bool keep_region) {
   memory_.note_freed();
 }
 
-void RegionChanges::forget_part(Region &r, uint64_t from, uint64_t to, bool keep_region) {
+void RegionChanges::forget_part(PagedRegion &r, uint64_t from, uint64_t to, bool keep_region) {
   const uint32_t first = memory_.slot_of(r, from), end = memory_.slot_of(r, to);
   for (uint32_t s = memory_.pages.next_used(first, end); s < end; s = memory_.pages.next_used(s + 1, end))
     forget_page(s, keep_region);

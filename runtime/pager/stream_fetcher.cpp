@@ -18,7 +18,7 @@ uint32_t StreamFetcher::slot_at(int64_t place) {
 
 void StreamFetcher::follow(uint64_t address, bool write) {
   if (!memory_.options->history || nest_covers(address)) return;
-  Region *r = memory_.regions.find(address);
+  PagedRegion *r = memory_.regions.find(address);
   if (!r || r->draining) return;
   const auto found = fault_streams_.fault(static_cast<int64_t>(address), static_cast<int64_t>(r->base),
                                           static_cast<int64_t>(r->end()), limit_.pages() / kShare);
@@ -69,7 +69,7 @@ bool StreamFetcher::push_on() {
 /// Asks for the next pages of the stream: one request, or some where they lie apart. False if none could be asked for.
 bool StreamFetcher::push_on(unsigned i) {
   core::Stream &s = fault_streams_[i];
-  Region *r = memory_.regions.find(static_cast<uint64_t>(s.next));
+  PagedRegion *r = memory_.regions.find(static_cast<uint64_t>(s.next));
   if (!r || r->draining) return false;
   bool busy = false;
   for (uint32_t n = s.sequential() ? 1 : kRunsAtOnce; n && s.left; --n) {
@@ -97,7 +97,7 @@ bool StreamFetcher::push_on(unsigned i) {
 }
 
 /// Sees to a run of pages alike, of which `slot` is the one that the program comes to first. Returns how many, from the lowest on; 0: not now.
-uint32_t StreamFetcher::push_run(Region &r, core::Stream &s, uint32_t slot, uint32_t pages) {
+uint32_t StreamFetcher::push_run(PagedRegion &r, core::Stream &s, uint32_t slot, uint32_t pages) {
   const uint32_t first = s.backward() ? slot - pages + 1 : slot;
   const bool wants_mark = s.mark == core::Stream::kNoMark && s.unmarked == 0;
   const Fetcher::Asked asked{Statistics::kHistory, 0, 0, s.stores, false};

@@ -40,7 +40,7 @@ private:
   void settle_behind(core::Stream &);
   void give_up(const core::Stream &);
   bool push_on(unsigned stream);
-  uint32_t push_run(Region &, core::Stream &, uint32_t slot, uint32_t pages);
+  uint32_t push_run(PagedRegion &, core::Stream &, uint32_t slot, uint32_t pages);
 
   PagedMemory &memory_;
   const MemoryLimit &limit_;

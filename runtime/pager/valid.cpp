@@ -26,7 +26,7 @@ private:
 
 /// Checks a region's place in the tables, and its pages; counts those resident or reading, and those being written.
 const char *Check::region(unsigned index, uint32_t *in_memory, uint32_t *writing) {
-  const Region &r = memory_.regions[index];
+  const PagedRegion &r = memory_.regions[index];
   if (index && memory_.regions[index - 1].end() > r.base) return "regions overlap";
   const auto pages = static_cast<uint32_t>(r.bytes >> memory_.shift);
   if (r.first_slot + pages > memory_.pages.high_water()) return "a region has slots that nobody handed out";

@@ -53,7 +53,7 @@ void in_child() {
   os::files_forked();
   guards.unreadable.forked();
   guards.keyed.forked();
-  RegionTable::forked();
+  regions_forked();
   reads_forked();
   slicer_forked();
   nests_forked();

@@ -29,7 +29,7 @@ const uint8_t *SliceReader::readable(uint64_t page) {
     region_ = r;
   }
   if (guards.hold(page)) return nullptr; // the program does not read it either
-  if (region_.is_file() && !region_.own) return copy(page); // a file may be cut short by anybody: never where it is
+  if (region_.kind == Region::kFile) return copy(page); // a file may be cut short by anybody: never where it is
   if (!engine_->ready(region_, page)) {
     early_ |= engine_->map().test(page);
     return nullptr;

@@ -21,10 +21,30 @@ struct FileMapping {
   uint64_t origin = 0;     ///< the address where the file's first byte would be
 };
 
+/// What all threads may know of one.
 struct Region {
+  enum Kind : uint8_t {
+    kMemory,  ///< the pager's
+    kFile,    ///< the program's mapping of a file: advice serves it
+    kOwnFile, ///< memory in a file of ours (memory_file.h), which advice serves, too
+  };
   uint64_t base = 0;
   uint64_t bytes = 0;
-  uint32_t first_slot = 0;
+  uint32_t first_slot = 0; ///< where its pages are: in the page table and the backing store, or in the file of ours
+  Kind kind = kMemory;
+  uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
+  uint64_t end() const { return base + bytes; }
+  bool is_file() const { return kind != kMemory; }
+  /// Loses what lies before `address`.
+  void begin_at(uint64_t address, unsigned page_shift) {
+    first_slot += static_cast<uint32_t>((address - base) >> page_shift);
+    bytes -= address - base;
+    base = address;
+  }
+};
+
+/// Of memory: all else is the pager's thread's.
+struct PagedRegion : Region {
   uint32_t in_flight = 0;   ///< requests under way
   uint32_t pinned = 0;      ///< nests under way that use all of it without hints
   bool draining = false;    ///< about to go: nothing new is started
@@ -33,19 +53,21 @@ struct Region {
   uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
   uint64_t zero_hints = 0;  ///< and by hints
   core::AppendStreams append_streams;
-  core::AppendStreams refill; ///< the same of pages that have contents
+  core::AppendStreams refill;           ///< the same of pages that have contents
   core::StorePredictor store_predictor; ///< whether pages that are read for loads will be stored to
-  uint64_t look_ahead = 0; ///< bytes beyond what slices see stored to that should be there already; atomic; 0: it does not grow
-  // The advise back end's.
-  uint32_t request_bytes = 0; ///< of the largest request; 0 = no file, see is_file()
-  bool may_give_up = false; ///< its pages are the file's, never the process's own
-  bool opaque = false; ///< which of its pages are in memory cannot be seen
-  bool shared = false; ///< taking its pages out of this process's page table loses nothing
-  bool own = false; ///< memory in a file of ours (memory_file.h), there from first_slot on
-  bool scattered = false; ///< the kernel was told not to read around misses
+};
+
+/// Of a file: under the advice's lock.
+struct FileRegion : Region {
+  uint32_t request_bytes = 0; ///< of the largest request
+  bool may_give_up = false;   ///< its pages are the file's, never the process's own
+  bool opaque = false;        ///< which of its pages are in memory cannot be seen
+  bool shared = false;        ///< taking its pages out of this process's page table loses nothing
+  bool scattered = false;     ///< the kernel was told not to read around misses
+  bool alone = false; ///< the same, as no hint comes and what is read around them goes unused (core/files/read_around.h)
   bool hinted = false; ///< hints have come for it since it was last looked at
   uint8_t quiet = 0; ///< looks at it since hints came
-  bool alone = false; ///< the same, as no hint comes and what is read around them goes unused (core/files/read_around.h)
+  core::AppendStreams append_streams;
   uint64_t stream_end = 0; ///< where the last request ended
   uint32_t stream = 0; ///< requests in a row that each began where the last one ended
   uint64_t asked_end = 0; ///< where the adviser's last request ended
@@ -54,38 +76,43 @@ struct Region {
   bool large = false; ///< streams through it may be read in large folios (advise_large.cpp)
   uint8_t no_large = 0; ///< reads in a row that made none
   uint64_t twin = 0; ///< address of a second mapping of the same pages of the file, for those reads; 0: there is none
-  uint64_t end() const { return base + bytes; }
-  /// A file is mapped there, the program's or one of ours (own): advice serves it, not the pager.
-  bool is_file() const { return request_bytes != 0; }
+  void begin_at(uint64_t address, unsigned page_shift) {
+    if (twin) twin += address - base;
+    Region::begin_at(address, page_shift);
+  }
 };
 
-class RegionTable {
+/// Sorted by address, disjoint.
+template <class R> class RegionTable {
 public:
   bool start();
   unsigned count() const { return count_; }
   bool full() const { return count_ == kMost; }
-  Region &operator[](unsigned i) { return regions_[i]; }
+  R &operator[](unsigned i) { return regions_[i]; }
 
   /// The region that holds `address`, or NULL. Pager's thread; the last answer is tried first.
-  Region *find(uint64_t address);
+  R *find(uint64_t address);
   /// The first region that ends above `address`, or NULL. Pager's thread.
-  Region *at_or_after(uint64_t address);
-  /// Base, bytes and first slot of the region that holds `address`; bytes = 0 if none. Any thread. Cost: a lock, log2(regions).
+  R *at_or_after(uint64_t address);
+  /// What all may know of the region that holds `address`; bytes = 0 if none. Any thread. Cost: a lock, log2(regions).
   Region look_up(uint64_t address);
 
-  /// In the child of a fork: whoever was looking up is not there.
-  static void forked();
-
-  bool insert(const Region &);
+  bool insert(const R &);
   /// Cuts [begin, end) out of the regions; what sticks out on either side stays a region.
   void cut(uint64_t begin, uint64_t end, unsigned page_shift);
 
 private:
   static constexpr unsigned kMost = 65536;
   unsigned lower(uint64_t address) const;
-  Region *regions_ = nullptr;
+  R *regions_ = nullptr;
   unsigned count_ = 0;
   unsigned last_ = 0;
 };
+
+using PagedRegions = RegionTable<PagedRegion>;
+using FileRegions = RegionTable<FileRegion>;
+
+/// In the child of a fork: whoever was looking up is not there.
+void regions_forked();
 
 } // namespace pagecast

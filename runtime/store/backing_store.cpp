@@ -207,7 +207,7 @@ void BackingStore::recover() {
 }
 
 /// What files that are no longer shared hold moves to the oldest of them; where all are shared, everything moves to a new one.
-void BackingStore::merge_files(const PageTable &pages, RegionTable &regions) {
+void BackingStore::merge_files(const PageTable &pages, PagedRegions &regions) {
   fork_files_.look_for_ends();
   if (fork_files_.count() < ForkFiles::kCrowded) return;
   const int target = fork_files_.home();
@@ -229,7 +229,7 @@ void BackingStore::merge_files(const PageTable &pages, RegionTable &regions) {
 }
 
 /// Moves what the region has in the files `from` (a bit each) to the file `to`. False: it cannot be; nothing is lost.
-bool BackingStore::move_contents(const PageTable &pages, const Region &r, uint32_t from, unsigned to) {
+bool BackingStore::move_contents(const PageTable &pages, const PagedRegion &r, uint32_t from, unsigned to) {
   auto to_move = [&](uint32_t s) {
     const PageState state = pages[s].state;
     const bool stored = state == PageState::kAbsent || state == PageState::kMark ||

@@ -123,7 +123,7 @@ public:
 
   // --- fork, with no request under way ---
   /// Fewer files, where many have come together. Cost: reads and writes what moves.
-  void merge_files(const PageTable &, RegionTable &);
+  void merge_files(const PageTable &, PagedRegions &);
   /// The thread that forks: what both sides will know each other by. 0 or -errno.
   int before_fork() { return fork_files_.before_fork(); }
   void after_fork() { fork_files_.after_fork(false); }
@@ -134,7 +134,7 @@ public:
   const char *broken_invariant(const PageTable &) const;
 
 private:
-  bool move_contents(const PageTable &, const Region &, uint32_t from, unsigned to);
+  bool move_contents(const PageTable &, const PagedRegion &, uint32_t from, unsigned to);
 
   Statistics &statistics_;
   bool open_ = false;

@@ -329,7 +329,7 @@ TEST_F(LargeReadsTest, ATwinGoesInPartsAsItsRegionDoes) {
   EXPECT_EQ(mappings(), 3u);
   usleep(100000);
   EXPECT_EQ(mappings(), 3u);
-  const Region right = advise.look_up(address(3 * kBlockPages));
+  const FileRegion right = advise.look_up(address(3 * kBlockPages));
   EXPECT_EQ(right.twin - advise.look_up(address(0)).twin, right.base - address(0));
   advise.remove(address(0), address(kPages));
   wait_for_mappings(1);

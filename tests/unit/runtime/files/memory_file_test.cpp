@@ -29,7 +29,7 @@ protected:
     region_.base = address(0);
     region_.bytes = kPages * page_;
     region_.first_slot = kSlot;
-    region_.own = true;
+    region_.kind = Region::kOwnFile;
   }
   void TearDown() override {
     if (at_) munmap(at_, kPages * page_);
@@ -44,7 +44,7 @@ protected:
   static constexpr uint32_t kSlot = 256;
   const uint64_t page_ = os::page_size();
   MemoryFile file_;
-  Region region_;
+  FileRegion region_;
   char *at_ = nullptr;
 };
 
@@ -99,7 +99,7 @@ TEST_F(MemoryFileTest, WithAQueueForIoOnlyWhatIsNewAndUntouchedMoves) {
 }
 
 TEST_F(MemoryFileTest, ACopyIsTheChilds) {
-  RegionTable regions;
+  FileRegions regions;
   memset(at_, 'a', kPages * page_);
   ASSERT_EQ(take(false), kPages * page_);
   ASSERT_TRUE(regions.start() && regions.insert(region_));

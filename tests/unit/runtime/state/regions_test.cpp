@@ -6,8 +6,8 @@
 using namespace pagecast;
 
 namespace {
-Region make(uint64_t base, uint64_t bytes, uint32_t slot) {
-  Region r;
+PagedRegion make(uint64_t base, uint64_t bytes, uint32_t slot) {
+  PagedRegion r;
   r.base = base;
   r.bytes = bytes;
   r.first_slot = slot;
@@ -16,14 +16,14 @@ Region make(uint64_t base, uint64_t bytes, uint32_t slot) {
 } // namespace
 
 TEST(Regions, FindsByAddress) {
-  static RegionTable table;
+  static PagedRegions table;
   ASSERT_TRUE(table.start());
   for (uint64_t i = 0; i < 1000; ++i) {
     const uint64_t k = i * 7919 % 1000; // out of order
     ASSERT_TRUE(table.insert(make(0x100000 * (k + 1), 0x80000, static_cast<uint32_t>(k * 256))));
   }
   for (uint64_t k = 0; k < 1000; ++k) {
-    Region *r = table.find(0x100000 * (k + 1) + 0x7ffff);
+    PagedRegion *r = table.find(0x100000 * (k + 1) + 0x7ffff);
     ASSERT_NE(r, nullptr);
     EXPECT_EQ(r->first_slot, k * 256);
     EXPECT_EQ(table.find(0x100000 * (k + 1) + 0x80000), nullptr);
@@ -33,7 +33,7 @@ TEST(Regions, FindsByAddress) {
 }
 
 TEST(Regions, CutLeavesBothEndsWithTheirSlots) {
-  static RegionTable table;
+  static PagedRegions table;
   ASSERT_TRUE(table.start());
   ASSERT_TRUE(table.insert(make(0x100000, 0x100000, 256)));
   ASSERT_TRUE(table.insert(make(0x300000, 0x100000, 512)));
