@@ -11,10 +11,13 @@
 namespace pagecast {
 namespace {
 
-constexpr uint64_t kMostLog = 1u << 20;       ///< hints
+constexpr uint64_t kLeastLog = 1u << 12, kMostLog = 1u << 20; ///< hints
+constexpr uint64_t kAheadShare = 8;           ///< of the memory, the part that slices' hints may be ahead
+constexpr uint64_t kRoomShare = 8;            ///< of the memory: while so much has room, what is released stays
 constexpr uint64_t kLeastAhead = 64, kMostAhead = 2048; ///< pages of slices' hints: some queues of the device
 constexpr uint64_t kLookAhead = 32;           ///< hints by which the program is seen to have moved on
 constexpr uint32_t kStream = 8;               ///< requests in a row, until they are a stream
+constexpr uint64_t kLook = 2048;              ///< pages of a new region of which the kernel is asked at a time
 constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that are looked at
 
 bool passed(const core::Hinted &h) {
@@ -42,56 +45,35 @@ bool enough_stays(const FileRegion &r, uint64_t bytes) { return r.stream < kStre
 } // namespace
 
 bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &places, Statistics &statistics, uint64_t budget) {
-  options_ = &options;
-  map_ = &map;
   places_ = &places;
-  statistics_ = &statistics;
-  shift_ = os::page_shift();
-  memory_bytes_ = budget;
-  const uint64_t pages = budget >> shift_;
-  uint64_t capacity = 4096;
+  if (!table_.start(options, map, statistics, budget)) return false;
+  const uint64_t pages = budget >> table_.shift;
+  uint64_t capacity = kLeastLog;
   while (capacity < pages && capacity < kMostLog) capacity *= 2;
   auto *entries = static_cast<core::Hinted *>(os::reserve(capacity * sizeof(core::Hinted)));
-  event_ = os::event_open();
-  if (!entries || event_ < 0 || !regions_.start()) return false;
-  log_.attach(entries, capacity, shift_, pages / 2, pages);
-  queue_.start();
-  large_queue_.start();
-  file_streams_.start(kLarge, budget);
+  if (!entries || !queue_.start()) return false;
+  log_.attach(entries, capacity, table_.shift, pages / 2, pages);
+  large_.start(budget);
   return true;
 }
 
-/// The event is the parent's; hints on their way and the thread are not here. Who held the lock only read: regions come
-/// and go under the allocations' lock, which whoever forks holds.
+/// Hints on their way and the threads are not here. Who held the lock only read: regions come and go under the allocations'
+/// lock, which whoever forks holds.
 int Advise::recover() {
-  lock_.release();
-  unmapping_.release();
-  passed_count_ = 0;
-  looked_ = false;
+  table_.forked();
+  large_.forked();
+  adviser_.forked();
   read_files_.forget();
-  large_queue_.start();
-  for (core::Extent &e : reading_) e = {};
-  taking_.release();
-  for (unsigned i = 0; i < regions_.count(); ++i) regions_[i].twin = 0; // no child gets them
-  majors_ = 0; // the child's own
-  close_own(event_);
-  event_ = os::event_open();
-  queue_.start();
-  sleeping_.store(0);
-  if (event_ < 0) return event_;
-  return memory_.active() ? memory_.take_over(regions_) : 0;
+  close_own(queue_.event()); // the parent's
+  if (!queue_.start()) return queue_.event();
+  return memory_.active() ? memory_.take_over(table_.regions) : 0;
 }
 
 // --- regions ---------------------------------------------------------------------------------------
 
 bool Advise::insert(const FileRegion &region) {
-  {
-    Guard guard(lock_);
-    if (!regions_.insert(region)) return false;
-    count_.store(regions_.count(), std::memory_order_relaxed);
-    map_->clear({region.base, region.end()});
-  }
-  wake(); // to watch it
+  if (!table_.insert(region)) return false;
+  queue_.wake(); // to watch it
   return true;
 }
 
@@ -105,22 +87,22 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
   region.opaque = mapping.opaque;
   region.shared = mapping.shared;
   region.window = mapping.window;
-  region.large = mapping.shared && !mapping.opaque && mapping.origin % kLarge == 0;
+  region.large = mapping.shared && !mapping.opaque && mapping.origin % LargeReader::kBlock == 0;
   if (!insert(region)) return false;
-  Statistics::Files &files = statistics_->files;
+  Statistics::Files &files = table_.statistics->files;
   ++files.regions;
   files.region_bytes += bytes;
-  bytes_ += bytes;
+  table_.bytes += bytes;
   if (region.opaque) return true;
   uint8_t there[kLook];
   uint64_t found = 0;
-  for (uint64_t at = address, end = address + std::min(bytes, kSeenAtStart); at < end; at += kLook << shift_) {
-    const uint64_t pages = std::min(end - at, kLook << shift_) >> shift_;
+  for (uint64_t at = address, end = address + std::min(bytes, kSeenAtStart); at < end; at += kLook << table_.shift) {
+    const uint64_t pages = std::min(end - at, kLook << table_.shift) >> table_.shift;
     if (os::in_core(at, pages, there)) break;
     for (uint64_t i = 0, n; i < pages; i += n) {
       n = os::alike(there, i, pages);
       if (!there[i]) continue;
-      map_->set({at + (i << shift_), at + ((i + n) << shift_)});
+      table_.map->set({at + (i << table_.shift), at + ((i + n) << table_.shift)});
       found += n;
     }
   }
@@ -129,32 +111,9 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
 }
 
 void Advise::remove(uint64_t begin, uint64_t end) {
-  Guard until(unmapping_);
-  drop_twins(begin, end);
-  Guard guard(lock_);
-  uint64_t gone = 0;
-  for (FileRegion *r = regions_.at_or_after(begin); r && r->base < end; ++r) {
-    gone += std::min(end, r->end()) - std::max(begin, r->base);
-    if (r == &regions_[regions_.count() - 1]) break;
-  }
-  regions_.cut(begin, end, shift_);
-  count_.store(regions_.count(), std::memory_order_relaxed);
-  map_->clear({begin, end});
-  bytes_ -= gone;
-}
-
-FileRegion Advise::at_or_after(uint64_t address) {
-  if (!any()) return {};
-  Guard guard(lock_);
-  const FileRegion *r = regions_.at_or_after(address);
-  return r ? *r : FileRegion{};
-}
-
-FileRegion Advise::look_up(uint64_t address) {
-  if (!any()) return {};
-  Guard guard(lock_);
-  const FileRegion *r = regions_.find(address);
-  return r ? *r : FileRegion{};
+  Guard until(table_.unmapping);
+  large_.drop_twins(begin, end);
+  table_.cut(begin, end);
 }
 
 // --- the pager's thread -------------------------------------------------------------------------------
@@ -166,56 +125,63 @@ bool Advise::new_round() {
 }
 
 bool Advise::fetch(core::Extent e, const Asked &asked) {
-  const uint64_t pages = e.size() >> shift_, entries = (pages + kMostPages - 1) / kMostPages;
-  const uint64_t most_ahead = std::clamp<uint64_t>(log_.kept() / 8, kLeastAhead, kMostAhead);
+  const uint64_t pages = e.size() >> table_.shift, entries = (pages + AdviceQueue::kMostPages - 1) / AdviceQueue::kMostPages;
+  const uint64_t most_ahead = std::clamp<uint64_t>(log_.kept() / kAheadShare, kLeastAhead, kMostAhead);
   if (asked.bounded && log_.ahead_pages() + pages > most_ahead) catch_up();
-  const OpenNest &nest = nest_table[asked.nest % kMostOpenNests];
   const bool far = asked.bounded && log_.ahead_pages() != 0 && log_.ahead_pages() + pages > most_ahead;
-  if (far || queue_.size() + entries > kQueue) return refuse();
+  if (far || !queue_.has_room(entries)) return refuse();
   bool blocks = false;
   {
-    Guard guard(lock_);
-    FileRegion *r = regions_.find(e.begin);
+    Guard guard(table_.lock);
+    FileRegion *r = table_.regions.find(e.begin);
     if (!r) return true;
     e.end = std::min(e.end, r->end());
-    if (!asked.bounded && large_full(*r, e)) return refuse();
+    if (!asked.bounded && large_.is_full(*r, e)) return refuse();
     r->hinted = true;
     if (asked.bounded && e.size() == os::page_size()) e = asked.write ? grow(*r, e) : along(*r, e);
-    const bool alone = !asked.bounded && one_stream(*r, e);
-    if (!asked.bounded && !nest.sliced && left_to_kernel(*r, e, alone)) {
-      file_streams_.pass(e);
-      ++statistics_->files.streamed;
-      return true;
-    }
-    const core::Extent rest = ask_large(e, asked);
-    blocks = rest.end < e.end;
-    note(rest, asked, true);
+    if (asked.bounded) note(e, asked, true);
+    else blocks = fetch_in_order(*r, e, asked);
   }
-  statistics_->files.kept = log_.kept();
+  table_.statistics->files.kept = log_.kept();
   uint8_t there = 0;
-  if (uint64_t old; log_.sample(&old) && !look_up(old).opaque && os::in_core(old, 1, &there) == 0) log_.sampled(there);
-  wake();
-  if (blocks) wake_large();
+  if (uint64_t old; log_.sample(&old) && !table_.look_up(old).opaque && os::in_core(old, 1, &there) == 0) log_.sampled(there);
+  queue_.wake();
+  if (blocks) large_.wake();
   return true;
+}
+
+/// A request of a nest, or by hand: what of it is a stream's goes to who reads streams best. Under the lock. True: a part of it
+/// is read in large blocks.
+bool Advise::fetch_in_order(FileRegion &r, core::Extent e, const Asked &asked) {
+  const bool sliced = nest_table[asked.nest % kMostOpenNests].sliced, alone = one_stream(r, e);
+  if (!sliced && large_.left_to_kernel(r, e, alone)) {
+    large_.pass(e);
+    ++table_.statistics->files.streamed;
+    return false;
+  }
+  const LargeReader::Split split = large_.ask(r, e, {0, 0, Hint::kLarge, 0, asked.site, asked.due, asked.nest}, sliced);
+  note({split.whole, split.end}, asked, false);
+  note({e.begin, std::min(e.end, split.whole)}, asked, true);
+  return split.whole < e.end;
 }
 
 /// To be asked again.
 bool Advise::refuse() {
   waiting_ = true;
-  ++statistics_->files.refused;
+  ++table_.statistics->files.refused;
   return false;
 }
 
 /// From here on it counts as asked for; `ask`: of the adviser. Under the lock.
 void Advise::note(core::Extent e, const Asked &asked, bool ask) {
   const auto turn = static_cast<uint8_t>(nest_table[asked.nest % kMostOpenNests].turn);
-  for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(kMostPages) << shift_) {
-    const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> shift_, kMostPages));
-    log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *map_);
+  for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(AdviceQueue::kMostPages) << table_.shift) {
+    const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> table_.shift, AdviceQueue::kMostPages));
+    log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *table_.map);
     if (ask) queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
   }
-  statistics_->files.hinted += e.size() >> shift_;
-  statistics_->site[asked.site].prefetched += e.size() >> shift_;
+  table_.statistics->files.hinted += e.size() >> table_.shift;
+  table_.statistics->site[asked.site].prefetched += e.size() >> table_.shift;
 }
 
 /// All the `pages` right before the address are there, or asked for.
@@ -223,14 +189,14 @@ bool Advise::follows(const FileRegion &r, uint64_t address, unsigned pages) cons
   const uint64_t page = os::page_size();
   if (address - r.base < pages * page) return false;
   for (unsigned i = 1; i <= pages; ++i)
-    if (!map_->test(address - i * page)) return false;
+    if (!table_.map->test(address - i * page)) return false;
   return true;
 }
 
 /// `e`, and what follows it and is absent: `bytes` in all at most.
 core::Extent Advise::with_absent(const FileRegion &r, core::Extent e, uint64_t bytes) const {
   const uint64_t page = os::page_size(), most = std::min(r.end(), e.begin + bytes);
-  while (e.end < most && !map_->test(e.end)) e.end += page;
+  while (e.end < most && !table_.map->test(e.end)) e.end += page;
   return e;
 }
 
@@ -249,12 +215,12 @@ core::Extent Advise::grow(FileRegion &r, core::Extent e) {
   const bool grew = r.append_streams.grows();
   const uint64_t run = r.append_streams.run(memory) * page;
   uint64_t begin = e.begin;
-  while (grew && begin > r.base && e.end - begin < run && !map_->test(begin - page)) begin -= page;
+  while (grew && begin > r.base && e.end - begin < run && !table_.map->test(begin - page)) begin -= page;
   const bool goes_on = follows(r, begin, 1);
   r.append_streams.fault(goes_on);
   if (!goes_on) r.append_streams.began();
   const bool in_doubt = r.append_streams.in_doubt(memory);
-  __atomic_store_n(&r.look_ahead, (in_doubt ? 1 : r.append_streams.ahead(memory)) << shift_, __ATOMIC_RELAXED);
+  __atomic_store_n(&r.look_ahead, (in_doubt ? 1 : r.append_streams.ahead(memory)) << table_.shift, __ATOMIC_RELAXED);
   if (!grew) return in_doubt && !goes_on ? with_absent(r, e, 2 * page) : along(r, e);
   if (!goes_on) return e;
   pass_behind(r, begin, run);
@@ -266,8 +232,8 @@ void Advise::pass_behind(const FileRegion &r, uint64_t begin, uint64_t run) {
   const uint64_t end = begin - std::min(begin - r.base, r.look_ahead + kRow * os::page_size()),
                  length = std::min(end - r.base, run);
   if (length == 0 || !r.shared) return;
-  map_->clear({end - length, end});
-  offer({end - length, end}, Hint::kPassed, 0);
+  table_.map->clear({end - length, end});
+  queue_.offer({end - length, end}, Hint::kPassed, 0);
 }
 
 /// Finds out how far the program has come: by its steps, and within a step by its page table, where a page that is
@@ -286,27 +252,19 @@ void Advise::catch_up() {
 }
 
 void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
-  if (options_->release == ReleasePolicy::kNone) return;
+  if (table_.options->release == ReleasePolicy::kNone) return;
   // Buffered: while there is room, pages that are in memory stay, and so do their bits.
-  if (options_->release == ReleasePolicy::kBuffered && log_.held_pages() <= log_.kept() - log_.kept() / 8) return;
-  Guard guard(lock_);
-  const FileRegion *r = regions_.find(e.begin);
+  if (table_.options->release == ReleasePolicy::kBuffered && log_.held_pages() <= log_.kept() - log_.kept() / kRoomShare) return;
+  Guard guard(table_.lock);
+  const FileRegion *r = table_.regions.find(e.begin);
   if (!r) return;
   e.end = std::min(e.end, r->end());
-  map_->clear(e);
-  statistics_->site[site].released += e.size() >> shift_;
-  statistics_->files.released += e.size() >> shift_;
-  const bool kept = priority == 0 && options_->release == ReleasePolicy::kBuffered; // until reclaim comes
-  if (kept ? r->shared : r->may_give_up && enough_stays(*r, memory_bytes_)) offer(e, kept ? Hint::kPassed : Hint::kRelease, site);
-}
-
-/// Dropped where there is much to do: reclaim finds the pages all the same.
-void Advise::offer(core::Extent e, Hint::Kind kind, uint16_t site) {
-  if (queue_.size() + 64 <= kQueue) queue_.push({e.begin, static_cast<uint32_t>(e.size() >> shift_), kind, 0, site, 0, 0});
-}
-
-void Advise::wake() {
-  if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(0, std::memory_order_seq_cst)) os::event_post(event_);
+  table_.map->clear(e);
+  table_.statistics->site[site].released += e.size() >> table_.shift;
+  table_.statistics->files.released += e.size() >> table_.shift;
+  const bool kept = priority == 0 && table_.options->release == ReleasePolicy::kBuffered; // until reclaim comes
+  if (kept ? r->shared : r->may_give_up && enough_stays(*r, table_.memory_bytes))
+    queue_.offer(e, kept ? Hint::kPassed : Hint::kRelease, site);
 }
 
 } // namespace pagecast

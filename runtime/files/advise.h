@@ -16,10 +16,10 @@
 //            some pages ahead of the stores, runs of pages are read, and what lies behind is passed
 //   stream   one forward stream through a region is left to the kernel's read-ahead, whose folios are larger than those of
 //            MADV_WILLNEED: 2 GiB in 1.4-1.9 s, with hints in 2.3-2.7 s; so are several, where the device reads far ahead
-//   large    other forward streams of shared mappings are read in blocks of 2 MiB: advise_large.cpp, with measurements
+//   large    other forward streams of shared mappings are read in blocks of 2 MiB: large_reader.h, with measurements
 //   miss     where hints are scattered, MADV_RANDOM keeps a miss from reading 8 MiB around it: measured on Linux
 //            6.18, one such read costs as much as 600 pages, and pushes out 2,000 that were asked for
-//   unseen   where no hint ever comes, what is read around misses and never touched tells the same: advise_around.cpp
+//   unseen   where no hint ever comes, what is read around misses and never touched tells the same: read_around_watch.h
 //
 // What the residency map says of these pages is an estimate: set by hints, cleared when the log (core/files/hint_log.h) holds
 // them for old and where mincore() says that they have gone. So a hint for a page that is in memory ends at its bit.
@@ -29,19 +29,18 @@
 // Threads: allocations.cpp adds and removes regions from the program's threads; the pager's thread fetches and releases,
 // and never waits; the adviser's thread makes the calls, but for those of the two that read blocks.
 #pragma once
-#include "core/files/read_around.h"
-#include "core/files/file_streams.h"
 #include "core/files/hint_log.h"
 #include "core/residency.h"
-#include "runtime/state/hint_ring.h"
-#include "runtime/kernel/lock.h"
+#include "runtime/files/advice_queue.h"
+#include "runtime/files/adviser.h"
+#include "runtime/files/file_table.h"
+#include "runtime/files/large_reader.h"
 #include "runtime/files/memory_file.h"
+#include "runtime/files/read_files.h"
 #include "runtime/state/options.h"
 #include "runtime/state/pages.h"
-#include "runtime/files/read_files.h"
 #include "runtime/state/regions.h"
 #include "runtime/state/statistics.h"
-#include "runtime/files/under_way.h"
 
 #include <atomic>
 
@@ -52,25 +51,25 @@ public:
   /// False: not enough address space.
   bool start(const Options &, core::ResidencyMap &, PageTable &, Statistics &, uint64_t budget);
   /// The adviser's thread's body; never returns.
-  void run();
-  static constexpr unsigned kReaders = 2;
+  void run() { adviser_.run(); }
   /// Those of the threads that read blocks of streams in large folios; never return.
-  void run_large();
+  static constexpr unsigned kReaders = LargeReader::kThreads;
+  void run_large() { large_.run(); }
   /// That of the thread that follows the files which the program reads.
-  void run_reads() { read_files_.run(statistics_->files.read_behind); }
+  void run_reads() { read_files_.run(table_.statistics->files.read_behind); }
   /// In the child of a fork: the regions stay, and run() begins on a thread of the child's. 0 or -errno.
   int recover();
 
   // --- any thread ---
-  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  bool any() const { return table_.any(); }
   /// Makes the mapping a region, after a look at what of it is in memory already (20-60 ns a page).
   bool add(uint64_t address, uint64_t bytes, const FileMapping &);
   void remove(uint64_t begin, uint64_t end);
   /// bytes = 0 if the address is in none.
-  FileRegion look_up(uint64_t address);
+  FileRegion look_up(uint64_t address) { return table_.look_up(address); }
   /// The first one that ends above the address; bytes = 0 if none does. Any thread.
-  FileRegion at_or_after(uint64_t address);
-  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  FileRegion at_or_after(uint64_t address) { return table_.at_or_after(address); }
+  uint64_t bytes() const { return table_.bytes.load(std::memory_order_relaxed); }
 
   // --- memory in a file; under the allocations' lock (advise_memory.cpp) ---
   /// From now on blocks of memory may become regions. 0, or -errno with a sentence in `why`.
@@ -86,10 +85,10 @@ public:
   /// have the regions. 0 or -errno: no child can have them.
   int copy_memory(uint64_t stack);
   void memory_copied() {
-    if (memory_.active()) memory_.copied(regions_);
+    if (memory_.active()) memory_.copied(table_.regions);
   }
   void abandon_memory() {
-    if (memory_.active()) memory_.abandon(regions_);
+    if (memory_.active()) memory_.abandon(table_.regions);
   }
 
   // --- the pager's thread ---
@@ -113,88 +112,27 @@ public:
 private:
   bool insert(const FileRegion &);
   bool refuse();
+  bool fetch_in_order(FileRegion &, core::Extent, const Asked &);
   void note(core::Extent, const Asked &, bool ask);
-  static bool wide(uint64_t window);
-  bool left_to_kernel(const FileRegion &, core::Extent, bool alone) const;
-  bool reads_large(const FileRegion &) const;
-  bool large_full(const FileRegion &, core::Extent) const;
-  core::Extent ask_large(core::Extent, const Asked &);
-  void wake_large();
-  bool take_block(core::Extent *);
-  void read_block(core::Extent);
-  uint64_t enter_twin(core::Extent);
-  void leave_twin(core::Extent, uint64_t twin);
-  void drop_twins(uint64_t begin, uint64_t end);
   void keep_stack(uint64_t stack);
   core::Extent with_absent(const FileRegion &, core::Extent, uint64_t bytes) const;
   core::Extent along(const FileRegion &, core::Extent) const;
   bool follows(const FileRegion &, uint64_t address, unsigned pages) const;
   core::Extent grow(FileRegion &, core::Extent);
   void pass_behind(const FileRegion &, uint64_t begin, uint64_t run);
-  void offer(core::Extent, Hint::Kind, uint16_t site);
-  void wake();
   void catch_up();
-  void work_off();
-  void ask_for(iovec *, unsigned ranges, uint64_t bytes);
-  core::Extent absent_part(core::Extent);
-  void unmap_passed();
-  void expect(const Hint &);
-  bool renew(const FileRegion &, uint64_t address);
-  bool refresh();
-  uint64_t watch();
-  bool choose_watched();
-  bool look_around(bool count);
 
-  const Options *options_ = nullptr;
-  core::ResidencyMap *map_ = nullptr;
   PageTable *places_ = nullptr; ///< hands out places in memory_
-  Statistics *statistics_ = nullptr;
-  unsigned shift_ = 12;
-  uint64_t memory_bytes_ = 0; ///< the budget at the start
-
-  Lock unmapping_; ///< held while pages are taken out of the page table: no region ends meanwhile. Taken before lock_
-  Lock lock_; ///< of regions_, and of the map's bits against the end of a region
-  FileRegions regions_;
+  FileTable table_;
+  AdviceQueue queue_; ///< from the pager's thread to the adviser's
+  LargeReader large_{table_, queue_};
+  Adviser adviser_{table_, queue_};
   MemoryFile memory_;
-  std::atomic<uint32_t> count_{0};
-  std::atomic<uint64_t> bytes_{0};
+  ReadFiles read_files_;
 
   // Pager's thread.
   core::HintLog log_;
   bool waiting_ = false;
-
-  // From the pager's thread to the adviser's.
-  static constexpr uint32_t kMostPages = 1024; ///< of one entry of the log and the queue
-  static constexpr uint32_t kQueue = 2048;
-  HintRing<kQueue> queue_;
-  std::atomic<uint32_t> sleeping_{0};
-  int event_ = -1;
-
-  ReadFiles read_files_;
-
-  // To the large reader, and its own.
-  static constexpr uint32_t kLargeQueue = 64;
-  static constexpr uint64_t kLarge = 2u << 20; ///< bytes of a block: a large page
-  core::FileStreams file_streams_; ///< pager's thread
-  HintRing<kLargeQueue> large_queue_;
-  std::atomic<uint32_t> large_asked_{0};
-  core::Extent reading_[kReaders] = {}; ///< of twins, what is being read; under unmapping_
-  Lock taking_; ///< of the queue's front
-
-  // Adviser's thread.
-  static constexpr unsigned kBatch = 64; ///< ranges in one call
-  static constexpr uint64_t kLook = 2048; ///< pages of which the kernel is asked at a time; also when a region is new
-  uint64_t refresh_at_ = 0; ///< address
-  UnderWay under_way_;
-  core::Extent passed_[kBatch];
-  unsigned passed_count_ = 0;
-  static constexpr unsigned kWatched = 64; ///< windows of the region that is watched
-  core::ReadAround read_around_;
-  FileRegion watched_;
-  uint64_t was_there_[kWatched]; ///< at the last look
-  bool looked_ = false; ///< there was one
-  unsigned watched_for_ = 0; ///< looks
-  uint64_t next_watch_ = 0, watch_ns_ = 0, majors_ = 0;
 };
 
 } // namespace pagecast

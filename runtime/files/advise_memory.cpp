@@ -9,13 +9,15 @@
 
 namespace pagecast {
 
-int Advise::start_memory(uint64_t need, char *why, unsigned room) { return memory_.start(options_->backing, need, why, room); }
+int Advise::start_memory(uint64_t need, char *why, unsigned room) {
+  return memory_.start(table_.options->backing, need, why, room);
+}
 
 bool Advise::add_memory(uint64_t address, uint64_t bytes, bool fresh) {
-  const uint64_t pages = bytes >> shift_;
-  const uint32_t slot = regions_.full() ? kNoSlot : places_->allocate(address, pages);
+  const uint64_t pages = bytes >> table_.shift;
+  const uint32_t slot = table_.regions.full() ? kNoSlot : places_->allocate(address, pages);
   const uint64_t taken = slot == kNoSlot ? 0 : memory_.take(address, bytes, slot, fresh);
-  if (taken < bytes) ++statistics_->files.memory_left;
+  if (taken < bytes) ++table_.statistics->files.memory_left;
   if (slot != kNoSlot && taken == 0) places_->free(slot, pages, true);
   if (taken == 0) return false;
   FileRegion region;
@@ -26,9 +28,9 @@ bool Advise::add_memory(uint64_t address, uint64_t bytes, bool fresh) {
   region.kind = Region::kOwnFile;
   region.may_give_up = true;
   insert(region);
-  ++statistics_->files.regions;
-  statistics_->files.memory_bytes += taken;
-  bytes_ += taken;
+  ++table_.statistics->files.regions;
+  table_.statistics->files.memory_bytes += taken;
+  table_.bytes += taken;
   return true;
 }
 
@@ -36,16 +38,17 @@ void Advise::remove_memory(uint64_t begin, uint64_t end) {
   for (uint64_t at = begin; at < end;) {
     FileRegion r;
     {
-      Guard guard(lock_);
-      const FileRegion *found = regions_.at_or_after(at);
+      Guard guard(table_.lock);
+      const FileRegion *found = table_.regions.at_or_after(at);
       if (!found || found->base >= end) return;
       r = *found;
     }
     const uint64_t from = std::max(at, r.base), to = std::min(end, r.end());
     remove(from, to); // no advice from here on
     if (memory_.give_back(r, from, to))
-      places_->free(r.first_slot + static_cast<uint32_t>((from - r.base) >> shift_), (to - from) >> shift_, to == r.end());
-    statistics_->files.memory_bytes -= to - from;
+      places_->free(r.first_slot + static_cast<uint32_t>((from - r.base) >> table_.shift), (to - from) >> table_.shift,
+                    to == r.end());
+    table_.statistics->files.memory_bytes -= to - from;
     at = to;
   }
 }
@@ -54,8 +57,8 @@ void Advise::clear_memory(uint64_t begin, uint64_t end) {
   for (uint64_t at = begin; at < end;) {
     FileRegion r;
     {
-      Guard guard(lock_);
-      if (const FileRegion *found = regions_.at_or_after(at)) r = *found;
+      Guard guard(table_.lock);
+      if (const FileRegion *found = table_.regions.at_or_after(at)) r = *found;
     }
     if (r.bytes && r.base <= at) {
       const uint64_t to = std::min(end, r.end());
@@ -73,14 +76,14 @@ void Advise::clear_memory(uint64_t begin, uint64_t end) {
 /// The pages around `stack` in which frames change until the child has its copy.
 void Advise::keep_stack(uint64_t stack) {
   constexpr uint64_t kBelow = 128u << 10, kAbove = 16u << 10;
-  const uint64_t page = stack >> shift_ << shift_;
+  const uint64_t page = stack >> table_.shift << table_.shift;
   for (uint64_t at = page - kBelow; at < page + kAbove;) {
-    const FileRegion r = look_up(at);
+    const FileRegion r = table_.look_up(at);
     const uint64_t to = r.bytes ? std::min(page + kAbove, r.end()) : at + os::page_size();
     if (r.kind == Region::kOwnFile) {
       memory_.make_private(r, at, to);
       remove(at, to);
-      statistics_->files.memory_bytes -= to - at;
+      table_.statistics->files.memory_bytes -= to - at;
     }
     at = to;
   }
@@ -89,7 +92,7 @@ void Advise::keep_stack(uint64_t stack) {
 int Advise::copy_memory(uint64_t stack) {
   if (!memory_.active()) return 0;
   keep_stack(stack);
-  return memory_.copy(regions_);
+  return memory_.copy(table_.regions);
 }
 
 } // namespace pagecast

@@ -73,7 +73,7 @@ struct FileRegion : Region {
   uint64_t asked_end = 0; ///< where the adviser's last request ended
   uint32_t streak = 0; ///< requests in a row that say otherwise
   uint64_t window = 0; ///< bytes that the kernel reads ahead of a stream at most
-  bool large = false; ///< streams through it may be read in large folios (advise_large.cpp)
+  bool large = false; ///< streams through it may be read in large folios (files/large_reader.h)
   uint8_t no_large = 0; ///< reads in a row that made none
   uint64_t twin = 0; ///< address of a second mapping of the same pages of the file, for those reads; 0: there is none
   void begin_at(uint64_t address, unsigned page_shift) {

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Mapped files while no hint speaks of them, as of programs that were not compiled with pagecast, or in a library's sort by
-// an index: whether the kernel should read around a miss there. core/files/read_around.h judges; here are the looks at one region at a
-// time, as long as the program waits for reads. Cost: 64 windows of 64 pages, 0.3 ms, every 200 ms; and a look at the
-// count of such faults every 200 ms to 1.6 s while there are none.
-#include "runtime/files/advise.h"
+#include "runtime/files/read_around_watch.h"
 
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
@@ -36,8 +31,7 @@ uint64_t window(const FileRegion &r, unsigned i, unsigned of, unsigned shift) {
 
 } // namespace
 
-/// Looks, if it is time; returns how long it is until the next look.
-uint64_t Advise::watch() {
+uint64_t ReadAroundWatch::watch() {
   const uint64_t now = os::now_ns();
   if (now < next_watch_) return next_watch_ - now;
   const uint64_t majors = os::major_faults();
@@ -50,33 +44,33 @@ uint64_t Advise::watch() {
 }
 
 /// The region that is watched already, if it is still as it was and its turn, or the next. False: there is none.
-bool Advise::choose_watched() {
-  Guard guard(lock_);
+bool ReadAroundWatch::choose_watched() {
+  Guard guard(table_.lock);
   auto fits = [](FileRegion *r) {
     if (!r || r->opaque) return false;
     r->quiet = std::exchange(r->hinted, false) ? 0 : static_cast<uint8_t>(std::min(r->quiet + 1, int(kQuiet)));
     return r->quiet == kQuiet;
   };
-  FileRegion *r = watched_for_ < kWatchedFor ? regions_.find(watched_.base) : nullptr;
+  FileRegion *r = watched_for_ < kWatchedFor ? table_.regions.find(watched_.base) : nullptr;
   if (fits(r) && r->base == watched_.base && r->bytes == watched_.bytes) return watched_ = *r, true;
   looked_ = false;
   watched_for_ = 0;
   read_around_.forget();
-  r = regions_.at_or_after(watched_.end());
-  if (!r && regions_.count()) r = &regions_[0];
-  for (unsigned left = regions_.count(); left; --left) {
+  r = table_.regions.at_or_after(watched_.end());
+  if (!r && table_.regions.count()) r = &table_.regions[0];
+  for (unsigned left = table_.regions.count(); left; --left) {
     if (fits(r)) return watched_ = *r, true;
-    r = r == &regions_[regions_.count() - 1] ? &regions_[0] : r + 1;
+    r = r == &table_.regions[table_.regions.count() - 1] ? &table_.regions[0] : r + 1;
   }
   return watched_ = {}, false;
 }
 
 /// `count`: the last look was at the same windows, and not long ago. False: the region has gone meanwhile, or hints came.
-bool Advise::look_around(bool count) {
+bool ReadAroundWatch::look_around(bool count) {
   constexpr uint64_t kSize = core::ReadAround::kWindow;
-  const uint64_t pages = std::min(watched_.bytes >> shift_, kSize);
+  const uint64_t pages = std::min(watched_.bytes >> table_.shift, kSize);
   for (unsigned i = 0; i < kWatched; ++i) {
-    const uint64_t at = std::min(window(watched_, i, kWatched, shift_), watched_.end() - (pages << shift_));
+    const uint64_t at = std::min(window(watched_, i, kWatched, table_.shift), watched_.end() - (pages << table_.shift));
     uint8_t there[kSize], touched[kSize];
     if (os::in_core(at, pages, there) || os::in_page_table(at, pages, touched)) return false;
     const uint64_t now = bits(there, pages);
@@ -86,15 +80,15 @@ bool Advise::look_around(bool count) {
   ++watched_for_;
   bool alone = false;
   {
-    Guard guard(lock_);
-    FileRegion *r = regions_.find(watched_.base);
+    Guard guard(table_.lock);
+    FileRegion *r = table_.regions.find(watched_.base);
     if (!r || r->base != watched_.base || r->bytes != watched_.bytes || r->hinted) return read_around_.forget(), false;
     const core::ReadAround::Verdict verdict = read_around_.verdict(r->alone);
     if (verdict == core::ReadAround::Verdict::kGoOn) return true;
     alone = r->alone = verdict == core::ReadAround::Verdict::kAlone;
   }
   watched_for_ = 0;
-  ++statistics_->files.patterns;
+  ++table_.statistics->files.patterns;
   os::expect_scattered(watched_.base, watched_.bytes, alone);
   return true;
 }
