@@ -21,6 +21,7 @@ namespace {
 
 /// Nests smaller than this share of the budget take no part: they come and go inside the others.
 constexpr uint64_t kSmallShare = 8;
+constexpr uint64_t kLittleShare = 8; ///< of a nest's part: by less it may change without a new plan
 
 struct Company {
   OpenNest *nest[kMostOpenNests];
@@ -117,7 +118,8 @@ bool gives_up(const OpenNest &b, const OpenNest &a, unsigned g) {
 
 /// Unless little has changed.
 void plan_again(OpenNest &nest, uint64_t part, uint32_t left) {
-  if (left == nest.left_to_others && nest.shared / 8 * 7 <= part && part <= nest.shared + nest.shared / 8) return;
+  const uint64_t little = nest.shared / kLittleShare;
+  if (left == nest.left_to_others && nest.shared - little <= part && part <= nest.shared + little) return;
   nest.shared = part;
   nest.left_to_others = left;
   nest.policy.share(part, left, nest.step());

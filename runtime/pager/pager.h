@@ -9,10 +9,9 @@
 //            they are, and discarded when the write is done and nobody stored in between
 //   release  changes the order of eviction (core/memory/replacement.h)
 //
-// Measured on Linux 6.18, us per 4 KiB page in 1 MiB batches, against a memfd in its place (DESIGN.md
-// section 5): copy-in 1.0 and discard 0.26, against 2.3 for a page of a memfd filled by direct I/O, 0.25 to
-// map, 0.15 to unmap, 0.6 to punch. Private memory also keeps what a program expects of it: a region is the
-// mapping that the program would have had anyway.
+// Measured on Linux 6.18, us per 4 KiB page in 1 MiB batches: copy-in 1.0 and discard 0.26. For a page of a memfd in its place:
+// 2.3 to fill it by direct I/O, 0.25 to map, 0.15 to unmap, 0.6 to punch. Private memory also keeps what a program expects of
+// it: a region is the mapping that the program would have had anyway.
 //
 // It is made of parts, each with its own state. A part knows only those above it in the list at the end of the class, and
 // is used by those below it. What the pager itself does is to give each of them its turn.
