@@ -8,6 +8,7 @@
 #include "message.h"
 #include "paths.h"
 #include "probes.h"
+#include "speculate.h"
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -68,7 +69,8 @@ Report examine(const DoctorOptions &options) {
                    probeDirectIo(report.backing),
                    probeClang(),
                    probeFlang(),
-                   probeRuntime()};
+                   probeRuntime(),
+                   probeSpeculation()};
   if (!options.noDisk) report.checks.push_back(measure(report, options.diskSeconds));
   return report;
 }

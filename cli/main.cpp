@@ -7,6 +7,7 @@
 #include "message.h"
 #include "nearest.h"
 #include "run.h"
+#include "speculate.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -20,7 +21,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-const Arguments kCommands = {"cc", "c++", "fc", "run", "explain", "doctor"};
+const Arguments kCommands = {"cc", "c++", "fc", "run", "speculate", "explain", "doctor"};
 
 constexpr const char *kExamples = R"(
 Examples:
@@ -29,6 +30,7 @@ Examples:
   pagecast fc -O2 heat.f90 -o heat             the same for Fortran: flang 19 with the plugin
   pagecast run --memory 256M -- ./sort big     run in 256 MiB, whatever the size of its data
   pagecast run --stats s.json -- ./sort big    write what happened to s.json
+  pagecast speculate -- grep -r needle /data   hints for any program that reads files
   pagecast explain sort.c                      which references get hints, and why others do not
   pagecast doctor                              what this machine allows
 
@@ -43,6 +45,15 @@ both 1024 bytes. Without --memory the budget is the memory limit of the cgroup, 
 Examples:
   pagecast run --memory 1G --backing /var/tmp -- ./simulate input.dat
   pagecast run --release none --option distance=64 --stats out.json -- ./simulate input.dat
+)";
+
+constexpr const char *kSpeculateNotes = R"(
+While the program waits for a disk, a copy of it runs ahead and finds out what it will read. The copy can change
+nothing. Programs whose files are in memory, or on a fast disk, run as they would; docs/speculate.md says more.
+
+Examples:
+  pagecast speculate -- grep -r needle /data
+  pagecast speculate --summary -- tar cf - /net/project | zstd >project.tar.zst
 )";
 
 constexpr const char *kExplainNotes = R"(
@@ -86,11 +97,13 @@ void requireKnownCommand(const Arguments &arguments) {
                   "', and pagecast --help lists them all"};
 }
 
-/// Cuts what follows "--" off the `arguments` of run or explain: it belongs to the program or to the
+/// Cuts what follows "--" off the `arguments` of run, speculate or explain: it belongs to the program or to the
 /// compiler, options and all.
 Arguments cutForeign(Arguments &arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  if (arguments.empty() || (arguments[0] != "run" && arguments[0] != "explain") || separator == arguments.end()) return {};
+  static const Arguments takers = {"run", "speculate", "explain"};
+  if (arguments.empty() || separator == arguments.end()) return {};
+  if (std::find(takers.begin(), takers.end(), arguments[0]) == takers.end()) return {};
   const Arguments foreign(separator + 1, arguments.end());
   arguments.erase(separator, arguments.end());
   return foreign;
@@ -126,6 +139,15 @@ void addRun(CLI::App &app, RunOptions &options) {
   });
 }
 
+void addSpeculate(CLI::App &app, SpeculateOptions &options) {
+  CLI::App *speculate = app.add_subcommand(
+      "speculate", "run any program, with a copy of it that runs ahead: pagecast speculate [OPTIONS] [--] PROGRAM [ARGUMENTS]");
+  speculate->add_option("--stats", options.stats, "write what happened there as JSON")->type_name("FILE")->check(refuseEmpty);
+  speculate->add_flag("--summary", options.summary, "say what happened, on standard error");
+  speculate->prefix_command();
+  speculate->footer(kSpeculateNotes);
+}
+
 void addExplain(CLI::App &app, ExplainOptions &options) {
   CLI::App *explain =
       app.add_subcommand("explain", "say what the compiler did for each reference to large data: pagecast explain [OPTIONS] FILE "
@@ -159,6 +181,7 @@ int dispatch(Arguments arguments) {
   understandWords(arguments);
   requireKnownCommand(arguments);
   RunOptions runOptions;
+  SpeculateOptions speculateOptions;
   DoctorOptions doctorOptions;
   ExplainOptions explainOptions;
   const Arguments foreign = cutForeign(arguments);
@@ -170,6 +193,7 @@ int dispatch(Arguments arguments) {
   app.add_subcommand("c++", "compile C++ with hints; a drop-in for clang++, as is pagecast-c++");
   app.add_subcommand("fc", "compile Fortran with hints; a drop-in for flang, as is pagecast-fc");
   addRun(app, runOptions);
+  addSpeculate(app, speculateOptions);
   addExplain(app, explainOptions);
   addDoctor(app, doctorOptions);
   app.footer(kExamples);
@@ -185,6 +209,12 @@ int dispatch(Arguments arguments) {
     requireKnownOptions(runOptions.command);
     runOptions.command.insert(runOptions.command.end(), foreign.begin(), foreign.end());
     run(runOptions);
+  }
+  if (app.got_subcommand("speculate")) {
+    speculateOptions.command = app.get_subcommand("speculate")->remaining();
+    requireSpeculateOptions(speculateOptions.command);
+    speculateOptions.command.insert(speculateOptions.command.end(), foreign.begin(), foreign.end());
+    return speculate(speculateOptions);
   }
   if (app.got_subcommand("explain")) {
     explainOptions.compilerOptions = foreign;

@@ -12,6 +12,8 @@ RUNTIME = ["include/pagecast", "kernel", "slices", "state", "store", "files", "m
 COMPILER = ["loops", "prepare", "slices", "nests", "emit"]
 # These do not know of each other: each may include core/ itself alone.
 CORE = ["nest", "memory", "faults", "files", "slices"]
+# Each may include what stands before it; what runs in a copy (copy) is used as one piece, and not included.
+SPECULATE = ["shared", "sandbox", "watch", "inject", "tip", "report", "control"]
 
 
 def allowed() -> dict[str, list[str]]:
@@ -24,7 +26,9 @@ def allowed() -> dict[str, list[str]]:
         **{room: core + runtime[:i] for i, room in enumerate(runtime)},
         **{room: [abi, *compiler[:i]] for i, room in enumerate(compiler)}, "compiler": [abi, *compiler],
         "simulator": core,
-        "cli": ["core/memory", "runtime/kernel", "runtime/state"],
+        **{f"speculate/{room}": [f"speculate/{lower}" for lower in SPECULATE[:i]] for i, room in enumerate(SPECULATE)},
+        "speculate/copy": ["speculate/shared"],
+        "cli": ["core/memory", "runtime/kernel", "runtime/state", "speculate/control"],
     }
 
 

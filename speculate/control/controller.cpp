@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "speculate/control/controller.h"
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
+constexpr uint64_t kTreeEvery = 20000000;                   ///< ns
+constexpr uint64_t kShareOfMemory = 8; ///< what is prefetched and not read: at most this part of what is free
+constexpr unsigned kMostNames = 4096;
+
+uint64_t available_memory() {
+  char text[4096];
+  return read_whole("/proc/meminfo", text, sizeof text) ? field(text, "MemAvailable", 1 << 20) << 10 : 1u << 30;
+}
+
+} // namespace
+
+uint64_t monotonic_now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+bool Controller::prepare() {
+  channel_file_ = memfd_create("pagecast-speculate", MFD_CLOEXEC);
+  if (channel_file_ < 0 || ftruncate(channel_file_, sizeof(Channel))) return false;
+  void *const memory = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, channel_file_, 0);
+  void *const marks =
+      mmap(nullptr, HintLog::kMarks * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED || marks == MAP_FAILED) return false;
+  channel_ = static_cast<Channel *>(memory);
+  log_.attach(static_cast<uint32_t *>(marks));
+  if (!prefetcher_.start(&log_)) return false;
+  prefetcher_.set_lead(available_memory() / kShareOfMemory);
+  pthread_t thread;
+  return pthread_create(&thread, nullptr, run_feeder, this) == 0;
+}
+
+void *Controller::run_feeder(void *self) {
+  static_cast<Controller *>(self)->feed();
+  return nullptr;
+}
+
+void Controller::feed() {
+  for (;;) {
+    bool full = false;
+    {
+      const std::lock_guard lock(feeding_);
+      while (channel_->tail != __atomic_load_n(&channel_->head, __ATOMIC_SEQ_CST))
+        if (!take_hint()) {
+          full = true;
+          break;
+        }
+    }
+    const uint32_t head = static_cast<uint32_t>(__atomic_load_n(&channel_->head, __ATOMIC_SEQ_CST));
+    __atomic_store_n(&channel_->listening, 1u, __ATOMIC_SEQ_CST);
+    const bool empty = static_cast<uint32_t>(__atomic_load_n(&channel_->head, __ATOMIC_SEQ_CST)) == head &&
+                       channel_->tail == __atomic_load_n(&channel_->head, __ATOMIC_SEQ_CST);
+    const timespec patience = {0, full ? 1000000 : 100000000};
+    if (full || empty) syscall(SYS_futex, &channel_->head, FUTEX_WAIT, head, &patience, nullptr, 0);
+    __atomic_store_n(&channel_->listening, 0u, __ATOMIC_SEQ_CST);
+  }
+}
+
+/// Hands one hint on. What a copy writes is not trusted: it may have run wild. False: the prefetcher has no room.
+bool Controller::take_hint() {
+  if (channel_->head - channel_->tail > kRing) { // nonsense
+    channel_->tail = channel_->head;
+    return true;
+  }
+  static Hint hint; // one feeder
+  memcpy(&hint, &channel_->ring[channel_->tail & (kRing - 1)], sizeof hint);
+  hint.path[kPathBytes - 1] = 0;
+  hint.copy = copy_number_;
+  hint.length = std::min<uint64_t>(hint.length, HintLog::kMostLength);
+  const bool sane = hint.path[0] == '/' && static_cast<uint32_t>(hint.kind) <= static_cast<uint32_t>(HintKind::kDirectory) &&
+                    hint.offset < uint64_t{1} << 62;
+  if (sane && !prefetcher_.give(hint)) return false;
+  if (sane) {
+    log_.add_path(hint.path);
+    if (hint.kind == HintKind::kRange || hint.kind == HintKind::kOpen) log_.add(hint.inode, hint.offset, hint.length);
+  }
+  __atomic_store_n(&channel_->tail, channel_->tail + 1, __ATOMIC_RELEASE);
+  return true;
+}
+
+/// Files that the command line names are probably read, in this order.
+void Controller::give_names() {
+  static Hint hint;
+  unsigned given = 0;
+  for (; names_ && *names_ && given < kMostNames; names_++) {
+    char *const path = realpath(*names_, nullptr); // the only allocation, before any copy exists
+    struct stat facts;
+    if (!path) continue;
+    const bool fits = strlen(path) < kPathBytes && !stat(path, &facts);
+    if (fits && (S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode))) {
+      memset(&hint, 0, sizeof hint);
+      hint.kind = S_ISREG(facts.st_mode) ? HintKind::kOpen : HintKind::kDirectory;
+      snprintf(hint.path, sizeof hint.path, "%s", path);
+      if (prefetcher_.give(hint)) statistics_.named++;
+      log_.add_path(path);
+      given++;
+    }
+    free(path);
+  }
+  names_ = nullptr;
+}
+
+/// How far the original has come: the prefetcher may go on as it reads.
+void Controller::follow_progress() {
+  if (!copied_) return;
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/io", copy_original_);
+  if (!read_whole(path, text, sizeof text)) return;
+  const uint64_t read = field(text, "rchar", 0);
+  if (read_ && read > read_) prefetcher_.consumed(read - read_);
+  read_ = read;
+}
+
+void Controller::sleep_until_something(uint64_t nanoseconds) {
+  pollfd files[2] = {{program_, POLLIN, 0}, {copy_handle_, POLLIN, 0}};
+  const timespec time = {static_cast<time_t>(nanoseconds / 1000000000u), static_cast<long>(nanoseconds % 1000000000u)};
+  ppoll(files, 2, &time, nullptr);
+}
+
+void Controller::run(pid_t program, const char *const *names) {
+  program_ = static_cast<int>(syscall(SYS_pidfd_open, program, 0));
+  if (program_ < 0) return;
+  names_ = names;
+  period_ = kShortest;
+  const uint64_t begin = monotonic_now();
+  if (const char *const reason = refusal(program)) {
+    refresh_tree(program);
+    for (unsigned i = 0; i < count_; i++) watched_[i].refused = true;
+    warn(reason);
+  }
+  for (;;) {
+    sleep_until_something(period_);
+    pollfd ended = {program_, POLLIN, 0};
+    if (poll(&ended, 1, 0) > 0) break;
+    const uint64_t now = monotonic_now();
+    if (now - tree_looked_ > kTreeEvery) {
+      refresh_tree(program);
+      tree_looked_ = now;
+    }
+    check_copy(now);
+    bool waits = false;
+    for (unsigned i = 0; i < count_; i++) {
+      examine(watched_[i], monotonic_now());
+      waits |= watched_[i].wait_begin != 0;
+    }
+    follow_progress();
+    statistics_.looks++;
+    period_ = waits ? kShortest : std::min(period_ + period_ / 4, kLongest);
+  }
+  if (copied_) end_copy(Ending::kOriginal);
+  statistics_.seconds = static_cast<double>(monotonic_now() - begin) * 1e-9;
+  statistics_.prefetch = prefetcher_.counts();
+}
+
+} // namespace pagecast::speculate

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The controller: a process beside the program that looks now and then whether it waits for a disk, and has copies made that
+// run ahead. It is no ancestor of the program and does not trace it, but for moments: if it dies, nothing else happens.
+//
+// One copy at a time, of whichever process of the program's tree waits. No allocation after prepare().
+//
+// Threads: run() in one; a second takes hints out of the channel; the prefetcher's workers.
+#pragma once
+#include "speculate/inject/copy_maker.h"
+#include "speculate/report/statistics.h"
+#include "speculate/tip/prefetcher.h"
+#include "speculate/watch/hint_log.h"
+#include "speculate/watch/wait_place.h"
+#include "speculate/watch/worth.h"
+#include <mutex>
+
+namespace pagecast::speculate {
+
+/// A thread of the program's tree, and what is known of it.
+struct Watched {
+  Thread thread;
+  Look last;
+  uint64_t looked = 0;      ///< ns: when
+  uint64_t wait_begin = 0;  ///< ns; 0 = it does not wait
+  uint64_t accounted = 0;   ///< ns: the wait is accounted up to here
+  bool judged = false;      ///< this wait has been counted
+  bool by_name = false;     ///< it waits in a call on names, which may show as sleeping
+  bool refused = false;
+  bool careful = false;     ///< its copies wait for small reads
+  bool present = false;     ///< seen in the tree just now
+  pid_t unreaped = 0;       ///< a copy of its process
+  Worth worth;
+};
+
+class Controller {
+public:
+  /// Memory, threads, the channel. False: there is not enough of something.
+  bool prepare();
+  /// Looks after the program until it ends. `names`: its arguments, which may name files that it will read.
+  void run(pid_t program, const char *const *names);
+
+  Statistics &statistics() { return statistics_; }
+
+private:
+  static constexpr unsigned kWatched = 64;
+
+  // control/tree.cpp
+  void refresh_tree(pid_t program);
+  void visit(pid_t process);
+  Watched *watched(pid_t process, pid_t thread);
+
+  // control/waits.cpp
+  void examine(Watched &one, uint64_t now);
+  bool is_waiting(Watched &one, const Look &look);
+  void account_wait(Watched &one, uint64_t now);
+  void missed(Watched &one, uint64_t now);
+
+  // control/copies.cpp
+  void make_copy(Watched &one, uint64_t now);
+  void end_copy(Ending why);
+  void check_copy(uint64_t now);
+  Ending ending_of_dead(uint64_t now) const;
+  void refuse(Watched &one, const char *reason);
+  void warn(const char *reason);
+
+  // control/controller.cpp
+  void sleep_until_something(uint64_t nanoseconds);
+  void give_names();
+  void follow_progress();
+  static void *run_feeder(void *self);
+  void feed();
+  bool take_hint();
+
+  Channel *channel_ = nullptr;
+  int channel_file_ = -1;
+  std::mutex feeding_; ///< the ring's reader, and whoever empties the ring
+  HintLog log_;
+  Prefetcher prefetcher_;
+  CopyMaker maker_;
+  WaitPlace place_;
+  Statistics statistics_;
+  Watched watched_[kWatched];
+  unsigned count_ = 0;
+  const char *const *names_ = nullptr; ///< nullptr: they have been given
+  int program_ = -1;                   ///< pidfd
+
+  // The copy that runs.
+  Watched *copied_ = nullptr; ///< nullptr: none
+  pid_t copy_ = 0, copy_original_ = 0;
+  int copy_handle_ = -1;
+  uint32_t copy_number_ = 0;
+  uint64_t copy_made_ = 0;       ///< ns
+  uint64_t copy_missed_ = 0, copy_hit_ = 0; ///< waits
+  uint64_t read_ = 0;            ///< bytes that the original had read when it was looked at last
+  uint64_t period_ = 0;          ///< ns from look to look
+  uint64_t tree_looked_ = 0;     ///< ns
+  bool warned_ = false;
+};
+
+uint64_t monotonic_now();
+
+} // namespace pagecast::speculate

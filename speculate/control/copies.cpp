@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The copy's life as the controller sees it.
+#include "speculate/control/controller.h"
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr uint32_t kSeconds = 20; ///< a copy's life
+constexpr uint64_t kOld = (kSeconds - 1) * 1000000000ull;
+constexpr int kDeathPatience = 2000; ///< ms
+
+} // namespace
+
+void Controller::refuse(Watched &one, const char *reason) {
+  one.refused = true;
+  warn(reason);
+}
+
+void Controller::warn(const char *reason) {
+  if (warned_) return;
+  warned_ = true;
+  snprintf(statistics_.reason, sizeof statistics_.reason, "%s", reason);
+  char text[256];
+  const int length = snprintf(text, sizeof text, "pagecast: warning: the program runs without hints: %s\n", reason);
+  if (length > 0 && write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) {} // there is nobody to tell
+}
+
+void Controller::make_copy(Watched &one, uint64_t now) {
+  if (const char *const reason = refusal(one.thread.process())) return refuse(one, reason);
+  {
+    const std::lock_guard lock(feeding_);
+    channel_->stop = 0;
+    channel_->careful = one.careful;
+    channel_->progress = channel_->position = 0;
+    channel_->ended = channel_->call = 0;
+    channel_->calls = channel_->reads = channel_->answered_reads = channel_->hinted_reads = 0;
+    channel_->waited_reads = channel_->guesses = channel_->writes = 0;
+    channel_->tail = channel_->head = 0;
+    copy_number_++;
+  }
+  CopyPlan plan;
+  plan.number = copy_number_;
+  plan.unreaped = one.unreaped;
+  plan.seconds = kSeconds;
+  plan.channel = channel_file_;
+  const CopyMade made = maker_.make(one.thread, one.last, plan);
+  if (made.process) {
+    one.unreaped = made.process;
+    one.worth.made();
+    statistics_.copies++;
+    statistics_.stopped_ns += made.stopped;
+    statistics_.most_stopped_ns = std::max(statistics_.most_stopped_ns, made.stopped);
+  }
+  if (made.outcome == Made::kNever) return refuse(one, made.reason);
+  if (made.outcome != Made::kCopy) {
+    if (!made.process) return; // the moment had passed
+    statistics_.ended[static_cast<unsigned>(Ending::kSetUp)]++;
+    statistics_.last_call = channel_->call;
+    one.worth.ended(now, 0, 1);
+    return;
+  }
+  copied_ = &one;
+  copy_ = made.process;
+  copy_original_ = one.thread.process();
+  copy_handle_ = made.handle;
+  copy_made_ = now;
+  copy_missed_ = copy_hit_ = 0;
+  read_ = 0;
+  prefetcher_.done_for(copy_number_);
+  // Several threads of one process have one parent for all copies.
+  for (unsigned i = 0; i < count_; i++)
+    if (watched_[i].thread.process() == copy_original_) watched_[i].unreaped = copy_;
+}
+
+/// Its hints stay in the queue, unless it went astray.
+void Controller::end_copy(Ending why) {
+  channel_->stop = 1;
+  syscall(SYS_pidfd_send_signal, copy_handle_, SIGKILL, nullptr, 0);
+  pollfd dead = {copy_handle_, POLLIN, 0};
+  poll(&dead, 1, kDeathPatience);
+  close(copy_handle_);
+  statistics_.add(*channel_);
+  statistics_.ended[static_cast<unsigned>(why)]++;
+  if (why == Ending::kCall) statistics_.last_call = channel_->call;
+  if (why == Ending::kAstray) prefetcher_.cancel(copy_number_);
+  const uint64_t given = std::max(prefetcher_.done_for(copy_number_), channel_->head);
+  copied_->worth.ended(monotonic_now(), given, copy_missed_);
+  copied_ = nullptr;
+  copy_handle_ = -1;
+  copy_ = 0;
+}
+
+Ending Controller::ending_of_dead(uint64_t now) const {
+  switch (static_cast<Ended>(channel_->ended)) {
+  case Ended::kFinished: return Ending::kFinished;
+  case Ended::kCall: return Ending::kCall;
+  case Ended::kWritten: return Ending::kWritten;
+  case Ended::kUnreadable: return Ending::kUnreadable;
+  case Ended::kDescriptors: return Ending::kDescriptors;
+  case Ended::kSetUp: return Ending::kSetUp;
+  default: return now - copy_made_ > kOld ? Ending::kOld : Ending::kCrashed;
+  }
+}
+
+/// Has it ended by itself?
+void Controller::check_copy(uint64_t now) {
+  if (!copied_) return;
+  pollfd dead = {copy_handle_, POLLIN, 0};
+  if (poll(&dead, 1, 0) <= 0) return;
+  const Ending why = ending_of_dead(now);
+  if (why == Ending::kCrashed) copied_->careful = true;
+  end_copy(why);
+}
+
+} // namespace pagecast::speculate

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <string>
+#include <vector>
+
+namespace pagecast::speculate {
+
+struct Options {
+  std::string stats;    ///< file for statistics; empty = none
+  bool summary = false; ///< a few lines on standard error at the end
+  std::vector<std::string> command;
+};
+
+/// Becomes the program, with a controller beside it. With statistics or a summary, a process stays to write them, and ends
+/// as the program did. Returns only when the program cannot be run: errno of that.
+int start(const Options &options);
+
+/// Why this host allows no copies; empty when it does. `advice`: what to do.
+std::string host_refusal(std::string *advice);
+
+/// A second lock for copies, which not every kernel has.
+bool host_has_landlock();
+
+} // namespace pagecast::speculate

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Starting. The process that the user started becomes the program: its number, parent, group, terminal and end are the
+// program's, by construction. The controller is a child of it that no wait call sees, in a session of its own.
+#include "speculate/control/controller.h"
+#include "speculate/control/options.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <initializer_list>
+#include <linux/seccomp.h>
+#include <new>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pagecast::speculate {
+namespace {
+
+struct Pipe {
+  int ends[2] = {-1, -1};
+  bool make() { return pipe2(ends, O_CLOEXEC) == 0; }
+};
+
+/// Keeps standard error for a warning, `keep` and nothing else of what the program has open: a pipe must not stay open
+/// because the controller has it.
+void close_all_but(int keep, int also) {
+  const int null = open("/dev/null", O_RDWR);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO})
+    if (null >= 0) dup2(null, standard);
+  int low = keep < also ? keep : also, high = keep < also ? also : keep;
+  if (low < 0) low = high;
+  unsigned next = STDERR_FILENO + 1;
+  for (const int kept : {low, high}) {
+    if (kept < static_cast<int>(next)) continue;
+    if (static_cast<unsigned>(kept) > next) syscall(SYS_close_range, next, kept - 1, 0);
+    next = static_cast<unsigned>(kept) + 1;
+  }
+  syscall(SYS_close_range, next, ~0u, 0);
+}
+
+/// In the controller's process. `gate` ends when the program has begun; a byte in it says that there is none.
+/// `done` is closed when all has been written.
+[[noreturn]] void control(pid_t program, const Options &options, const char *const *names, int gate, int done) {
+  setsid();
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  prctl(PR_SET_NAME, "pagecast-watch");
+  close_all_but(gate, done);
+  void *const memory = mmap(nullptr, sizeof(Controller), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) _exit(1);
+  Controller &controller = *new (memory) Controller;
+  const bool ready = controller.prepare();
+  char byte;
+  if (read(gate, &byte, 1) != 0) _exit(0);
+  close(gate);
+  if (ready) controller.run(program, names);
+  controller.statistics().finished = true;
+  if (!options.stats.empty() && !write_statistics(controller.statistics(), options.stats.c_str()))
+    fprintf(stderr, "pagecast: warning: statistics cannot be written to %s: %s\n", options.stats.c_str(), strerror(errno));
+  if (options.summary) print_summary(controller.statistics(), STDERR_FILENO);
+  _exit(0);
+}
+
+/// Starts the controller for this process, which is to become the program. False: it runs without one.
+bool start_controller(const Options &options, const char *const *names, int done, int *gate) {
+  Pipe pipe;
+  if (!pipe.make()) return false;
+  const pid_t program = getpid();
+  // No signal at its end: not a child that the program's wait calls would find.
+  const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, 0);
+  if (child == 0) {
+    close(pipe.ends[1]);
+    control(program, options, names, pipe.ends[0], done);
+  }
+  close(pipe.ends[0]);
+  if (child < 0) {
+    close(pipe.ends[1]);
+    return false;
+  }
+  prctl(PR_SET_PTRACER, child, 0, 0, 0); // where only ancestors may trace
+  *gate = pipe.ends[1];
+  return true;
+}
+
+/// Becomes the program. Returns the errno of the failure.
+int become(const Options &options, int done) {
+  std::vector<char *> arguments;
+  for (const std::string &argument : options.command) arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  int gate = -1;
+  const bool watched = start_controller(options, arguments.data() + 1, done, &gate);
+  if (!watched) fprintf(stderr, "pagecast: warning: the program runs without hints: %s\n", strerror(errno));
+  execvp(arguments[0], arguments.data());
+  const int failure = errno;
+  if (watched && write(gate, "x", 1) != 1) {} // the controller ends in any case when this process does
+  return failure;
+}
+
+pid_t program_of_front = 0;
+
+/// Signals that are meant for the program, and reach the process that stands for it. What the terminal sends, both get.
+void hand_on(int signal, siginfo_t *info, void *) {
+  if (info->si_code != SI_KERNEL && info->si_pid != program_of_front) kill(program_of_front, signal);
+}
+
+void stand_for(pid_t program) {
+  program_of_front = program;
+  struct sigaction action = {};
+  action.sa_sigaction = hand_on;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigfillset(&action.sa_mask);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT, SIGPIPE})
+    sigaction(signal, &action, nullptr);
+  signal(SIGTSTP, SIG_IGN); // it stops when the program has stopped
+  signal(SIGTTIN, SIG_IGN);
+  signal(SIGTTOU, SIG_IGN);
+}
+
+/// Ends as the program did.
+[[noreturn]] void end_like(int status) {
+  if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  const rlimit none = {0, 0}; // the program has left its core, if any
+  setrlimit(RLIMIT_CORE, &none);
+  ::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  raise(signal);
+  _exit(128 + signal);
+}
+
+/// Waits for the program, stops when it stops, and waits for what the controller has to say.
+[[noreturn]] void front(pid_t program, int done) {
+  int status = 0;
+  for (;;) {
+    const pid_t found = waitpid(program, &status, WUNTRACED);
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) _exit(1);
+    if (!WIFSTOPPED(status)) break;
+    raise(SIGSTOP);
+    kill(program, SIGCONT);
+  }
+  char byte;
+  while (read(done, &byte, 1) < 0 && errno == EINTR) {}
+  end_like(status);
+}
+
+} // namespace
+
+int start(const Options &options) {
+  if (options.stats.empty() && !options.summary) return become(options, -1);
+  Pipe done, failed;
+  if (!done.make() || !failed.make()) return errno;
+  sigset_t all, before; // what is sent before the program has begun is handed on when it has
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t program = fork();
+  if (program < 0) return errno;
+  if (program == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    close(done.ends[0]);
+    const int failure = become(options, done.ends[1]);
+    if (write(failed.ends[1], &failure, sizeof failure) < 0) _exit(127);
+    _exit(0);
+  }
+  close(done.ends[1]);
+  close(failed.ends[1]);
+  int failure = 0;
+  if (read(failed.ends[0], &failure, sizeof failure) == sizeof failure) { // it ends by closing when the program begins
+    waitpid(program, nullptr, 0);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    return failure;
+  }
+  stand_for(program);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  front(program, done.ends[0]);
+}
+
+bool host_has_landlock() { return has_landlock(); }
+
+std::string host_refusal(std::string *advice) {
+  const uint32_t trap = SECCOMP_RET_TRAP;
+  if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &trap)) {
+    *advice = "allow the seccomp system call: in a container, a profile that has it";
+    return "seccomp filters are not allowed";
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  const bool traced = child > 0 && syscall(SYS_ptrace, 0x4206 /* PTRACE_SEIZE */, child, 0L, 0L) == 0;
+  if (child > 0) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  if (traced) return "";
+  *advice =
+      "set kernel.yama.ptrace_scope to 0 or 1; in a container, give it --cap-add SYS_PTRACE or a profile that allows ptrace";
+  return "programs cannot be traced";
+}
+
+} // namespace pagecast::speculate

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which threads there are: the program's, and those of the processes that it has started.
+#include "speculate/control/controller.h"
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr unsigned kThreads = 16, kChildren = 64;
+
+} // namespace
+
+Watched *Controller::watched(pid_t process, pid_t thread) {
+  for (unsigned i = 0; i < count_; i++)
+    if (watched_[i].thread.process() == process && watched_[i].thread.number() == thread) return &watched_[i];
+  return nullptr;
+}
+
+void Controller::visit(pid_t process) {
+  pid_t threads[kThreads];
+  const unsigned found = threads_of(process, threads, kThreads);
+  for (unsigned i = 0; i < found; i++) {
+    Watched *one = watched(process, threads[i]);
+    if (!one && count_ < kWatched) {
+      Watched fresh;
+      if (!fresh.thread.open(process, threads[i])) continue;
+      one = &watched_[count_++];
+      *one = fresh;
+    }
+    if (one) one->present = true;
+  }
+}
+
+void Controller::refresh_tree(pid_t program) {
+  for (unsigned i = 0; i < count_; i++) watched_[i].present = false;
+  pid_t pending[kChildren], children[kChildren];
+  unsigned known = 0;
+  pending[known++] = program;
+  for (unsigned next = 0; next < known; next++) {
+    if (pending[next] == copy_ || pending[next] == getpid()) continue; // a copy and the controller are the program's children
+    visit(pending[next]);
+    const unsigned found = children_of(pending[next], children, kChildren);
+    for (unsigned i = 0; i < found && known < kChildren; i++) pending[known++] = children[i];
+  }
+  for (unsigned i = 0; i < count_;) {
+    if (watched_[i].present || &watched_[i] == copied_) {
+      i++;
+      continue;
+    }
+    watched_[i].thread.close();
+    count_--;
+    if (copied_ == &watched_[count_]) copied_ = &watched_[i];
+    watched_[i] = watched_[count_];
+  }
+}
+
+} // namespace pagecast::speculate

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names that directories have listed as regular files: a table that forgets when it is full.
+#include "speculate/copy/state.h"
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr unsigned kNames = 1u << 16; ///< a power of two
+constexpr unsigned kNear = 8;         ///< places in which a name may be
+
+struct Known {
+  uint64_t key, inode; ///< key 0: none
+};
+Known known[kNames];
+
+/// FNV-1a.
+uint64_t key_of(const char *path) {
+  uint64_t hash = 14695981039346656037ull;
+  for (; *path; path++) hash = (hash ^ static_cast<unsigned char>(*path)) * 1099511628211ull;
+  return hash ? hash : 1;
+}
+
+} // namespace
+
+void remember_name(const char *path, uint64_t inode) {
+  const uint64_t key = key_of(path);
+  Known *place = &known[key & (kNames - 1)];
+  for (unsigned i = 0; i < kNear; i++) {
+    Known &candidate = known[(key + i) & (kNames - 1)];
+    if (candidate.key && candidate.key != key) continue;
+    place = &candidate;
+    break;
+  }
+  *place = {key, inode};
+}
+
+bool is_known_regular(const char *path, uint64_t *inode) {
+  const uint64_t key = key_of(path);
+  for (unsigned i = 0; i < kNear; i++) {
+    const Known &candidate = known[(key + i) & (kNames - 1)];
+    if (candidate.key != key) continue;
+    *inode = candidate.inode;
+    return true;
+  }
+  return false;
+}
+
+} // namespace pagecast::speculate

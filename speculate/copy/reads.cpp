@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads. What is in memory is given; what is not is hinted, and the read seems to have happened: the buffer keeps what
+// was in it. A small read at the beginning of a file is waited for, since it usually says what is read next.
+#include "speculate/copy/state.h"
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr long kNoWait = 8; ///< RWF_NOWAIT
+constexpr int kSeekSet = 0, kSeekCurrent = 1, kSeekEnd = 2;
+
+struct CacheRange {
+  uint64_t offset, length;
+};
+struct CacheFacts {
+  uint64_t cached, dirty, written_back, evicted, recently_evicted;
+};
+
+/// Bytes that could be read without waiting, or -kAgain.
+long read_cached(int number, char *to, int64_t length, int64_t offset) {
+  const Vector vector = {to, static_cast<uint64_t>(length)};
+  return call6(__NR_preadv2, number, (long)&vector, 1, offset, 0, kNoWait);
+}
+
+bool is_waited_for(const Descriptor &file, int64_t length, int64_t offset) {
+  if (length > static_cast<int64_t>(kSmallRead)) return false;
+  return (offset == 0 && !file.read) || __atomic_load_n(&state.channel->careful, __ATOMIC_RELAXED);
+}
+
+long read_regular(Descriptor &file, int number, char *to, int64_t length, int64_t offset) {
+  Channel &channel = *state.channel;
+  refuse_written(file, offset, length);
+  const bool first = !file.read;
+  long got = read_cached(number, to, length, offset);
+  if (got >= 0 && (got == length || offset + got >= file.size)) {
+    channel.answered_reads++;
+    file.read = true;
+    return got;
+  }
+  if (got < 0 && got != -kAgain && got != -kNotSupported) return got;
+  if (got < 0) got = 0;
+  file.read = !first;
+  const bool waited = is_waited_for(file, length, offset);
+  file.read = true;
+  if (waited) {
+    channel.waited_reads++;
+    return call(__NR_pread64, number, to, length, offset);
+  }
+  const int64_t left = file.size - offset - got;
+  if (left <= 0) return got;
+  const int64_t missing = length - got < left ? length - got : left;
+  hint_read(file, offset + got, missing);
+  return got + missing;
+}
+
+long read_guess(Descriptor &file, int number, char *to, int64_t length, int64_t offset) {
+  if (is_waited_for(file, length, offset)) {
+    if (!make_real(number)) return -kNoEntry;
+    return read_regular(state.table[number], number, to, length, offset);
+  }
+  file.read = true;
+  const int64_t left = offset < file.size ? file.size - offset : 0;
+  if (left) state.channel->hinted_reads++;
+  return length < left ? length : left;
+}
+
+} // namespace
+
+long read_file(int number, char *to, int64_t length, int64_t offset) {
+  Descriptor *const file = descriptor(number);
+  if (!file) return -kBadDescriptor;
+  state.channel->reads++;
+  const bool moves = offset < 0;
+  if (moves) offset = file->position;
+  if (length < 0) return -kInvalid;
+  long got = 0;
+  switch (file->kind) {
+  case Kind::kRegular: got = read_regular(*file, number, to, length, offset); break;
+  case Kind::kGuess: got = read_guess(*file, number, to, length, offset); break;
+  case Kind::kNull: break;
+  case Kind::kDirectory: return -kIsDirectory;
+  case Kind::kSink: end(Ended::kWritten, __NR_read);
+  default: end(Ended::kUnreadable, __NR_read);
+  }
+  if (got <= 0) return got;
+  if (moves) state.table[number].position = offset + got;
+  state.channel->position += static_cast<uint64_t>(got);
+  return got;
+}
+
+long read_vectors(int number, const Vector *vectors, long count, int64_t offset) {
+  long total = 0;
+  for (long i = 0; i < count; i++) {
+    const int64_t length = static_cast<int64_t>(vectors[i].length);
+    if (length == 0) continue;
+    const long got = read_file(number, vectors[i].base, length, offset < 0 ? offset : offset + total);
+    if (got < 0) return total ? total : got;
+    total += got;
+    if (got < length) break;
+  }
+  return total;
+}
+
+long pass_through(int number, int64_t *offset, int64_t length) {
+  Descriptor *const file = descriptor(number);
+  if (!file) return -kBadDescriptor;
+  if (file->kind != Kind::kRegular) end(Ended::kUnreadable, __NR_sendfile);
+  int64_t &at = offset ? *offset : file->position;
+  const int64_t left = file->size - at;
+  if (left <= 0) return 0;
+  const int64_t passed = length < left ? length : left;
+  refuse_written(*file, at, passed);
+  state.channel->reads++;
+  hint_read(*file, at, passed < static_cast<int64_t>(4 * kSmallFile) ? passed : static_cast<int64_t>(4 * kSmallFile));
+  at += passed;
+  state.channel->position += static_cast<uint64_t>(passed);
+  return passed;
+}
+
+long seek_file(int number, int64_t offset, int whence) {
+  Descriptor *const file = descriptor(number);
+  if (!file) return -kBadDescriptor;
+  if (file->kind == Kind::kDirectory) return call(__NR_lseek, number, offset, whence);
+  if (file->kind == Kind::kNull) return 0;
+  if (file->kind == Kind::kOther) return -kIllegalSeek;
+  if (whence > kSeekEnd) { // holes: their positions are the file's, whatever the kernel's own position is
+    if (file->kind == Kind::kGuess && !make_real(number)) return -kNoEntry;
+    if (file->kind != Kind::kRegular) end(Ended::kWritten, __NR_lseek);
+    offset = call(__NR_lseek, number, offset, whence);
+  } else if (whence == kSeekCurrent) offset += file->position;
+  else if (whence == kSeekEnd) {
+    if (file->kind == Kind::kGuess && !make_real(number)) return -kNoEntry;
+    offset += file->size;
+  } else if (whence != kSeekSet) return -kInvalid;
+  if (offset < 0) return whence > kSeekEnd ? offset : -kInvalid;
+  return file->position = offset;
+}
+
+long map_file(long address, long length, long protection, long flags, int number, long offset) {
+  constexpr long kShared = 1, kPrivate = 2, kTypes = 15, kAnonymous = 32;
+  flags = (flags & ~kTypes) | kPrivate;
+  (void)kShared;
+  if (flags & kAnonymous) return call6(__NR_mmap, address, length, protection, flags, -1, 0);
+  Descriptor *const file = descriptor(number);
+  if (!file) return -kBadDescriptor;
+  if (file->kind == Kind::kGuess && !make_real(number)) return -kNoEntry;
+  if (file->kind != Kind::kRegular) end(Ended::kWritten, __NR_mmap);
+  refuse_written(*file, offset, length);
+  const int64_t most = 4 * static_cast<int64_t>(kSmallFile);
+  hint_read(*file, offset, length < most ? length : most);
+  return call6(__NR_mmap, address, length, protection, flags, number, offset);
+}
+
+} // namespace pagecast::speculate

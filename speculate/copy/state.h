@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the copy's own code knows. The copy has one thread, and this code runs in its handler of SIGSYS.
+//
+// Position of a regular file: kept here, not in the kernel, so that a file that is only guessed can have one. Of a
+// directory: the kernel's, of a descriptor that is the copy's own.
+#pragma once
+#include "speculate/copy/system.h"
+#include "speculate/shared/channel.h"
+
+#pragma GCC visibility push(hidden)
+
+namespace pagecast::speculate {
+
+inline constexpr int kTable = 1024;      ///< descriptors above are not the copy's to use
+inline constexpr unsigned kWritten = 64; ///< files
+
+enum class Kind : uint8_t {
+  kClosed,
+  kOther,     ///< stands for a pipe, a socket, a terminal: writes vanish, a read ends the copy
+  kNull,      ///< /dev/null, for the program, too
+  kRegular,
+  kDirectory,
+  kGuess,     ///< a regular file that is being looked up in the background
+  kSink,      ///< a file that the copy seems to have created
+};
+
+struct Descriptor {
+  Kind kind;
+  bool whole;        ///< hinted as a whole
+  bool read;         ///< has been read from
+  uint32_t flags;    ///< as opened by the program
+  uint64_t device, inode;
+  int64_t size, position;
+  int64_t hinted;    ///< bytes before it are hinted, back to where a sequence began
+  char path[232];    ///< absolute, or empty: then it cannot be hinted by the prefetcher
+};
+
+struct Written {
+  uint64_t device, inode;
+  int64_t begin, end;
+};
+
+struct State {
+  Channel *channel;
+  int null; ///< the copy's descriptor of /dev/null
+  unsigned written;
+  Written files[kWritten];
+  char directory[256]; ///< the working directory
+  Descriptor table[kTable];
+};
+
+extern State state;
+
+/// The descriptor, or nullptr when the program has none of that number.
+inline Descriptor *descriptor(int number) {
+  if (number < 0 || number >= kTable || state.table[number].kind == Kind::kClosed) return nullptr;
+  return &state.table[number];
+}
+
+[[noreturn]] void end(Ended why, long number);
+
+// hints.cpp
+/// Writes `directory`/`name` into `to`, without "." and double slashes. False: it is too long, or the directory's path is
+/// not known.
+bool compose(char *to, unsigned capacity, const char *directory, const char *name);
+/// The path of the directory that names are relative to; empty = not known.
+const char *directory_of(int number);
+void give_hint(HintKind kind, const char *path, uint64_t inode, uint64_t offset, uint64_t length);
+/// The program would have read this and it is not in memory.
+void hint_read(Descriptor &file, int64_t offset, int64_t length);
+
+// names.cpp: what directories have listed
+void remember_name(const char *path, uint64_t inode);
+/// Is it a regular file? Its number as the directory tells it.
+bool is_known_regular(const char *path, uint64_t *inode);
+
+// opens.cpp
+long open_file(int directory, const char *path, int flags);
+/// Makes a guessed file a real one, however long that takes. False: there is none.
+bool make_real(int number);
+void adopt(int number, const Stat &facts, int flags, const char *path);
+long close_file(int number);
+long duplicate(int from, int to, int flags);
+long control_file(int number, int command, long argument);
+long list_directory(int number, char *to, long capacity);
+long change_directory(const char *path, int number);
+
+// reads.cpp
+long read_file(int number, char *to, int64_t length, int64_t offset); ///< offset -1: at the file's position
+long read_vectors(int number, const Vector *vectors, long count, int64_t offset);
+long pass_through(int number, int64_t *offset, int64_t length); ///< sendfile and the like: reads to nowhere
+long seek_file(int number, int64_t offset, int whence);
+long map_file(long address, long length, long protection, long flags, int number, long offset);
+
+// writes.cpp
+long write_file(int number, int64_t length, int64_t offset);
+long write_vectors(int number, const Vector *vectors, long count, int64_t offset);
+/// Ends the copy if it would read what it only seemed to write.
+void refuse_written(const Descriptor &file, int64_t offset, int64_t length);
+
+// stats.cpp
+long stat_path(int directory, const char *path, Stat *to, int flags);
+long stat_descriptor(int number, Stat *to);
+long statx_path(int directory, const char *path, int flags, unsigned mask, void *to);
+
+} // namespace pagecast::speculate
+#pragma GCC visibility pop

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "speculate/inject/descriptors.h"
+#include "speculate/watch/proc.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr unsigned kListed = 4096; ///< numbers that are looked at before they are sorted
+
+struct Entry {
+  uint64_t inode;
+  int64_t next;
+  uint16_t length;
+  uint8_t type;
+  char name[];
+};
+
+unsigned list_numbers(pid_t process, int *to, unsigned capacity) {
+  char path[64], text[4096];
+  snprintf(path, sizeof path, "/proc/%d/fd", process);
+  const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return 0;
+  unsigned count = 0;
+  long bytes;
+  while (count < capacity && (bytes = syscall(SYS_getdents64, directory, text, sizeof text)) > 0)
+    for (long at = 0; at < bytes && count < capacity;) {
+      const Entry &entry = *reinterpret_cast<const Entry *>(text + at);
+      at += entry.length;
+      if (entry.name[0] != '.') to[count++] = atoi(entry.name);
+    }
+  close(directory);
+  std::sort(to, to + count);
+  return count;
+}
+
+bool read_info(pid_t process, int number, int64_t *position, uint32_t *flags) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", process, number);
+  if (!read_whole(path, text, sizeof text)) return false;
+  const char *const found = strstr(text, "flags:");
+  *position = static_cast<int64_t>(field(text, "pos", 0));
+  *flags = found ? static_cast<uint32_t>(strtoul(found + 6, nullptr, 8)) : 0;
+  return true;
+}
+
+DescriptorKind kind_of(const struct stat &facts) {
+  if (S_ISREG(facts.st_mode)) return DescriptorKind::kRegular;
+  if (S_ISDIR(facts.st_mode)) return DescriptorKind::kDirectory;
+  if (S_ISCHR(facts.st_mode) && facts.st_rdev == makedev(1, 3)) return DescriptorKind::kNull;
+  return DescriptorKind::kOther;
+}
+
+void describe(pid_t process, int number, DescriptorOrder *to, bool *own_io) {
+  memset(to, 0, sizeof *to);
+  to->number = number;
+  to->kind = DescriptorKind::kOther;
+  char path[64], target[sizeof to->path];
+  struct stat facts;
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", process, number);
+  if (stat(path, &facts) || !read_info(process, number, &to->position, &to->flags)) return;
+  if ((to->flags & O_PATH) == 0) to->kind = kind_of(facts);
+  const ssize_t length = readlink(path, target, sizeof target);
+  if (length <= 0 || static_cast<size_t>(length) >= sizeof target) return;
+  target[length] = 0;
+  if (target[0] == '/' && !strstr(target, " (deleted)")) memcpy(to->path, target, static_cast<size_t>(length) + 1);
+  if (!strncmp(target, "anon_inode:[io_uring]", 21) || !strncmp(target, "anon_inode:[userfaultfd]", 24)) *own_io = true;
+}
+
+} // namespace
+
+void Positions::read(pid_t process) {
+  int numbers[kMost];
+  const unsigned listed = list_numbers(process, numbers, kMost);
+  count = 0;
+  for (unsigned i = 0; i < listed; i++) {
+    uint32_t flags;
+    number[count] = numbers[i];
+    if (read_info(process, numbers[i], &position[count], &flags)) count++;
+  }
+}
+
+bool list_descriptors(pid_t clone, const Positions &positions, Descriptors *to) {
+  static int numbers[kListed];
+  const unsigned listed = list_numbers(clone, numbers, kListed);
+  to->count = 0;
+  to->own_io = false;
+  for (unsigned i = 0; i < listed && to->count < kMaxDescriptors; i++) {
+    DescriptorOrder &order = to->order[to->count];
+    describe(clone, numbers[i], &order, &to->own_io);
+    for (unsigned k = 0; k < positions.count; k++)
+      if (positions.number[k] == numbers[i]) order.position = positions.position[k];
+    to->count++;
+  }
+  return listed > 0 || access("/proc/self", F_OK) == 0;
+}
+
+} // namespace pagecast::speculate

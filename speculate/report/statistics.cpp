@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "speculate/report/statistics.h"
+#include <cstdarg>
+#include <cstdio>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr const char *kNames[kEndings] = {"finished", "call",   "written", "unreadable", "descriptors", "set_up",
+                                          "crashed",  "astray", "old",     "original",   nullptr,       nullptr};
+
+/// Text of bounded length, without allocation.
+class Text {
+public:
+  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const int n = vsnprintf(text_ + length_, sizeof text_ - length_, format, list);
+    va_end(list);
+    if (n > 0) length_ += static_cast<unsigned>(n);
+    if (length_ >= sizeof text_) length_ = sizeof text_ - 1;
+  }
+  void number(const char *name, uint64_t value) { add("%s\"%s\": %lu", comma(), name, value); }
+  void fraction(const char *name, double value) { add("%s\"%s\": %.6f", comma(), name, value); }
+  void text(const char *name, const char *value) { add("%s\"%s\": \"%s\"", comma(), name, value); }
+  void begin(const char *name) {
+    add("%s\"%s\": {", comma(), name);
+    first_ = true;
+  }
+  void end() {
+    add("}");
+    first_ = false;
+  }
+  bool write(int file) const {
+    unsigned done = 0;
+    while (done < length_) {
+      const ssize_t n = ::write(file, text_ + done, length_ - done);
+      if (n <= 0) return false;
+      done += static_cast<unsigned>(n);
+    }
+    return true;
+  }
+
+private:
+  const char *comma() {
+    const bool first = first_;
+    first_ = false;
+    return first ? "" : ", ";
+  }
+
+  char text_[6144] = {};
+  unsigned length_ = 0;
+  bool first_ = true;
+};
+
+void add_original(Text &text, const Statistics &s) {
+  text.begin("time");
+  text.fraction("seconds", s.seconds);
+  text.fraction("running", s.running);
+  text.fraction("waiting_disk", s.waiting_disk);
+  text.fraction("waiting_other", s.waiting_other);
+  text.end();
+  text.begin("original");
+  text.number("looks", s.looks);
+  text.number("waits_hinted", s.waits_hinted);
+  text.number("waits_missed", s.waits_missed);
+  text.number("stopped_ns", s.stopped_ns);
+  text.number("most_stopped_ns", s.most_stopped_ns);
+  text.end();
+}
+
+void add_copies(Text &text, const Statistics &s) {
+  text.begin("copies");
+  text.number("made", s.copies);
+  text.number("calls", s.calls);
+  text.number("reads", s.reads);
+  text.number("answered", s.answered);
+  text.number("hinted", s.hinted);
+  text.number("waited", s.waited);
+  text.number("guesses", s.guesses);
+  text.number("writes", s.writes);
+  text.number("last_call", s.last_call);
+  text.begin("ended");
+  for (unsigned i = 0; i < kEndings; i++)
+    if (kNames[i]) text.number(kNames[i], s.ended[i]);
+  text.end();
+  text.end();
+}
+
+void add_prefetch(Text &text, const Statistics &s) {
+  const PrefetchCounts &p = s.prefetch;
+  text.begin("prefetch");
+  text.number("hints", p.hints);
+  text.number("named", s.named);
+  text.number("done", p.done);
+  text.number("in_memory", p.in_memory);
+  text.number("cancelled", p.cancelled);
+  text.number("late", p.late);
+  text.number("failed", p.failed);
+  text.number("joined", p.joined);
+  text.number("bytes", p.bytes);
+  text.number("requests", p.requests);
+  text.number("depth", p.depth);
+  text.fraction("seconds_per_request",
+                p.requests ? static_cast<double>(p.nanoseconds) * 1e-9 / static_cast<double>(p.requests) : 0);
+  text.end();
+}
+
+} // namespace
+
+const char *name_of(Ending ending) { return kNames[static_cast<unsigned>(ending)]; }
+
+void Statistics::add(const Channel &channel) {
+  calls += channel.calls;
+  reads += channel.reads;
+  answered += channel.answered_reads;
+  hinted += channel.hinted_reads;
+  waited += channel.waited_reads;
+  guesses += channel.guesses;
+  writes += channel.writes;
+}
+
+bool write_statistics(const Statistics &statistics, const char *path) {
+  Text text;
+  text.add("{");
+  text.add("\"finished\": %s", statistics.finished ? "true" : "false");
+  text.add(", \"status\": %ld", statistics.status);
+  text.add(", \"reason\": \"%s\", ", statistics.reason);
+  Text inner = text; // its first member must not begin with a comma of its own
+  add_original(inner, statistics);
+  add_copies(inner, statistics);
+  add_prefetch(inner, statistics);
+  inner.add("}\n");
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  const bool written = inner.write(file);
+  return close(file) == 0 && written;
+}
+
+void print_summary(const Statistics &s, int file) {
+  Text text;
+  const PrefetchCounts &p = s.prefetch;
+  text.add("pagecast speculate: %.2f s, of which %.2f s waiting for a disk\n", s.seconds, s.waiting_disk);
+  text.add("  copies      %lu made, the program stopped for %.2f ms in all\n", s.copies,
+           static_cast<double>(s.stopped_ns) * 1e-6);
+  for (unsigned i = 0; i < kEndings; i++)
+    if (s.ended[i]) text.add("              %lu ended: %s\n", s.ended[i], kNames[i]);
+  text.add("  hints       %lu given, %lu carried out, %lu in memory already, %lu too late, %lu cancelled\n", p.hints, p.done,
+           p.in_memory, p.late, p.cancelled);
+  text.add("  prefetched  %.1f MB in %lu requests of %.2f ms\n", static_cast<double>(p.bytes) * 1e-6, p.requests,
+           p.requests ? static_cast<double>(p.nanoseconds) * 1e-6 / static_cast<double>(p.requests) : 0);
+  text.add("  long waits  %lu hinted, %lu not\n", s.waits_hinted, s.waits_missed);
+  if (s.reason[0]) text.add("  no copies   %s\n", s.reason);
+  text.write(file);
+}
+
+} // namespace pagecast::speculate

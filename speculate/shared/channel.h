@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a copy and its controller share while the copy runs: one anonymous file that both map.
+//
+//   position   bytes that the copy has read since it was made, hinted ones included: how far ahead it is
+//   progress   bytes that the original has read since then (its rchar): what the position is compared with
+//   ring       hints in the order of the copy's reads. The copy writes at `head`, the prefetcher takes at `tail`
+//
+// Example: the copy has passed 40 files of 8 KiB, the original 3. position - progress = 37 * 8 KiB is the lead.
+//
+// Threads: the copy is the only writer of its part, the controller of the other. No lock: the copy may die at any point.
+// The copy is freestanding: nothing here needs a library.
+#pragma once
+#include <cstdint>
+
+namespace pagecast::speculate {
+
+inline constexpr uint64_t kRing = 4096;            ///< hints; a power of two
+inline constexpr uint64_t kPathBytes = 456;        ///< longer paths are not hinted
+inline constexpr uint64_t kSmallFile = 1u << 20;   ///< bytes: a file up to this is hinted as a whole at its first miss
+inline constexpr uint64_t kSmallRead = 4096;       ///< bytes: a first read up to this is waited for (a header)
+inline constexpr uint64_t kGuessedSize = 8192;     ///< bytes that a file whose metadata is not known yet is said to have
+
+enum class HintKind : uint32_t {
+  kRange,     ///< bytes [offset, offset + length) of the file
+  kOpen,      ///< a file whose size is not known yet: its metadata, then all of it if it is small, else its beginning
+  kStat,      ///< its metadata alone
+  kDirectory, ///< the names in it
+};
+
+struct Hint {
+  HintKind kind;
+  uint32_t copy; ///< number of the copy that gave it
+  uint64_t inode;
+  uint64_t offset, length; ///< bytes
+  uint64_t position;       ///< of the copy, when it gave the hint
+  char path[kPathBytes];   ///< absolute
+};
+static_assert(sizeof(Hint) == 496);
+
+/// Why a copy ended.
+enum class Ended : uint32_t {
+  kNot,         ///< it has not, or was killed from outside
+  kFinished,    ///< the program ended in it
+  kCall,        ///< a call that a copy cannot answer
+  kWritten,     ///< it would have read back what it had only seemed to write
+  kUnreadable,  ///< a read of a pipe, a terminal or another file that has no blocks
+  kDescriptors, ///< more descriptors than the table holds
+  kSetUp,       ///< it could not be locked up, and so it never ran
+};
+
+struct Channel {
+  // The controller's part.
+  uint32_t stop;        ///< not 0: the copy ends at its next call
+  uint32_t careful;     ///< not 0: every read up to kSmallRead is waited for, wherever it is
+  uint64_t progress;    ///< bytes, see above
+  uint64_t ahead_limit; ///< bytes that position may be beyond progress
+  uint64_t tail;
+  uint32_t listening; ///< 1: the reader of the ring sleeps until `head` changes
+  uint32_t unused;
+  // The copy's part.
+  uint32_t ended; ///< Ended
+  uint32_t call;  ///< the number of the call that ended it, or of the step of its set-up
+  uint64_t position;
+  uint64_t calls, reads, answered_reads, hinted_reads, waited_reads, guesses, writes;
+  uint64_t head;
+  Hint ring[kRing];
+};
+
+} // namespace pagecast::speculate

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Carrying out one hint: brings a file's pages or a name's facts into the kernel's caches, and waits for them. Only regular
+// files and directories are opened, and no access time changes where the kernel allows that.
+#pragma once
+#include <cstdint>
+
+namespace pagecast::speculate {
+
+inline constexpr uint64_t kPieceBytes = 128 << 10; ///< what is asked of a device at once
+
+/// A file that a thread reads from, kept open from one hint to the next of the same file.
+class FetchedFile {
+public:
+  FetchedFile() = default;
+  FetchedFile(const FetchedFile &) = delete;
+  FetchedFile &operator=(const FetchedFile &) = delete;
+  ~FetchedFile() { close(); }
+
+  /// 0 or -errno.
+  int open(const char *path);
+  void close();
+  uint64_t inode() const { return inode_; }
+  uint64_t size() const { return size_; }
+  /// Are all pages of these bytes in memory?
+  bool is_cached(uint64_t offset, uint64_t length) const;
+  /// Reads up to kPieceBytes into the page cache. Returns bytes, or -errno.
+  int64_t fetch(uint64_t offset, uint64_t length, char *scratch);
+
+private:
+  int file_ = -1;
+  bool silent_ = false; ///< reads leave the access time alone
+  uint64_t inode_ = 0, size_ = 0;
+  char path_[512] = {};
+};
+
+/// The facts of a name. 0 or -errno.
+int fetch_facts(const char *path);
+/// The names in a directory, as far as `scratch` goes many times over. 0 or -errno.
+int fetch_names(const char *path, char *scratch);
+
+} // namespace pagecast::speculate

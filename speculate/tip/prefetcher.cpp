@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "speculate/tip/prefetcher.h"
+#include "speculate/tip/fetch.h"
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <pthread.h>
+#include <sys/mman.h>
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr size_t kThreadStack = 64 << 10;
+constexpr uint64_t kJoined = 256 << 10; ///< bytes that hints are joined up to
+
+uint64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+void *allocate(size_t bytes) {
+  void *const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+} // namespace
+
+bool Prefetcher::start(HintLog *log) {
+  log_ = log;
+  items_ = static_cast<Item *>(allocate(sizeof(Item) * kQueue));
+  if (!items_) return false;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kThreadStack);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  unsigned started = 0;
+  for (pthread_t thread; started < kWorkers && pthread_create(&thread, &attributes, run, this) == 0;) started++;
+  pthread_attr_destroy(&attributes);
+  return started > 0;
+}
+
+void *Prefetcher::run(void *self) {
+  static_cast<Prefetcher *>(self)->work();
+  return nullptr;
+}
+
+void Prefetcher::work() {
+  char *const scratch = static_cast<char *>(allocate(kPieceBytes));
+  if (!scratch) return;
+  FetchedFile file;
+  for (Hint hint;;) {
+    if (!take(&hint)) {
+      file.close(); // an idle thread holds no file: it could be in somebody's way
+      std::unique_lock lock(mutex_);
+      // Room in the lead is not announced by everyone who makes it.
+      if (head_ == tail_) change_.wait(lock);
+      else change_.wait_for(lock, std::chrono::milliseconds(2));
+      continue;
+    }
+    carry_out(hint, file, scratch);
+    const std::lock_guard lock(mutex_);
+    active_--;
+    if (head_ != tail_) change_.notify_one();
+  }
+}
+
+bool Prefetcher::take(Hint *hint) {
+  const std::lock_guard lock(mutex_);
+  if (active_ >= depth_.depth()) return false;
+  for (; tail_ != head_; tail_++) {
+    Item &item = items_[tail_ & (kQueue - 1)];
+    if (item.dropped) continue;
+    if (item.hint.copy <= cancelled_ && item.hint.copy) {
+      counts_.cancelled++;
+      continue;
+    }
+    if (is_too_far()) return false;
+    *hint = item.hint;
+    tail_++;
+    join(hint);
+    active_++;
+    return true;
+  }
+  return false;
+}
+
+/// With the lock. Takes what follows in the queue and in the file.
+void Prefetcher::join(Hint *hint) {
+  while (hint->kind == HintKind::kRange && tail_ != head_) {
+    const Item &next = items_[tail_ & (kQueue - 1)];
+    if (next.dropped || next.hint.kind != HintKind::kRange || next.hint.inode != hint->inode || next.hint.copy != hint->copy)
+      return;
+    if (next.hint.offset != hint->offset + hint->length || hint->length + next.hint.length > kJoined) return;
+    hint->length += next.hint.length;
+    counts_.joined++;
+    tail_++;
+  }
+}
+
+/// With the lock.
+void Prefetcher::answered(uint64_t nanoseconds) {
+  counts_.requests++;
+  counts_.nanoseconds += nanoseconds;
+  depth_.answered(nanoseconds);
+}
+
+bool Prefetcher::is_cancelled(const Hint &hint) {
+  const std::lock_guard lock(mutex_);
+  return hint.copy && hint.copy <= cancelled_;
+}
+
+void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
+  const uint64_t begin = now();
+  int failure = 0;
+  switch (hint.kind) {
+  case HintKind::kStat: failure = fetch_facts(hint.path); break;
+  case HintKind::kDirectory: failure = fetch_names(hint.path, scratch); break;
+  default: failure = file.open(hint.path);
+  }
+  if (!failure && (hint.kind == HintKind::kOpen || hint.kind == HintKind::kRange)) return fetch_range(hint, file, scratch);
+  const std::lock_guard lock(mutex_);
+  if (failure) counts_.failed++;
+  else {
+    counts_.done++;
+    answered(now() - begin);
+    if (hint.copy == counted_copy_) counted_done_++;
+  }
+}
+
+void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
+  if (hint.kind == HintKind::kOpen) {
+    hint.offset = 0;
+    hint.length = file.size() <= kSmallFile ? file.size() : kPieceBytes;
+    log_->add(file.inode(), 0, hint.length);
+  }
+  if (hint.offset < file.size()) hint.length = std::min(hint.length, file.size() - hint.offset);
+  else hint.length = 0;
+  uint64_t bytes = 0, requests = 0;
+  for (uint64_t at = 0; at < hint.length;) {
+    const uint64_t piece = std::min(hint.length - at, kPieceBytes);
+    if (!file.is_cached(hint.offset + at, piece)) {
+      if (is_cancelled(hint)) break;
+      const uint64_t begin = now();
+      if (file.fetch(hint.offset + at, piece, scratch) <= 0) break;
+      const std::lock_guard lock(mutex_);
+      answered(now() - begin);
+      requests++;
+      bytes += piece;
+    }
+    at += piece;
+  }
+  const std::lock_guard lock(mutex_);
+  counts_.bytes += bytes;
+  fetched_ += bytes;
+  const bool done = requests > 0 || hint.kind == HintKind::kOpen;
+  (done ? counts_.done : counts_.in_memory)++;
+  if (done && hint.copy == counted_copy_) counted_done_++;
+}
+
+bool Prefetcher::give(const Hint &hint) {
+  const std::lock_guard lock(mutex_);
+  if (head_ - tail_ >= kQueue) return false;
+  Item &item = items_[head_++ & (kQueue - 1)];
+  item.hint = hint;
+  item.dropped = false;
+  counts_.hints++;
+  change_.notify_one();
+  return true;
+}
+
+void Prefetcher::cancel(uint32_t copy) {
+  const std::lock_guard lock(mutex_);
+  cancelled_ = std::max(cancelled_, copy);
+  change_.notify_all();
+}
+
+void Prefetcher::passed(uint64_t inode, uint64_t offset, const char *path) {
+  const std::lock_guard lock(mutex_);
+  uint64_t found = tail_;
+  for (; found != head_; found++) {
+    const Hint &hint = items_[found & (kQueue - 1)].hint;
+    const bool here =
+        path ? !strcmp(hint.path, path) : hint.inode == inode && hint.offset <= offset && offset < hint.offset + hint.length;
+    if (here) break;
+  }
+  if (found == head_) return;
+  for (; tail_ != found; tail_++)
+    if (!items_[tail_ & (kQueue - 1)].dropped) counts_.late++;
+  consumed_ = fetched_; // what was fetched before it has been read, or never will be
+  change_.notify_all();
+}
+
+void Prefetcher::limit_depth(unsigned most) {
+  const std::lock_guard lock(mutex_);
+  depth_.limit(most);
+  change_.notify_all();
+}
+
+void Prefetcher::set_lead(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  lead_ = bytes;
+}
+
+void Prefetcher::consumed(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  consumed_ = std::min(fetched_, consumed_ + bytes);
+}
+
+PrefetchCounts Prefetcher::counts() {
+  const std::lock_guard lock(mutex_);
+  counts_.depth = depth_.depth();
+  return counts_;
+}
+
+uint64_t Prefetcher::done_for(uint32_t copy) {
+  const std::lock_guard lock(mutex_);
+  if (counted_copy_ == copy) return counted_done_;
+  counted_copy_ = copy;
+  counted_done_ = 0;
+  return 0;
+}
+
+uint64_t Prefetcher::queued() {
+  const std::lock_guard lock(mutex_);
+  return head_ - tail_ + active_;
+}
+
+} // namespace pagecast::speculate

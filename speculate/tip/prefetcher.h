@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The prefetcher that takes the hints (in the paper: TIP). It carries them out in their order, some at a time, and joins
+// those that follow each other in a file.
+//
+//   depth    how many at a time: what a device can do at once is found by asking it; hints that are often wrong get less
+//   lead     bytes that were fetched and not read yet: bounded by a share of memory, so that nothing is evicted unread
+//   cancel   what a copy that went astray has left in the queue is dropped
+//   passed   the program already waits for a hint: what stands before it in the queue is too late and dropped
+//
+// Example: slices. 1,024 hints of 2 KiB, each a megabyte apart, 32 at a time: the program finds each row in memory.
+//
+// Threads: one gives hints, one controls, the workers are its own. No allocation after start().
+#pragma once
+#include "speculate/shared/channel.h"
+#include "speculate/tip/depth.h"
+#include "speculate/watch/hint_log.h"
+#include <condition_variable>
+#include <mutex>
+
+namespace pagecast::speculate {
+
+struct PrefetchCounts {
+  uint64_t hints = 0;      ///< given
+  uint64_t done = 0;       ///< carried out: something was not in memory
+  uint64_t in_memory = 0;  ///< all was there
+  uint64_t cancelled = 0;  ///< dropped: their copy went astray
+  uint64_t late = 0;       ///< dropped: the program had come to them
+  uint64_t failed = 0;     ///< no such file
+  uint64_t joined = 0;     ///< carried out with the one before
+  uint64_t bytes = 0;      ///< read into memory
+  uint64_t nanoseconds = 0; ///< of `requests`, added up
+  uint64_t requests = 0;    ///< that a device was asked
+  uint64_t depth = 0;       ///< how many at a time, at the end
+};
+
+class Prefetcher {
+public:
+  static constexpr unsigned kQueue = 8192; ///< hints; a power of two
+  static constexpr unsigned kWorkers = Depth::kMost;
+
+  /// Starts the workers. False: there are no threads to be had.
+  bool start(HintLog *log);
+
+  /// Takes a hint. False: the queue is full.
+  bool give(const Hint &hint);
+  /// Drops what copies up to this number have left.
+  void cancel(uint32_t copy);
+  /// The program waits for this place, or this name.
+  void passed(uint64_t inode, uint64_t offset, const char *path);
+  /// No more than so many at a time: these hints are often wrong.
+  void limit_depth(unsigned most);
+  void set_lead(uint64_t bytes);
+  /// The program has read so many bytes more.
+  void consumed(uint64_t bytes);
+  PrefetchCounts counts();
+  /// Hints of this copy that were carried out.
+  uint64_t done_for(uint32_t copy);
+  uint64_t queued();
+
+private:
+  struct Item {
+    Hint hint;
+    bool dropped;
+  };
+
+  static void *run(void *self);
+  void work();
+  bool take(Hint *hint);
+  void join(Hint *hint);
+  void carry_out(Hint &hint, class FetchedFile &file, char *scratch);
+  void fetch_range(Hint &hint, class FetchedFile &file, char *scratch);
+  void answered(uint64_t nanoseconds);
+  bool is_cancelled(const Hint &hint);
+  bool is_too_far() const { return fetched_ > consumed_ + lead_; }
+
+  std::mutex mutex_;
+  std::condition_variable change_;
+  Item *items_ = nullptr;
+  uint64_t head_ = 0, tail_ = 0; ///< ever growing
+  unsigned active_ = 0;
+  Depth depth_;
+  uint32_t cancelled_ = 0; ///< copies up to this number
+  uint64_t lead_ = 256u << 20, fetched_ = 0, consumed_ = 0; ///< bytes
+  uint32_t counted_copy_ = 0;
+  uint64_t counted_done_ = 0;
+  PrefetchCounts counts_;
+  HintLog *log_ = nullptr;
+};
+
+} // namespace pagecast::speculate

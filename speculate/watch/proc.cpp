@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "speculate/watch/proc.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <initializer_list>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pagecast::speculate {
+namespace {
+
+int open_for(pid_t process, pid_t thread, const char *name) {
+  char path[80];
+  snprintf(path, sizeof path, "/proc/%d/task/%d/%s", process, thread, name);
+  return ::open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/// Reads an open file of /proc from its beginning.
+unsigned read_again(int file, char *to, unsigned capacity) {
+  const ssize_t n = pread(file, to, capacity - 1, 0);
+  to[n > 0 ? n : 0] = 0;
+  return n > 0 ? static_cast<unsigned>(n) : 0;
+}
+
+} // namespace
+
+unsigned read_whole(const char *path, char *to, unsigned capacity) {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  unsigned length = 0;
+  ssize_t n;
+  while (length + 1 < capacity && (n = ::read(file, to + length, capacity - 1 - length)) > 0) length += static_cast<unsigned>(n);
+  ::close(file);
+  to[length] = 0;
+  return length;
+}
+
+uint64_t field(const char *text, const char *name, uint64_t missing) {
+  const size_t length = strlen(name);
+  for (const char *line = text; line; line = strchr(line, '\n')) {
+    if (*line == '\n') line++;
+    if (!strncmp(line, name, length) && line[length] == ':') return strtoull(line + length + 1, nullptr, 10);
+    if (!*line) break;
+  }
+  return missing;
+}
+
+bool Thread::open(pid_t process, pid_t thread) {
+  process_ = process;
+  thread_ = thread;
+  stat_ = open_for(process, thread, "stat");
+  runs_ = open_for(process, thread, "schedstat");
+  call_ = open_for(process, thread, "syscall");
+  if (stat_ >= 0 && call_ >= 0) return true;
+  close();
+  return false;
+}
+
+void Thread::close() {
+  for (int *file : {&stat_, &runs_, &call_}) {
+    if (*file >= 0) ::close(*file);
+    *file = -1;
+  }
+}
+
+Look Thread::look() const {
+  char text[512];
+  Look seen;
+  if (!read_again(stat_, text, sizeof text)) return seen;
+  const char *const name_end = strrchr(text, ')');
+  if (!name_end || !name_end[1]) return seen;
+  seen.alive = true;
+  seen.state = name_end[2];
+  if (runs_ < 0 || !read_again(runs_, text, sizeof text)) return seen;
+  const char *last = strrchr(text, ' ');
+  if (last) seen.runs = strtoull(last + 1, nullptr, 10);
+  return seen;
+}
+
+Call Thread::call() const {
+  char text[256];
+  Call seen;
+  if (!read_again(call_, text, sizeof text) || text[0] == 'r') return seen; // "running"
+  char *at = text;
+  seen.number = strtol(at, &at, 10);
+  seen.known = true;
+  if (seen.number < 0) return seen;
+  for (uint64_t &argument : seen.argument) argument = strtoull(at, &at, 16);
+  return seen;
+}
+
+Facts facts_of(pid_t process, pid_t thread) {
+  char path[80], text[4096];
+  snprintf(path, sizeof path, "/proc/%d/task/%d/status", process, thread);
+  Facts facts;
+  if (!read_whole(path, text, sizeof text)) return facts;
+  facts.known = true;
+  facts.tracer = field(text, "TracerPid", 1);
+  facts.filtered = field(text, "Seccomp", 0);
+  facts.resident = field(text, "VmRSS", 0) << 10;
+  facts.parent = static_cast<pid_t>(field(text, "PPid", 0));
+  uint64_t pending = 0, blocked = 0;
+  for (const char *name : {"\nSigPnd:", "\nShdPnd:"})
+    if (const char *at = strstr(text, name)) pending |= strtoull(at + 8, nullptr, 16);
+  if (const char *at = strstr(text, "\nSigBlk:")) blocked = strtoull(at + 8, nullptr, 16);
+  facts.pending = pending & ~blocked;
+  return facts;
+}
+
+bool is_ending(pid_t process) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/statm", process);
+  return !read_whole(path, text, sizeof text) || strtoull(text, nullptr, 10) == 0;
+}
+
+bool is_64_bit(pid_t process) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/exe", process);
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  Elf64_Ehdr head = {};
+  const bool read = pread(file, &head, sizeof head, 0) == sizeof head;
+  ::close(file);
+  return read && !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_machine == EM_X86_64;
+}
+
+unsigned children_of(pid_t process, pid_t *to, unsigned capacity) {
+  char path[80], text[4096];
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", process, process);
+  if (!read_whole(path, text, sizeof text)) return 0;
+  unsigned count = 0;
+  for (char *at = text; count < capacity;) {
+    char *next;
+    const long child = strtol(at, &next, 10);
+    if (next == at) break;
+    to[count++] = static_cast<pid_t>(child);
+    at = next;
+  }
+  return count;
+}
+
+unsigned threads_of(pid_t process, pid_t *to, unsigned capacity) {
+  char path[64], text[8192];
+  snprintf(path, sizeof path, "/proc/%d/task", process);
+  const int directory = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return 0;
+  struct Entry {
+    uint64_t inode;
+    int64_t next;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+  };
+  unsigned count = 0;
+  long bytes;
+  while (count < capacity && (bytes = syscall(SYS_getdents64, directory, text, sizeof text)) > 0)
+    for (long at = 0; at < bytes && count < capacity;) {
+      const Entry &entry = *reinterpret_cast<const Entry *>(text + at);
+      at += entry.length;
+      if (entry.name[0] != '.') to[count++] = atoi(entry.name);
+    }
+  ::close(directory);
+  return count;
+}
+
+} // namespace pagecast::speculate

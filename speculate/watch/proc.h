@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What /proc says about processes, read without allocation.
+#pragma once
+#include <cstdint>
+#include <sys/types.h>
+
+namespace pagecast::speculate {
+
+/// Reads a file up to `capacity` - 1 bytes and ends them with a zero. Returns how many, 0 on failure.
+unsigned read_whole(const char *path, char *to, unsigned capacity);
+
+/// The number behind `name` in a text of "name: number" lines; `missing` when there is none.
+uint64_t field(const char *text, const char *name, uint64_t missing);
+
+/// A thread seen at one moment.
+struct Look {
+  bool alive = false;
+  char state = '?';  ///< as in /proc/PID/stat: R, S, D, T, Z
+  uint64_t runs = 0; ///< how often it got a processor: the same number twice is the same wait
+};
+
+/// The call that a thread waits in.
+struct Call {
+  bool known = false;
+  long number = -1; ///< -1: it waits, but not in a call: a page fault
+  uint64_t argument[6] = {};
+};
+
+/// A thread that is looked at again and again: its files in /proc stay open.
+class Thread {
+public:
+  bool open(pid_t process, pid_t thread);
+  void close();
+  Look look() const;
+  Call call() const;
+  pid_t process() const { return process_; }
+  pid_t number() const { return thread_; }
+
+private:
+  pid_t process_ = 0, thread_ = 0;
+  int stat_ = -1, runs_ = -1, call_ = -1;
+};
+
+/// Facts that decide whether a process may be copied.
+struct Facts {
+  bool known = false;
+  uint64_t tracer = 0, filtered = 0; ///< process number of a tracer; 1 = it has a seccomp filter of its own
+  uint64_t resident = 0;             ///< bytes
+  uint64_t pending = 0;              ///< signals that wait for it
+  pid_t parent = 0;
+};
+Facts facts_of(pid_t process, pid_t thread);
+
+/// Gone, or about to be: it has no memory any more.
+bool is_ending(pid_t process);
+
+/// What the processor runs: true for a 64-bit program of this machine's kind.
+bool is_64_bit(pid_t process);
+
+/// Lists the process's children, at most `capacity`.
+unsigned children_of(pid_t process, pid_t *to, unsigned capacity);
+/// Lists the process's threads.
+unsigned threads_of(pid_t process, pid_t *to, unsigned capacity);
+
+} // namespace pagecast::speculate

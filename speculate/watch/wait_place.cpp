@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "speculate/watch/wait_place.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace pagecast::speculate {
+namespace {
+
+bool read_link(pid_t process, const char *what, long number, char *to, size_t capacity) {
+  char path[64];
+  if (number >= 0) snprintf(path, sizeof path, "/proc/%d/%s/%ld", process, what, number);
+  else snprintf(path, sizeof path, "/proc/%d/%s", process, what);
+  const ssize_t length = readlink(path, to, capacity - 1);
+  to[length > 0 ? length : 0] = 0;
+  return length > 0 && static_cast<size_t>(length) < capacity - 1;
+}
+
+bool read_text(pid_t process, uint64_t address, char *to, size_t capacity) {
+  size_t length = 0;
+  while (length < capacity) { // page by page: the text may end right before memory that is not there
+    const size_t piece = 4096 - ((address + length) & 4095), wanted = piece < capacity - length ? piece : capacity - length;
+    iovec local = {to + length, wanted}, remote = {reinterpret_cast<void *>(address + length), wanted};
+    const ssize_t n = process_vm_readv(process, &local, 1, &remote, 1, 0);
+    if (n <= 0) return false;
+    if (memchr(to + length, 0, static_cast<size_t>(n))) return true;
+    length += static_cast<size_t>(n);
+  }
+  return false;
+}
+
+/// Appends the parts of `path`, without "." and double slashes, as the copy does.
+bool append(char *to, size_t capacity, size_t *length, const char *path) {
+  while (*path) {
+    while (*path == '/' || (path[0] == '.' && (path[1] == '/' || !path[1]))) path++;
+    if (!*path) break;
+    if (*length + 2 >= capacity) return false;
+    to[(*length)++] = '/';
+    while (*path && *path != '/') {
+      if (*length + 2 >= capacity) return false;
+      to[(*length)++] = *path++;
+    }
+  }
+  to[*length] = 0;
+  return true;
+}
+
+void find_name(pid_t process, long directory, uint64_t address, WaitPlace *place) {
+  char name[512], base[512];
+  if (!read_text(process, address, name, sizeof name)) return;
+  size_t length = 0;
+  if (name[0] != '/') {
+    const bool known = directory == AT_FDCWD ? read_link(process, "cwd", -1, base, sizeof base)
+                                             : read_link(process, "fd", directory, base, sizeof base);
+    if (!known || !append(place->path, sizeof place->path, &length, base)) return;
+  }
+  if (append(place->path, sizeof place->path, &length, name)) place->kind = WaitPlace::Kind::kName;
+}
+
+void find_read(pid_t process, const Call &call, WaitPlace *place) {
+  char path[64], text[512];
+  struct stat facts;
+  const long number = static_cast<long>(call.argument[0]);
+  snprintf(path, sizeof path, "/proc/%d/fd/%ld", process, number);
+  if (stat(path, &facts) || !S_ISREG(facts.st_mode)) return;
+  snprintf(path, sizeof path, "/proc/%d/fdinfo/%ld", process, number);
+  if (!read_whole(path, text, sizeof text)) return;
+  const char *const flags = strstr(text, "flags:");
+  place->direct = flags && (strtoul(flags + 6, nullptr, 8) & O_DIRECT);
+  const bool positioned = call.number == SYS_pread64 || call.number == SYS_preadv || call.number == SYS_preadv2;
+  place->inode = facts.st_ino;
+  place->offset = positioned ? call.argument[3] : field(text, "pos", 0);
+  place->kind = WaitPlace::Kind::kRead;
+}
+
+} // namespace
+
+void find_wait_place(pid_t process, const Call &call, WaitPlace *place) {
+  place->kind = WaitPlace::Kind::kUnknown;
+  place->direct = false;
+  const uint64_t *const a = call.argument;
+  switch (call.number) {
+  case SYS_read:
+  case SYS_readv:
+  case SYS_pread64:
+  case SYS_preadv:
+  case SYS_preadv2: return find_read(process, call, place);
+  case SYS_open:
+  case SYS_stat:
+  case SYS_lstat:
+  case SYS_access:
+  case SYS_readlink: return find_name(process, AT_FDCWD, a[0], place);
+  case SYS_openat:
+  case SYS_newfstatat:
+  case SYS_statx:
+  case SYS_faccessat:
+  case SYS_faccessat2:
+  case SYS_readlinkat: return find_name(process, static_cast<int>(a[0]), a[1], place);
+  case SYS_getdents64:
+    if (read_link(process, "fd", static_cast<long>(a[0]), place->path, sizeof place->path)) place->kind = WaitPlace::Kind::kName;
+    return;
+  default: return;
+  }
+}
+
+} // namespace pagecast::speculate

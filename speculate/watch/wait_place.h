@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a thread waits for: the place in a file, or the name of one.
+#pragma once
+#include "speculate/watch/proc.h"
+
+namespace pagecast::speculate {
+
+struct WaitPlace {
+  enum class Kind { kUnknown, kRead, kName } kind = Kind::kUnknown;
+  uint64_t inode = 0, offset = 0; ///< for kRead
+  bool direct = false;            ///< for kRead: the file is open with O_DIRECT, past the page cache
+  char path[512];                 ///< for kName: absolute, as a copy would write it
+};
+
+/// The thread must be in the call while this looks, or the answer is of another moment.
+void find_wait_place(pid_t process, const Call &call, WaitPlace *place);
+
+} // namespace pagecast::speculate

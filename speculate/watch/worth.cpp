@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "speculate/watch/worth.h"
+#include <algorithm>
+
+namespace pagecast::speculate {
+namespace {
+
+constexpr uint64_t kFactor = 2, kFactorAfterUseless = 50;
+constexpr uint64_t kLeastDone = 4;      ///< hints
+constexpr uint64_t kDonePerMiss = 16;   ///< hints carried out for each wait that was missed
+
+} // namespace
+
+bool Worth::is_due(uint64_t now, uint64_t price) const {
+  if (now < not_before_) return false;
+  const uint64_t factor = useless_ ? kFactorAfterUseless << std::min(useless_ - 1, kMostDoublings) : kFactor;
+  return waited_ >= factor * price;
+}
+
+void Worth::ended(uint64_t now, uint64_t done, uint64_t missed) {
+  const bool useful = done >= kLeastDone + kDonePerMiss * missed;
+  if (useful) {
+    useless_ = 0;
+    return;
+  }
+  not_before_ = now + (kPause << std::min(useless_, kMostDoublings));
+  useless_++;
+}
+
+} // namespace pagecast::speculate

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// When a copy is worth its price. The price is paid only after so much waiting that it is small beside it:
+//
+//   at first                   waits of twice the price
+//   after a useless copy       waits of 50 times the price, then 100, 200 ...: at most 2 % of what was waited for
+//   after a useful one         twice the price again
+//
+// Example: a program of 10 MB waits 15 ms a read. The price is 1.4 ms: the first wait pays for it. A program of 1 GB pays
+// 120 ms: it must have waited a quarter of a second.
+//
+// Waits count that are long and that nothing was hinted for. Time is an argument. Not thread-safe.
+#pragma once
+#include <cstdint>
+
+namespace pagecast::speculate {
+
+class Worth {
+public:
+  static constexpr uint64_t kLeastWait = 300000;       ///< ns: shorter waits cost less than what can be done about them
+  static constexpr uint64_t kBasicPrice = 400000;      ///< ns: stop, clone, lock up
+  static constexpr uint64_t kPricePerMegabyte = 100000; ///< ns: page tables, and the first stores to pages that are shared
+  static constexpr uint64_t kPause = 50000000;         ///< ns after a useless copy; doubles with each
+  static constexpr unsigned kMostDoublings = 10;
+
+  static uint64_t price(uint64_t resident_bytes) { return kBasicPrice + (resident_bytes >> 20) * kPricePerMegabyte; }
+
+  /// A long wait that was not hinted, or some more of it.
+  void waited(uint64_t ns) { waited_ += ns; }
+  bool is_due(uint64_t now, uint64_t price) const;
+  /// A copy has been made.
+  void made() { waited_ = 0; }
+  /// It has ended. `done`: hints of it that were carried out; `missed`: waits that it should have hinted and had not.
+  void ended(uint64_t now, uint64_t done, uint64_t missed);
+  unsigned useless() const { return useless_; } ///< in a row
+
+private:
+  uint64_t waited_ = 0;
+  uint64_t not_before_ = 0; ///< ns
+  unsigned useless_ = 0;
+};
+
+} // namespace pagecast::speculate

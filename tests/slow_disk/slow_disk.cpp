@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A directory as it would be on slow storage: slow_disk DIRECTORY MOUNTPOINT SERVERS MILLISECONDS, served through /dev/fuse
+// until SIGTERM. Read-only.
+//
+// Files are striped over SERVERS by 64 KiB. A server answers one request at a time and takes MILLISECONDS for it; names and
+// facts are on the server that their file's number says. What has been answered, the kernel keeps until it is told not to.
+//
+// Example: 4 servers of 15 ms answer 266 requests a second, and one asker at a time gets 66.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <mutex>
+#include <string>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <unordered_map>
+#include <vector>
+
+namespace {
+
+constexpr uint64_t kStripe = 64 << 10, kLargest = 1 << 20;
+constexpr int kThreads = 96;
+constexpr uint64_t kLong = 1 << 20; // seconds that the kernel may keep what it was told
+
+int device = -1, servers = 4;
+uint64_t latency = 0; // ns
+std::string mountpoint;
+std::atomic<uint64_t> requests;
+
+uint64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+// ---- the servers: when each is free again -------------------------------------------------------------------------
+
+std::mutex busy;
+std::vector<uint64_t> free_at;
+
+/// When the server with this number will have answered one more request.
+uint64_t answered(uint64_t number) {
+  uint64_t &free = free_at[number % free_at.size()];
+  free = std::max(free, now()) + latency;
+  return free;
+}
+
+void wait_until(uint64_t when) {
+  const timespec time = {static_cast<time_t>(when / 1000000000u), static_cast<long>(when % 1000000000u)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR) {}
+}
+
+void wait_for_facts(uint64_t inode) {
+  requests++;
+  uint64_t when;
+  {
+    const std::lock_guard lock(busy);
+    when = answered(inode);
+  }
+  wait_until(when);
+}
+
+void wait_for_bytes(uint64_t inode, uint64_t offset, uint64_t length) {
+  requests++;
+  uint64_t when = 0;
+  {
+    const std::lock_guard lock(busy);
+    for (uint64_t at = offset / kStripe; at <= (offset + (length ? length - 1 : 0)) / kStripe; at++)
+      when = std::max(when, answered(inode + at));
+  }
+  wait_until(when);
+}
+
+// ---- names: a number stands for a path under the directory ----------------------------------------------------------
+
+std::mutex naming;
+std::unordered_map<uint64_t, std::string> paths;
+
+std::string path_of(uint64_t node) {
+  const std::lock_guard lock(naming);
+  return paths[node];
+}
+
+fuse_attr attributes(const struct stat &s) {
+  fuse_attr a = {};
+  a.ino = s.st_ino;
+  a.size = static_cast<uint64_t>(s.st_size);
+  a.blocks = static_cast<uint64_t>(s.st_blocks);
+  a.mtime = static_cast<uint64_t>(s.st_mtime);
+  a.mode = s.st_mode;
+  a.nlink = static_cast<uint32_t>(s.st_nlink);
+  a.uid = s.st_uid;
+  a.gid = s.st_gid;
+  a.blksize = 4096;
+  return a;
+}
+
+void reply(uint64_t unique, int error, const void *body, size_t length) {
+  std::vector<char> out(sizeof(fuse_out_header) + length);
+  fuse_out_header head = {static_cast<uint32_t>(out.size()), -error, unique};
+  memcpy(out.data(), &head, sizeof head);
+  if (length) memcpy(out.data() + sizeof head, body, length);
+  if (write(device, out.data(), out.size()) < 0) return; // whoever asked may be gone
+}
+
+void answer_init(uint64_t unique) {
+  fuse_init_out out = {};
+  out.major = 7;
+  out.minor = 31;
+  out.max_readahead = kLargest;
+  out.flags = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES;
+  out.max_background = 128;
+  out.congestion_threshold = 96;
+  out.max_write = kLargest;
+  out.max_pages = kLargest >> 12;
+  out.time_gran = 1;
+  reply(unique, 0, &out, sizeof out);
+}
+
+void answer_lookup(uint64_t unique, uint64_t node, const char *name) {
+  const std::string path = path_of(node) + "/" + name;
+  struct stat facts;
+  const int failure = lstat(path.c_str(), &facts) ? errno : 0;
+  wait_for_facts(failure ? node : facts.st_ino);
+  fuse_entry_out out = {};
+  out.entry_valid = out.attr_valid = kLong;
+  if (failure && failure != ENOENT) return reply(unique, failure, nullptr, 0);
+  if (!failure) {
+    out.nodeid = facts.st_ino == FUSE_ROOT_ID ? ~0ull : facts.st_ino;
+    out.attr = attributes(facts);
+    const std::lock_guard lock(naming);
+    paths[out.nodeid] = path;
+  }
+  reply(unique, 0, &out, sizeof out); // number 0: there is none, and that is kept, too
+}
+
+void answer_facts(uint64_t unique, uint64_t node) {
+  struct stat facts;
+  if (lstat(path_of(node).c_str(), &facts)) return reply(unique, errno, nullptr, 0);
+  wait_for_facts(facts.st_ino);
+  fuse_attr_out out = {};
+  out.attr_valid = kLong;
+  out.attr = attributes(facts);
+  reply(unique, 0, &out, sizeof out);
+}
+
+void answer_open(uint64_t unique, uint64_t node, bool directory) {
+  const int file = open(path_of(node).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return reply(unique, errno, nullptr, 0);
+  fuse_open_out out = {};
+  out.fh = static_cast<uint64_t>(file);
+  out.open_flags = FOPEN_KEEP_CACHE | (directory ? FOPEN_CACHE_DIR : 0);
+  reply(unique, 0, &out, sizeof out); // its facts are known: no server is asked
+}
+
+void answer_read(uint64_t unique, uint64_t node, const fuse_read_in &in) {
+  std::vector<char> data(in.size);
+  const ssize_t n = pread(static_cast<int>(in.fh), data.data(), in.size, static_cast<off_t>(in.offset));
+  if (n < 0) return reply(unique, errno, nullptr, 0);
+  wait_for_bytes(node, in.offset, static_cast<uint64_t>(n));
+  reply(unique, 0, data.data(), static_cast<size_t>(n));
+}
+
+/// All names at once; what the kernel has no room for it asks for again.
+void answer_names(uint64_t unique, uint64_t node, const fuse_read_in &in) {
+  std::vector<char> out;
+  DIR *const directory = opendir(path_of(node).c_str());
+  if (!directory) return reply(unique, errno, nullptr, 0);
+  if (in.offset == 0) wait_for_facts(node);
+  uint64_t number = 0;
+  while (const dirent *const entry = readdir(directory)) {
+    if (number++ < in.offset) continue;
+    const size_t length = strlen(entry->d_name), room = FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET + length);
+    if (out.size() + room > in.size) break;
+    fuse_dirent made = {};
+    made.ino = entry->d_ino;
+    made.off = number;
+    made.namelen = static_cast<uint32_t>(length);
+    made.type = entry->d_type;
+    const size_t at = out.size();
+    out.resize(at + room);
+    memcpy(out.data() + at, &made, FUSE_NAME_OFFSET);
+    memcpy(out.data() + at + FUSE_NAME_OFFSET, entry->d_name, length);
+  }
+  closedir(directory);
+  reply(unique, 0, out.data(), out.size());
+}
+
+void answer_link(uint64_t unique, uint64_t node) {
+  char target[4096];
+  const ssize_t n = readlink(path_of(node).c_str(), target, sizeof target);
+  if (n < 0) return reply(unique, errno, nullptr, 0);
+  wait_for_facts(node);
+  reply(unique, 0, target, static_cast<size_t>(n));
+}
+
+void answer_space(uint64_t unique) {
+  fuse_statfs_out out = {};
+  out.st = {1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 4096, 255, 4096, 0, {}};
+  reply(unique, 0, &out, sizeof out);
+}
+
+void answer(const char *request) {
+  fuse_in_header in;
+  memcpy(&in, request, sizeof in);
+  const char *const body = request + sizeof in;
+  fuse_read_in read = {};
+  fuse_release_in release = {};
+  switch (in.opcode) {
+  case FUSE_INIT: return answer_init(in.unique);
+  case FUSE_LOOKUP: return answer_lookup(in.unique, in.nodeid, body);
+  case FUSE_GETATTR: return answer_facts(in.unique, in.nodeid);
+  case FUSE_OPEN: return answer_open(in.unique, in.nodeid, false);
+  case FUSE_OPENDIR: return answer_open(in.unique, in.nodeid, true);
+  case FUSE_READLINK: return answer_link(in.unique, in.nodeid);
+  case FUSE_STATFS: return answer_space(in.unique);
+  case FUSE_READ:
+  case FUSE_READDIR:
+    memcpy(&read, body, sizeof read);
+    return in.opcode == FUSE_READ ? answer_read(in.unique, in.nodeid, read) : answer_names(in.unique, in.nodeid, read);
+  case FUSE_RELEASE:
+  case FUSE_RELEASEDIR:
+    memcpy(&release, body, sizeof release);
+    close(static_cast<int>(release.fh));
+    return reply(in.unique, 0, nullptr, 0);
+  case FUSE_FLUSH: return reply(in.unique, 0, nullptr, 0);
+  case FUSE_FORGET:
+  case FUSE_BATCH_FORGET:
+  case FUSE_INTERRUPT: return;
+  default: return reply(in.unique, ENOSYS, nullptr, 0);
+  }
+}
+
+void serve() {
+  std::vector<char> request(kLargest + (64 << 10));
+  for (;;) {
+    const ssize_t n = read(device, request.data(), request.size() - 1);
+    if (n < 0 && (errno == EINTR || errno == ENOENT)) continue;
+    if (n < 0) _exit(0); // unmounted
+    request[static_cast<size_t>(n)] = 0;
+    answer(request.data());
+  }
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  if (count != 5) return fprintf(stderr, "usage: slow_disk DIRECTORY MOUNTPOINT SERVERS MILLISECONDS\n"), 2;
+  servers = atoi(arguments[3]);
+  latency = static_cast<uint64_t>(atof(arguments[4]) * 1e6);
+  mountpoint = arguments[2];
+  if (servers < 1) return 2;
+  free_at.assign(static_cast<size_t>(servers), 0);
+  char *const root = realpath(arguments[1], nullptr);
+  if (!root) return perror(arguments[1]), 1;
+  paths[FUSE_ROOT_ID] = root;
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, signal);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  char options[128];
+  snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other,max_read=%lu", device, kLargest);
+  if (device < 0 || mount("pagecast-slow", arguments[2], "fuse", MS_RDONLY | MS_NOSUID | MS_NODEV, options))
+    return perror("slow_disk: cannot be mounted"), 1;
+  for (int i = 0; i < kThreads; i++) std::thread(serve).detach();
+  struct stat facts;
+  if (stat(arguments[2], &facts)) return perror(arguments[2]), 1; // waits until it answers
+  puts("ready");
+  fflush(stdout);
+  int signal;
+  sigwait(&ends, &signal);
+  umount2(arguments[2], MNT_DETACH);
+  printf("%lu requests\n", requests.load());
+  fflush(stdout);
+  _exit(0);
+}

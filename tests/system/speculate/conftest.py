@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Slow storage for a test, and running a program beside it with and without speculation."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import slow  # noqa: E402
+
+
+class Speculation:
+    """Runs programs plainly and under `pagecast speculate`."""
+
+    def __init__(self, tools, home: Path):
+        self._tools, self._stats = tools, home / "speculate.json"
+
+    def plain(self, *command, **how) -> subprocess.CompletedProcess:
+        return subprocess.run([str(c) for c in command], capture_output=True, timeout=120, **how)
+
+    def command(self, *command, stats: bool = True) -> list[str]:
+        options = ["--stats", str(self._stats)] if stats else []
+        return [str(self._tools.pagecast), "speculate", *options, "--", *(str(c) for c in command)]
+
+    def run(self, *command, **how) -> subprocess.CompletedProcess:
+        self._stats.unlink(missing_ok=True)
+        return subprocess.run(self.command(*command), capture_output=True, timeout=120, **how)
+
+    def figures(self) -> dict:
+        figures = json.loads(self._stats.read_text())
+        assert figures["finished"]
+        return figures
+
+
+@pytest.fixture
+def speculation(tools, tmp_path) -> Speculation:
+    return Speculation(tools, tmp_path)
+
+
+@pytest.fixture
+def storage(tools, tmp_path):
+    """A function that makes a directory slow for the rest of the test. Each call is a new mount: nothing is cached."""
+    import contextlib
+    if os.geteuid() != 0:
+        pytest.skip("slow storage is mounted: that needs root")
+    with contextlib.ExitStack() as stack:
+        made = []
+
+        def make(directory: Path, servers: int = 4, milliseconds: float = 2) -> Path:
+            stack.pop_all().close()  # one at a time, always at the same place: names are part of what programs print
+            try:
+                made.append(stack.enter_context(slow.slow_storage(tools.build, directory, tmp_path / "slow", servers, milliseconds)))
+            except slow.Unavailable as reason:
+                pytest.skip(str(reason))
+            return made[-1]
+        yield make

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Real programs on slow storage: the same output, and nearly all of what they wait for has been hinted."""
+
+import os
+import shutil
+
+import pytest
+
+from slow import write_tree
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    return write_tree(tmp_path_factory.mktemp("tree") / "tree", directories=8, files=30)
+
+
+@pytest.mark.parametrize("command", [
+    ("grep", "-r", "needle", "."), ("grep", "-rc", "needle", "."), ("tar", "cf", "-", "."), ("du", "-a", "--apparent-size", "."),
+    ("find", ".", "-size", "+4k"),
+], ids=" ".join)
+def test_walks(speculation, storage, tree, command):
+    if not shutil.which(command[0]):
+        pytest.skip(f"{command[0]} is not installed")
+    plain = speculation.plain(*command, cwd=storage(tree))
+    beside = speculation.run(*command, cwd=storage(tree))
+    assert (beside.stdout, beside.returncode) == (plain.stdout, plain.returncode)
+    assert b"warning" not in beside.stderr
+    figures = speculation.figures()
+    assert figures["copies"]["made"] >= 1
+    assert figures["copies"]["ended"]["crashed"] == figures["copies"]["ended"]["set_up"] == 0
+    seen = figures["original"]["waits_hinted"] + figures["original"]["waits_missed"]
+    assert figures["original"]["waits_hinted"] >= 0.9 * seen > 0
+    prefetch = figures["prefetch"]
+    print(figures)
+    assert prefetch["done"] >= 0.7 * 240, "most of the files"
+    assert prefetch["failed"] + prefetch["cancelled"] <= 0.05 * prefetch["hints"]
+
+
+def test_slices_through_a_large_file(speculation, storage, tmp_path):
+    """Reads at places that depend on nothing that is read."""
+    (tmp_path / "volume").mkdir()
+    with open(tmp_path / "volume" / "v", "wb") as file:
+        file.truncate(256 << 20)
+    script = ("import os, random\nf = os.open('v', os.O_RDONLY)\nr = random.Random(3)\ns = 0\n"
+              "for i in range(400):\n    s += len(os.pread(f, 2048, r.randrange(1 << 17) * 2048))\nprint(s)\n")
+    command = ("/usr/bin/python3", "-c", script)
+    plain = speculation.plain(*command, cwd=storage(tmp_path / "volume"))
+    beside = speculation.run(*command, cwd=storage(tmp_path / "volume"))
+    assert beside.stdout == plain.stdout == b"819200\n"
+    figures = speculation.figures()
+    assert figures["prefetch"]["done"] >= 0.9 * 400
+    assert figures["original"]["waits_missed"] <= 4
+
+
+def test_files_that_the_command_line_names(speculation, storage, tree):
+    names = [f"d{d}/f{f}.txt" for d in range(8) for f in range(10)]
+    plain = speculation.plain("sha256sum", *names, cwd=storage(tree))
+    beside = speculation.run("sha256sum", *names, cwd=storage(tree))
+    assert beside.stdout == plain.stdout
+    assert speculation.figures()["prefetch"]["named"] == len(names)
+
+
+def test_nothing_is_done_when_all_is_in_memory(speculation, tree):
+    speculation.plain("grep", "-r", "needle", ".", cwd=tree)
+    beside = speculation.run("grep", "-r", "needle", ".", cwd=tree)
+    figures = speculation.figures()
+    assert beside.returncode == 0
+    assert figures["copies"]["made"] == figures["prefetch"]["hints"] == figures["original"]["stopped_ns"] == 0
+
+
+def test_processes_of_a_pipeline(speculation, storage, tree):
+    command = ("sh", "-c", "tar cf - . | cat | sha256sum; grep -rl needle . | sort | sha256sum")
+    plain = speculation.plain(*command, cwd=storage(tree))
+    beside = speculation.run(*command, cwd=storage(tree))
+    assert (beside.stdout, beside.stderr) == (plain.stdout, plain.stderr)
+    assert speculation.figures()["prefetch"]["done"] > 100
+
+
+def test_access_times_stay(speculation, storage, tmp_path):
+    """Of files that are prefetched: the disk below is asked by the server, so this is about the machine's own disk."""
+    tree = write_tree(tmp_path / "own", 2, 20)
+    files = sorted(tree.rglob("*.txt"))
+    for file in files:
+        os.utime(file, (1000, 2000))
+    speculation.run("du", "-a", ".", cwd=tree)
+    assert {file.stat().st_atime for file in files} == {1000}

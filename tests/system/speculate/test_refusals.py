@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where there can be no copies, the program runs as it would: one warning at most, and its own status."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+SCRIPT = "import time; time.sleep(0.3); print('done'); raise SystemExit(3)"
+WARNING = "pagecast: warning: the program runs without hints: "
+
+
+def same(done, reason: str):
+    assert (done.returncode, done.stdout) == (3, "done\n")
+    assert done.stderr == (WARNING + reason + "\n" if reason else "")
+
+
+def test_a_program_with_a_filter_of_its_own(speculation, tmp_path):
+    source = tmp_path / "filtered.c"
+    source.write_text('#include <linux/seccomp.h>\n#include <linux/filter.h>\n#include <sys/prctl.h>\n#include <unistd.h>\n'
+                      'int main(int n, char **v) {\n  struct sock_filter all[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};\n'
+                      '  struct sock_fprog program = {1, all};\n  (void)n;\n  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);\n'
+                      '  prctl(PR_SET_SECCOMP, 2, &program);\n  execvp(v[1], v + 1);\n  return 1;\n}\n')
+    subprocess.run(["cc", source, "-o", tmp_path / "filtered"], check=True)
+    # The filter that the program was started with is the controller's, too: it is inherited.
+    done = subprocess.run([tmp_path / "filtered", *speculation.command("/usr/bin/python3", "-c", SCRIPT, stats=False)],
+                          capture_output=True, text=True, timeout=30)
+    same(done, "it has a seccomp filter of its own")
+
+
+def test_a_program_under_another_tracer(speculation):
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    done = subprocess.run(["strace", "-o", "/dev/null", *speculation.command("/usr/bin/python3", "-c", SCRIPT, stats=False)],
+                          capture_output=True, text=True, timeout=60)
+    same(done, "another process traces it")
+
+
+def test_a_32_bit_program(speculation, tmp_path):
+    source = tmp_path / "small.s"  # needs no library of 32 bits: sleeps a little, writes, and exits
+    source.write_text('.globl _start\n_start:\n mov $162,%eax\n mov $time,%ebx\n xor %ecx,%ecx\n int $0x80\n mov $4,%eax\n mov $1,%ebx\n'
+                      ' mov $text,%ecx\n mov $5,%edx\n int $0x80\n mov $1,%eax\n mov $3,%ebx\n int $0x80\n'
+                      '.data\ntext: .ascii "done\\n"\n.balign 4\ntime: .long 0, 300000000\n')
+    made = subprocess.run(["sh", "-c", f"as --32 {source} -o {source}.o && ld -m elf_i386 {source}.o -o {tmp_path}/small"],
+                          capture_output=True)
+    if made.returncode:
+        pytest.skip("no tools for 32-bit programs")
+    done = subprocess.run(speculation.command(tmp_path / "small", stats=False), capture_output=True, text=True, timeout=30)
+    same(done, "it is not a 64-bit program")
+
+
+def test_a_set_uid_program_keeps_its_privilege(speculation, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root to make one")
+    program = tmp_path / "who"
+    (tmp_path / "who.c").write_text('#include <stdio.h>\n#include <unistd.h>\n'
+                                    'int main() { usleep(300000); printf("%d %d\\n", getuid(), geteuid()); return 3; }\n')
+    subprocess.run(["cc", tmp_path / "who.c", "-o", program], check=True)
+    place = "/var/tmp/pagecast-test-who"
+    shutil.copy(program, place)
+    try:
+        os.chown(place, 0, 0)
+        os.chmod(place, 0o4755)
+        done = subprocess.run(speculation.command(place, stats=False), capture_output=True, text=True, timeout=30, user=65534, group=65534,
+                              cwd="/")
+    finally:
+        os.unlink(place)
+    assert (done.returncode, done.stdout) == (3, "65534 0\n")
+    assert done.stderr == WARNING + "the host does not allow it to be traced (another user's program, or ptrace_scope)\n"
+
+
+def test_static_programs_are_copied_too(speculation, storage, tmp_path):
+    (tmp_path / "reads.c").write_text('#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\nint main() {\n  char b[4096];\n  long n = 0;\n'
+                                      '  int f = open("file", O_RDONLY);\n  for (long i = 0; i < 200; i++) n += pread(f, b, 4096, i * 37 % 256 * 65536);\n'
+                                      '  printf("%ld\\n", n);\n  return 0;\n}\n')
+    made = subprocess.run(["cc", "-static", tmp_path / "reads.c", "-o", tmp_path / "reads"], capture_output=True)
+    if made.returncode:
+        pytest.skip("no static C library")
+    (tmp_path / "data").mkdir()
+    with open(tmp_path / "data" / "file", "wb") as file:
+        file.truncate(16 << 20)
+    done = speculation.run(tmp_path / "reads", cwd=storage(tmp_path / "data"))
+    assert done.stdout == b"819200\n"
+    assert speculation.figures()["copies"]["made"] >= 1

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Nothing visible changes: effects, statuses, signals, job control."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def effects(tmp_path_factory):
+    program = tmp_path_factory.mktemp("effects") / "effects"
+    subprocess.run(["cc", "-O2", HERE / "effects.c", "-o", program], check=True)
+    return program
+
+
+def listing(directory: Path) -> list:
+    """All that is to be seen of a directory."""
+    return [(p.name, p.lstat().st_mode, p.lstat().st_size, p.read_bytes() if p.is_file() else b"") for p in sorted(directory.iterdir())]
+
+
+def test_everything_that_can_be_seen_outside(speculation, storage, tmp_path, effects):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "file").write_bytes(os.urandom(8 << 20))
+    seen = []
+    for run in (speculation.plain, speculation.run):
+        written = tmp_path / run.__name__
+        written.mkdir()
+        done = run(effects, "file", written, "300", cwd=storage(tmp_path / "data"))
+        seen.append((done.returncode, done.stdout, done.stderr, listing(written)))
+    assert seen[0] == seen[1]
+    assert b"failures 0" in seen[0][1] and b"fifo 0" in seen[0][1]
+    assert speculation.figures()["copies"]["made"] > 3
+
+
+@pytest.mark.parametrize("stats", [False, True])
+@pytest.mark.parametrize("script,status", [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", -9), ("kill -TERM $$", -15), ("kill -SEGV $$", -11)])
+def test_statuses(speculation, script, status, stats):
+    done = subprocess.run(speculation.command("sh", "-c", script, stats=stats), capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
+
+
+@pytest.mark.parametrize("stats", [False, True])
+def test_a_program_that_is_not_there(speculation, stats):
+    done = subprocess.run(speculation.command("/nowhere/program", stats=stats), capture_output=True, text=True, timeout=30)
+    assert done.returncode == 127
+    assert done.stderr == "pagecast: /nowhere/program cannot be run: no such file or directory\n"
+
+
+def test_one_that_cannot_be_executed(speculation, tmp_path):
+    (tmp_path / "text").write_text("text")
+    done = subprocess.run(speculation.command(tmp_path / "text", stats=False), capture_output=True, text=True, timeout=30)
+    assert done.returncode == 126 and "permission denied" in done.stderr
+
+
+def test_the_program_is_the_process_that_was_started(speculation):
+    with subprocess.Popen(speculation.command("sh", "-c", "echo $$ $PPID; read line; exec cat", stats=False), stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == f"{process.pid} {os.getpid()}\n"
+        process.communicate("go\n", timeout=30)
+    assert process.returncode == 0
+
+
+def test_no_child_is_found_that_the_program_has_not_made(speculation):
+    done = subprocess.run(speculation.command("/usr/bin/python3", "-c", "import os\ntry:\n  os.wait()\nexcept ChildProcessError:\n  print('none')",
+                                              stats=False), capture_output=True, text=True, timeout=30)
+    assert done.stdout == "none\n"
+
+
+@pytest.mark.parametrize("stats", [False, True])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+def test_signals_reach_the_program_once(speculation, stats, sent):
+    script = f"n=0; trap 'n=$((n+1))' {sent.value}; echo ready; for i in 1 2 3 4 5; do sleep 0.1; done; echo $n"
+    with subprocess.Popen(speculation.command("sh", "-c", script, stats=stats), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(sent)
+        assert process.stdout.read() == "1\n"
+    assert process.returncode == 0
+
+
+def shell(script: str, answers: list[tuple[str, bytes]]) -> str:
+    """An interactive shell on a terminal of its own: each answer is typed after its text was seen."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+    os.write(terminal, script.encode() + b"\n")
+    seen = ""
+    end = time.monotonic() + 60
+    try:
+        for text, keys in answers:
+            while text not in seen:
+                assert time.monotonic() < end and select.select([terminal], [], [], 20)[0], seen
+                seen += os.read(terminal, 4096).decode(errors="replace")
+            seen = seen.split(text, 1)[1]
+            time.sleep(0.2)
+            os.write(terminal, keys)
+        return seen
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.close(terminal)
+        os.waitpid(process, 0)
+
+
+@pytest.mark.parametrize("stats", [False, True])
+def test_job_control(speculation, stats):
+    command = " ".join(speculation.command("sh", "-c", "'echo be\"\"gun; cat; echo en\"\"ded $?'", stats=stats))
+    shell(f"PS1='$ '; {command}", [
+        ("begun", b"line\n"), ("line\r\nline", b"\x1a"), ("Stopped", b"jobs; echo lis''ted\n"), ("listed", b"fg\n"), ("cat", b"again\n"),
+        ("again\r\nagain", b"\x03"), ("$ ", b"echo status $(($? + 1000))x\n"), ("status 1130x", b"exit\n")])
+
+
+def test_the_controller_may_die(speculation, storage, tmp_path):
+    """At fifty moments, some of them while a copy is being made."""
+    from slow import write_tree
+    tree = write_tree(tmp_path / "tree", 4, 15)
+    plain = speculation.plain("grep", "-r", "needle", ".", cwd=tree)
+    for i in range(50):
+        place = storage(tree, servers=8, milliseconds=0.5)
+        with subprocess.Popen(speculation.command("grep", "-r", "needle", ".", stats=False), cwd=place, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            time.sleep(0.002 + 0.0007 * i)
+            subprocess.run(["pkill", "-9", "-P", str(process.pid), "pagecast-watch"], check=False)
+            output, errors = process.communicate(timeout=60)
+        assert (output, errors, process.returncode) == (plain.stdout, b"", plain.returncode)
+    left = subprocess.run(["pgrep", "-x", "pagecast-copy"], capture_output=True, text=True).stdout
+    assert not [p for p in left.split() if Path(f"/proc/{p}/cwd").exists() and os.readlink(f"/proc/{p}/cwd").startswith(str(tmp_path))]

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The prefetcher on files of the test's own. What is asserted is counts; the page cache is the machine's.
+#include "speculate/tip/prefetcher.h"
+
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace pagecast::speculate::test {
+namespace {
+
+/// Workers cannot be stopped: one prefetcher for each test, for the life of the process.
+Prefetcher &fresh() {
+  static std::vector<uint32_t> marks(HintLog::kMarks);
+  HintLog &log = *new HintLog;
+  log.attach(marks.data());
+  Prefetcher &made = *new Prefetcher;
+  EXPECT_TRUE(made.start(&log));
+  return made;
+}
+
+struct PrefetcherTest : ::testing::Test {
+  PrefetcherTest() : prefetcher(fresh()) {
+    char name[] = "/var/tmp/pagecast-prefetcher-XXXXXX";
+    directory = mkdtemp(name);
+  }
+  ~PrefetcherTest() override { EXPECT_EQ(system(("rm -rf " + directory).c_str()), 0); }
+
+  /// A file that is not in memory.
+  std::string cold_file(const std::string &name, size_t bytes) {
+    const std::string path = directory + "/" + name;
+    const int file = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+    const std::string data(bytes, 'x');
+    EXPECT_EQ(write(file, data.data(), bytes), static_cast<ssize_t>(bytes));
+    fsync(file);
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    struct stat facts;
+    fstat(file, &facts);
+    inode = facts.st_ino;
+    close(file);
+    return path;
+  }
+  Hint hint(HintKind kind, const std::string &path, uint64_t offset = 0, uint64_t length = 0, uint32_t copy = 1) const {
+    Hint made = {};
+    made.kind = kind;
+    made.copy = copy;
+    made.inode = inode;
+    made.offset = offset;
+    made.length = length;
+    snprintf(made.path, sizeof made.path, "%s", path.c_str());
+    return made;
+  }
+  PrefetchCounts settled() {
+    for (int i = 0; i < 10000 && prefetcher.queued(); i++) usleep(1000);
+    EXPECT_EQ(prefetcher.queued(), 0u);
+    return prefetcher.counts();
+  }
+
+  Prefetcher &prefetcher;
+  std::string directory;
+  uint64_t inode = 0;
+};
+
+TEST_F(PrefetcherTest, ReadsWhatIsNotInMemoryAndOnlyThat) {
+  const std::string path = cold_file("a", 300000);
+  prefetcher.give(hint(HintKind::kRange, path, 0, 300000));
+  const PrefetchCounts first = settled();
+  EXPECT_EQ(first.done, 1u);
+  EXPECT_EQ(first.bytes, 300000u);
+  prefetcher.give(hint(HintKind::kRange, path, 0, 300000));
+  const PrefetchCounts second = settled();
+  EXPECT_EQ(second.done, 1u);
+  EXPECT_EQ(second.in_memory, 1u);
+}
+
+TEST_F(PrefetcherTest, OnlyRegularFilesAreOpened) {
+  const std::string fifo = directory + "/fifo", link = directory + "/link";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", link.c_str()), 0);
+  prefetcher.give(hint(HintKind::kOpen, fifo));
+  prefetcher.give(hint(HintKind::kOpen, link));
+  prefetcher.give(hint(HintKind::kOpen, "/dev/zero"));
+  prefetcher.give(hint(HintKind::kOpen, directory + "/none"));
+  const PrefetchCounts counts = settled();
+  EXPECT_EQ(counts.failed, 4u);
+  EXPECT_EQ(counts.done, 0u);
+}
+
+TEST_F(PrefetcherTest, WhatACopyLeftIsDroppedAndWhatTheNextGivesIsNot) {
+  const std::string path = cold_file("a", 1 << 20);
+  prefetcher.set_lead(0); // nothing goes on: it stays in the queue
+  prefetcher.give(hint(HintKind::kRange, path, 0, 4096));
+  settled();
+  for (int i = 1; i < 100; i++) prefetcher.give(hint(HintKind::kRange, path, i * 8192, 4096));
+  prefetcher.cancel(1);
+  prefetcher.set_lead(1 << 30);
+  prefetcher.give(hint(HintKind::kRange, path, 900000, 4096, 2));
+  const PrefetchCounts counts = settled();
+  EXPECT_EQ(counts.cancelled, 99u);
+  EXPECT_EQ(counts.done + counts.in_memory, 2u);
+}
+
+TEST_F(PrefetcherTest, WhatTheProgramHasPassedIsDropped) {
+  const std::string path = cold_file("a", 1 << 20);
+  prefetcher.set_lead(0);
+  prefetcher.give(hint(HintKind::kRange, path, 0, 4096));
+  settled();
+  for (int i = 1; i <= 50; i++) prefetcher.give(hint(HintKind::kRange, path, i * 16384, 4096));
+  prefetcher.passed(inode, 30 * 16384, nullptr);
+  prefetcher.set_lead(1 << 30);
+  EXPECT_EQ(settled().late, 29u);
+}
+
+TEST_F(PrefetcherTest, HintsThatFollowEachOtherAreJoined) {
+  const std::string path = cold_file("a", 1 << 20);
+  prefetcher.set_lead(0);
+  prefetcher.give(hint(HintKind::kRange, path, 512 << 10, 4096));
+  settled();
+  for (int i = 0; i < 32; i++) prefetcher.give(hint(HintKind::kRange, path, i * 4096, 4096));
+  prefetcher.set_lead(1 << 30);
+  const PrefetchCounts counts = settled();
+  EXPECT_EQ(counts.joined, 31u);
+  EXPECT_EQ(counts.requests, 2u);
+}
+
+TEST_F(PrefetcherTest, TheQueueSaysWhenItIsFull) {
+  const std::string path = cold_file("a", 8192);
+  prefetcher.set_lead(0);
+  prefetcher.give(hint(HintKind::kRange, path, 0, 4096));
+  settled();
+  unsigned taken = 0;
+  while (prefetcher.give(hint(HintKind::kStat, path))) taken++;
+  EXPECT_EQ(taken, Prefetcher::kQueue);
+  prefetcher.cancel(1);
+  settled();
+}
+
+} // namespace
+} // namespace pagecast::speculate::test

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "speculate/watch/worth.h"
+
+#include <gtest/gtest.h>
+
+namespace pagecast::speculate::test {
+namespace {
+
+constexpr uint64_t kMegabyte = 1 << 20, kMillisecond = 1000000, kSecond = 1000 * kMillisecond;
+
+TEST(Worth, TheFirstCopyComesWhenWaitsHaveCostTwiceItsPrice) {
+  Worth worth;
+  const uint64_t price = Worth::price(10 * kMegabyte);
+  EXPECT_EQ(price, 1400000u);
+  worth.waited(2 * price - 1);
+  EXPECT_FALSE(worth.is_due(0, price));
+  worth.waited(1);
+  EXPECT_TRUE(worth.is_due(0, price));
+}
+
+TEST(Worth, LargeProgramsMustWaitForLong) {
+  Worth worth;
+  worth.waited(100 * kMillisecond);
+  EXPECT_FALSE(worth.is_due(0, Worth::price(1024 * kMegabyte)));
+  worth.waited(150 * kMillisecond);
+  EXPECT_TRUE(worth.is_due(0, Worth::price(1024 * kMegabyte)));
+}
+
+/// A program that only waits, and copies that are of no use: what they cost.
+TEST(Worth, UselessCopiesCostLessThanTwoPercent) {
+  Worth worth;
+  const uint64_t price = Worth::price(50 * kMegabyte), hour = 3600 * kSecond;
+  uint64_t now = 0, spent = 0, copies = 0;
+  for (; now < hour; now += kMillisecond) {
+    worth.waited(kMillisecond);
+    if (!worth.is_due(now, price)) continue;
+    worth.made();
+    spent += price;
+    copies++;
+    worth.ended(now, 1, 2);
+  }
+  EXPECT_GT(copies, 3u) << "it looks again, seldom";
+  EXPECT_LT(copies, 40u);
+  EXPECT_LT(static_cast<double>(spent), 0.02 * static_cast<double>(now));
+}
+
+TEST(Worth, AUsefulCopyMakesTheNextCheap) {
+  Worth worth;
+  const uint64_t price = Worth::price(0);
+  for (int i = 0; i < 3; i++) worth.ended(0, 0, 0);
+  EXPECT_EQ(worth.useless(), 3u);
+  worth.waited(10 * price);
+  EXPECT_FALSE(worth.is_due(kSecond, price));
+  worth.ended(kSecond, 1000, 3);
+  EXPECT_TRUE(worth.is_due(kSecond, price));
+}
+
+TEST(Worth, MissesMakeManyHintsUseless) {
+  Worth worth;
+  worth.ended(0, 30, 2);
+  EXPECT_EQ(worth.useless(), 1u);
+  worth.ended(0, 36, 2);
+  EXPECT_EQ(worth.useless(), 0u);
+}
+
+} // namespace
+} // namespace pagecast::speculate::test
