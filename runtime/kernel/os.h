@@ -190,6 +190,8 @@ bool child_survives(void (*body)());
 bool absolute_path(const char *path, char *out, unsigned room);
 /// 0 or -errno; whole pages, past the program's cache.
 int read_file(int fd, void *to, uint64_t bytes, uint64_t offset);
+/// What disk.cpp makes of that.
+int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset);
 int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset);
 
 // --- address space, past our own interposers ---------------------------------------------------------

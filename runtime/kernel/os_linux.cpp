@@ -399,7 +399,7 @@ bool absolute_path(const char *path, char *out, unsigned room) {
   return true;
 }
 
-int read_file(int fd, void *to, uint64_t bytes, uint64_t offset) {
+int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset) {
   const ssize_t n = syscall(SYS_pread64, fd, to, bytes, static_cast<off_t>(offset));
   return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A backing store that fails on command: the linker puts it between the pager and the real Disk and Backing
-// (--wrap, see CMakeLists.txt), so that what does not fail is real I/O. Any thread may give commands; those on single
-// requests take effect when the request is made.
+// A backing store that fails on command: it stands in the place of runtime/kernel/disk.cpp (see CMakeLists.txt). What does not
+// fail is real I/O. Any thread may give commands; those on single requests take effect when the request is made.
 #pragma once
 #include <atomic>
 #include <cstdint>

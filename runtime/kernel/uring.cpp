@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/kernel/disk.h"
+#include "runtime/kernel/uring.h"
 
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/os.h"
@@ -11,11 +11,11 @@
 
 namespace pagecast {
 
-struct Disk::Ring {
+struct Uring::Ring {
   io_uring ring;
 };
 
-int Disk::start(unsigned depth) {
+int Uring::start(unsigned depth) {
   ring_ = static_cast<Ring *>(os::map_memory(sizeof(Ring), true));
   if (!ring_) return -ENOMEM;
   for (int &fd : fd_) fd = -1;
@@ -42,7 +42,7 @@ int Disk::start(unsigned depth) {
   return 0;
 }
 
-void Disk::stop() {
+void Uring::stop() {
   if (!ring_) return;
   disown_descriptor(ring_->ring.ring_fd); // the library closes it
   io_uring_queue_exit(&ring_->ring);
@@ -50,7 +50,7 @@ void Disk::stop() {
   ring_ = nullptr;
 }
 
-void Disk::use(unsigned file, int fd) {
+void Uring::use(unsigned file, int fd) {
   if (fd_[file] == fd) return;
   fd_[file] = fd;
   by_thread_[file] = fd >= 0 && os::is_served_by_program(fd);
@@ -61,7 +61,7 @@ void Disk::use(unsigned file, int fd) {
 }
 
 /// Aims a prepared request at a file.
-void Disk::aim(io_uring_sqe *sqe, unsigned file, uint64_t tag) {
+void Uring::aim(io_uring_sqe *sqe, unsigned file, uint64_t tag) {
   if (fixed_) {
     sqe->fd = static_cast<int>(file);
     sqe->flags |= IOSQE_FIXED_FILE;
@@ -70,13 +70,13 @@ void Disk::aim(io_uring_sqe *sqe, unsigned file, uint64_t tag) {
   io_uring_sqe_set_data64(sqe, tag);
 }
 
-void Disk::use_memory(void *memory, uint64_t bytes) {
+void Uring::use_memory(void *memory, uint64_t bytes) {
   const iovec all{memory, bytes};
   memory_ = static_cast<const char *>(memory);
   memory_bytes_ = os::may_lock(bytes) && io_uring_register_buffers(&ring_->ring, &all, 1) == 0 ? bytes : 0;
 }
 
-bool Disk::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
+bool Uring::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
   const auto at = static_cast<uint64_t>(static_cast<const char *>(to) - memory_);
@@ -87,7 +87,7 @@ bool Disk::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64
   return true;
 }
 
-bool Disk::write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) {
+bool Uring::write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) {
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
   io_uring_prep_write(sqe, fd_[file], from, static_cast<unsigned>(bytes), offset);
@@ -95,7 +95,7 @@ bool Disk::write(unsigned file, const void *from, uint64_t bytes, uint64_t offse
   return true;
 }
 
-bool Disk::allocate(unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag) {
+bool Uring::allocate(unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag) {
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
   io_uring_prep_fallocate(sqe, fd_[file], mode, offset, bytes);
@@ -103,7 +103,7 @@ bool Disk::allocate(unsigned file, int mode, uint64_t offset, uint64_t bytes, ui
   return true;
 }
 
-bool Disk::watch(int fd, uint64_t tag) {
+bool Uring::watch(int fd, uint64_t tag) {
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);
   if (!sqe) return false;
   io_uring_prep_poll_multishot(sqe, fd, POLLIN);
@@ -111,12 +111,12 @@ bool Disk::watch(int fd, uint64_t tag) {
   return true;
 }
 
-void Disk::submit() {
+void Uring::submit() {
   // Also runs deferred completions (io_uring_enter with GETEVENTS).
   io_uring_submit_and_get_events(&ring_->ring);
 }
 
-unsigned Disk::completions(Completion *out, unsigned most) {
+unsigned Uring::completions(Completion *out, unsigned most) {
   io_uring_cqe *cqe;
   unsigned n = 0;
   while (n < most && io_uring_peek_cqe(&ring_->ring, &cqe) == 0) {
@@ -126,7 +126,7 @@ unsigned Disk::completions(Completion *out, unsigned most) {
   return n;
 }
 
-void Disk::wait(uint64_t timeout_ns) {
+void Uring::wait(uint64_t timeout_ns) {
   io_uring_cqe *cqe;
   if (timeout_ns == 0) {
     io_uring_submit_and_wait(&ring_->ring, 1);

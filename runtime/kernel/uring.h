@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// io_uring: requests for files, and a sleep until one is done. One thread.
+#pragma once
+#include <cstdint>
+
+struct io_uring_sqe;
+
+namespace pagecast {
+
+class Uring {
+public:
+  struct Completion {
+    uint64_t tag;
+    int32_t result; ///< bytes or -errno
+  };
+  /// Tags with this bit are wake-ups of watched descriptors, not requests.
+  static constexpr uint64_t kWatch = 1ull << 63;
+
+  static constexpr unsigned kFiles = 16;
+  /// A queue for `depth` requests. 0 or -errno.
+  int start(unsigned depth);
+  /// Requests for `file` (below kFiles) go to this descriptor; -1: to none. Costs a system call when it changes.
+  void use(unsigned file, int fd);
+  /// Most requests will be for this memory, which exists as long as the ring: the kernel looks its pages up once, not at
+  /// each request. Where it will not (it counts as locked memory), all goes as without.
+  void use_memory(void *memory, uint64_t bytes);
+  void stop();
+
+  /// False when the queue is full.
+  bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag);
+  bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag);
+  /// fallocate: done by a thread of the kernel's, since it may take as long as the disk stalls.
+  bool allocate(unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag);
+  /// Reports tag | kWatch whenever `fd` is readable, until the ring goes.
+  bool watch(int fd, uint64_t tag);
+
+  /// Hands what was queued to the kernel.
+  void submit();
+  /// Up to `most` completions, without waiting.
+  unsigned completions(Completion *out, unsigned most);
+  /// Sleeps until there is a completion, or `timeout_ns` have passed (0 = no limit).
+  void wait(uint64_t timeout_ns);
+
+private:
+  struct Ring;
+  Ring *ring_ = nullptr;
+  void aim(io_uring_sqe *, unsigned file, uint64_t tag);
+  int fd_[kFiles];
+  bool by_thread_[kFiles] = {}; ///< a thread of the kernel's starts the I/O, since that may sleep
+  bool fixed_ = false; ///< the files are registered with the ring
+  const char *memory_ = nullptr;
+  uint64_t memory_bytes_ = 0; ///< 0: none is registered
+};
+
+} // namespace pagecast
