@@ -62,10 +62,9 @@ class Tools:
 
 
 @pytest.fixture(autouse=True)
-def in_company(request, monkeypatch):
+def warm(monkeypatch):
     """Harnesses drop the machine's page cache before each run: not beside other tests, some of which count what is cached."""
-    if not request.node.get_closest_marker("alone"):
-        monkeypatch.setenv("HARNESS_WARM", "1")
+    monkeypatch.setenv("HARNESS_WARM", "1")
 
 
 @pytest.fixture(scope="session")

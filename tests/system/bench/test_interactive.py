@@ -101,9 +101,9 @@ def test_a_small_run(built, disk_dir, memory_group):
         if swap.refusal:
             pytest.skip(f"no swap can be had here: {swap.refusal}")
     out = disk_dir / "out.json"
-    done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "64M",
+    done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "48M",
                      "--programs", "matvec:1.2", "--versions", "original,buffered,incore,alone", "--sleeps", "0,0.1", "--sweeps", 2,
-                     "--memory", "32M", "--working-set", "4M", timeout=600)
+                     "--memory", "24M", "--working-set", "3M", timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
     assert data["complete"] and [a["sleep_s"] for a in data["alone"]] == [0.0, 0.1]
