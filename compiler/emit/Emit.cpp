@@ -285,16 +285,16 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
     return Changed;
   };
   bool Changed = Canonicalize();
-  Changed |= mendCounters(LI, SE);
-  Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
+  Changed |= repairInductions(LI, SE);
+  Changed |= hoistInvariantLoads(F, LI, DT, SE, AM.getResult<AAManager>(F));
   Changed |= splitWorklists(LI, DT, SE);
   auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
   auto Checks = [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; };
   Changed |= T.any();
   unfoldWhatPays(F, T, LI, DT, SE, Checks);
-  Assumed A(LI, DT, SE);
-  A.insert();
-  NestList List = findNests(F, LI, DT, SE, A, T, Checks);
+  SpeculatedValues Speculated(LI, DT, SE);
+  Speculated.insert();
+  NestList List = findNests(F, LI, DT, SE, Speculated, T, Checks);
   Accesses.clear();
   markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
@@ -308,7 +308,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   }
   T.fold();
   if (!List.Nests.empty()) Canonicalize();
-  Changed |= A.removeUnused();
+  Changed |= Speculated.removeUnused();
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

@@ -75,16 +75,16 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   auto &LI = AM.getResult<LoopAnalysis>(F);
   auto &DT = AM.getResult<DominatorTreeAnalysis>(F);
   auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
-  bool Changed = mendCounters(LI, SE);
-  Changed |= hoistFixed(F, LI, DT, SE, AM.getResult<AAManager>(F));
+  bool Changed = repairInductions(LI, SE);
+  Changed |= hoistInvariantLoads(F, LI, DT, SE, AM.getResult<AAManager>(F));
   Changed |= splitWorklists(LI, DT, SE);
   Transfers T(F, LI, DT, SE);
   auto NoChecks = [](Loop &) { return false; };
   Changed |= T.any();
   unfoldWhatPays(F, T, LI, DT, SE, NoChecks);
-  Assumed A(LI, DT, SE);
-  A.insert();
-  NestList List = findNests(F, LI, DT, SE, A, T, NoChecks);
+  SpeculatedValues Speculated(LI, DT, SE);
+  Speculated.insert();
+  NestList List = findNests(F, LI, DT, SE, Speculated, T, NoChecks);
   markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   for (unsigned I = 0; I < List.Nests.size(); ++I) printNest(List.Nests[I], I, OS);
   for (const Refused &R : List.Refusals) {
@@ -94,7 +94,7 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
     OS << "\n";
   }
   T.fold();
-  A.removeUnused();
+  Speculated.removeUnused();
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

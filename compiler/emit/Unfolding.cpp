@@ -16,12 +16,12 @@ namespace {
 /// The instructions whose references are hinted.
 SmallPtrSet<const Instruction *, 32> hintedIn(Function &F, const Transfers &T, LoopInfo &LI, DominatorTree &DT,
                                               ScalarEvolution &SE, NeedsChecks Checks) {
-  Assumed A(LI, DT, SE);
-  A.insert();
+  SpeculatedValues Speculated(LI, DT, SE);
+  Speculated.insert();
   SmallPtrSet<const Instruction *, 32> Hinted;
-  for (const Nest &N : findNests(F, LI, DT, SE, A, T, Checks).Nests)
+  for (const Nest &N : findNests(F, LI, DT, SE, Speculated, T, Checks).Nests)
     for (const Group &G : N.Groups) Hinted.insert(G.Members.begin(), G.Members.end());
-  A.removeUnused();
+  Speculated.removeUnused();
   return Hinted;
 }
 

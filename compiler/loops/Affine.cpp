@@ -99,15 +99,15 @@ private:
 
   std::optional<AffineForm> product(const SCEVMulExpr *S) {
     const SCEV *Varying = nullptr;
-    SmallVector<const SCEV *, 4> Fixed;
+    SmallVector<const SCEV *, 4> Invariant;
     for (const SCEV *Operand : S->operands()) {
-      if (SE.isLoopInvariant(Operand, Loops.front())) Fixed.push_back(Operand);
+      if (SE.isLoopInvariant(Operand, Loops.front())) Invariant.push_back(Operand);
       else if (Varying) return fail(AffineFailure::NonAffine); // a product of induction variables
       else Varying = Operand;
     }
     std::optional<AffineForm> Form = visit(Varying);
     if (!Form) return std::nullopt;
-    const SCEV *Factor = Fixed.empty() ? SE.getOne(S->getType()) : SE.getMulExpr(Fixed);
+    const SCEV *Factor = Invariant.empty() ? SE.getOne(S->getType()) : SE.getMulExpr(Invariant);
     Form->Base = SE.getMulExpr(Form->Base, Factor);
     const std::optional<int64_t> Times = constantOf(Factor);
     if (Form->Around) Form->Around = Times ? SaturatingMultiply<uint64_t>(Form->Around, std::abs(*Times)) : UINT64_MAX;

@@ -24,11 +24,11 @@ const GetElementPtrInst *stepFrom(const Value *V, int64_t &Bytes, const DataLayo
 }
 
 /// A load of a pointer from an address that stays in `L`.
-const LoadInst *heldPointer(const Value *V, const Loop *L) {
+const LoadInst *loadFromFixedPlace(const Value *V, const Loop *L) {
   const auto *Load = dyn_cast<LoadInst>(V);
-  const bool Held = Load && Load->isSimple() && Load->getType()->isPointerTy() && L->contains(Load) &&
+  const bool Fits = Load && Load->isSimple() && Load->getType()->isPointerTy() && L->contains(Load) &&
                     L->isLoopInvariant(Load->getPointerOperand());
-  return Held ? Load : nullptr;
+  return Fits ? Load : nullptr;
 }
 
 /// The store of `V` in `L` to an address that stays there; null if there is none.
@@ -66,7 +66,7 @@ struct Ways {
 };
 
 /// Follows what `W.Next` begins with back to the ways. Loading it again from where the loop has stored it changes nothing.
-std::optional<Ways> waysOf(ChunkWalk &W, SmallVectorImpl<Value *> &Work, Value *Kept) {
+std::optional<Ways> waysOf(ChunkedListWalk &W, SmallVectorImpl<Value *> &Work, Value *Kept) {
   constexpr unsigned Most = 16;
   Ways Found;
   Found.Kept = Kept;
@@ -78,7 +78,7 @@ std::optional<Ways> waysOf(ChunkWalk &W, SmallVectorImpl<Value *> &Work, Value *
     int64_t Bytes = 0;
     if (auto *Phi = dyn_cast<PHINode>(Next); Phi && W.L->contains(Phi) && Phi->getParent() != W.L->getHeader()) {
       append_range(Work, Phi->incoming_values());
-    } else if (const LoadInst *Again = heldPointer(Next, W.L)) {
+    } else if (const LoadInst *Again = loadFromFixedPlace(Next, W.L)) {
       if (!addStored(const_cast<Value *>(Again->getPointerOperand()), W.L, Work)) return std::nullopt;
       if (Found.Kept && Found.Kept != Again->getPointerOperand()) return std::nullopt;
       Found.Kept = const_cast<Value *>(Again->getPointerOperand());
@@ -99,14 +99,15 @@ std::optional<Ways> waysOf(ChunkWalk &W, SmallVectorImpl<Value *> &Work, Value *
 Value *placeInTable(const LoadInst *Jump, const Loop *L, Instruction *&ToNext) {
   int64_t Bytes = 0;
   const GetElementPtrInst *Next = stepFrom(Jump->getPointerOperand(), Bytes, layoutOf(L));
-  const LoadInst *Before = Next && Bytes == int64_t(sizeof(uint64_t)) ? heldPointer(Next->getPointerOperand(), L) : nullptr;
+  const LoadInst *Before =
+      Next && Bytes == int64_t(sizeof(uint64_t)) ? loadFromFixedPlace(Next->getPointerOperand(), L) : nullptr;
   const StoreInst *Store = Before ? storeOf(Next, L) : nullptr;
   ToNext = const_cast<StoreInst *>(Store);
   return Store && Store->getPointerOperand() == Before->getPointerOperand() ? ToNext->getOperand(1) : nullptr;
 }
 
 /// Where the end of the chunk is kept, and with it how large chunks are.
-bool findEnd(ChunkWalk &W, const LoadInst *Jump) {
+bool findEnd(ChunkedListWalk &W, const LoadInst *Jump) {
   for (const User *U : Jump->users()) {
     int64_t Bytes = 0;
     const GetElementPtrInst *End = stepFrom(U, Bytes, layoutOf(W.L));
@@ -151,7 +152,7 @@ bool isBeforeStep(const Value *V, const Instruction *At, const Value *Kept, cons
     if (!Seen.insert(Next).second || Next == At) continue;
     if (Seen.size() > Most) return false;
     const auto *Phi = dyn_cast<PHINode>(Next);
-    const LoadInst *Again = heldPointer(Next, L);
+    const LoadInst *Again = loadFromFixedPlace(Next, L);
     if (Phi && L->contains(Phi) && Phi->getParent() != L->getHeader()) append_range(Work, Phi->incoming_values());
     else if (!Again || Again->getPointerOperand() != Kept) return false;
   }
@@ -167,7 +168,7 @@ std::optional<int64_t> apart(const Value *From, const Value *To, const DataLayou
 }
 
 /// `Address` of `W` as it is for a list whose position is kept at `At`; null if they are not pieces of the same.
-Value *alike(const ChunkWalk &W, Value *Address, Value *At, IRBuilder<> &B, SmallVectorImpl<Instruction *> &Made) {
+Value *alike(const ChunkedListWalk &W, Value *Address, Value *At, IRBuilder<> &B, SmallVectorImpl<Instruction *> &Made) {
   if (At == W.At) return Address;
   const std::optional<int64_t> Bytes = apart(W.At, Address, layoutOf(W.L));
   if (!Bytes) return nullptr;
@@ -178,12 +179,12 @@ Value *alike(const ChunkWalk &W, Value *Address, Value *At, IRBuilder<> &B, Smal
 
 } // namespace
 
-std::optional<ChunkWalk> chunkWalk(Instruction *At, Loop *L, const DominatorTree &DT) {
+std::optional<ChunkedListWalk> chunkedListWalk(Instruction *At, Loop *L, const DominatorTree &DT) {
   if (!At->getType()->isPointerTy() || !L->getLoopLatch()) return std::nullopt;
-  ChunkWalk W{L, 0, 0, nullptr, nullptr, nullptr, nullptr, {}};
+  ChunkedListWalk W{L, 0, 0, nullptr, nullptr, nullptr, nullptr, {}};
   SmallVector<Value *, 8> Work;
   Value *Kept = nullptr;
-  if (const LoadInst *Load = heldPointer(At, L)) {
+  if (const LoadInst *Load = loadFromFixedPlace(At, L)) {
     Kept = const_cast<Value *>(Load->getPointerOperand());
     if (storedBefore(Load, L, DT) || !addStored(Kept, L, Work)) return std::nullopt;
   } else if (auto *Phi = dyn_cast<PHINode>(At); Phi && Phi->getParent() == L->getHeader()) {
@@ -200,7 +201,7 @@ std::optional<ChunkWalk> chunkWalk(Instruction *At, Loop *L, const DominatorTree
   return W;
 }
 
-bool tableMayMove(const ChunkWalk &W) {
+bool tableMayMove(const ChunkedListWalk &W) {
   return any_of(W.L->blocks(), [&](const BasicBlock *Block) {
     return any_of(*Block, [&](const Instruction &I) {
       const auto *Call = dyn_cast<CallBase>(&I);
@@ -210,23 +211,24 @@ bool tableMayMove(const ChunkWalk &W) {
   });
 }
 
-bool isEndOf(const ChunkWalk &W, Value *End, ArrayRef<Value *> Loaded) {
+bool isEndOf(const ChunkedListWalk &W, Value *End, ArrayRef<Value *> Loaded) {
   const std::optional<int64_t> Chunk = apart(W.At, W.Chunk, layoutOf(W.L));
   if (!Chunk || is_contained(ArrayRef<Value *>{W.At, W.End, W.Chunk}, End)) return false;
   const bool Alone = all_of(Loaded, [&](Value *V) { return V == End || V == W.At; });
   return Alone || any_of(Loaded, [&](Value *V) { return apart(End, V, layoutOf(W.L)) == Chunk; });
 }
 
-bool canLoadPosition(const ChunkWalk &W, Value *At, Instruction *Where, const DominatorTree &DT) {
-  std::optional<ChunkPosition> P = loadPosition(W, At, Where, DT);
+bool canLoadPosition(const ChunkedListWalk &W, Value *At, Instruction *Where, const DominatorTree &DT) {
+  std::optional<ChunkedListPosition> P = loadPosition(W, At, Where, DT);
   if (P)
     for (Instruction *I : reverse(P->Made)) I->eraseFromParent();
   return P.has_value();
 }
 
-std::optional<ChunkPosition> loadPosition(const ChunkWalk &W, Value *At, Instruction *Where, const DominatorTree &DT) {
+std::optional<ChunkedListPosition> loadPosition(const ChunkedListWalk &W, Value *At, Instruction *Where,
+                                                const DominatorTree &DT) {
   IRBuilder<> B(Where);
-  ChunkPosition P;
+  ChunkedListPosition P;
   Value *const Addresses[] = {W.At, W.End, W.Chunk};
   Value *Loaded[3];
   bool Safe = true;
@@ -235,7 +237,7 @@ std::optional<ChunkPosition> loadPosition(const ChunkWalk &W, Value *At, Instruc
     Safe &=
         Place && isSafeToLoadUnconditionally(Place, B.getPtrTy(), Align(sizeof(uint64_t)), layoutOf(W.L), Where, nullptr, &DT);
     if (!Safe) break;
-    P.Made.push_back(B.CreateAlignedLoad(B.getPtrTy(), Place, Align(sizeof(uint64_t)), "assumed"));
+    P.Made.push_back(B.CreateAlignedLoad(B.getPtrTy(), Place, Align(sizeof(uint64_t)), "speculated"));
     Loaded[K] = P.Made.back();
   }
   if (!Safe) {

@@ -25,7 +25,7 @@ llvm::SmallVector<Condition, 4> conditionsOf(const llvm::BasicBlock *Block, cons
                                              const llvm::DominatorTree &DT);
 
 /// Whether `Block` runs in every iteration of its loop. The guard of an inner loop (it may have no
-/// iterations) is not held against blocks that run whenever that loop does.
+/// iterations) does not count for blocks that run whenever that loop does.
 bool runsEachIteration(const llvm::BasicBlock *Block, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
 
 /// A phi where the ways from one branch or switch meet, each of them with one value, whatever further ways it has gone. What

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Wraps: where a counter begins and ends, against what it is compared with or divided by.
+// Periodic indices: where a counter begins and ends, against what it is compared with or divided by.
 
 #include "loops/PeriodicIndices.h"
 #include "loops/Affine.h"
@@ -137,7 +137,7 @@ const SCEV *widened(const Instruction *Shift, ScalarEvolution &SE) {
 } // namespace
 
 /// Not so pointers: the other one is another array, which may be the larger one.
-const SCEV *unwrapped(Instruction &I, function_ref<const SCEV *(Value *)> Read, ScalarEvolution &SE) {
+const SCEV *usualIndex(Instruction &I, function_ref<const SCEV *(Value *)> Read, ScalarEvolution &SE) {
   if (!I.getType()->isIntegerTy() || !SE.isSCEVable(I.getType()) || !isa<SCEVUnknown>(SE.getSCEV(&I))) return nullptr;
   if (const auto *Choice = dyn_cast<SelectInst>(&I)) {
     const auto *Test = dyn_cast<ICmpInst>(Choice->getCondition());

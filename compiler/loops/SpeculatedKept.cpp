@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Assumed values: what each iteration loads from one place and stores there anew.
+// Speculated values: what each iteration loads from one place and stores there anew.
 
 #include "loops/SpeculatedValues.h"
 #include "loops/SpeculatedLoops.h"
@@ -26,10 +26,10 @@ static StoreInst *onlyStore(LoadInst *I, const Loop *Own, const Loop *Within, co
   return Each ? Found : nullptr;
 }
 
-void Assumed::assumeKept() {
+void SpeculatedValues::speculateKept() {
   SmallVector<LoadInst *, 16> Loads;
   forEachInstruction(LI, [&](Instruction &I) {
-    if (auto *Load = dyn_cast<LoadInst>(&I); Load && isHeld(Load) && !Known.count(Load)) Loads.push_back(Load);
+    if (auto *Load = dyn_cast<LoadInst>(&I); Load && mayBeBoundOrBase(Load) && !Known.count(Load)) Loads.push_back(Load);
   });
   for (LoadInst *Load : Loads) {
     Loop *Own = LI.getLoopFor(Load->getParent());
@@ -44,7 +44,7 @@ void Assumed::assumeKept() {
   }
 }
 
-const Kept *Assumed::kept(const LoadInst *I) const {
+const Kept *SpeculatedValues::kept(const LoadInst *I) const {
   auto Found = KeptValues.find(I);
   return Found == KeptValues.end() ? nullptr : &Found->second;
 }

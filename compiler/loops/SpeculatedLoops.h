@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the loops themselves say of values that are assumed to stay: for Assumed.cpp, AssumedCarried.cpp and AssumedKept.cpp.
-#ifndef PAGECAST_COMPILER_ASSUMEDLOOPS_H
-#define PAGECAST_COMPILER_ASSUMEDLOOPS_H
+// What the loops themselves say of values that are assumed to stay: for SpeculatedValues.cpp and SpeculatedCarried.cpp.
+#ifndef PAGECAST_COMPILER_SPECULATEDLOOPS_H
+#define PAGECAST_COMPILER_SPECULATEDLOOPS_H
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"

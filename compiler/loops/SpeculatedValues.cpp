@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Assumed values: finding the loads, and reading expressions with them.
+// Speculated values: finding the loads, and reading expressions with them.
 
 #include "loops/SpeculatedValues.h"
 #include "loops/SpeculatedLoops.h"
@@ -46,7 +46,7 @@ Behind loadBehind(Value *V) {
       continue;
     }
     auto *Load = dyn_cast<LoadInst>(Next);
-    if (!Load || !isHeld(Load) ||
+    if (!Load || !mayBeBoundOrBase(Load) ||
         (Found.Load &&
          (Found.Load->getPointerOperand() != Load->getPointerOperand() || Found.Load->getType() != Load->getType())))
       return {};
@@ -81,7 +81,7 @@ bool wasTouchedBefore(const LoadInst *I, const Loop *L) {
 
 } // namespace
 
-bool isHeld(const LoadInst *I) {
+bool mayBeBoundOrBase(const LoadInst *I) {
   const Type *T = I->getType();
   return I->isSimple() &&
          (T->isPointerTy() || (T->isIntegerTy() && T->getIntegerBitWidth() >= 16 && T->getIntegerBitWidth() <= 64));
@@ -99,7 +99,7 @@ const SCEV *choiceAsSum(Value *Condition, const SCEV *Yes, const SCEV *No, Scala
 }
 
 /// The outermost loop around `Innermost`, or that itself, whose preheader can have the copy.
-Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
+Loop *SpeculatedValues::furthest(LoadInst *I, Loop *Innermost) {
   Loop *Found = nullptr;
   for (Loop *L = Innermost; L; L = L->getParentLoop()) {
     if (!L->getLoopPreheader() || !L->isLoopInvariant(I->getPointerOperand())) break;
@@ -110,18 +110,18 @@ Loop *Assumed::furthest(LoadInst *I, Loop *Innermost) {
   return Found;
 }
 
-void Assumed::insert() {
-  assumeLoads();
-  assumeResults();
+void SpeculatedValues::insert() {
+  speculateLoads();
+  speculateResults();
   writeChoices();
-  assumeNoWraps();
-  assumeCarried();
-  assumeLoadsOfThose();
-  assumeKept();
-  assumeChunks();
+  speculatePeriodicIndices();
+  speculateCarried();
+  speculateLoadsOfThose();
+  speculateKept();
+  speculateChunkedLists();
 }
 
-void Assumed::assumeLoads() {
+void SpeculatedValues::speculateLoads() {
   DenseMap<std::pair<Loop *, Value *>, LoadInst *> Made;
   SmallVector<Instruction *, 16> Values; // loads and phis of loads
   forEachInstruction(LI, [&](Instruction &I) {
@@ -143,7 +143,7 @@ void Assumed::assumeLoads() {
 }
 
 /// What stands for `V`, as far as it is a value: itself if nothing else does.
-Value *Assumed::known(Value *V) const {
+Value *SpeculatedValues::known(Value *V) const {
   const auto At = Known.find(V);
   if (At == Known.end()) return V;
   const auto *Unknown = dyn_cast<SCEVUnknown>(At->second);
@@ -152,7 +152,7 @@ Value *Assumed::known(Value *V) const {
 
 /// What is computed from loads that stay by operations that scalar evolution does not know, as the half of a signed number:
 /// for (y = 0; y < image->height / 2; y++). It is computed once more, where the loads are.
-void Assumed::assumeResults() {
+void SpeculatedValues::speculateResults() {
   SmallVector<BinaryOperator *, 8> Results;
   forEachInstruction(LI, [&](Instruction &I) {
     if (auto *Result = dyn_cast<BinaryOperator>(&I); Result && SE.isSCEVable(I.getType()) &&
@@ -176,7 +176,7 @@ void Assumed::assumeResults() {
       Copy->deleteValue();
       continue;
     }
-    Copy->setName("assumed");
+    Copy->setName("speculated");
     Copy->insertBefore(Found->getLoopPreheader()->getTerminator());
     Copies.push_back(Copy);
     Known[I] = SE.getUnknown(Copy);
@@ -184,15 +184,15 @@ void Assumed::assumeResults() {
 }
 
 /// What comes round at an end of a loop is taken to be what it is in between.
-void Assumed::assumeNoWraps() {
+void SpeculatedValues::speculatePeriodicIndices() {
   forEachInstruction(LI, [&](Instruction &I) {
-    if (const SCEV *Between = unwrapped(I, [&](Value *V) { return scev(V); }, SE)) Known[&I] = Between;
+    if (const SCEV *Between = usualIndex(I, [&](Value *V) { return scev(V); }, SE)) Known[&I] = Between;
   });
 }
 
 /// One of two counters, by what is known before the loop: i = back ? n - 1 - k : k. Scalar evolution has no choices, but
 /// k + back * (n - 1 - 2 * k) is the same. Nothing is assumed.
-void Assumed::writeChoices() {
+void SpeculatedValues::writeChoices() {
   forEachInstruction(LI, [&](Instruction &I) {
     auto *Choice = dyn_cast<SelectInst>(&I);
     if (!Choice || !Choice->getType()->isIntegerTy() || Choice->getType()->isIntegerTy(1) ||
@@ -206,54 +206,54 @@ void Assumed::writeChoices() {
   });
 }
 
-LoadInst *Assumed::copyBefore(LoadInst *I, Loop *L) {
+LoadInst *SpeculatedValues::copyBefore(LoadInst *I, Loop *L) {
   auto *Copy = cast<LoadInst>(I->clone());
-  Copy->setName("assumed");
+  Copy->setName("speculated");
   Copy->dropUnknownNonDebugMetadata();
   Copy->insertBefore(L->getLoopPreheader()->getTerminator());
   Copies.push_back(Copy);
   return Copy;
 }
 
-void Assumed::assumeChunks() {
+void SpeculatedValues::speculateChunkedLists() {
   for (Loop *L : LI.getLoopsInPreorder())
-    if (L->getLoopPreheader() && L->getLoopLatch()) assumeChunks(L);
+    if (L->getLoopPreheader() && L->getLoopLatch()) speculateChunkedLists(L);
 }
 
-void Assumed::assumeChunks(Loop *L) {
-  DenseMap<Value *, std::optional<ChunkPosition>> Positions; // by where they are kept
+void SpeculatedValues::speculateChunkedLists(Loop *L) {
+  DenseMap<Value *, std::optional<ChunkedListPosition>> Positions; // by where they are kept
   for (BasicBlock *Block : L->blocks()) {
     if (LI.getLoopFor(Block) != L) continue;
     for (Instruction &I : *Block) {
-      std::optional<ChunkWalk> W = chunkWalk(&I, L, DT);
+      std::optional<ChunkedListWalk> W = chunkedListWalk(&I, L, DT);
       if (!W) continue;
       auto [At, New] = Positions.try_emplace(W->At);
       if (New) At->second = loadPosition(*W, W->At, L->getLoopPreheader()->getTerminator(), DT);
       if (!At->second) continue;
       if (New) append_range(Copies, At->second->Made);
-      ChunkedValues.try_emplace(&I, Chunked{L, W->Step, W->Size, At->second->Offset, At->second->Chunk});
+      ChunkedValues.try_emplace(&I, ChunkedListStart{L, W->Step, W->Size, At->second->Offset, At->second->Chunk});
     }
   }
 }
 
-const Chunked *Assumed::chunked(const Instruction *I) const {
+const ChunkedListStart *SpeculatedValues::chunked(const Instruction *I) const {
   auto Found = ChunkedValues.find(I);
   return Found == ChunkedValues.end() ? nullptr : &Found->second;
 }
 
-const SCEV *Assumed::rewrite(const SCEV *S) {
+const SCEV *SpeculatedValues::rewrite(const SCEV *S) {
   if (isa<SCEVCouldNotCompute>(S)) return S;
   return withUsualQuotients(Known.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Known), SE);
 }
 
-const SCEV *Assumed::scev(Value *V) { return rewrite(SE.getSCEV(V)); }
+const SCEV *SpeculatedValues::scev(Value *V) { return rewrite(SE.getSCEV(V)); }
 
-bool Assumed::movesWith(const SCEV *S, const Loop *L) {
+bool SpeculatedValues::movesWith(const SCEV *S, const Loop *L) {
   constexpr unsigned Deepest = 8;
   return moves(S, L, Deepest);
 }
 
-bool Assumed::moves(const SCEV *S, const Loop *L, unsigned Depth) {
+bool SpeculatedValues::moves(const SCEV *S, const Loop *L, unsigned Depth) {
   return SCEVExprContains(S, [&](const SCEV *Part) {
     if (const auto *Walk = dyn_cast<SCEVAddRecExpr>(Part)) return Walk->getLoop() == L; // of inner loops: their operands
     const auto *Unknown = dyn_cast<SCEVUnknown>(Part);
@@ -262,17 +262,17 @@ bool Assumed::moves(const SCEV *S, const Loop *L, unsigned Depth) {
 }
 
 /// Of what scalar evolution cannot tell.
-bool Assumed::moves(Value *V, const Loop *L, unsigned Depth) {
+bool SpeculatedValues::moves(Value *V, const Loop *L, unsigned Depth) {
   const auto *I = dyn_cast<Instruction>(V);
   if (!I || !L->contains(I)) return false;
-  if (const Chunked *Walk = chunked(I); Walk && Walk->L == L) return true;
+  if (const ChunkedListStart *Walk = chunked(I); Walk && Walk->L == L) return true;
   if (Depth == 0 || (!isa<LoadInst>(I) && (isa<PHINode>(I) || I->mayReadOrWriteMemory()))) return true;
   return any_of(I->operands(), [&](Value *Operand) {
     return SE.isSCEVable(Operand->getType()) ? moves(scev(Operand), L, Depth - 1) : moves(Operand, L, Depth - 1);
   });
 }
 
-Value *Assumed::bits(Value *Number) {
+Value *SpeculatedValues::bits(Value *Number) {
   auto [Found, New] = Bits.try_emplace(Number, nullptr);
   if (!New) return Found->second;
   std::optional<BasicBlock::iterator> At;
@@ -285,7 +285,7 @@ Value *Assumed::bits(Value *Number) {
   return Found->second;
 }
 
-bool Assumed::removeUnused() {
+bool SpeculatedValues::removeUnused() {
   bool Left = false;
   for (Instruction *Copy : reverse(Copies)) { // what is computed from copies before these
     if (Copy->use_empty()) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Assumed values: what is loaded again in every iteration from an address that stays is taken to stay, too.
+// Speculated values: what is loaded again in every iteration from an address that stays is taken to stay, too.
 //
 //     for (i = 0; i < n; i++) f(a + 5 * i);        n and a are globals, and f might change them
 //     for (i..n) if (wanted(a[i])) v.push_back(a[i]);      and v moves when it needs more room
 //
 //     for (k = 0; k < n; k++) { i = back ? n - 1 - k : k; ... }            of which nothing is assumed: it is k + back * (n - 1 - 2 * k)
-//     for (i = 0; i < n; i++) { next = i == n - 1 ? 0 : i + 1; ... }            it is i + 1 (Wraps.h)
+//     for (i = 0; i < n; i++) { next = i == n - 1 ? 0 : i + 1; ... }            it is i + 1 (PeriodicIndices.h)
 //
 // Hints may be wrong, so the bound and the base are loaded once more before the loop, for the hints alone. The
 // program's own loads remain what they are. A copy of a load is made only where it cannot fault.
-#ifndef PAGECAST_COMPILER_ASSUMED_H
-#define PAGECAST_COMPILER_ASSUMED_H
+#ifndef PAGECAST_COMPILER_SPECULATEDVALUES_H
+#define PAGECAST_COMPILER_SPECULATEDVALUES_H
 
 #include "loops/ChunkedList.h"
 
@@ -24,7 +24,7 @@
 namespace pagecast {
 
 /// Whether bounds and bases may be what it loads: a plain load of an integer or a pointer.
-bool isHeld(const llvm::LoadInst *I);
+bool mayBeBoundOrBase(const llvm::LoadInst *I);
 
 /// Whether a copy of `I`, whose address is known there, can stand in the preheader of `L` without faulting.
 bool canLoadBefore(llvm::LoadInst *I, llvm::Loop *L, const llvm::DominatorTree &DT);
@@ -40,16 +40,16 @@ struct Kept {
 };
 
 /// Where a walk over chunks is in the first iteration of its loop.
-struct Chunked {
+struct ChunkedListStart {
   llvm::Loop *L;
   int64_t Step, Size;
-  llvm::Value *Offset, *Chunk; ///< as in ChunkPosition, in front of the loop
+  llvm::Value *Offset, *Chunk; ///< as in ChunkedListPosition, in front of the loop
 };
 
-class Assumed {
+class SpeculatedValues {
 public:
-  Assumed(llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {}
-  Assumed(const Assumed &) = delete;
+  SpeculatedValues(llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {}
+  SpeculatedValues(const SpeculatedValues &) = delete;
 
   /// Puts the copies in front of the loops, each as far out as it goes.
   void insert();
@@ -64,7 +64,7 @@ public:
   /// Null for other loads.
   const Kept *kept(const llvm::LoadInst *) const;
   /// Null for what does not walk over chunks.
-  const Chunked *chunked(const llvm::Instruction *) const;
+  const ChunkedListStart *chunked(const llvm::Instruction *) const;
   /// Removes the copies that nothing uses. True if some are left.
   bool removeUnused();
 
@@ -76,17 +76,17 @@ private:
   llvm::SmallVector<llvm::Instruction *, 8> Copies;
   llvm::DenseMap<const llvm::Value *, llvm::Instruction *> Bits;
   llvm::DenseMap<const llvm::LoadInst *, Kept> KeptValues;
-  llvm::DenseMap<const llvm::Instruction *, Chunked> ChunkedValues;
+  llvm::DenseMap<const llvm::Instruction *, ChunkedListStart> ChunkedValues;
 
-  void assumeLoads();
-  void assumeResults();
+  void speculateLoads();
+  void speculateResults();
   void writeChoices();
-  void assumeNoWraps();
-  void assumeCarried();
-  void assumeLoadsOfThose();
-  void assumeKept();
-  void assumeChunks();
-  void assumeChunks(llvm::Loop *);
+  void speculatePeriodicIndices();
+  void speculateCarried();
+  void speculateLoadsOfThose();
+  void speculateKept();
+  void speculateChunkedLists();
+  void speculateChunkedLists(llvm::Loop *);
   llvm::LoadInst *copyBefore(llvm::LoadInst *, llvm::Loop *);
   llvm::LoadInst *loadedBefore(const llvm::LoadInst *, const llvm::SCEV *Address, const llvm::Loop *);
   llvm::Loop *furthest(llvm::LoadInst *I, llvm::Loop *Innermost);

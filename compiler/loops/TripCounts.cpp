@@ -50,9 +50,10 @@ bool isAbove(CmpInst::Predicate P) {
 /// The test `Compare`, of which `L` goes on while `Stays`, as a walk. Where both sides move, as in
 /// for (i = 0, j = n - 1; i < j; i++, j--), they are taken to come towards each other: the one walks by both steps, and
 /// the other stays.
-std::optional<ExitWalk> exitWalk(Loop *L, const ICmpInst *Compare, CmpInst::Predicate Stays, ScalarEvolution &SE, Assumed &A) {
+std::optional<ExitWalk> exitWalk(Loop *L, const ICmpInst *Compare, CmpInst::Predicate Stays, ScalarEvolution &SE,
+                                 SpeculatedValues &Speculated) {
   if (!SE.isSCEVable(Compare->getOperand(0)->getType())) return std::nullopt;
-  const SCEV *Moving = A.scev(Compare->getOperand(0)), *Bound = A.scev(Compare->getOperand(1));
+  const SCEV *Moving = Speculated.scev(Compare->getOperand(0)), *Bound = Speculated.scev(Compare->getOperand(1));
   auto StepOf = [&](const SCEV *S) -> const SCEV * {
     const auto *Walk = dyn_cast<SCEVAddRecExpr>(S);
     return Walk && Walk->getLoop() == L && Walk->isAffine() ? Walk->getStepRecurrence(SE) : nullptr;
@@ -102,26 +103,28 @@ const SCEV *stepsOf(const ExitWalk &W, ScalarEvolution &SE) {
 
 /// Trip count - 1 from a test of which `L` goes on while it is `While`. Where it is one of two tests, and which one is
 /// known before the loop, as in for (i = up ? 0 : n - 1; up ? i < n : i >= 0; i += step), the count is of that one.
-const SCEV *countWhile(Loop *L, Value *Test, bool While, ScalarEvolution &SE, Assumed &A) {
+const SCEV *countWhile(Loop *L, Value *Test, bool While, ScalarEvolution &SE, SpeculatedValues &Speculated) {
   if (const auto *Compare = dyn_cast<ICmpInst>(Test)) {
     const CmpInst::Predicate Stays = While ? Compare->getPredicate() : Compare->getInversePredicate();
-    const std::optional<ExitWalk> W = exitWalk(L, Compare, Stays, SE, A);
+    const std::optional<ExitWalk> W = exitWalk(L, Compare, Stays, SE, Speculated);
     return W ? stepsOf(*W, SE) : nullptr;
   }
   auto *Choice = dyn_cast<SelectInst>(Test);
   if (!Choice || !L->isLoopInvariant(Choice->getCondition())) return nullptr;
-  const SCEV *Yes = isa<ICmpInst>(Choice->getTrueValue()) ? countWhile(L, Choice->getTrueValue(), While, SE, A) : nullptr;
-  const SCEV *No = isa<ICmpInst>(Choice->getFalseValue()) ? countWhile(L, Choice->getFalseValue(), While, SE, A) : nullptr;
+  const SCEV *Yes =
+      isa<ICmpInst>(Choice->getTrueValue()) ? countWhile(L, Choice->getTrueValue(), While, SE, Speculated) : nullptr;
+  const SCEV *No =
+      isa<ICmpInst>(Choice->getFalseValue()) ? countWhile(L, Choice->getFalseValue(), While, SE, Speculated) : nullptr;
   if (!Yes || !No) return nullptr;
   Type *Wide = SE.getWiderType(Yes->getType(), No->getType());
   return choiceAsSum(Choice->getCondition(), SE.getNoopOrZeroExtend(Yes, Wide), SE.getNoopOrZeroExtend(No, Wide), SE);
 }
 
 /// The same from the exit test of `Block`.
-const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, Assumed &A) {
+const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, SpeculatedValues &Speculated) {
   auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
   if (!Branch || !Branch->isConditional()) return nullptr;
-  return countWhile(L, Branch->getCondition(), L->contains(Branch->getSuccessor(0)), SE, A);
+  return countWhile(L, Branch->getCondition(), L->contains(Branch->getSuccessor(0)), SE, Speculated);
 }
 
 } // namespace
@@ -140,20 +143,20 @@ uint64_t fewTrips(Loop *L, uint64_t Most, ScalarEvolution &SE) {
   return Largest < int64_t(Most) ? uint64_t(std::max<int64_t>(Largest, 0)) + 1 : 0;
 }
 
-const SCEV *backedgesOf(Loop *L, ScalarEvolution &SE, Assumed &A) {
+const SCEV *backedgesOf(Loop *L, ScalarEvolution &SE, SpeculatedValues &Speculated) {
   if (!L->isLoopSimplifyForm()) return nullptr;
   auto Usable = [&](const SCEV *Count) {
     return !isa<SCEVCouldNotCompute>(Count) && Count->getType()->isIntegerTy() && SE.getTypeSizeInBits(Count->getType()) <= 64;
   };
   // Exact when the latch is the exit.
   const SCEV *Count = L->isLoopExiting(L->getLoopLatch()) ? SE.getExitCount(L, L->getLoopLatch()) : SE.getBackedgeTakenCount(L);
-  if (Usable(Count)) return A.rewrite(Count);
+  if (Usable(Count)) return Speculated.rewrite(Count);
   SmallVector<BasicBlock *, 4> Exiting;
   L->getExitingBlocks(Exiting);
   for (BasicBlock *Block : Exiting)
-    if (Count = SE.getExitCount(L, Block); Usable(Count)) return A.rewrite(Count);
+    if (Count = SE.getExitCount(L, Block); Usable(Count)) return Speculated.rewrite(Count);
   for (BasicBlock *Block : Exiting)
-    if (const SCEV *Likely = countIgnoringWrap(L, Block, SE, A); Likely && Usable(Likely)) return Likely;
+    if (const SCEV *Likely = countIgnoringWrap(L, Block, SE, Speculated); Likely && Usable(Likely)) return Likely;
   return nullptr;
 }
 
@@ -162,13 +165,14 @@ const SCEV *tripsOf(const SCEV *Backedges, ScalarEvolution &SE) {
   return SE.getAddExpr(SE.getNoopOrZeroExtend(Backedges, I64), SE.getOne(I64));
 }
 
-TripCounts::TripCounts(Function &F, const LoopInfo &LI, ScalarEvolution &SE, Assumed &A) : LI(LI), SE(SE), A(A) {
+TripCounts::TripCounts(Function &F, const LoopInfo &LI, ScalarEvolution &SE, SpeculatedValues &Speculated)
+    : LI(LI), SE(SE), Speculated(Speculated) {
   for (Instruction &I : instructions(F))
     if (I.getOpcode() == Instruction::UDiv && SE.isSCEVable(I.getType())) Quotients.try_emplace(SE.getSCEV(&I), &I);
 }
 
 const SCEV *TripCounts::backedges(Loop *L) {
-  const SCEV *Count = backedgesOf(L, SE, A);
+  const SCEV *Count = backedgesOf(L, SE, Speculated);
   return Count ? definedCount(Count, L) : nullptr;
 }
 

@@ -22,7 +22,7 @@ namespace pagecast {
 uint64_t fewTrips(llvm::Loop *L, uint64_t Most, llvm::ScalarEvolution &SE);
 
 /// Trip count - 1 of `L` on each entry to it, optimistically: early exits are not taken. Null if unknown.
-const llvm::SCEV *backedgesOf(llvm::Loop *L, llvm::ScalarEvolution &SE, Assumed &A);
+const llvm::SCEV *backedgesOf(llvm::Loop *L, llvm::ScalarEvolution &SE, SpeculatedValues &Speculated);
 
 /// Trip count from the number of backedges taken, as an i64.
 const llvm::SCEV *tripsOf(const llvm::SCEV *Backedges, llvm::ScalarEvolution &SE);
@@ -30,7 +30,7 @@ const llvm::SCEV *tripsOf(const llvm::SCEV *Backedges, llvm::ScalarEvolution &SE
 /// The trip counts of a function in forms that can be computed before the loops.
 class TripCounts {
 public:
-  TripCounts(llvm::Function &F, const llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, Assumed &A);
+  TripCounts(llvm::Function &F, const llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, SpeculatedValues &Speculated);
 
   /// Trip count - 1 per entry to `L`, if known there, else null.
   const llvm::SCEV *backedges(llvm::Loop *L);
@@ -44,7 +44,7 @@ public:
 private:
   const llvm::LoopInfo &LI;
   llvm::ScalarEvolution &SE;
-  Assumed &A;
+  SpeculatedValues &Speculated;
   llvm::DenseMap<const llvm::SCEV *, llvm::Value *> Quotients; ///< the first of each in the function
 
   const llvm::SCEV *definedCount(const llvm::SCEV *Count, llvm::Loop *L);

@@ -28,9 +28,10 @@ uint64_t passedBytes(const AffineForm &Form) {
 
 } // namespace
 
-Classifier::Classifier(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, TripCounts &Counts)
-    : LI(LI), DT(DT), SE(SE), A(A), Counts(Counts), Expander(SE, F.getParent()->getDataLayout(), "pagecast"),
-      Small(smallLoops(LI, SE, A)), Search(LI, DT, SE, [this](Loop *L) { return count(L) != nullptr; }, Small) {}
+Classifier::Classifier(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, SpeculatedValues &Speculated,
+                       TripCounts &Counts)
+    : LI(LI), DT(DT), SE(SE), Speculated(Speculated), Counts(Counts), Expander(SE, F.getParent()->getDataLayout(), "pagecast"),
+      Small(smallLoops(LI, SE, Speculated)), Search(LI, DT, SE, [this](Loop *L) { return count(L) != nullptr; }, Small) {}
 
 const SCEV *Classifier::count(Loop *L) {
   const SCEV *Count = Counts.backedges(L);
@@ -83,8 +84,8 @@ Classified Classifier::classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
   while (folds(In) && !is_contained(Loops, In)) In = In->getParentLoop();
   bool Inner = !is_contained(Loops, In); // inside the innermost loop of the chain: a slice goes there
   Loop *Until = Inner ? Loops.back() : In;
-  SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, A, Search);
-  const SCEV *Address = A.scev(Ref.Pointer);
+  SliceTarget T = sliceTarget(Ref.Pointer, Ref.Size, Ref.At->getParent(), Until, LI, SE, Speculated, Search);
+  const SCEV *Address = Speculated.scev(Ref.Pointer);
   C.Searched = Search.contains(LI.getLoopFor(Ref.At->getParent())) || Search.first(Address, Until) != Address ||
                Search.comesFrom(Address, Until);
   C.Followed = Search.follows(LI.getLoopFor(Ref.At->getParent()));
@@ -95,7 +96,7 @@ Classified Classifier::classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
   if (Until != Loops.back()) return C; // slices run through the innermost loop
   auto Live = [&](const SCEV *S) { return live(S, Loops.front()); };
   bool Moves = true;
-  Refusal Why = sliceable(T, {Loops, LI, DT, SE, A, Search, Live}, C.Index, Moves);
+  Refusal Why = sliceable(T, {Loops, LI, DT, SE, Speculated, Search, Live}, C.Index, Moves);
   if (Why != Refusal::None) {
     if (C.Why == Refusal::NonAffine) C.Why = Why;
     return C;

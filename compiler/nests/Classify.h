@@ -17,7 +17,8 @@ namespace pagecast {
 
 class Classifier {
 public:
-  Classifier(llvm::Function &, llvm::LoopInfo &, llvm::DominatorTree &, llvm::ScalarEvolution &, Assumed &, TripCounts &);
+  Classifier(llvm::Function &, llvm::LoopInfo &, llvm::DominatorTree &, llvm::ScalarEvolution &, SpeculatedValues &,
+             TripCounts &);
 
   /// Whether the loop counts as part of the one around it.
   bool folds(const llvm::Loop *L) const { return Small.count(L) || Search.contains(L); }
@@ -38,7 +39,7 @@ private:
   llvm::LoopInfo &LI;
   llvm::DominatorTree &DT;
   llvm::ScalarEvolution &SE;
-  Assumed &A;
+  SpeculatedValues &Speculated;
   TripCounts &Counts;
   llvm::SCEVExpander Expander;
   llvm::DenseSet<const llvm::Loop *> Small;

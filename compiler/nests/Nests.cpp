@@ -22,9 +22,10 @@ namespace {
 
 class NestFinder {
 public:
-  NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, const Transfers &T,
+  NestFinder(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, SpeculatedValues &Speculated, const Transfers &T,
              NeedsChecks Checks)
-      : LI(LI), DT(DT), SE(SE), A(A), T(T), Checks(Checks), Counts(F, LI, SE, A), Refs(F, LI, DT, SE, A, Counts) {}
+      : LI(LI), DT(DT), SE(SE), Speculated(Speculated), T(T), Checks(Checks), Counts(F, LI, SE, Speculated),
+        Refs(F, LI, DT, SE, Speculated, Counts) {}
 
   NestList run() {
     for (Loop *L : LI.getLoopsInPreorder())
@@ -37,7 +38,7 @@ private:
   LoopInfo &LI;
   DominatorTree &DT;
   ScalarEvolution &SE;
-  Assumed &A;
+  SpeculatedValues &Speculated;
   const Transfers &T;
   NeedsChecks Checks;
   TripCounts Counts;
@@ -148,7 +149,7 @@ private:
     // gather by an index of their own, as the elements of a mesh do in each time step. What cannot be counted has no nest else.
     auto MovesOn = [&](const Classified &C) {
       if (C.Is != Classified::Indirect || SE.isLoopInvariant(C.Target.Address, Parent)) return false;
-      return N.Backedges.empty() || A.movesWith(C.Target.Address, Parent);
+      return N.Backedges.empty() || Speculated.movesWith(C.Target.Address, Parent);
     };
     if (!lost(Before, All).empty() || none_of(All, MovesOn)) return std::nullopt;
     References.assign(All.begin(), All.end());
@@ -225,7 +226,7 @@ private:
         if (N.Groups[G].indirect()) Targets.push_back({G, N.Groups[G].Target});
       auto Live = [&](const SCEV *S) { return Refs.live(S, N.root()); };
       SmallVector<unsigned, 4> Left;
-      N.Code = buildSlice(Targets, {N.Loops, LI, DT, SE, A, Refs.searches(), Live}, Left);
+      N.Code = buildSlice(Targets, {N.Loops, LI, DT, SE, Speculated, Refs.searches(), Live}, Left);
       if (Left.empty()) return;
       llvm::sort(Left);
       for (unsigned G : reverse(Left)) {
@@ -279,7 +280,7 @@ private:
     return U;
   }
 
-  /// Assumed trip counts are for climbing: where the nest ends up, the program may have the count itself.
+  /// SpeculatedValues trip counts are for climbing: where the nest ends up, the program may have the count itself.
   void preferExact(Nest &N) {
     for (unsigned K = 0; K < N.Loops.size(); ++K)
       if (const SCEV *Count = Counts.exact(N.Loops[K]); Count && Refs.available(Count, N.root())) N.Backedges[K] = Count;
@@ -321,9 +322,9 @@ private:
 
 } // namespace
 
-NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumed &A, const Transfers &T,
-                   NeedsChecks Checks) {
-  return NestFinder(F, LI, DT, SE, A, T, Checks).run();
+NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, SpeculatedValues &Speculated,
+                   const Transfers &T, NeedsChecks Checks) {
+  return NestFinder(F, LI, DT, SE, Speculated, T, Checks).run();
 }
 
 } // namespace pagecast

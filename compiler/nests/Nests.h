@@ -80,9 +80,9 @@ struct NestList {
 using NeedsChecks = llvm::function_ref<bool(llvm::Loop &)>;
 
 /// All nests of a function, whose loops are in simplified and LCSSA form.
-/// Expressions of the nests may have copies of `A`.
-NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE, Assumed &A,
-                   const Transfers &, NeedsChecks Checks);
+/// Expressions of the nests may have copies of `Speculated`.
+NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
+                   SpeculatedValues &Speculated, const Transfers &, NeedsChecks Checks);
 
 /// `opt -passes='print<pagecast-nests>'`
 class NestPrinterPass : public llvm::PassInfoMixin<NestPrinterPass> {

@@ -11,7 +11,7 @@
 namespace pagecast {
 
 /// Inner loops of few iterations, at most a constant, in which nothing moves far, with nothing but such loops inside.
-llvm::DenseSet<const llvm::Loop *> smallLoops(llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, Assumed &A);
+llvm::DenseSet<const llvm::Loop *> smallLoops(llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, SpeculatedValues &Speculated);
 
 } // namespace pagecast
 

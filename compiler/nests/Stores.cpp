@@ -45,19 +45,19 @@ std::optional<ConstantRange> rangeInCalls(const Argument &A) {
   return All;
 }
 
-/// `S` with the arguments in it held to the values that they can have.
+/// `S` with the arguments in it clamped to the values that they can have.
 const SCEV *withinCalls(const SCEV *S, ScalarEvolution &SE) {
-  ValueToSCEVMapTy Held;
+  ValueToSCEVMapTy Clamped;
   SCEVExprContains(S, [&](const SCEV *Part) {
     const auto *Unknown = dyn_cast<SCEVUnknown>(Part);
     const auto *A = Unknown ? dyn_cast<Argument>(Unknown->getValue()) : nullptr;
     std::optional<ConstantRange> Range = A ? rangeInCalls(*A) : std::nullopt;
     if (Range && !Range->isFullSet() && !Range->isSignWrappedSet())
-      Held[Unknown->getValue()] =
+      Clamped[Unknown->getValue()] =
           SE.getSMaxExpr(SE.getSMinExpr(Part, SE.getConstant(Range->getSignedMax())), SE.getConstant(Range->getSignedMin()));
     return false;
   });
-  return Held.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Held);
+  return Clamped.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Clamped);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counters: the replacement.
+// Induction repair: the replacement.
 
 #include "prepare/InductionRepair.h"
 
@@ -31,7 +31,7 @@ bool counts(const BinaryOperator *Sum, const PHINode *Counter) {
   return Sum->getOperand(0) == Counter || (Sum->getOpcode() == Instruction::Add && Sum->getOperand(1) == Counter);
 }
 
-bool mend(PHINode *Counter, const Loop *L) {
+bool repair(PHINode *Counter, const Loop *L) {
   auto *Next = dyn_cast<PHINode>(Counter->getIncomingValueForBlock(L->getLoopLatch()));
   if (!Next || Next->getParent() == L->getHeader() || !L->contains(Next)) return false;
   BinaryOperator *Sum = sameOnAllWays(Next);
@@ -51,13 +51,13 @@ bool mend(PHINode *Counter, const Loop *L) {
 
 } // namespace
 
-bool mendCounters(LoopInfo &LI, ScalarEvolution &SE) {
+bool repairInductions(LoopInfo &LI, ScalarEvolution &SE) {
   bool Changed = false;
   for (Loop *L : LI.getLoopsInPreorder()) {
     if (!L->getLoopLatch()) continue;
     SmallVector<PHINode *, 8> Counters;
     for (PHINode &Phi : L->getHeader()->phis()) Counters.push_back(&Phi);
-    for (PHINode *Counter : Counters) Changed |= mend(Counter, L);
+    for (PHINode *Counter : Counters) Changed |= repair(Counter, L);
   }
   if (Changed) SE.forgetAllLoops();
   return Changed;

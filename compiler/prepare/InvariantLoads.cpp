@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fixed values: the proof and the replacement.
+// Invariant loads: the proof and the replacement.
 
 #include "prepare/InvariantLoads.h"
 #include "loops/SpeculatedValues.h"
@@ -34,7 +34,7 @@ public:
     for (Loop *Top : LI)
       for (BasicBlock *Block : Top->blocks())
         for (Instruction &I : *Block)
-          if (auto *Load = dyn_cast<LoadInst>(&I); Load && isHeld(Load) && !Load->use_empty()) Loads.push_back(Load);
+          if (auto *Load = dyn_cast<LoadInst>(&I); Load && mayBeBoundOrBase(Load) && !Load->use_empty()) Loads.push_back(Load);
     for (LoadInst *Load : Loads)
       if (LoadInst *Same = before(Load)) replace(Load, Same);
     if (Found.empty()) return false;
@@ -79,7 +79,7 @@ private:
 
   static LoadInst *copyBefore(LoadInst *Load, Loop *L) {
     auto *Copy = cast<LoadInst>(Load->clone());
-    Copy->setName("fixed");
+    Copy->setName("invariant");
     Copy->dropUnknownNonDebugMetadata();
     Copy->insertBefore(L->getLoopPreheader()->getTerminator());
     return Copy;
@@ -168,7 +168,7 @@ private:
 
 } // namespace
 
-bool hoistFixed(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, AAResults &AA) {
+bool hoistInvariantLoads(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, AAResults &AA) {
   return Hoister(F, LI, DT, SE, AA).run();
 }
 

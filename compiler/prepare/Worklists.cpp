@@ -37,7 +37,7 @@ struct ListTest {
   Value *Bound;  ///< changes in the loop; of a list in chunks, where it is kept
   int64_t Step;
   bool Inclusive; ///< the loop goes on where both are equal
-  std::optional<ChunkWalk> Chunks;
+  std::optional<ChunkedListWalk> Chunks;
   BasicBlock *Counted = nullptr; ///< where a loop over chunks ends that can be counted
 };
 
@@ -78,7 +78,7 @@ bool leadsOn(const Loop *L, const ListTest &Test, ScalarEvolution &SE) {
 }
 
 /// The addresses that stay in `L` of what is loaded for the test that `Block` ends with; and whether `W` is part of that.
-SmallVector<Value *, 8> loadedFor(const BasicBlock *Block, const ChunkWalk &W, bool &Walks) {
+SmallVector<Value *, 8> loadedFor(const BasicBlock *Block, const ChunkedListWalk &W, bool &Walks) {
   constexpr unsigned Most = 64;
   SmallSetVector<Value *, 32> Parts;
   SmallVector<Value *, 8> Addresses;
@@ -102,7 +102,7 @@ SmallVector<Value *, 8> loadedFor(const BasicBlock *Block, const ChunkWalk &W, b
 }
 
 /// Where `W.L` ends if it can be counted, as where a queue is gone through level by level; null if it cannot.
-BasicBlock *countedEnd(const ChunkWalk &W, ScalarEvolution &SE) {
+BasicBlock *countedEnd(const ChunkedListWalk &W, ScalarEvolution &SE) {
   SmallVector<BasicBlock *, 4> Exiting;
   W.L->getExitingBlocks(Exiting);
   for (BasicBlock *Block : Exiting)
@@ -118,7 +118,7 @@ std::optional<ListTest> chunkTest(Loop *L, const LoopInfo &LI, const DominatorTr
   Instruction *Where = L->getLoopLatch()->getTerminator(), *Before = L->getLoopPreheader()->getTerminator();
   for (BasicBlock *Block : L->blocks())
     for (Instruction &I : *Block) {
-      std::optional<ChunkWalk> W = LI.getLoopFor(Block) == L ? chunkWalk(&I, L, DT) : std::nullopt;
+      std::optional<ChunkedListWalk> W = LI.getLoopFor(Block) == L ? chunkedListWalk(&I, L, DT) : std::nullopt;
       if (!W || !canLoadPosition(*W, W->At, Before, DT) || !canLoadPosition(*W, W->At, Where, DT)) continue;
       if (BasicBlock *End = countedEnd(*W, SE)) {
         if (!tableMayMove(*W)) return std::nullopt;
@@ -235,10 +235,10 @@ private:
 
   /// The same of a list in chunks.
   Value *nextOfChunks(const ListTest &Test, BasicBlock *End) {
-    const ChunkWalk &W = *Test.Chunks;
+    const ChunkedListWalk &W = *Test.Chunks;
     if (Test.Counted) return ConstantInt::get(I64, MostBesideCalls);
-    std::optional<ChunkPosition> From = loadPosition(W, W.At, End->getTerminator(), DT);
-    std::optional<ChunkPosition> To = loadPosition(W, Test.Bound, End->getTerminator(), DT);
+    std::optional<ChunkedListPosition> From = loadPosition(W, W.At, End->getTerminator(), DT);
+    std::optional<ChunkedListPosition> To = loadPosition(W, Test.Bound, End->getTerminator(), DT);
     IRBuilder<> B(End->getTerminator());
     B.SetCurrentDebugLocation(Where);
     if (!From || !To) return B.getInt64(1);
@@ -249,7 +249,7 @@ private:
   }
 
   /// Ends the round when the table of chunks has moved: what it was told of where its entries are is not so any more.
-  void leaveWhenMoved(const ChunkWalk &W, BasicBlock *Check, BasicBlock *Start, BasicBlock *End) {
+  void leaveWhenMoved(const ChunkedListWalk &W, BasicBlock *Check, BasicBlock *Start, BasicBlock *End) {
     Type *Pointer = PointerType::get(W.ToNext->getContext(), 0);
     BasicBlock &Entry = Start->getParent()->getEntryBlock();
     Expected = new AllocaInst(Pointer, 0, "round.chunk", Entry.getFirstInsertionPt());
@@ -289,10 +289,11 @@ bool splitWorklists(LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) {
     if (std::optional<ListTest> Test = listTest(L, LI, DT, SE); Test && leadsOn(L, *Test, SE)) Found.push_back({L, *Test});
   if (Found.empty()) return false;
   // Where the bound may be taken to stay, the loop is counted as it is.
-  Assumed A(LI, DT, SE);
-  A.insert();
-  erase_if(Found, [&](const auto &Candidate) { return !Candidate.second.Counted && backedgesOf(Candidate.first, SE, A); });
-  A.removeUnused();
+  SpeculatedValues Speculated(LI, DT, SE);
+  Speculated.insert();
+  erase_if(Found,
+           [&](const auto &Candidate) { return !Candidate.second.Counted && backedgesOf(Candidate.first, SE, Speculated); });
+  Speculated.removeUnused();
   for (auto &[L, Test] : Found) {
     RoundSplitter Rounds(L, LI, DT);
     Rounds.run(Test);

@@ -89,7 +89,7 @@ int SliceBuilder::nodeOf(Loop *L) {
 }
 
 std::optional<Operand> SliceBuilder::tripsOf(Loop *L) {
-  const SCEV *Count = backedgesOf(L, SE, X.A);
+  const SCEV *Count = backedgesOf(L, SE, X.Speculated);
   if (!Count) return refuse(Refusal::UnknownTripCount);
   return value(pagecast::tripsOf(Count, SE));
 }

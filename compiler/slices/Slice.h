@@ -49,7 +49,7 @@ struct SliceContext {
   llvm::LoopInfo &LI;
   llvm::DominatorTree &DT;
   llvm::ScalarEvolution &SE;
-  Assumed &A;
+  SpeculatedValues &Speculated;
   const Searches &S;
   LiveFunction Live;
 };

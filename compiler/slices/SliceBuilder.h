@@ -80,7 +80,7 @@ private:
   std::optional<Operand> kept(llvm::LoadInst *I, const Kept &K);
   std::optional<Operand> carried(llvm::PHINode *Phi);
   std::optional<Operand> carried(llvm::Instruction *I, const CarriedStart &Start, llvm::Value *Next);
-  std::optional<Operand> chunked(const Chunked &W);
+  std::optional<Operand> chunked(const ChunkedListStart &W);
   void forget();
   std::optional<Operand> isFirst(llvm::ArrayRef<llvm::Loop *> Loops);
   std::optional<Operand> phi(llvm::PHINode *Phi);

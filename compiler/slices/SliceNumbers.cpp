@@ -18,7 +18,7 @@ std::optional<Operand> SliceBuilder::number(Value *V) {
   if (auto *C = dyn_cast<ConstantFP>(V)) return constant(C->getValueAPF().bitcastToAPInt().getZExtValue());
   auto *I = dyn_cast<Instruction>(V);
   if (I && X.Chain.front()->contains(I)) return unknown(I);
-  Value *Bits = isa<Constant>(V) ? nullptr : X.A.bits(V);
+  Value *Bits = isa<Constant>(V) ? nullptr : X.Speculated.bits(V);
   return Bits ? value(SE.getUnknown(Bits)) : refuse(Refusal::NonAffine);
 }
 

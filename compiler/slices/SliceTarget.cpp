@@ -20,9 +20,9 @@ static Loop *movingLoop(const SCEV *Address, Loop *Innermost, Loop *Outermost, S
 }
 
 SliceTarget sliceTarget(Value *Pointer, uint64_t Size, BasicBlock *At, ArrayRef<Loop *> Chain, LoopInfo &LI, ScalarEvolution &SE,
-                        Assumed &A, const Searches &S) {
+                        SpeculatedValues &Speculated, const Searches &S) {
   SliceTarget T;
-  T.Address = S.first(A.scev(Pointer), Chain.back());
+  T.Address = S.first(Speculated.scev(Pointer), Chain.back());
   T.At = At;
   T.Hi = int64_t(Size);
   Loop *L = LI.getLoopFor(At);
@@ -41,7 +41,7 @@ SliceTarget sliceTarget(Value *Pointer, uint64_t Size, BasicBlock *At, ArrayRef<
       continue;
     }
     std::optional<AffineForm> Form = affineForm(T.Address, {L}, SE);
-    if (!Form || !backedgesOf(L, SE, A)) return T;
+    if (!Form || !backedgesOf(L, SE, Speculated)) return T;
     std::optional<int64_t> Stride = constantOf(Form->Stride.front());
     int64_t Few = int64_t(fewTrips(L, FoldedBytes, SE));
     if (Stride && Few && *Stride >= 0 && *Stride * (Few - 1) < FoldedBytes) {

@@ -27,7 +27,7 @@ struct SliceTarget {
 /// What is touched by `Size` bytes at `Pointer` in `At`, a block of the innermost loop of the chain or of a
 /// loop inside it: inner loops through which the address moves evenly become ranges, searches count for their first iteration.
 SliceTarget sliceTarget(llvm::Value *Pointer, uint64_t Size, llvm::BasicBlock *At, llvm::ArrayRef<llvm::Loop *> Chain,
-                        llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, Assumed &A, const Searches &S);
+                        llvm::LoopInfo &LI, llvm::ScalarEvolution &SE, SpeculatedValues &Speculated, const Searches &S);
 
 } // namespace pagecast
 

@@ -143,13 +143,13 @@ std::optional<Operand> SliceBuilder::unknown(Value *V) {
 std::optional<Operand> SliceBuilder::valueOf(Value *V) {
   if (!isSliceType(V->getType())) return refuse(Refusal::NonAffine);
   if (auto *C = dyn_cast<Constant>(V); C && hasThreadLocal(C)) return refuse(Refusal::NonAffine);
-  return isNumber(V->getType()) ? number(V) : value(X.A.scev(V));
+  return isNumber(V->getType()) ? number(V) : value(X.Speculated.scev(V));
 }
 
 std::optional<Operand> SliceBuilder::load(LoadInst *I) {
   unsigned Width = widthOf(I->getType());
   if (!I->isSimple() || (Width != 8 && Width != 16 && Width != 32 && Width != 64)) return refuse(Refusal::NonAffine);
-  if (const Kept *K = X.A.kept(I)) return kept(I, *K);
+  if (const Kept *K = X.Speculated.kept(I)) return kept(I, *K);
   std::optional<Operand> Address = valueOf(I->getPointerOperand());
   if (!Address) return std::nullopt;
   if (Program.searchOf(Address->Node) >= 0)
@@ -167,7 +167,7 @@ std::optional<Operand> SliceBuilder::earlierLoad(PHINode *Phi) {
   unsigned Width = widthOf(Phi->getType());
   if (!Load || !Load->isSimple() || X.LI.getLoopFor(Load->getParent()) != L || Width % 8 || Width & (Width - 1))
     return refuse(Refusal::LoopCarried);
-  const auto *Address = dyn_cast<SCEVAddRecExpr>(X.A.scev(Load->getPointerOperand()));
+  const auto *Address = dyn_cast<SCEVAddRecExpr>(X.Speculated.scev(Load->getPointerOperand()));
   if (!Address || Address->getLoop() != L || !Address->isAffine()) return refuse(Refusal::LoopCarried);
   std::optional<Operand> Before = value(
       SE.getMinusSCEV(Address, SE.getTruncateOrSignExtend(Address->getStepRecurrence(SE), Type::getInt64Ty(SE.getContext()))));
@@ -267,7 +267,7 @@ std::optional<Operand> SliceBuilder::phi(PHINode *Phi) {
 }
 
 /// Where a walk over chunks is: in the table, the chunk; in that, the element.
-std::optional<Operand> SliceBuilder::chunked(const Chunked &W) {
+std::optional<Operand> SliceBuilder::chunked(const ChunkedListStart &W) {
   std::optional<Operand> I = iteration(W.L), From = value(SE.getUnknown(W.Offset));
   std::optional<Operand> Table = From ? value(SE.getUnknown(W.Chunk)) : std::nullopt;
   if (!I || !Table) return std::nullopt;
@@ -278,7 +278,7 @@ std::optional<Operand> SliceBuilder::chunked(const Chunked &W) {
 }
 
 std::optional<Operand> SliceBuilder::instruction(Instruction *I) {
-  if (const Chunked *W = X.A.chunked(I)) return chunked(*W);
+  if (const ChunkedListStart *W = X.Speculated.chunked(I)) return chunked(*W);
   if (auto *Load = dyn_cast<LoadInst>(I)) return load(Load);
   if (auto *Phi = dyn_cast<PHINode>(I)) return phi(Phi);
   if (auto *Compare = dyn_cast<ICmpInst>(I)) return compare(Compare);

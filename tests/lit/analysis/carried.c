@@ -167,7 +167,7 @@ void now_and_then(double *restrict a, const int *restrict index, unsigned x, lon
 
 // What is in memory, and stays there, for bytes may be stored anywhere: the program's one store an iteration changes it.
 // CHECK-LABEL: nests of 'state_in_an_object'
-// CHECK: group 0: reads writes indirect element=1 [0, 1) base=%assumed{{[0-9]*}} indices=0
+// CHECK: group 0: reads writes indirect element=1 [0, 1) base=%speculated{{[0-9]*}} indices=0
 // CHECK-NOT: refused
 struct table {
   unsigned long state, cells;
@@ -191,7 +191,7 @@ void state_of_two(struct table *t, long n) {
   }
 }
 // or only now and then anything at all.
-// CHECK-NOT: group {{.*}} base=%assumed
+// CHECK-NOT: group {{.*}} base=%speculated
 // CHECK-LABEL: nests of 'last'
 void state_of_some(struct table *t, const unsigned *which, long n) {
   for (long i = 0; i < n; i++) {

@@ -13,7 +13,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-LABEL: nests of 'carried'
 ; CHECK: nest 0: loops=2
 ; CHECK: loop 0: {{.*}} backedges=(0 smax (-1 + %n))
-; CHECK: loop 1: {{.*}}assumed
+; CHECK: loop 1: {{.*}}speculated
 ; CHECK: writes element=1 [0, 1) base=%data strides={1, %n}
 define void @carried(ptr %shape, ptr %data, i64 %n) {
 entry:

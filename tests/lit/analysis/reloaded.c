@@ -112,7 +112,7 @@ struct Image {
 };
 // CHECK-LABEL: nests of 'halves'
 // CHECK: nest 1: {{.*}} sliced
-// CHECK-NEXT: loop 0: %for.cond{{.*}} backedges=(0 smax (-1 + %assumed{{[0-9]*}})<nsw>)
+// CHECK-NEXT: loop 0: %for.cond{{.*}} backedges=(0 smax (-1 + %speculated{{[0-9]*}})<nsw>)
 // CHECK-NEXT: group 0: reads writes indirect
 void halves(struct Image *image) {
   for (long y = 0; y < image->height / 2; y++)
@@ -132,10 +132,10 @@ void parts(struct Image *image) {
 
 // Numbers that are made wider each time: their phis are, too.
 // CHECK-NEXT: nest 0: loops=1
-// CHECK-NEXT: loop 0: {{.*}} backedges=(0 smax (-1 + (sext i32 %assumed{{[0-9]*}} to i64))<nsw>)
-// CHECK-NEXT: group 0: reads writes element=1 [0, 1) base=({0,+,(sext i32 %assumed{{[0-9]*}} to i64)}
+// CHECK-NEXT: loop 0: {{.*}} backedges=(0 smax (-1 + (sext i32 %speculated{{[0-9]*}} to i64))<nsw>)
+// CHECK-NEXT: group 0: reads writes element=1 [0, 1) base=({0,+,(sext i32 %speculated{{[0-9]*}} to i64)}
 // CHECK: nest 1: {{.*}} sliced
-// CHECK-NEXT: loop 0: {{.*}} backedges=(0 smax (-1 + (sext i32 %assumed{{[0-9]*}} to i64))<nsw>)
+// CHECK-NEXT: loop 0: {{.*}} backedges=(0 smax (-1 + (sext i32 %speculated{{[0-9]*}} to i64))<nsw>)
 // CHECK-LABEL: nests of 'the_end'
 struct Narrow {
   int height, width;

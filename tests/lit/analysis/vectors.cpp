@@ -10,16 +10,16 @@
 // CHECK: sliced
 // CHECK: backedges=(-1 + %round)
 // CHECK: group 0: reads index element=4 {{.*}}.resume
-// CHECK: reads indirect element=8 {{.*}} base=%assumed
-// CHECK: reads indirect element=4 {{.*}} base=%assumed{{.*}} range=4
-// CHECK: reads writes indirect element=4 {{.*}} base=%assumed
+// CHECK: reads indirect element=8 {{.*}} base=%speculated
+// CHECK: reads indirect element=4 {{.*}} base=%speculated{{.*}} range=4
+// CHECK: reads writes indirect element=4 {{.*}} base=%speculated
 
 // Two vectors that take turns. The bounds of rows are loaded again behind the calls; the range ends where pointers meet.
 // CHECK-LABEL: nests of '{{.*}}levels
 // CHECK: sliced
 // CHECK: group 0: reads index element=4
-// CHECK: reads indirect element=8 {{.*}} base=%assumed
-// CHECK: reads indirect element=4 {{.*}} base=%assumed{{.*}} range=4
+// CHECK: reads indirect element=8 {{.*}} base=%speculated
+// CHECK: reads indirect element=4 {{.*}} base=%speculated{{.*}} range=4
 void levels(const Graph &g, std::vector<int> &dist, std::vector<int> &now, std::vector<int> &next) {
   for (int u : now)
     for (long e = g.first[u]; e < g.first[u + 1]; e++)

@@ -13,9 +13,9 @@
 // CHECK: sliced
 // CHECK: backedges=(-1 + %round)
 // CHECK: reads indirect element=4
-// CHECK: reads indirect element=8 {{.*}} base=%assumed
+// CHECK: reads indirect element=8 {{.*}} base=%speculated
 // CHECK: reads indirect element=4 {{.*}} range=4
-// CHECK: reads writes indirect element=4 {{.*}} base=%assumed
+// CHECK: reads writes indirect element=4 {{.*}} base=%speculated
 void search(const Graph &g, std::vector<int> &dist, int from) {
   std::queue<int> todo;
   todo.push(from);

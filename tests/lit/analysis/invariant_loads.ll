@@ -15,10 +15,10 @@ target triple = "x86_64-pc-linux-gnu"
 declare void @other()
 
 ; CHECK-LABEL: nests of 'reloaded'
-; CHECK: backedges=(-1 + %fixed)
+; CHECK: backedges=(-1 + %invariant)
 ; CHECK: writes overwrites element=8 [0, 8) {{.*}}name=a
 ; CODE-LABEL: define void @reloaded(
-; CODE: %fixed = load i64, ptr @n
+; CODE: %invariant = load i64, ptr @n
 ; CODE-NOT: load i64, ptr @n
 ; CODE-LABEL: define void @stored(
 ; CODE: loop:
@@ -88,7 +88,7 @@ done:
 }
 
 ; CHECK-LABEL: nests of 'called'
-; CHECK-NOT: fixed
+; CHECK-NOT: invariant
 ; CHECK-NOT: overwrites
 define void @called() {
 entry:
@@ -108,7 +108,7 @@ done:
 
 ; Others are told to look, and may store before they let the loop go on.
 ; CHECK-LABEL: nests of 'synchronized'
-; CHECK-NOT: fixed
+; CHECK-NOT: invariant
 ; CHECK-NOT: overwrites
 define void @synchronized() {
 entry:
