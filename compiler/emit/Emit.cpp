@@ -42,14 +42,14 @@ namespace {
 
 /// What is done for an open nest is taken to be done once in so many times. It is never, in a process in which nothing is
 /// paged; but what is taken for rarer gets all the register moves that come up anywhere near it, and is more code.
-constexpr uint32_t UsualRuns = 64;
+constexpr uint32_t UsualTimes = 64;
 
 class Emitter {
 public:
   Emitter(Function &F, const Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
       : F(F), T(T), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE),
         Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), I64(Type::getInt64Ty(C)), Ptr(PointerType::get(C, 0)),
-        Unlikely(MDBuilder(C).createBranchWeights(1, UsualRuns)) {}
+        Unlikely(MDBuilder(C).createBranchWeights(1, UsualTimes)) {}
 
   void emit(const Nest &N) {
     Where = N.root()->getStartLoc();
@@ -298,7 +298,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   Accesses.clear();
   markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
   emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
-  joinSiblings(List.Nests, SE);
+  fuseNests(List.Nests, SE);
   linkOverwrites(List.Nests);
   if (!List.Nests.empty()) {
     Emitter E(F, T, LI, DT, SE);

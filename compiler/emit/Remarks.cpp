@@ -29,7 +29,7 @@ std::string accessOf(const Group &G) {
                      : Reads && Writes             ? "read and written"
                      : Writes                      ? "written"
                                                    : "read";
-  if (G.Followed) Text += " where a search goes";
+  if (G.Traced) Text += " where a search goes";
   else if (G.Searched) Text += " where a search begins";
   else if (G.Flags & PAGECAST_CONDITIONAL) Text += " conditionally";
   return Text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries: declarations and calls.
+// Runtime calls: declarations and calls.
 
 #include "emit/RuntimeCalls.h"
 #include "pagecast/abi.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries: the runtime's entry points (pagecast/abi.h) as functions of the module, and calls of them.
-#ifndef PAGECAST_COMPILER_ENTRIES_H
-#define PAGECAST_COMPILER_ENTRIES_H
+// Runtime calls: the runtime's entry points (pagecast/abi.h) as functions of the module, and calls of them.
+#ifndef PAGECAST_COMPILER_RUNTIMECALLS_H
+#define PAGECAST_COMPILER_RUNTIMECALLS_H
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"

@@ -14,7 +14,7 @@ namespace pagecast {
 namespace {
 
 /// The phis that `Carried`, of the header of `L`, goes on with: when on some way a base stays what it is, and on the others becomes
-/// memory that is new, or loaded from where it is kept, as when a vector needs more room; or when a number is loaded again
+/// memory that is new, or loaded from where it is kept, as when a vector needs more space; or when a number is loaded again
 /// from where it is kept, and at most known to be 0 where there is nothing to do. None if it is any other.
 SmallPtrSet<PHINode *, 16> movedNowAndThen(PHINode *Carried, const Loop *L, const DominatorTree &DT) {
   constexpr unsigned Most = 64;

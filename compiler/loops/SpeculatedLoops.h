@@ -13,7 +13,7 @@ namespace pagecast {
 /// How often `L` itself says that what is at the address changes.
 enum class Changes { Never, NowAndThen, Always };
 
-/// By a store to it, or a call that is given it. One that is not made in each iteration, as by a vector that needs more room,
+/// By a store to it, or a call that is given it. One that is not made in each iteration, as by a vector that needs more space,
 /// changes it now and then.
 Changes changes(const llvm::Value *Pointer, const llvm::Loop *L, const llvm::DominatorTree &DT);
 

@@ -3,7 +3,7 @@
 // Speculated values: what is loaded again in every iteration from an address that stays is taken to stay, too.
 //
 //     for (i = 0; i < n; i++) f(a + 5 * i);        n and a are globals, and f might change them
-//     for (i..n) if (wanted(a[i])) v.push_back(a[i]);      and v moves when it needs more room
+//     for (i..n) if (wanted(a[i])) v.push_back(a[i]);      and v moves when it needs more space
 //
 //     for (k = 0; k < n; k++) { i = back ? n - 1 - k : k; ... }            of which nothing is assumed: it is k + back * (n - 1 - 2 * k)
 //     for (i = 0; i < n; i++) { next = i == n - 1 ? 0 : i + 1; ... }            it is i + 1 (PeriodicIndices.h)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Touches: comparing addresses.
+// Byte coverage: comparing addresses.
 
 #include "nests/ByteCoverage.h"
 #include "nests/Stores.h"
@@ -21,12 +21,12 @@ constexpr unsigned MostPlaces = 1024;
 
 } // namespace
 
-bool Touches::places(const Group &G, Value *Pointer, const Instruction *At, SmallVectorImpl<int64_t> &Out) const {
+bool ByteCoverage::places(const Group &G, Value *Pointer, const Instruction *At, SmallVectorImpl<int64_t> &Out) const {
   const SCEV *Offset = SE.getMinusSCEV(SE.getSCEV(Pointer), addressOf(G));
   return !isa<SCEVCouldNotCompute>(Offset) && valuesOf(Offset, At, Out);
 }
 
-bool Touches::runsAlways(const BasicBlock *Block) const {
+bool ByteCoverage::runsAlways(const BasicBlock *Block) const {
   Loop *In = LI.getLoopFor(Block);
   for (; isInside(In); In = In->getParentLoop()) {
     if (!In->getLoopPreheader() || !trips(In) || !DT.dominates(Block, In->getLoopLatch())) return false;
@@ -35,7 +35,7 @@ bool Touches::runsAlways(const BasicBlock *Block) const {
   return is_contained(N.Loops, In) && DT.dominates(Block, In->getLoopLatch());
 }
 
-const Group *Touches::seenIn(Instruction *At, Value *Pointer) const {
+const Group *ByteCoverage::seenIn(Instruction *At, Value *Pointer) const {
   const Group *Found = find_if(N.Groups, [&](const Group &G) {
     if (!(G.Flags & PAGECAST_READS) || G.indirect() || !is_contained(G.Members, At)) return false;
     uint64_t Bytes = certainBytes(At);
@@ -47,7 +47,7 @@ const Group *Touches::seenIn(Instruction *At, Value *Pointer) const {
 }
 
 /// The addresses of the group's first reference as scalar evolution would write them.
-const SCEV *Touches::addressOf(const Group &G) const {
+const SCEV *ByteCoverage::addressOf(const Group &G) const {
   const SCEV *S = G.Form.Base;
   for (unsigned K = 0; K < N.Loops.size(); ++K)
     S = SE.getAddRecExpr(S, SE.getTruncateOrSignExtend(G.Form.Stride[K], SE.getEffectiveSCEVType(S->getType())), N.Loops[K],
@@ -55,10 +55,10 @@ const SCEV *Touches::addressOf(const Group &G) const {
   return S;
 }
 
-bool Touches::isInside(const Loop *L) const { return L != N.Loops.back() && N.Loops.back()->contains(L); }
+bool ByteCoverage::isInside(const Loop *L) const { return L != N.Loops.back() && N.Loops.back()->contains(L); }
 
 /// The exact trip count of a loop that is left by its latch only, if it is a small constant, else 0.
-uint64_t Touches::trips(Loop *L) const {
+uint64_t ByteCoverage::trips(Loop *L) const {
   BasicBlock *Latch = L->getLoopLatch();
   if (!Latch || L->getExitingBlock() != Latch) return 0;
   std::optional<int64_t> Last = constantOf(SE.getExitCount(L, Latch));
@@ -66,9 +66,9 @@ uint64_t Touches::trips(Loop *L) const {
 }
 
 /// All values that `Offset` has at `At` in an iteration of the chain. False if they are not known.
-bool Touches::valuesOf(const SCEV *Offset, const Instruction *At, SmallVectorImpl<int64_t> &Out) const {
-  if (std::optional<int64_t> Fixed = constantOf(Offset)) {
-    Out.push_back(*Fixed);
+bool ByteCoverage::valuesOf(const SCEV *Offset, const Instruction *At, SmallVectorImpl<int64_t> &Out) const {
+  if (std::optional<int64_t> Only = constantOf(Offset)) {
+    Out.push_back(*Only);
     return true;
   }
   const auto *Walk = dyn_cast<SCEVAddRecExpr>(Offset);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Touches: which bytes of a nest's groups an instruction touches, proved. Groups are hints, and their forms may rest on
+// Byte coverage: which bytes of a nest's groups an instruction touches, proved. Groups are hints, and their forms may rest on
 // assumptions; here addresses are the program's own.
-#ifndef PAGECAST_COMPILER_TOUCHES_H
-#define PAGECAST_COMPILER_TOUCHES_H
+#ifndef PAGECAST_COMPILER_BYTECOVERAGE_H
+#define PAGECAST_COMPILER_BYTECOVERAGE_H
 
 #include "nests/Nests.h"
 
 namespace pagecast {
 
-class Touches {
+class ByteCoverage {
 public:
-  Touches(const Nest &N, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, llvm::ScalarEvolution &SE)
+  ByteCoverage(const Nest &N, const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, llvm::ScalarEvolution &SE)
       : N(N), LI(LI), DT(DT), SE(SE) {}
 
   /// The offsets of a pointer from the group's first reference in an iteration of the chain, if they are the same in all.

@@ -88,7 +88,7 @@ Classified Classifier::classify(const Reference &Ref, ArrayRef<Loop *> Loops) {
   const SCEV *Address = Speculated.scev(Ref.Pointer);
   C.Searched = Search.contains(LI.getLoopFor(Ref.At->getParent())) || Search.first(Address, Until) != Address ||
                Search.comesFrom(Address, Until);
-  C.Followed = Search.follows(LI.getLoopFor(Ref.At->getParent()));
+  C.Traced = Search.traces(LI.getLoopFor(Ref.At->getParent()));
   C.Conditional = C.Searched || !runsEachIteration(Ref.At->getParent(), LI, DT);
   // What a call might store to, if it were made: a page that is taken for stored to would have to be written.
   if (Ref.Passed && Ref.Reads && C.Conditional) C.Ref.Writes = false;

@@ -20,7 +20,7 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Members of one indirect group lie within one element of the target, those of a range within a block.
+/// Members of one indirect group lie within one element of the target, those of a range within a cluster.
 constexpr int64_t ElementReach = 256;
 
 void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLayout &DL) {
@@ -48,7 +48,7 @@ void addReference(SmallVectorImpl<Reference> &Out, Instruction &I, const DataLay
     }
   } else if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
     auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
-    if (Memory->isVolatile() || !Length || Length->isZero() || Length->getZExtValue() > uint64_t(BlockBytes)) return;
+    if (Memory->isVolatile() || !Length || Length->isZero() || Length->getZExtValue() > uint64_t(ClusterBytes)) return;
     Type *Bytes = ArrayType::get(Type::getInt8Ty(I.getContext()), Length->getZExtValue());
     Add(Memory->getRawDest(), Bytes, false, true);
     if (auto *Transfer = dyn_cast<MemTransferInst>(Memory)) Add(Transfer->getRawSource(), Bytes, true, false);
@@ -86,7 +86,7 @@ Group groupOf(const Classified &C) {
   G.Flags = accessFlags(C) | (C.Is == Classified::Indirect ? unsigned(PAGECAST_INDIRECT) : 0u) |
             (C.Conditional ? unsigned(PAGECAST_CONDITIONAL) : 0u);
   G.Searched = C.Searched;
-  G.Followed = C.Followed;
+  G.Traced = C.Traced;
   G.Element = C.Ref.Size;
   G.Hi = int64_t(C.Bytes);
   G.Form = C.Form;
@@ -122,7 +122,7 @@ public:
       if (!G.indirect() || G.Target.Step != C.Target.Step || G.Target.Over != C.Target.Over) continue;
       std::optional<int64_t> Offset = 0;
       if (G.Target.Address != C.Target.Address) Offset = constantDifference(G.Target.Address, C.Target.Address, SE);
-      if (!Offset || std::abs(*Offset) > (C.Target.Step ? BlockBytes : ElementReach)) continue;
+      if (!Offset || std::abs(*Offset) > (C.Target.Step ? ClusterBytes : ElementReach)) continue;
       G.Target.At = DT.findNearestCommonDominator(G.Target.At, C.Target.At);
       join(G, C, *Offset);
       return true;
@@ -157,12 +157,12 @@ bool isSmallObject(const Value *Pointer, const DataLayout &DL) {
   const Value *Object = getUnderlyingObject(Pointer, 12);
   if (const auto *Alloca = dyn_cast<AllocaInst>(Object)) {
     std::optional<TypeSize> Size = Alloca->getAllocationSize(DL);
-    return Size && !Size->isScalable() && Size->getFixedValue() < uint64_t(BlockBytes);
+    return Size && !Size->isScalable() && Size->getFixedValue() < uint64_t(ClusterBytes);
   }
   if (const auto *Global = dyn_cast<GlobalVariable>(Object)) {
     TypeSize Size = DL.getTypeAllocSize(Global->getValueType());
     return Global->isThreadLocal() ||
-           (!Size.isScalable() && Size.getFixedValue() > 0 && Size.getFixedValue() < uint64_t(BlockBytes));
+           (!Size.isScalable() && Size.getFixedValue() > 0 && Size.getFixedValue() < uint64_t(ClusterBytes));
   }
   return false;
 }
@@ -174,7 +174,7 @@ void Group::absorb(const Group &Other, int64_t Offset) {
   unsigned Both = Flags & Other.Flags;
   Flags = ((Flags | Other.Flags) & ~unsigned(PAGECAST_CONDITIONAL)) | (Both & PAGECAST_CONDITIONAL);
   Searched &= Other.Searched;
-  Followed &= Other.Followed;
+  Traced &= Other.Traced;
   Element = std::max(Element, Other.Element);
   Lo = std::min(Lo, Offset + Other.Lo);
   Hi = std::max(Hi, Offset + Other.Hi);
@@ -218,7 +218,7 @@ StringRef reuseName(const SCEV *Stride) {
   if (Stride->isZero()) return "temporal";
   std::optional<int64_t> Bytes = constantOf(Stride);
   if (!Bytes) return "unknown";
-  return std::abs(*Bytes) < BlockBytes ? "spatial" : "none";
+  return std::abs(*Bytes) < ClusterBytes ? "spatial" : "none";
 }
 
 } // namespace pagecast

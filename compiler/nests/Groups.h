@@ -7,7 +7,7 @@
 // reference is a[i][j+1] since j runs upwards. A reference has, in loop k,
 //
 //     temporal reuse   stride[k] == 0
-//     spatial reuse    0 < |stride[k]| < a block
+//     spatial reuse    0 < |stride[k]| < a cluster
 //     neither          a larger constant stride
 //     unknown          a symbol
 //
@@ -21,9 +21,9 @@
 namespace pagecast {
 
 /// Constant strides below this have spatial reuse.
-constexpr int64_t BlockBytes = 64 * 1024;
+constexpr int64_t ClusterBytes = 64 * 1024;
 /// What one group touches at a time is at most this from end to end.
-constexpr int64_t GroupReach = 4 * BlockBytes;
+constexpr int64_t GroupReach = 4 * ClusterBytes;
 
 /// Members of a group of a column walk are less than this apart: with whole pages between them they are groups of
 /// their own, and the core sees which of them comes last. The least page of any machine; a greater one costs groups.
@@ -50,7 +50,7 @@ struct Classified {
   Refusal Why = Refusal::None;
   bool Conditional = false;
   bool Searched = false; ///< in a search: as its first iteration has it (Searches.h)
-  bool Followed = false; ///< or as far as it goes (Following.h)
+  bool Traced = false; ///< or as far as it goes (SearchTracing.h)
 };
 
 struct Group {
@@ -65,7 +65,7 @@ struct Group {
   llvm::Instruction *Leading = nullptr; ///< the first to touch a new page
   int64_t LeadingOffset = 0;
   bool Searched = false; ///< every member is
-  bool Followed = false; ///< every member is
+  bool Traced = false; ///< every member is
 
   bool indirect() const;
   /// Takes in the members of a group whose addresses are those of this one plus `Offset`, but for its leading reference.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Siblings: joining them.
+// Nest fusion: which nests, and how.
 
 #include "nests/NestFusion.h"
 #include "pagecast/abi.h"
@@ -27,7 +27,7 @@ bool compares(const Nest &N) {
 /// entered on its own conditions, and what is compared lies along loops that are not to be mistaken for the nest's.
 bool isPlain(const Nest &N) { return !N.Strips && !N.Sliced && N.Code.empty() && N.Guards.empty() && !compares(N); }
 
-bool areSiblings(const Nest &A, const Nest &B) {
+bool canFuse(const Nest &A, const Nest &B) {
   return isPlain(A) && isPlain(B) && A.Ticked == B.Ticked &&
          ArrayRef(A.Loops).take_front(A.Ticked + 1) == ArrayRef(B.Loops).take_front(B.Ticked + 1) &&
          A.Groups.size() + B.Groups.size() <= PAGECAST_MAX_GROUPS;
@@ -42,7 +42,7 @@ class Union {
 public:
   Union(Nest &A, Nest &B, ScalarEvolution &SE) : Speculated(Speculated), B(B), SE(SE), Loops(A.Loops), Backedges(A.Backedges) {}
 
-  /// Adds `B` to `A`. False, with nothing done, if there is no room, or the one walks otherwise over what the other
+  /// Adds `B` to `A`. False, with nothing done, if there is no space, or the one walks otherwise over what the other
   /// uses as well: which of them is through with it is only seen where they are apart.
   bool run() {
     for (unsigned K = 0; K < B.Loops.size(); ++K) Places.push_back(placeOf(K));
@@ -118,12 +118,12 @@ private:
 
 } // namespace
 
-void joinSiblings(std::vector<Nest> &Nests, ScalarEvolution &SE) {
-  std::vector<Nest> Joined;
+void fuseNests(std::vector<Nest> &Nests, ScalarEvolution &SE) {
+  std::vector<Nest> Fused;
   for (Nest &N : Nests)
-    if (none_of(Joined, [&](Nest &Before) { return areSiblings(Before, N) && Union(Before, N, SE).run(); }))
-      Joined.push_back(std::move(N));
-  Nests = std::move(Joined);
+    if (none_of(Fused, [&](Nest &Before) { return canFuse(Before, N) && Union(Before, N, SE).run(); }))
+      Fused.push_back(std::move(N));
+  Nests = std::move(Fused);
 }
 
 } // namespace pagecast

@@ -218,7 +218,7 @@ private:
     finish(*Outer, All);
   }
 
-  /// The slice of the nest; groups that it has no room for go.
+  /// The slice of the nest; groups that it has no space for go.
   void sliceGroups(Nest &N) {
     for (;;) {
       SmallVector<std::pair<unsigned, SliceTarget>, 8> Targets;
@@ -309,7 +309,7 @@ private:
     N.Exact = Exact == N.Loops.size() && !Refs.searches().anyIn(N.Loops.back()); // who knows whether they end
     const std::optional<Upwards> Up = upwards(N);
     const bool Whole = T.isMove(N.Loops.back()) && !Up;
-    const StepContext X{SE, DT, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart, Whole};
+    const TickContext X{SE, DT, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart, Whole};
     if (!chooseTicked(N, X)) return refuse(Refusal::NotStripMinable, N.root());
     if (N.Strips) N.Up = Up;
     N.Closes = endsByItself(N, Exact, DT);

@@ -22,7 +22,7 @@
 //
 // there are three nests, (i, j), (i, j) and (k). The first two are open at the same time, each with
 // its own steps; the reference in their shared loop, z[i], belongs to the first. Those that are ticked on a loop
-// that they share are joined in the end (Siblings.h).
+// that they share are joined in the end (NestFusion.h).
 #ifndef PAGECAST_COMPILER_NESTS_H
 #define PAGECAST_COMPILER_NESTS_H
 
@@ -50,7 +50,7 @@ struct Nest {
   bool Sliced = false; ///< the innermost loop of the chain has loops inside, which a slice goes through
   bool Apart = false; ///< sliced: the rows are places of their own, each of which may be large
   bool Exact = false; ///< each loop, once entered, runs as often as its count says, unless an iteration ends it early
-  unsigned Beside = 0; ///< loops at the end of the chain that are not inside the one before, but next to it (Siblings.h)
+  unsigned Beside = 0; ///< loops at the end of the chain that are not inside the one before, but next to it (NestFusion.h)
   Slice Code; ///< for the indirect groups
   uint64_t Bytes = 0; ///< footprint per innermost iteration, for the gate
   llvm::SmallVector<Condition, 2> Guards; ///< fixed in the nest: unless all hold it does nothing and is not entered

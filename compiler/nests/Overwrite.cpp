@@ -113,7 +113,7 @@ private:
   ScalarEvolution &SE;
   AAResults &AA;
   const TargetLibraryInfo &TLI;
-  Touches Here;
+  ByteCoverage Here;
   Stores Own;
   SmallVector<Condition, 2> Guards;
   SmallVector<std::pair<Instruction *, Value *>, 16> Reads; ///< and where
@@ -235,7 +235,7 @@ private:
   /// Whether a nest of the same root tells of it. What is certain to be the same data is not worth the trouble.
   bool isSeenBeside(const Group &G, Instruction *At, Value *Pointer, SmallVectorImpl<Neighbour> &Beside) {
     for (const Nest *Other : Others) {
-      const Group *Read = Touches(*Other, LI, DT, SE).seenIn(At, Pointer);
+      const Group *Read = ByteCoverage(*Other, LI, DT, SE).seenIn(At, Pointer);
       if (!Read) continue;
       if (!is_contained(Beside, Neighbour{Other, Read})) Beside.push_back({Other, Read});
       std::optional<int64_t> Apart = constantDifference(G.Form.Base, Read->Form.Base, SE);
@@ -244,7 +244,7 @@ private:
     return false;
   }
 
-  /// Has the nest tell of what others read, for the runtime to compare. False, with nothing done, if there is no room.
+  /// Has the nest tell of what others read, for the runtime to compare. False, with nothing done, if there is no space.
   bool compare(ArrayRef<Neighbour> Seen) {
     Comparison More = Compared;
     for (const Neighbour &Other : Seen) More.add(N, Other, SE);

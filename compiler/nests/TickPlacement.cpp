@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps: the choice.
+// Tick placement: the choice.
 
 #include "nests/TickPlacement.h"
 #include "prepare/StripMine.h"
@@ -24,7 +24,7 @@ constexpr uint64_t SlicedBytes = 256;
 /// enough for a nest of its own.
 constexpr uint64_t ApartBytes = 1024;
 /// Nests that cannot touch more than this get no code at all.
-constexpr uint64_t SmallNestBytes = BlockBytes;
+constexpr uint64_t SmallNestBytes = ClusterBytes;
 
 std::optional<uint64_t> constantTrips(const SCEV *Backedges) {
   std::optional<int64_t> Last = constantOf(Backedges);
@@ -107,7 +107,7 @@ unsigned dimensionsOf(const Nest &N, ScalarEvolution &SE) {
 /// on anywhere, so that nothing about it is known where it starts, and alias checks move into the loop around
 /// the strips. Where there are planes, rows are short; and where a slice goes through planes, one at a time is
 /// enough.
-bool rowsAreSteps(const Nest &N, const StepContext &X) {
+bool rowsAreSteps(const Nest &N, const TickContext &X) {
   unsigned Innermost = N.Loops.size() - 1;
   if (N.Sliced) return !X.OnlyRows;
   return (Innermost > 0 && (X.InPlanes || dimensionsOf(N, X.SE) > 2)) ||
@@ -122,7 +122,7 @@ bool leavesEarly(const Loop *L) {
   return count_if(Exiting, [](const BasicBlock *Block) { return !isa<InvokeInst>(Block->getTerminator()); }) > 1;
 }
 
-/// Whether it is the loop of a vector that is filled: short but for the calls that make room. A test in each iteration costs
+/// Whether it is the loop of a vector that is filled: short but for the calls that make space. A test in each iteration costs
 /// it up to a fifth, and what it goes over in order faults foretell.
 bool callsNowAndThen(const Loop *L, const DominatorTree &DT) {
   bool Calls = false;
@@ -158,7 +158,7 @@ bool isSmall(const Nest &N) {
   return Total < SmallNestBytes;
 }
 
-bool chooseTicked(Nest &N, const StepContext &X) {
+bool chooseTicked(Nest &N, const TickContext &X) {
   unsigned Innermost = N.Loops.size() - 1;
   N.Ticked = Innermost;
   while (N.Ticked > 0 && !N.Sliced && movesLittle(N, N.Ticked)) --N.Ticked;
@@ -180,12 +180,12 @@ bool endsByItself(const Nest &N, unsigned Exact, const DominatorTree &DT) {
   return true;
 }
 
-uint64_t bytesPerIteration(const Nest &N, const StepContext &X) {
+uint64_t bytesPerIteration(const Nest &N, const TickContext &X) {
   uint64_t Bytes = 1;
   for (const Group &G : N.Groups) {
     Bytes = std::max(Bytes, G.Element);
     if (G.indirect()) {
-      uint64_t Row = !X.OnlyRows ? BlockBytes : X.Apart ? ApartBytes : SlicedBytes;
+      uint64_t Row = !X.OnlyRows ? ClusterBytes : X.Apart ? ApartBytes : SlicedBytes;
       Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? Row : 64);
       continue;
     }

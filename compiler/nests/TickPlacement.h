@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps: which loop of a nest is ticked, whether it runs in strips, and what its gate takes an iteration to touch.
-#ifndef PAGECAST_COMPILER_STEPS_H
-#define PAGECAST_COMPILER_STEPS_H
+// Tick placement: which loop of a nest is ticked, whether it runs in strips, and what its gate takes an iteration to touch.
+#ifndef PAGECAST_COMPILER_TICKPLACEMENT_H
+#define PAGECAST_COMPILER_TICKPLACEMENT_H
 
 #include "nests/Nests.h"
 
@@ -14,7 +14,7 @@ constexpr uint64_t StepBytes = 4096;
 /// Nests whose whole footprint is a small constant. An indirect access may touch a page each.
 bool isSmall(const Nest &);
 
-struct StepContext {
+struct TickContext {
   llvm::ScalarEvolution &SE;
   llvm::DominatorTree &DT;
   NeedsChecks Checks;
@@ -26,7 +26,7 @@ struct StepContext {
 };
 
 /// Sets Ticked and Strips. False if there is no loop to tick.
-bool chooseTicked(Nest &, const StepContext &);
+bool chooseTicked(Nest &, const TickContext &);
 
 /// Whether a chosen nest ends with the last strip or tick of its ticked loop, and the runtime can tell which that is: each
 /// iteration of the loops around it gets there, as often as their counts say. The first `Exact` loops run as often as theirs.
@@ -36,7 +36,7 @@ bool endsByItself(const Nest &, unsigned Exact, const llvm::DominatorTree &);
 /// The largest element, or the stride where whole elements are skipped; a page when every stride
 /// is a symbol; a cache line for an indirect access. It is only for the gate: on entry
 /// the runtime computes the footprint of each group.
-uint64_t bytesPerIteration(const Nest &, const StepContext &);
+uint64_t bytesPerIteration(const Nest &, const TickContext &);
 
 } // namespace pagecast
 

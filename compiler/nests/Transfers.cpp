@@ -25,9 +25,9 @@ bool isLarge(const Value *Place, const DataLayout &DL) {
 
 bool mayBeLarge(MemIntrinsic &Call, ScalarEvolution &SE) {
   if (isa<MemCpyInlineInst, MemSetInlineInst>(Call)) return false; // strips have no constant length
-  // Constants up to a block are references as they are (Groups.h).
+  // Constants up to a cluster are references as they are (Groups.h).
   if (Call.isVolatile() || !Call.getLength()->getType()->isIntegerTy(64)) return false;
-  if (SE.getUnsignedRangeMax(SE.getSCEV(Call.getLength())).ule(BlockBytes)) return false;
+  if (SE.getUnsignedRangeMax(SE.getSCEV(Call.getLength())).ule(ClusterBytes)) return false;
   const DataLayout &DL = Call.getModule()->getDataLayout();
   auto *Copy = dyn_cast<MemTransferInst>(&Call);
   return isLarge(Call.getRawDest(), DL) || (Copy && isLarge(Copy->getRawSource(), DL));

@@ -27,14 +27,14 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Iterations of a round. A list that needs more room moves, or the table of its chunks does, and is looked for anew in the next
+/// Iterations of a round. A list that needs more space moves, or the table of its chunks does, and is looked for anew in the next
 /// one; so it does only where functions are called.
 constexpr uint64_t MostInRound = 1 << 16, MostBesideCalls = 1 << 13;
 
 /// The test that a worklist ends with, and how it goes towards it.
 struct ListTest {
   Value *Moving; ///< goes by `Step` an iteration; null of a list in chunks
-  Value *Bound;  ///< changes in the loop; of a list in chunks, where it is kept
+  Value *Bound; ///< changes in the loop; of a list in chunks, where it is kept
   int64_t Step;
   bool Inclusive; ///< the loop goes on where both are equal
   std::optional<ChunkedListWalk> Chunks;

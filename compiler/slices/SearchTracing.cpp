@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Following: the largest set of searches that need nothing from one another that is not in it.
+// Search tracing: the largest set of searches that need nothing from one another that is not in it.
 
 #include "slices/SearchTracing.h"
 #include "loops/Control.h"
@@ -69,8 +69,8 @@ bool isSliceFunction(const CallBase &Call) {
 
 } // namespace
 
-Following::Following(const LoopInfo &LI, const DominatorTree &DT, const DenseSet<const Loop *> &All,
-                     const DenseSet<const Loop *> &Small)
+SearchTracing::SearchTracing(const LoopInfo &LI, const DominatorTree &DT, const DenseSet<const Loop *> &All,
+                             const DenseSet<const Loop *> &Small)
     : LI(LI), DT(DT), All(All), Small(Small), Found(All) {
   if (All.empty()) return;
   for (bool Changed = true; Changed;) {
@@ -86,7 +86,7 @@ Following::Following(const LoopInfo &LI, const DominatorTree &DT, const DenseSet
   Known.clear();
 }
 
-bool Following::losesPhi(const Loop *L) {
+bool SearchTracing::losesPhi(const Loop *L) {
   bool Any = false;
   for (const PHINode &Phi : L->getHeader()->phis())
     if (!Lost.count(&Phi) && !all_of(Phi.incoming_values(), [&](const Value *V) { return computes(V); }))
@@ -95,7 +95,7 @@ bool Following::losesPhi(const Loop *L) {
 }
 
 /// Whether it ends at a place that is known, and all that it loads on its way can be told.
-bool Following::leads(const Loop *L) {
+bool SearchTracing::leads(const Loop *L) {
   SmallVector<BasicBlock *, 4> Exiting;
   L->getExitingBlocks(Exiting);
   const bool Ends = any_of(Exiting, [&](const BasicBlock *From) {
@@ -111,7 +111,7 @@ bool Following::leads(const Loop *L) {
 }
 
 /// Whether all that the addresses in it depend on goes on to places next to the last ones.
-bool Following::creeps(const Loop *L) const {
+bool SearchTracing::creeps(const Loop *L) const {
   SmallSetVector<const Value *, 32> Needed;
   for (const BasicBlock *Block : L->blocks())
     for (const Instruction &I : *Block)
@@ -133,14 +133,14 @@ bool Following::creeps(const Loop *L) const {
   return true;
 }
 
-bool Following::computes(const Value *V) {
+bool SearchTracing::computes(const Value *V) {
   if (!isSliceType(V->getType())) return false;
   const auto *I = dyn_cast<Instruction>(V);
   if (!I) return true;
   const Loop *L = LI.getLoopFor(I->getParent());
-  if (!follows(L)) { // inside a search that is not one of ours, or outside of all
+  if (!traces(L)) { // inside a search that is not one of ours, or outside of all
     while (L && (Small.count(L) || All.count(L)) && !Found.count(L)) L = L->getParentLoop();
-    if (!follows(L)) return true;
+    if (!traces(L)) return true;
     return false;
   }
   if (const auto *Phi = dyn_cast<PHINode>(I); Phi && Phi->getParent() == L->getHeader()) return !Lost.count(Phi);
@@ -151,16 +151,16 @@ bool Following::computes(const Value *V) {
 }
 
 /// What a search inside leaves behind, or what is one of two by a condition.
-bool Following::computesPhi(const PHINode *Phi) {
+bool SearchTracing::computesPhi(const PHINode *Phi) {
   auto All = [&](auto &&Values) { return all_of(Values, [&](const Value *V) { return computes(V); }); };
   const Loop *Left = LI.getLoopFor(Phi->getIncomingBlock(0));
-  if (follows(Left) && !Left->contains(Phi)) return All(Phi->incoming_values());
+  if (traces(Left) && !Left->contains(Phi)) return All(Phi->incoming_values());
   std::optional<Choice> C = choiceOf(Phi, DT);
   return C && computes(C->On) && computes(C->Otherwise) &&
          all_of(C->Cases, [&](const auto &Case) { return computes(Case.second); });
 }
 
-bool Following::computesOperation(const Instruction *I) {
+bool SearchTracing::computesOperation(const Instruction *I) {
   if (const auto *Load = dyn_cast<LoadInst>(I)) {
     const unsigned Width = widthOf(Load->getType());
     return Load->isSimple() && Width % 8 == 0 && isPowerOf2_32(Width) && computes(Load->getPointerOperand());

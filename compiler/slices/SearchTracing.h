@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Following: which searches a slice can go on with by itself, because all that leads from one place to the next is integer
+// Search tracing: which searches a slice can go on with by itself, because all that leads from one place to the next is integer
 // arithmetic over what it can load. In
 //
 //     while (from < to) { middle = from + (to - from) / 2; if (a[middle] < key) from = middle + 1; else to = middle; }
 //     for (j = head[h]; j >= 0 && row[j].key != key; j = row[j].next) ;
 //     while (node) node = key < node->key ? node->left : node->right;
 //
-// it can. Not followed is what compares floating-point numbers or calls functions, and what only creeps: a search
+// it can. Not traced is what compares floating-point numbers or calls functions, and what only creeps: a search
 // that goes on to the place next to the last one (linear probing, a scan for a character) mostly stays where it begins.
-#ifndef PAGECAST_COMPILER_FOLLOWING_H
-#define PAGECAST_COMPILER_FOLLOWING_H
+#ifndef PAGECAST_COMPILER_SEARCHTRACING_H
+#define PAGECAST_COMPILER_SEARCHTRACING_H
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -20,14 +20,14 @@
 
 namespace pagecast {
 
-class Following {
+class SearchTracing {
 public:
   /// Of the searches `All`; `Small` loops count as part of the loop around them.
-  Following(const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, const llvm::DenseSet<const llvm::Loop *> &All,
-            const llvm::DenseSet<const llvm::Loop *> &Small);
+  SearchTracing(const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, const llvm::DenseSet<const llvm::Loop *> &All,
+                const llvm::DenseSet<const llvm::Loop *> &Small);
 
-  bool follows(const llvm::Loop *L) const { return L && Found.count(L); }
-  /// Whether a value in a search that is followed is integer arithmetic over loads, what searches carry, and values from outside.
+  bool traces(const llvm::Loop *L) const { return L && Found.count(L); }
+  /// Whether a value in a search that is traced is integer arithmetic over loads, what searches carry, and values from outside.
   bool computes(const llvm::Value *V);
 
 private:

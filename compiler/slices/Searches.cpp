@@ -21,7 +21,7 @@ public:
   FirstIteration(ScalarEvolution &SE, const Searches &S, const Loop *Within) : SCEVRewriteVisitor(SE), S(S), Within(Within) {}
 
   const SCEV *visitAddRecExpr(const SCEVAddRecExpr *R) {
-    if (S.contains(R->getLoop()) && !S.follows(R->getLoop()) && Within->contains(R->getLoop())) return visit(R->getStart());
+    if (S.contains(R->getLoop()) && !S.traces(R->getLoop()) && Within->contains(R->getLoop())) return visit(R->getStart());
     return SCEVRewriteVisitor::visitAddRecExpr(R);
   }
 
@@ -49,27 +49,27 @@ Searches::Searches(LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, functio
       Found.insert(L);
   for (Loop *L : Inwards)
     if (Found.count(L) && !Found.count(L->getParentLoop()) && !Counted(L->getParentLoop())) Found.erase(L);
-  Followed.emplace(LI, DT, Found, Small);
+  Tracing.emplace(LI, DT, Found, Small);
 }
 
 Loop *Searches::leftBy(const PHINode *Phi) const {
   Loop *L = LI.getLoopFor(Phi->getIncomingBlock(0));
-  if (!follows(L) || L->contains(Phi)) return nullptr;
+  if (!traces(L) || L->contains(Phi)) return nullptr;
   return all_of(Phi->blocks(), [&](const BasicBlock *Before) { return LI.getLoopFor(Before) == L; }) ? L : nullptr;
 }
 
-const Loop *Searches::followedAt(const Instruction *I) const {
-  if (const Loop *L = LI.getLoopFor(I->getParent()); follows(L)) return L;
+const Loop *Searches::tracedAt(const Instruction *I) const {
+  if (const Loop *L = LI.getLoopFor(I->getParent()); traces(L)) return L;
   const auto *Phi = dyn_cast<PHINode>(I);
   return Phi ? leftBy(Phi) : nullptr;
 }
 
 bool Searches::comesFrom(const SCEV *S, const Loop *Within) const {
   return !isa<SCEVCouldNotCompute>(S) && SCEVExprContains(S, [&](const SCEV *Part) {
-    if (const auto *R = dyn_cast<SCEVAddRecExpr>(Part)) return follows(R->getLoop()) && Within->contains(R->getLoop());
+    if (const auto *R = dyn_cast<SCEVAddRecExpr>(Part)) return traces(R->getLoop()) && Within->contains(R->getLoop());
     const auto *U = dyn_cast<SCEVUnknown>(Part);
     const auto *I = U ? dyn_cast<Instruction>(U->getValue()) : nullptr;
-    const Loop *By = I ? followedAt(I) : nullptr;
+    const Loop *By = I ? tracedAt(I) : nullptr;
     return By && Within->contains(By);
   });
 }

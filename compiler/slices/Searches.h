@@ -4,7 +4,7 @@
 //
 //     for (i..n) for (j = head[hash(key[i])]; j >= 0; j = next[j]) if (row[j].key == key[i]) sum += row[j].value;
 //
-// the loop j is a search. It counts as part of the loop around it. Where a slice can follow it (Following.h), it does; else it
+// the loop j is a search. It counts as part of the loop around it. Where a slice can trace it (SearchTracing.h), it does; else it
 // counts as far as its first iteration goes: what changes in it has the value that it begins with. Then a search that
 // begins at the same place each time gives no hints.
 #ifndef PAGECAST_COMPILER_SEARCHES_H
@@ -27,16 +27,16 @@ public:
 
   bool contains(const llvm::Loop *L) const { return Found.count(L); }
   /// Whether slices go through it.
-  bool follows(const llvm::Loop *L) const { return Followed && Followed->follows(L); }
-  /// Whether slices can compute a value of a search that is followed.
-  bool computes(const llvm::Value *V) const { return Followed && Followed->computes(V); }
-  /// The search that is followed and leaves `Phi` behind; null if none does.
+  bool traces(const llvm::Loop *L) const { return Tracing && Tracing->traces(L); }
+  /// Whether slices can compute a value of a search that is traced.
+  bool computes(const llvm::Value *V) const { return Tracing && Tracing->computes(V); }
+  /// The search that is traced and leaves `Phi` behind; null if none does.
   llvm::Loop *leftBy(const llvm::PHINode *Phi) const;
-  /// The search that is followed and that `I` is in, or left behind by; null if there is none.
-  const llvm::Loop *followedAt(const llvm::Instruction *I) const;
-  /// Whether `S` depends on how far a search inside `Within` that is followed has come.
+  /// The search that is traced and that `I` is in, or left behind by; null if there is none.
+  const llvm::Loop *tracedAt(const llvm::Instruction *I) const;
+  /// Whether `S` depends on how far a search inside `Within` that is traced has come.
   bool comesFrom(const llvm::SCEV *S, const llvm::Loop *Within) const;
-  /// The innermost loop from `L` outwards that is no search, or followed.
+  /// The innermost loop from `L` outwards that is no search, or traced.
   llvm::Loop *around(llvm::Loop *L) const;
   /// Whether there is one inside `L`.
   bool anyIn(const llvm::Loop *L) const;
@@ -50,9 +50,9 @@ private:
   const llvm::LoopInfo &LI;
   llvm::ScalarEvolution &SE;
   llvm::DenseSet<const llvm::Loop *> Found;
-  mutable std::optional<Following> Followed;
+  mutable std::optional<SearchTracing> Tracing;
 
-  bool begins(const llvm::Loop *L) const { return Found.count(L) && !follows(L); }
+  bool begins(const llvm::Loop *L) const { return Found.count(L) && !traces(L); }
   bool leavesSearch(const llvm::BasicBlock *From, const llvm::BasicBlock *To) const;
   bool isResult(const llvm::Value *V) const;
 };

@@ -19,7 +19,7 @@ constexpr unsigned MostOpsEach = 96;
 Refusal SliceBuilder::add(unsigned Group, const SliceTarget &T) {
   Why = Refusal::NonAffine;
   Astray = false;
-  if (Loop *L = X.LI.getLoopFor(T.At); X.S.follows(L) && nodeOf(L) < 0) return Refusal::UnknownTripCount;
+  if (Loop *L = X.LI.getLoopFor(T.At); X.S.traces(L) && nodeOf(L) < 0) return Refusal::UnknownTripCount;
   std::optional<Operand> Address = value(T.Address);
   if (!Address) return Why;
   Moves = Counted || T.Step;
@@ -70,7 +70,7 @@ std::nullopt_t SliceBuilder::refuse(Refusal Reason) {
 /// -1 when its trip count is unknown.
 int SliceBuilder::nodeOf(Loop *L) {
   L = X.S.around(L);
-  if (X.S.follows(L) && X.Chain.back()->contains(L)) // what is handed on does not wait for searches
+  if (X.S.traces(L) && X.Chain.back()->contains(L)) // what is handed on does not wait for searches
     return Carrying.empty() ? Searches.open(L) : -1;
   for (unsigned N = 0; N < Nodes.size(); ++N)
     if (Nodes[N].L == L) return N;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Slices: floating-point numbers. Cells of particles, bins of histograms, coordinates that images and fields are looked up by, keys
-// of searches. What scalar evolution knows nothing of is followed from instruction to instruction.
+// of searches. What scalar evolution knows nothing of is traced from instruction to instruction.
 
 #include "slices/Operations.h"
 #include "slices/SliceBuilder.h"

@@ -13,7 +13,7 @@ namespace pagecast {
 
 bool SliceSearches::concerns(const PHINode *Phi) const {
   const Loop *L = X.LI.getLoopFor(Phi->getParent());
-  if (L && L->getHeader() == Phi->getParent()) return X.S.follows(L);
+  if (L && L->getHeader() == Phi->getParent()) return X.S.traces(L);
   return X.S.leftBy(Phi) != nullptr;
 }
 

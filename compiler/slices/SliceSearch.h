@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Searches in slices: a search that can be followed (Following.h) becomes a node of the slice, in which what its phis hold is
+// Searches in slices: a search that can be traced (SearchTracing.h) becomes a node of the slice, in which what its phis hold is
 // carried from one time round to the next:
 //
 //     for (i..n) { from = 0; to = m; while (from < to) { middle = ...; if (a[middle] < key[i]) from = middle + 1; else to = middle; } }
@@ -43,11 +43,11 @@ class SliceSearches {
 public:
   SliceSearches(const SliceContext &X, SliceProgram &P, SliceValues &V) : X(X), P(P), V(V) {}
 
-  /// The node of a search that is followed; -1 if it cannot be.
+  /// The node of a search that is traced; -1 if it cannot be.
   int open(llvm::Loop *L);
   /// What `Value`, which varies in searches, is in `Node`, outside of them: what it was when they ended.
   Operand leave(Operand Value, int Node);
-  /// Whether `Phi` is what a search that is followed carries, or leaves behind.
+  /// Whether `Phi` is what a search that is traced carries, or leaves behind.
   bool concerns(const llvm::PHINode *Phi) const;
   /// Its value; null if there is none.
   std::optional<Operand> value(const llvm::PHINode *Phi);

@@ -27,7 +27,7 @@ SliceTarget sliceTarget(Value *Pointer, uint64_t Size, BasicBlock *At, ArrayRef<
   T.Hi = int64_t(Size);
   Loop *L = LI.getLoopFor(At);
   while (L != Chain.back()) {
-    if (S.follows(L) && !SE.isLoopInvariant(T.Address, L)) return T;
+    if (S.traces(L) && !SE.isLoopInvariant(T.Address, L)) return T;
     if (S.contains(L)) {
       T.At = L->getLoopPreheader();
       L = L->getParentLoop();

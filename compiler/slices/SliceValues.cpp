@@ -44,7 +44,7 @@ std::optional<Operand> SliceBuilder::compute(const SCEV *S) {
   if (isa<SCEVCouldNotCompute>(S) || !isSliceType(S->getType()) || Ops.size() > 2 * PAGECAST_MAX_OPS)
     return refuse(Refusal::NonAffine);
   if (SE.isLoopInvariant(S, X.Chain.front()))
-    if (std::optional<Operand> Fixed = live(S)) return Fixed;
+    if (std::optional<Operand> Given = live(S)) return Given;
   unsigned Width = widthOf(S->getType());
   switch (S->getSCEVType()) {
   case scAddRecExpr: return recurrence(cast<SCEVAddRecExpr>(S), Width);
@@ -104,7 +104,7 @@ std::optional<Operand> SliceBuilder::iteration(const Loop *L) {
 
 /// {start, +, step}, or with a step that itself grows evenly: rows of triangles.
 std::optional<Operand> SliceBuilder::recurrence(const SCEVAddRecExpr *S, unsigned Width) {
-  if (X.S.contains(S->getLoop()) && !X.S.follows(S->getLoop())) return value(S->getStart());
+  if (X.S.contains(S->getLoop()) && !X.S.traces(S->getLoop())) return value(S->getStart());
   if (S->getNumOperands() > 3) return refuse(Refusal::NonAffine);
   std::optional<Operand> I = iteration(S->getLoop()), Start = value(S->getStart()), Step = value(S->getOperand(1));
   if (!I || !Start || !Step) return std::nullopt;
@@ -124,7 +124,7 @@ std::optional<Operand> SliceBuilder::unknown(Value *V) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !X.Chain.front()->contains(I)) return refuse(Refusal::NonAffine); // fixed, but not to be had on entry
   // What is inside a search may be what it carries: that is known first.
-  if (const Loop *L = X.S.followedAt(I); L && (!X.Chain.back()->contains(L) || nodeOf(const_cast<Loop *>(L)) < 0))
+  if (const Loop *L = X.S.tracedAt(I); L && (!X.Chain.back()->contains(L) || nodeOf(const_cast<Loop *>(L)) < 0))
     return refuse(Refusal::LoopCarried);
   if (auto Found = KnownValues.find(V); Found != KnownValues.end()) return Found->second;
   if (auto *Phi = dyn_cast<PHINode>(I); Phi && Searches.concerns(Phi)) {

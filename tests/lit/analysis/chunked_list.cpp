@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Worklists in chunks, as std::queue and std::deque keep them, run in rounds, too, and what is taken from their front is read
-// by way of the table of chunks. That they do what they did: run/chunks.cpp.
+// by way of the table of chunks. That they do what they did: run/chunked_list.cpp.
 // RUN: %nests %s -std=c++20 | %FileCheck %s
 
 #include "../Inputs/graph.h"
