@@ -5,9 +5,8 @@
 //     clang -O2 -fpass-plugin=pagecast-llvm19.so
 //     opt -load-pass-plugin pagecast-llvm19.so -passes='pagecast,pagecast-module'
 
-#include "emit/Emit.h"
+#include "Pass.h"
 #include "emit/Module.h"
-#include "nests/Nests.h"
 
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"

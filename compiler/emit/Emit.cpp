@@ -4,33 +4,17 @@
 
 #include "emit/Emit.h"
 #include "emit/Arguments.h"
-#include "prepare/InductionRepair.h"
-#include "loops/Eligible.h"
 #include "emit/RuntimeCalls.h"
-#include "prepare/InvariantLoads.h"
-#include "nests/Overwrite.h"
-#include "emit/Remarks.h"
-#include "nests/NestFusion.h"
 #include "prepare/StripMine.h"
 #include "emit/Tables.h"
-#include "emit/TransferCall.h"
 #include "loops/TripCounts.h"
-#include "emit/Unfolding.h"
-#include "prepare/Worklists.h"
 #include "pagecast/abi.h"
 
-#include "llvm/Analysis/AliasAnalysis.h"
-#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
-#include "llvm/Analysis/LoopAccessAnalysis.h"
-#include "llvm/Analysis/OptimizationRemarkEmitter.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
-#include "llvm/Transforms/Utils/LoopSimplify.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 #include <algorithm>
@@ -267,49 +251,10 @@ private:
 
 } // namespace
 
-PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
-  if (!isEligible(F)) return PreservedAnalyses::all();
-  auto &LI = AM.getResult<LoopAnalysis>(F);
-  auto &DT = AM.getResult<DominatorTreeAnalysis>(F);
-  auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
-  auto &AC = AM.getResult<AssumptionAnalysis>(F);
-  Transfers T(F, LI, DT, SE);
-  if (LI.empty() && !T.any()) return PreservedAnalyses::all();
-  auto Canonicalize = [&] {
-    bool Changed = false;
-    SmallVector<Loop *, 8> TopLevel(LI.begin(), LI.end());
-    for (Loop *L : TopLevel) {
-      Changed |= simplifyLoop(L, &DT, &LI, &SE, &AC, nullptr, /*PreserveLCSSA=*/false);
-      Changed |= formLCSSARecursively(*L, DT, &LI, &SE);
-    }
-    return Changed;
-  };
-  bool Changed = Canonicalize();
-  Changed |= repairInductions(LI, SE);
-  Changed |= hoistInvariantLoads(F, LI, DT, SE, AM.getResult<AAManager>(F));
-  Changed |= splitWorklists(LI, DT, SE);
-  auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
-  auto Checks = [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; };
-  Changed |= T.any();
-  unfoldWhatPays(F, T, LI, DT, SE, Checks);
-  SpeculatedValues Speculated(LI, DT, SE);
-  Speculated.insert();
-  NestList List = findNests(F, LI, DT, SE, Speculated, T, Checks);
-  Accesses.clear();
-  markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
-  emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
-  fuseNests(List.Nests, SE);
-  linkOverwrites(List.Nests);
-  if (!List.Nests.empty()) {
-    Emitter E(F, T, LI, DT, SE);
-    for (const Nest &N : List.Nests) E.emit(N);
-    E.finish();
-    Changed = true;
-  }
-  T.fold();
-  if (!List.Nests.empty()) Canonicalize();
-  Changed |= Speculated.removeUnused();
-  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+void emitHints(Function &F, ArrayRef<Nest> Nests, const Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) {
+  Emitter E(F, T, LI, DT, SE);
+  for (const Nest &N : Nests) E.emit(N);
+  E.finish();
 }
 
 } // namespace pagecast

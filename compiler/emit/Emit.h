@@ -18,11 +18,9 @@
 
 namespace pagecast {
 
-/// `opt -passes=pagecast`: finds the nests of a function and emits their hints.
-class PagecastPass : public llvm::PassInfoMixin<PagecastPass> {
-public:
-  llvm::PreservedAnalyses run(llvm::Function &F, llvm::FunctionAnalysisManager &AM);
-};
+/// Puts the hints of the nests into the function. Loops must be put into canonical form again after it.
+void emitHints(llvm::Function &F, llvm::ArrayRef<Nest> Nests, const Transfers &T, llvm::LoopInfo &LI, llvm::DominatorTree &DT,
+               llvm::ScalarEvolution &SE);
 
 } // namespace pagecast
 

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The printer of the analysis: nests, groups and refusals as text, without any transformation.
+// The printer: nests, groups and refusals line by line.
 
-#include "prepare/InductionRepair.h"
-#include "loops/Eligible.h"
-#include "prepare/InvariantLoads.h"
-#include "nests/Nests.h"
-#include "nests/Overwrite.h"
+#include "emit/Printer.h"
 #include "emit/Tables.h"
-#include "emit/Unfolding.h"
-#include "prepare/Worklists.h"
 #include "pagecast/abi.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Analysis/AliasAnalysis.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -66,26 +58,7 @@ void printNest(const Nest &N, unsigned Number, raw_ostream &OS) {
 
 } // namespace
 
-PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM) {
-  OS << "Pagecast nests of '" << F.getName() << "':\n";
-  if (!isEligible(F)) {
-    OS << "  not eligible\n";
-    return PreservedAnalyses::all();
-  }
-  auto &LI = AM.getResult<LoopAnalysis>(F);
-  auto &DT = AM.getResult<DominatorTreeAnalysis>(F);
-  auto &SE = AM.getResult<ScalarEvolutionAnalysis>(F);
-  bool Changed = repairInductions(LI, SE);
-  Changed |= hoistInvariantLoads(F, LI, DT, SE, AM.getResult<AAManager>(F));
-  Changed |= splitWorklists(LI, DT, SE);
-  Transfers T(F, LI, DT, SE);
-  auto NoChecks = [](Loop &) { return false; };
-  Changed |= T.any();
-  unfoldWhatPays(F, T, LI, DT, SE, NoChecks);
-  SpeculatedValues Speculated(LI, DT, SE);
-  Speculated.insert();
-  NestList List = findNests(F, LI, DT, SE, Speculated, T, NoChecks);
-  markOverwrites(List.Nests, LI, DT, SE, AM.getResult<AAManager>(F), AM.getResult<TargetLibraryAnalysis>(F));
+void printNests(const NestList &List, raw_ostream &OS) {
   for (unsigned I = 0; I < List.Nests.size(); ++I) printNest(List.Nests[I], I, OS);
   for (const Refused &R : List.Refusals) {
     OS << "  refused " << nameOf(R.Why) << " in ";
@@ -93,9 +66,6 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
     if (R.Where) OS << " at " << R.Where.getLine() << ":" << R.Where.getCol();
     OS << "\n";
   }
-  T.fold();
-  Speculated.removeUnused();
-  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
 } // namespace pagecast

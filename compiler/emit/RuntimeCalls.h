@@ -25,6 +25,15 @@ llvm::CallInst *callWithTicket(llvm::IRBuilder<> &B, llvm::Module &M, llvm::Stri
 /// is {count, ticket}.
 llvm::CallInst *callEnter(llvm::IRBuilder<> &, llvm::Module &, llvm::Value *Nest, llvm::ArrayRef<llvm::Value *> Words);
 
+/// __pagecast_copy and __pagecast_fill. Calls that are a nest by themselves (nests/Transfers.h) are many in some programs, most
+/// of them of a few bytes. Each only gets a compare with the gate, and a call of one of these for large ones:
+///
+///     if (n < gate[1]) memcpy(to, from, n);  else __pagecast_copy(to, from, n, nest);
+///
+/// All that the nest needs is among what is passed. It is passed in the same registers as to memcpy.
+llvm::FunctionCallee copyFunction(llvm::Module &);
+llvm::FunctionCallee fillFunction(llvm::Module &);
+
 } // namespace pagecast
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "nests/Classify.h"
 #include "loops/Control.h"
-#include "nests/SmallLoops.h"
 #include "nests/TickPlacement.h"
 
 #include "llvm/IR/Module.h"
@@ -10,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 using namespace llvm;
 
@@ -24,6 +24,38 @@ uint64_t passedBytes(const AffineForm &Form) {
       return Bytes ? std::min<uint64_t>(std::abs(*Bytes), StepBytes) : 64;
     }
   return 1;
+}
+
+/// Loops of so many iterations in all are small.
+constexpr uint64_t SmallTrips = 1024;
+
+/// Whether no reference in `L` moves far in it.
+bool movesWithin(Loop *L, uint64_t Trips, const LoopInfo &LI, ScalarEvolution &SE, SpeculatedValues &Speculated) {
+  return all_of(referencesIn(L, LI, [&](const Loop *In) { return In && L->contains(In); }), [&](const Reference &R) {
+    std::optional<AffineForm> Form = affineForm(Speculated.scev(R.Pointer), {L}, SE);
+    if (!Form) return true; // a matter for slices
+    std::optional<int64_t> Stride = constantOf(Form->Stride.front());
+    return Stride && SaturatingMultiply<uint64_t>(std::abs(*Stride), Trips) < StepBytes;
+  });
+}
+
+/// Inner loops of few iterations, at most a constant, in which nothing moves far, with nothing but such loops inside: the five
+/// unknowns of a grid point.
+DenseSet<const Loop *> smallLoops(LoopInfo &LI, ScalarEvolution &SE, SpeculatedValues &Speculated) {
+  DenseSet<const Loop *> Small;
+  DenseMap<const Loop *, uint64_t> Trips;
+  SmallVector<Loop *, 8> Outwards = LI.getLoopsInReverseSiblingPreorder();
+  std::reverse(Outwards.begin(), Outwards.end());
+  for (Loop *L : Outwards) {
+    if (!L->getParentLoop() || !all_of(*L, [&](Loop *Inner) { return Small.count(Inner); })) continue;
+    uint64_t Own = fewTrips(L, SmallTrips, SE), Inside = L->isInnermost();
+    if (Own == 0 || !movesWithin(L, Own, LI, SE, Speculated)) continue;
+    for (Loop *Inner : *L) Inside += Trips[Inner];
+    if (SaturatingMultiply(Own, Inside) > SmallTrips) continue;
+    Trips[L] = Own * Inside;
+    Small.insert(L);
+  }
+  return Small;
 }
 
 } // namespace

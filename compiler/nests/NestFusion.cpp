@@ -40,7 +40,7 @@ bool overwrites(const Nest &N) {
 /// Two nests on the way to being one.
 class Union {
 public:
-  Union(Nest &A, Nest &B, ScalarEvolution &SE) : Speculated(Speculated), B(B), SE(SE), Loops(A.Loops), Backedges(A.Backedges) {}
+  Union(Nest &A, Nest &B, ScalarEvolution &SE) : A(A), B(B), SE(SE), Loops(A.Loops), Backedges(A.Backedges) {}
 
   /// Adds `B` to `A`. False, with nothing done, if there is no space, or the one walks otherwise over what the other
   /// uses as well: which of them is through with it is only seen where they are apart.

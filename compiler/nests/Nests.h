@@ -76,24 +76,10 @@ struct NestList {
   std::vector<Refused> Refusals;
 };
 
-/// Whether an innermost loop needs run-time alias checks to vectorize.
-using NeedsChecks = llvm::function_ref<bool(llvm::Loop &)>;
-
 /// All nests of a function, whose loops are in simplified and LCSSA form.
 /// Expressions of the nests may have copies of `Speculated`.
 NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
                    SpeculatedValues &Speculated, const Transfers &, NeedsChecks Checks);
-
-/// `opt -passes='print<pagecast-nests>'`
-class NestPrinterPass : public llvm::PassInfoMixin<NestPrinterPass> {
-public:
-  explicit NestPrinterPass(llvm::raw_ostream &OS) : OS(OS) {}
-  llvm::PreservedAnalyses run(llvm::Function &F, llvm::FunctionAnalysisManager &AM);
-  static bool isRequired() { return true; }
-
-private:
-  llvm::raw_ostream &OS;
-};
 
 } // namespace pagecast
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Transfers: calls to loops, and back.
+// Transfers: which calls become loops, how, and how they become calls again.
 
 #include "nests/Transfers.h"
+#include "loops/SpeculatedValues.h"
 #include "nests/Groups.h"
+#include "nests/Nests.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -51,7 +53,7 @@ void loosen(MemIntrinsic *Part) {
 
 } // namespace
 
-Transfers::Transfers(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) : LI(LI), DT(DT), SE(SE) {
+Transfers::Transfers(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) : F(F), LI(LI), DT(DT), SE(SE) {
   for (Instruction &I : instructions(F))
     if (auto *Call = dyn_cast<MemIntrinsic>(&I); Call && mayBeLarge(*Call, SE))
       All.push_back({Call, nullptr, LI.getLoopFor(Call->getParent()) != nullptr});
@@ -62,6 +64,27 @@ Transfers::~Transfers() { fold(); }
 
 bool Transfers::anyInLoops() const {
   return any_of(All, [](const Transfer &T) { return T.InLoop; });
+}
+
+/// The instructions whose references are hinted.
+SmallPtrSet<const Instruction *, 32> Transfers::hinted(NeedsChecks Checks) const {
+  SpeculatedValues Speculated(LI, DT, SE);
+  Speculated.insert();
+  SmallPtrSet<const Instruction *, 32> Hinted;
+  for (const Nest &N : findNests(F, LI, DT, SE, Speculated, *this, Checks).Nests)
+    for (const Group &G : N.Groups) Hinted.insert(G.Members.begin(), G.Members.end());
+  Speculated.removeUnused();
+  return Hinted;
+}
+
+void Transfers::unfoldWhatPays(NeedsChecks Checks) {
+  if (!any()) return; // scalar evolution keeps what it knows
+  SmallPtrSet<const Instruction *, 32> Before, After;
+  if (anyInLoops()) Before = hinted(Checks);
+  unfold();
+  if (Before.empty()) return;
+  After = hinted(Checks);
+  if (!all_of(Before, [&](const Instruction *I) { return After.contains(I); })) fold(/*InLoopsOnly=*/true);
 }
 
 void Transfers::unfold() {

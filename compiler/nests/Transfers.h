@@ -13,6 +13,8 @@
 #ifndef PAGECAST_COMPILER_TRANSFERS_H
 #define PAGECAST_COMPILER_TRANSFERS_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -23,6 +25,9 @@
 #include <utility>
 
 namespace pagecast {
+
+/// Whether an innermost loop needs run-time alias checks to vectorize.
+using NeedsChecks = llvm::function_ref<bool(llvm::Loop &)>;
 
 /// `Distance` >= `Bytes`, unsigned: copying upwards is as good as any order.
 struct Upwards {
@@ -37,9 +42,9 @@ public:
   ~Transfers();
 
   bool any() const { return !All.empty(); }
-  bool anyInLoops() const;
-  /// Makes loops of them. Loops around stay in simplified form.
-  void unfold();
+  /// Makes loops of them, but of those in loops only if every reference that would be hinted without still is. Loops around
+  /// stay in simplified form.
+  void unfoldWhatPays(NeedsChecks Checks);
   /// Makes calls of the loops again: of those in loops only, or of all. What is folded stays so.
   void fold(bool InLoopsOnly = false);
 
@@ -60,11 +65,15 @@ private:
     llvm::BasicBlock *Body = nullptr; ///< unfolded: the loop
     bool InLoop = false;
   };
+  llvm::Function &F;
   llvm::LoopInfo &LI;
   llvm::DominatorTree &DT;
   llvm::ScalarEvolution &SE;
   llvm::SmallVector<Transfer, 8> All;
 
+  bool anyInLoops() const;
+  llvm::SmallPtrSet<const llvm::Instruction *, 32> hinted(NeedsChecks Checks) const;
+  void unfold();
   void unfold(Transfer &);
   void fold(Transfer &);
   static std::pair<llvm::StoreInst *, llvm::LoadInst *> accessesOf(const Transfer &);

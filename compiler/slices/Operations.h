@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations: which PAGECAST_OP of the runtime's machine (pagecast/abi.h) does what an expression or an instruction
-// does.
+// Operations: which types the words of slices have, and which PAGECAST_OP of the runtime's machine (pagecast/abi.h) does what an
+// expression or an instruction does.
 #ifndef PAGECAST_COMPILER_OPERATIONS_H
 #define PAGECAST_COMPILER_OPERATIONS_H
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/InstrTypes.h"
 #include <optional>
 
 namespace pagecast {
+
+/// Floating-point numbers that slices compute with.
+inline bool isNumber(const llvm::Type *T) { return T->isFloatTy() || T->isDoubleTy(); }
+
+/// What a word of a slice can hold: integers, pointers and floating-point numbers.
+inline bool isSliceType(const llvm::Type *T) {
+  if (const auto *P = llvm::dyn_cast<llvm::PointerType>(T)) return P->getAddressSpace() == 0;
+  const auto *I = llvm::dyn_cast<llvm::IntegerType>(T);
+  return isNumber(T) || (I && I->getBitWidth() <= 64);
+}
+
+/// In bits, of a type of slices.
+inline unsigned widthOf(const llvm::Type *T) { return T->isPointerTy() ? 64 : T->getScalarSizeInBits(); }
 
 /// For expressions of two operands or more, applied from the first on; nothing for others.
 std::optional<unsigned> operationOf(llvm::SCEVTypes);

@@ -5,7 +5,6 @@
 #include "slices/SearchTracing.h"
 #include "loops/Control.h"
 #include "slices/Operations.h"
-#include "slices/SliceTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

@@ -5,7 +5,6 @@
 
 #include "slices/Operations.h"
 #include "slices/SliceBuilder.h"
-#include "slices/SliceTypes.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"

@@ -3,7 +3,7 @@
 // Searches in slices: construction.
 
 #include "slices/SliceSearch.h"
-#include "slices/SliceTypes.h"
+#include "slices/Operations.h"
 
 #include <algorithm>
 

@@ -5,7 +5,6 @@
 #include "loops/Control.h"
 #include "slices/Operations.h"
 #include "slices/SliceBuilder.h"
-#include "slices/SliceTypes.h"
 #include "loops/TripCounts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
