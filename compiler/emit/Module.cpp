@@ -16,8 +16,6 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-constexpr uint64_t LargeGlobalBytes = 1 << 20;
-
 /// Before the program's own constructors (65535 by default, 101 and up if it asks), which may
 /// already fill the globals. A runtime that is linked in statically must not rely on a
 /// constructor later than this one; a shared one has been initialised by the loader.
@@ -25,11 +23,12 @@ constexpr int ConstructorPriority = 101;
 
 constexpr char ConstructorName[] = "__pagecast_module_init";
 
-bool isLarge(const GlobalVariable &G, const DataLayout &DL) {
+/// Whether the runtime may make a region of it: from which size on it does is an option of the runtime (PAGECAST_LARGE).
+bool mayBeLarge(const GlobalVariable &G, const DataLayout &DL) {
   if (G.isDeclarationForLinker() || G.isThreadLocal() || G.isConstant() || G.getAddressSpace() != 0) return false;
   // The table must not keep a local symbol of a discarded COMDAT alive.
   if (G.hasComdat() && G.hasLocalLinkage()) return false;
-  return !G.getName().starts_with("llvm.") && DL.getTypeAllocSize(G.getValueType()).getFixedValue() >= LargeGlobalBytes;
+  return !G.getName().starts_with("llvm.") && DL.getTypeAllocSize(G.getValueType()).getFixedValue() >= PAGECAST_LEAST_GLOBAL;
 }
 
 GlobalVariable *constantTable(Module &M, Constant *Value, const char *Name) {
@@ -52,7 +51,9 @@ Constant *moduleTable(Module &M, ArrayRef<GlobalVariable *> Large) {
     auto *T = ArrayType::get(Entries.front()->getType(), Entries.size());
     Globals = constantTable(M, ConstantArray::get(T, Entries), ".pagecast.globals");
   }
-  Constant *Fields[] = {ConstantInt::get(I32, PAGECAST_ABI_VERSION), ConstantInt::get(I32, Large.size()), Globals, gateOf(M)};
+  Constant *Gate = M.getNamedGlobal(GateName); // of a module without nests there is none
+  if (!Gate) Gate = ConstantPointerNull::get(PointerType::get(M.getContext(), 0));
+  Constant *Fields[] = {ConstantInt::get(I32, PAGECAST_ABI_VERSION), ConstantInt::get(I32, Large.size()), Globals, Gate};
   return constantTable(M, ConstantStruct::getAnon(Fields), ".pagecast.module");
 }
 
@@ -88,7 +89,7 @@ PreservedAnalyses PagecastModulePass::run(Module &M, ModuleAnalysisManager &) {
   if (M.getDataLayout().getPointerSizeInBits(0) != 64 || M.getFunction(ConstructorName)) return PreservedAnalyses::all();
   SmallVector<GlobalVariable *, 8> Large;
   for (GlobalVariable &G : M.globals())
-    if (isLarge(G, M.getDataLayout())) Large.push_back(&G);
+    if (mayBeLarge(G, M.getDataLayout())) Large.push_back(&G);
   if (Large.empty() && !M.getNamedGlobal(GateName)) return PreservedAnalyses::all();
   addConstructor(M, moduleTable(M, Large));
   return PreservedAnalyses::none();

@@ -15,6 +15,7 @@
 namespace pagecast {
 namespace {
 
+static_assert(kLeastLarge == PAGECAST_LEAST_GLOBAL, "what the compiler leaves out can never be large");
 constexpr unsigned kModules = 1024;
 struct Loaded {
   const pagecast_module *module;
@@ -70,8 +71,8 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
   }
   const Options &o = runtime_options();
   Dl_info info;
-  const Loaded loaded{module, dladdr(module->gate, &info) ? info.dli_fbase : nullptr};
-  {
+  const Loaded loaded{module, module->gate && dladdr(module->gate, &info) ? info.dli_fbase : nullptr};
+  if (module->gate) {
     Guard guard(locks::modules);
     const uint32_t n = module_count.load(std::memory_order_relaxed);
     if (n < kModules) {
@@ -86,5 +87,5 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
     if (begin < end && end - begin >= o.large && is_permanent(module->global[i].address))
       allocation_add(begin, end - begin, Allocation::kGlobal);
   }
-  if (runtime_running_engine() && o.hints) set_gate(loaded, o.gate);
+  if (module->gate && runtime_running_engine() && o.hints) set_gate(loaded, o.gate);
 }

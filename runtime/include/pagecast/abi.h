@@ -234,7 +234,10 @@ void __pagecast_exit(uint64_t, uint64_t, pagecast_ticket *);
 void __pagecast_copy(char *to, const char *from, uint64_t bytes, const pagecast_nest *);
 void __pagecast_fill(char *to, unsigned char value, uint64_t bytes, const pagecast_nest *);
 
-/// A large global of the module: its interior pages may become a region.
+/// Smaller globals are not recorded: no page can lie inside of them. Also the least PAGECAST_LARGE.
+#define PAGECAST_LEAST_GLOBAL 4096
+
+/// A global of the module, of at least that size: its interior pages become a region if they are PAGECAST_LARGE.
 typedef struct pagecast_global {
   void *address;
   uint64_t size;
@@ -247,7 +250,8 @@ typedef struct pagecast_module {
   uint32_t globals;
   const pagecast_global *global;
   /// PAGECAST_GATES words: gate[k] is the number of iterations from which a nest is entered that touches about
-  /// 2^k bytes in each. They start at ~0; the runtime writes them.
+  /// 2^k bytes in each. They start at ~0; the runtime writes them. Null in a
+  /// module without nests, which is told of globals only.
   uint64_t *gate;
 } pagecast_module;
 

@@ -67,7 +67,7 @@ void __pagecast_register(const pagecast_module *m) {
   }
   if (m->abi != PAGECAST_ABI_VERSION)
     abort();
-  for (unsigned size = 0; size < PAGECAST_GATES; size++) {
+  for (unsigned size = 0; m->gate && size < PAGECAST_GATES; size++) {
     if (m->gate[size] != ~0ull)
       abort();
     m->gate[size] = gate == ~0ull ? gate : (gate >> size) + (gate % (1ull << size) != 0);

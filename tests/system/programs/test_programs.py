@@ -56,6 +56,40 @@ def test_large_globals_become_regions(built, disk_dir, tmp_path):
     assert figures["budget"]["region_bytes"] >= 27 << 20
 
 
+MANY_GLOBALS = """
+#include <stdio.h>
+#define ONE(n) char g##n[256 << 10];
+#define TEN(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
+TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9)
+#undef ONE
+#define ONE(n) g##n,
+static char *const all[] = {TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9)};
+int main(void) {
+  long sum = 0;
+  for (int g = 0; g < 90; g++)
+    for (int i = 0; i < 256 << 10; i++)
+      all[g][i] = (char)(g + i);
+  for (int g = 0; g < 90; g++)
+    for (int i = 0; i < 256 << 10; i++)
+      sum += all[g][i];
+  printf("%ld\\n", sum);
+  return 0;
+}
+"""
+
+
+def test_which_globals_are_large_is_the_runtimes_to_say(built, disk_dir, tmp_path):
+    source = tmp_path / "many_globals.c"
+    source.write_text(MANY_GLOBALS)
+    plain, hinted = (built.compile(compiler, source, "-O3") for compiler in ("clang-19", built.cc))
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M",
+                              env={"PAGECAST_LARGE": "64K"})
+    assert figures["budget"]["region_bytes"] >= 90 * (252 << 10)  # the pages inside of each
+    assert done.stdout == built.run(plain).stdout
+    done = built.run(built.pagecast, "run", "--memory", "16M", "--stats", tmp_path / "stats.json", "--", hinted)
+    assert json.loads((tmp_path / "stats.json").read_text())["active"] is False  # by default 1 MiB is large
+
+
 def test_nothing_is_paged_while_the_data_fit(built, tmp_path):
     hinted = optimized(built, built.cc, "globals.c")
     stats = tmp_path / "stats.json"
