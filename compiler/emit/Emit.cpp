@@ -190,7 +190,7 @@ private:
     return {B.CreateExtractValue(Both, 1, "granted"), B.CreateExtractValue(Both, 0, "count")};
   }
 
-  /// In the block after the gate: `Otherwise`, or `Entered` when the runtime was asked.
+  /// The value in the block after the gate: `Otherwise`, or `Entered` when the runtime was asked.
   Value *merge(BasicBlock *Head, Value *Otherwise, Value *Entered, const char *Name) {
     BasicBlock *Enter = Head->getTerminator()->getSuccessor(0);
     BasicBlock *After = Enter->getSingleSuccessor();
@@ -235,7 +235,7 @@ private:
     return SplitBlockAndInsertIfThen(B.CreateIsNotNull(Ticket, "opened"), At, false, Unlikely, &Updater, &LI);
   }
 
-  /// On the edges that leave `Left`, but those that only leave to a loop around it within `Within`.
+  /// Closes the nest on the edges that leave `Left`, except those that lead to a loop around it within `Within`.
   void exitNest(Loop *Left, Loop *Within) {
     SmallVector<BasicBlock *, 4> Exits;
     Left->getUniqueExitBlocks(Exits);

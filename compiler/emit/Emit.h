@@ -8,9 +8,8 @@
 //     }
 //     if (ticket) __pagecast_exit(ticket)            unless the runtime can count which strip or tick is the last
 //
-// There is one copy of the loop, and what only an open nest needs is off its path: so where nothing is
-// paged, a nest costs a product of trip counts, two predicted branches, and one more on each entry to
-// its innermost loop, if there are loops around that.
+// There is one copy of the loop, and what only an open nest needs is off its path. Where nothing is paged, a nest costs a product
+// of trip counts and two predicted branches. If there are loops around its innermost one, each entry to that costs one more.
 #ifndef PAGECAST_COMPILER_EMIT_H
 #define PAGECAST_COMPILER_EMIT_H
 

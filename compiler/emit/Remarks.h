@@ -13,7 +13,7 @@ class OptimizationRemarkEmitter;
 
 namespace pagecast {
 
-/// To be called before the transformation, while expressions still describe the loops.
+/// Emits the remarks. It comes before the transformation, while expressions still describe the loops.
 void emitRemarks(const NestList &List, llvm::OptimizationRemarkEmitter &ORE);
 
 } // namespace pagecast

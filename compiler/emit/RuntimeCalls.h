@@ -12,8 +12,8 @@ namespace pagecast {
 /// What the entry points preserve.
 llvm::CallingConv::ID conventionOf(const llvm::Module &);
 
-/// It touches its arguments and memory that the program cannot see, so it hinders nothing around it; it is weak, so that
-/// the program links and runs without the runtime.
+/// A function of the runtime. It touches its arguments and memory that the program cannot see, so it hinders nothing around
+/// it. It is weak, so that the program links and runs without the runtime.
 llvm::FunctionCallee runtimeFunction(llvm::Module &, llvm::StringRef Name, llvm::FunctionType *);
 
 llvm::FunctionCallee nextFunction(llvm::Module &);

@@ -101,8 +101,8 @@ GlobalVariable *gateOf(Module &M) {
   SmallVector<Constant *, PAGECAST_GATES> Shut(PAGECAST_GATES, W.w64(~uint64_t(0)));
   auto *Gate =
       new GlobalVariable(M, T, /*isConstant=*/false, GlobalValue::InternalLinkage, ConstantArray::get(T, Shut), GateName);
-  // Its address leaves the module only in the constructor, which is added last: until then no
-  // pass may conclude that it is never written.
+  // The address of the gates leaves the module only in the constructor, which is added last. Until then no pass may conclude
+  // that they are never written.
   Gate->setExternallyInitialized(true);
   Gate->setAlignment(Align(8));
   return Gate;

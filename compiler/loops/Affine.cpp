@@ -16,7 +16,7 @@ namespace {
 
 /// A counter of so few bits is the rest of another one, which comes round again and again: t & 1, t % 4.
 constexpr unsigned MostRestBits = 7;
-/// So many bytes away from its place an access is as good as there.
+/// An access that is at most so many bytes away from its place is as good as there.
 constexpr uint64_t MostAround = 4096;
 
 // Works on the type of the expression at hand: strides are widened to i64 only at the end, so that

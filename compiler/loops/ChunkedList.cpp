@@ -40,7 +40,7 @@ const StoreInst *storeOf(const Value *V, const Loop *L) {
   return nullptr;
 }
 
-/// That address.
+/// The address that the store of `V` goes to; null if there is no such store.
 Value *storedAt(const Value *V, const Loop *L) {
   const StoreInst *Store = storeOf(V, L);
   return Store ? const_cast<Value *>(Store->getPointerOperand()) : nullptr;
@@ -106,7 +106,7 @@ Value *placeInTable(const LoadInst *Jump, const Loop *L, Instruction *&ToNext) {
   return Store && Store->getPointerOperand() == Before->getPointerOperand() ? ToNext->getOperand(1) : nullptr;
 }
 
-/// Where the end of the chunk is kept, and with it how large chunks are.
+/// Finds where the end of the chunk is kept, and with it how large chunks are.
 bool findEnd(ChunkedListWalk &W, const LoadInst *Jump) {
   for (const User *U : Jump->users()) {
     int64_t Bytes = 0;

@@ -36,7 +36,8 @@ struct ChunkedListPosition {
   llvm::SmallVector<llvm::Instruction *, 8> Made;
 };
 
-/// Of a value that walks so in `L`, at the beginning of each iteration: a phi of the header, or a load that nothing is stored before.
+/// The walk of a value in `L`, as it is at the beginning of each iteration. `At` is a phi of the header, or a load that
+/// nothing is stored before. Nothing if it does not walk so.
 std::optional<ChunkedListWalk> chunkedListWalk(llvm::Instruction *At, llvm::Loop *L, const llvm::DominatorTree &);
 
 /// Whether something is called in the loop that is given the list, and so may move its table.

@@ -10,8 +10,8 @@ class Function;
 
 namespace pagecast {
 
-/// False for what is not optimized, for what its author has excluded by an attribute or annotation, and for functions
-/// in which control flows in ways that calls must not be put into.
+/// Whether the pass may change the function. It may not if that is not optimized, or if its author has excluded it by an
+/// attribute or annotation. Nor may it put calls where control flows in ways that have no place for them.
 bool isEligible(const llvm::Function &F);
 
 } // namespace pagecast

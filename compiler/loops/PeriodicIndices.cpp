@@ -17,7 +17,7 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// So many iterations from an end are at the end; loops of fewer than twice as many have nothing between.
+/// Iterations that count as being at an end. A loop of fewer than twice as many has nothing between its ends.
 constexpr uint64_t Few = 8;
 /// Narrower counters come round themselves.
 constexpr uint64_t LeastBits = 32;
@@ -136,7 +136,7 @@ const SCEV *widened(const Instruction *Shift, ScalarEvolution &SE) {
 
 } // namespace
 
-/// Not so pointers: the other one is another array, which may be the larger one.
+/// Pointers are left alone: the other one is another array, which may be the larger one.
 const SCEV *usualIndex(Instruction &I, function_ref<const SCEV *(Value *)> Read, ScalarEvolution &SE) {
   if (!I.getType()->isIntegerTy() || !SE.isSCEVable(I.getType()) || !isa<SCEVUnknown>(SE.getSCEV(&I))) return nullptr;
   if (const auto *Choice = dyn_cast<SelectInst>(&I)) {

@@ -13,9 +13,9 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// The phis that `Carried`, of the header of `L`, goes on with: when on some way a base stays what it is, and on the others becomes
-/// memory that is new, or loaded from where it is kept, as when a vector needs more space; or when a number is loaded again
-/// from where it is kept, and at most known to be 0 where there is nothing to do. None if it is any other.
+/// The phis that `Carried`, of the header of `L`, goes on with; none if it changes otherwise than so. A base stays what it is on
+/// some way, as when a vector needs no more space. On the others it becomes memory that is new, or loaded from where it is kept.
+/// A number is loaded again from where it is kept, or is known to be 0 where there is nothing to do.
 SmallPtrSet<PHINode *, 16> movedNowAndThen(PHINode *Carried, const Loop *L, const DominatorTree &DT) {
   constexpr unsigned Most = 64;
   const bool Base = Carried->getType()->isPointerTy();

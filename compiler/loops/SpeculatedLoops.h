@@ -13,8 +13,8 @@ namespace pagecast {
 /// How often `L` itself says that what is at the address changes.
 enum class Changes { Never, NowAndThen, Always };
 
-/// By a store to it, or a call that is given it. One that is not made in each iteration, as by a vector that needs more space,
-/// changes it now and then.
+/// How often `L` changes what is at `Pointer`, by a store to it or a call that is given it. A call that is not made in each
+/// iteration, as when a vector grows, changes it now and then.
 Changes changes(const llvm::Value *Pointer, const llvm::Loop *L, const llvm::DominatorTree &DT);
 
 /// A call that something is given to: not one that only says something of it.

@@ -261,7 +261,7 @@ bool SpeculatedValues::moves(const SCEV *S, const Loop *L, unsigned Depth) {
   });
 }
 
-/// Of what scalar evolution cannot tell.
+/// The same for values that scalar evolution cannot tell apart.
 bool SpeculatedValues::moves(Value *V, const Loop *L, unsigned Depth) {
   const auto *I = dyn_cast<Instruction>(V);
   if (!I || !L->contains(I)) return false;

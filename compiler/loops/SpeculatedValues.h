@@ -39,7 +39,7 @@ struct Kept {
   llvm::SmallDenseMap<llvm::Loop *, llvm::LoadInst *, 2> Before; ///< loops around the load: a copy of it in front of each
 };
 
-/// Where a walk over chunks is in the first iteration of its loop.
+/// The place of a walk over a chunked list in the first iteration of its loop.
 struct ChunkedListStart {
   llvm::Loop *L;
   int64_t Step, Size;
@@ -61,9 +61,9 @@ public:
   bool movesWith(const llvm::SCEV *S, const llvm::Loop *L);
   /// The bits, as an integer, of a floating-point number that is computed before the nest; null if they cannot be had.
   llvm::Value *bits(llvm::Value *Number);
-  /// Null for other loads.
+  /// What is loaded and stored anew in each iteration; null for loads of anything else.
   const Kept *kept(const llvm::LoadInst *) const;
-  /// Null for what does not walk over chunks.
+  /// The walk over a chunked list that the value is; null if it is none.
   const ChunkedListStart *chunked(const llvm::Instruction *) const;
   /// Removes the copies that nothing uses. True if some are left.
   bool removeUnused();

@@ -70,7 +70,7 @@ std::optional<ExitWalk> exitWalk(Loop *L, const ICmpInst *Compare, CmpInst::Pred
     Bound = cast<SCEVAddRecExpr>(Bound)->getStart();
   }
   if (Step->isZero()) return std::nullopt;
-  // Of two pointers scalar evolution has no difference unless it knows that they are of one object.
+  // Scalar evolution has no difference of two pointers unless it knows that they are of one object.
   auto Number = [&](const SCEV *S) { return S->getType()->isPointerTy() ? SE.getLosslessPtrToIntExpr(S) : S; };
   const SCEV *From = Number(cast<SCEVAddRecExpr>(Moving)->getStart()), *To = Number(Bound);
   if (isa<SCEVCouldNotCompute>(From) || isa<SCEVCouldNotCompute>(To)) return std::nullopt;
@@ -120,7 +120,7 @@ const SCEV *countWhile(Loop *L, Value *Test, bool While, ScalarEvolution &SE, Sp
   return choiceAsSum(Choice->getCondition(), SE.getNoopOrZeroExtend(Yes, Wide), SE.getNoopOrZeroExtend(No, Wide), SE);
 }
 
-/// The same from the exit test of `Block`.
+/// Trip count - 1 from the exit test of `Block`, as if nothing could wrap around.
 const SCEV *countIgnoringWrap(Loop *L, BasicBlock *Block, ScalarEvolution &SE, SpeculatedValues &Speculated) {
   auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
   if (!Branch || !Branch->isConditional()) return nullptr;
@@ -185,7 +185,8 @@ const SCEV *TripCounts::exact(Loop *L) {
 
 bool TripCounts::isExact(Loop *L, const SCEV *Backedges) { return Backedges == exact(L); }
 
-/// Where it takes a division, from the bound in the exit test if the program has that anyway.
+/// The count without divisions by zero. Where it takes a division, the bound in the exit test is taken if the program has that
+/// anyway.
 const SCEV *TripCounts::definedCount(const SCEV *Count, Loop *L) {
   const SCEV *Safe = defined(Count), *One = SE.getOne(Count->getType());
   if (const ICmpInst *Test = Safe == Count ? nullptr : L->getLatchCmpInst())

@@ -34,9 +34,10 @@ public:
 
   /// Trip count - 1 per entry to `L`, if known there, else null.
   const llvm::SCEV *backedges(llvm::Loop *L);
-  /// The same without assumptions, in terms of what the program itself has computed; null if that is not known.
+  /// Trip count - 1 without assumptions, in terms of what the program itself has computed; null if that is not known.
   const llvm::SCEV *exact(llvm::Loop *L);
-  /// The same value wherever the program computes it, and some value everywhere else: without divisions by zero.
+  /// An expression with the value of `S` wherever the program computes it, and with some value everywhere else: it divides by
+  /// no zero.
   const llvm::SCEV *defined(const llvm::SCEV *S);
   /// Whether `L` runs as often as `Backedges`, its own, say, unless it ends early.
   bool isExact(llvm::Loop *L, const llvm::SCEV *Backedges);

@@ -16,7 +16,7 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Of the accesses of one instruction in one iteration of the chain: it may be in loops inside.
+/// The places of one instruction in one iteration of the chain, which may be in loops inside, are at most so many.
 constexpr unsigned MostPlaces = 1024;
 
 } // namespace

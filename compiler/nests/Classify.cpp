@@ -83,7 +83,7 @@ const SCEV *Classifier::live(const SCEV *S, Loop *Root) {
   return available(Computable, Root) ? Computable : nullptr;
 }
 
-/// As a direct reference: its address when small loops inside the chain have been folded into it.
+/// Classifies as a direct reference, by its address when small loops inside the chain have been folded into it.
 bool Classifier::classifyDirect(Classified &C, const SliceTarget &Folded, ArrayRef<Loop *> Loops) {
   if (Folded.Step) return false;
   AffineFailure Failure;

@@ -70,7 +70,7 @@ struct Group {
   bool indirect() const;
   /// Takes in the members of a group whose addresses are those of this one plus `Offset`, but for its leading reference.
   void absorb(const Group &Other, int64_t Offset);
-  /// Of the leading reference, or of another one where optimizations dropped it.
+  /// The place in the source of the leading reference, or of another one where optimizations dropped it.
   llvm::DebugLoc where() const;
 };
 

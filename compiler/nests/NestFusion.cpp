@@ -23,8 +23,8 @@ bool compares(const Nest &N) {
   return any_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_COMPARED; });
 }
 
-/// Whether the nest is one of ticks and strides only. What slices run through is their own, a nest with guards is
-/// entered on its own conditions, and what is compared lies along loops that are not to be mistaken for the nest's.
+/// Whether the nest is one of ticks and strides only. What slices run through is their own, and a nest with
+/// guards is entered on its own conditions. What is compared lies along loops that are not to be mistaken for the nest's.
 bool isPlain(const Nest &N) { return !N.Strips && !N.Sliced && N.Code.empty() && N.Guards.empty() && !compares(N); }
 
 bool canFuse(const Nest &A, const Nest &B) {
@@ -103,7 +103,7 @@ private:
            any_of(Strides.drop_front(Before.size()), [](const SCEV *S) { return !S->isZero(); });
   }
 
-  /// To the group that is touched already, if there is one.
+  /// Adds `G` to the group that touches the same already, if there is one.
   void add(Group &G) {
     for (Group &Other : A.Groups) {
       std::optional<int64_t> Offset = constantDifference(Other.Form.Base, G.Form.Base, SE);

@@ -17,7 +17,8 @@
 
 namespace pagecast {
 
-/// To be called once all that is said of each nest by itself has been found: overwrites, remarks.
+/// Joins nests that are ticked on the same loop. It comes once all that is said of each nest by itself has been found:
+/// overwrites, remarks.
 void fuseNests(std::vector<Nest> &Nests, llvm::ScalarEvolution &SE);
 
 } // namespace pagecast

@@ -208,8 +208,8 @@ private:
       if (N.Backedges.empty()) return refuse(Refusal::UnknownTripCount, L);
       return finish(N, References, none_of(References, [&](const Classified &C) { return slicedAround(C, N); }));
     }
-    // Where rows have several loops, or nobody knows how long they are, there are nests of those as well, for when an
-    // iteration of the outer loop is too much at a time.
+    // An iteration of the outer loop may be too much at a time where rows have several loops, or nobody knows how long they
+    // are. There are nests of those as well.
     Outer->Apart = areApart(N, References, Outer->root());
     if (onlyRows(Outer->root()) && !Outer->Apart) Done.insert(Outer->root());
     else if (!N.Backedges.empty()) finish(N, References, /*Claims=*/false);
@@ -272,7 +272,8 @@ private:
                                none_of(References, [](const Classified &C) { return C.Is == Classified::Direct && C.Searched; }));
   }
 
-  /// When the innermost loop, which stands for memmove, may run in strips, as far as that is known before the nest.
+  /// The condition under which the innermost loop, which stands for memmove, may run in strips, as far as that is known before
+  /// the nest.
   std::optional<Upwards> upwards(const Nest &N) {
     if (!T.isMove(N.Loops.back())) return std::nullopt;
     const Upwards U = T.upwards(N.Loops.back());

@@ -8,12 +8,13 @@
 //   - no reference that could be hinted so far loses its form;
 //   - the parent has no other sub-loop, or its iterations move on to other data.
 //
-// Small inner loops of constant length (the five unknowns of a grid point) count as part of the loop around
-// them, and so do loops that end when they have found something (Searches.h). Where an inner loop's bounds or bases differ from one iteration of its parent to the next (rows of a
-// sparse matrix, triangles, pointers to rows), the chain begins with the parent, and a slice (Slice.h) goes
-// through its inner loops. Where some of these have loops inside, or the rows are places of their own and not pieces of
-// one sequence (vectors of vectors, diagonals), there are nests of all of them as well, for when an iteration of the parent
-// is too much at a time.
+// Small inner loops of constant length (the five unknowns of a grid point) count as part of the loop around them. So do loops
+// that end when they have found something (Searches.h).
+//
+// An inner loop's bounds or bases may differ from one iteration of its parent to the next: rows of a sparse matrix, triangles,
+// pointers to rows. Then the chain begins with the parent, and a slice (Slice.h) goes through its inner loops. An iteration of
+// the parent may be too much at a time where inner loops have loops inside, or where rows are places of their own and not pieces
+// of one sequence (vectors of vectors, diagonals). There the inner loops are nests as well.
 //
 // The chain with the groups of its references is a nest. Chains may share outer loops: in
 //

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Overwriting: groups of which it is certain that each byte between the first and the last that they touch is
-// stored to before anything reads it, so that the pages inside need not be read from the backing store.
+// Overwriting: which groups are certain to store to each byte between the first and the last that they touch, before anything
+// reads it. The pages inside need not be read from the backing store.
 //
 //     for (i..n) for (j..m) b[i * m + j] = a[i * m + j] * x;      b, if a and b do not overlap
 //
 // All other facts that hints rest on may be wrong and cost time; these would cost data. So nothing is assumed
-// here. A nest qualifies when, once entered, it is certain to run all its iterations (every loop of the chain is
-// left by its latch only, after a number of iterations that is exact, and nothing in it can fail to return)
-// and nothing in it lets another thread or a call look at memory half way. A group qualifies when
+// here. A nest qualifies when, once entered, it is certain to run all its iterations, and nothing in it lets another thread
+// or a call look at memory half way. So every loop of the chain is left by its latch only, after a number of iterations that is
+// exact, and nothing in it can fail to return. A group qualifies when
 //
 //   - it is only stored to, plain stores of every iteration cover [Lo, Hi) without a gap, and for these base and
 //     strides are those of the addresses exactly, modulo 2^64;

@@ -21,7 +21,7 @@ namespace pagecast {
 /// bits do not fill their bytes do not count.
 uint64_t certainBytes(llvm::Instruction *I);
 
-/// Where a store, or a call of memset and the like, begins to store; of a load: to read.
+/// The address at which a store, or a call of memset and the like, begins to store, or at which a load begins to read.
 llvm::Value *firstByte(llvm::Instruction *I);
 
 class Stores {

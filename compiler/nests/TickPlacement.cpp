@@ -20,8 +20,8 @@ namespace {
 
 /// What an iteration with a range in its slice is taken to touch, for the gate.
 constexpr uint64_t SlicedBytes = 256;
-/// The same where rows are places of their own. If fewer than the gate makes of this are more than memory, each is large
-/// enough for a nest of its own.
+/// What an iteration is taken to touch where rows are places of their own. If fewer than the gate makes of this are more than
+/// memory, each is large enough for a nest of its own.
 constexpr uint64_t ApartBytes = 1024;
 /// Nests that cannot touch more than this get no code at all.
 constexpr uint64_t SmallNestBytes = ClusterBytes;
@@ -86,8 +86,8 @@ unsigned factorsOfStep(const Loop *L, ScalarEvolution &SE) {
   return Least.value_or(0);
 }
 
-/// Of the array that has most: known by the loops of the nest, and by products of lengths in strides and base. Loops
-/// that only go over the same data again are none.
+/// The number of dimensions of the array that has most. They are known by the loops of the nest, and by products of lengths in
+/// strides and base. Loops that only go over the same data again are none.
 unsigned dimensionsOf(const Nest &N, ScalarEvolution &SE) {
   unsigned Most = 1;
   for (unsigned K = 0; K + 1 < N.Loops.size(); ++K)

@@ -42,7 +42,7 @@ void forgetOperands(MemIntrinsic *Call) {
 
 Value *beginOf(Instruction *Access) { return cast<GetElementPtrInst>(getLoadStorePointerOperand(Access))->getPointerOperand(); }
 
-/// For a part that begins anywhere.
+/// Takes away from a call what is not so of a part that begins anywhere.
 void loosen(MemIntrinsic *Part) {
   AAMDNodes Kept = Part->getAAMetadata();
   Kept.TBAAStruct = nullptr; // is of offsets

@@ -56,7 +56,7 @@ public:
   std::optional<Parts> parts(const llvm::Loop *L) const;
   /// Whether `L` stands for memmove.
   bool isMove(const llvm::Loop *L) const;
-  /// When it may run in strips.
+  /// The condition under which `L`, which stands for memmove, may run in strips.
   Upwards upwards(const llvm::Loop *L) const;
 
 private:

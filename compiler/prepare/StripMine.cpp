@@ -16,8 +16,8 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Of a strip: a page of elements. The vectorizer, which is told so, then keeps what strips shorter than a vector need, and
-/// what is left over behind the vectors, out of the way of the rest.
+/// The usual number of iterations of a strip: a page of elements. The vectorizer is told so. It then keeps what strips shorter
+/// than a vector need, and what is left over behind the vectors, out of the way of the rest.
 constexpr uint32_t UsualIterations = 1000;
 
 /// The strip loop must stay a loop around whole strips: no unrolling, no attempt at vectorizing.

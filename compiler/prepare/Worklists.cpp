@@ -101,7 +101,7 @@ SmallVector<Value *, 8> loadedFor(const BasicBlock *Block, const ChunkedListWalk
   return Addresses;
 }
 
-/// Where `W.L` ends if it can be counted, as where a queue is gone through level by level; null if it cannot.
+/// The block where `W.L` ends if it can be counted, as where a queue is gone through level by level; null if it cannot.
 BasicBlock *countedEnd(const ChunkedListWalk &W, ScalarEvolution &SE) {
   SmallVector<BasicBlock *, 4> Exiting;
   W.L->getExitingBlocks(Exiting);
@@ -233,7 +233,7 @@ private:
                                    "round.next");
   }
 
-  /// The same of a list in chunks.
+  /// How many iterations the next round of a walk over a chunked list is.
   Value *nextOfChunks(const ListTest &Test, BasicBlock *End) {
     const ChunkedListWalk &W = *Test.Chunks;
     if (Test.Counted) return ConstantInt::get(I64, MostBesideCalls);

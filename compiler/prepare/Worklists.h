@@ -16,8 +16,8 @@
 // The rounds can be counted, and are what nests are found in. The program's own test comes first in every iteration, so
 // nothing depends on what the count was made of: a bound that has gone down since ends the loop where it always did.
 //
-// Where the list is in chunks (ChunkedList.h), as std::queue has it, what it holds is computed from both of its ends, and the round
-// ends as well when the table of chunks has moved. For that, loops over such lists run in rounds where they can be counted, too.
+// Where the list is in chunks (ChunkedList.h), as std::queue has it, its length is computed from both of its ends. The round ends
+// as well when the table of chunks has moved. For that, loops over such lists run in rounds where they can be counted, too.
 #ifndef PAGECAST_COMPILER_WORKLISTS_H
 #define PAGECAST_COMPILER_WORKLISTS_H
 

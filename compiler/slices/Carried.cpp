@@ -7,7 +7,7 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Behind the phis that take a value out of a loop.
+/// The value behind the phis that take it out of a loop.
 Value *inside(Value *V) {
   for (auto *Phi = dyn_cast<PHINode>(V); Phi && Phi->getNumIncomingValues() == 1; Phi = dyn_cast<PHINode>(V))
     V = Phi->getIncomingValue(0);

@@ -12,12 +12,13 @@
 
 namespace pagecast {
 
-/// With what a value begins, in the first iteration of all of these loops, innermost first.
+/// What a value begins with, in the first iteration of all of these loops, innermost first.
 struct CarriedStart {
   llvm::Value *First;
   llvm::SmallVector<llvm::Loop *, 2> Of;
 };
-/// Of a phi in a loop's header. Where the loop around goes on with what the loop has left, as far as `Root`, that is one loop.
+/// What a phi in the header of a loop begins with. Where the loop around goes on with what the loop has left, as far as
+/// `Root`, both are one loop.
 CarriedStart startOf(llvm::PHINode *, const llvm::Loop *Root, const llvm::LoopInfo &);
 
 /// How many operations an operation needs, itself included.

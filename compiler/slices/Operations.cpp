@@ -110,7 +110,7 @@ std::optional<FloatingFunction> floatingFunctionOf(const CallBase &Call) {
   const Function *F = Call.getCalledFunction();
   if (!F || !F->isDeclaration()) return std::nullopt;
   if (F->isIntrinsic()) return intrinsicFunctionOf(F->getIntrinsicID());
-  // Those that may set errno are no intrinsics.
+  // Functions that may set errno are no intrinsics.
   return StringSwitch<std::optional<FloatingFunction>>(Call.isNoBuiltin() ? "" : F->getName())
       .Cases("sqrt", "sqrtf", FloatingFunction{PAGECAST_OP_FSQRT, 0, false})
       .Cases("lrint", "lrintf", "llrint", "llrintf", FloatingFunction{PAGECAST_OP_FWHOLE, PAGECAST_TO_EVEN, true})

@@ -22,23 +22,23 @@ inline bool isSliceType(const llvm::Type *T) {
   return isNumber(T) || (I && I->getBitWidth() <= 64);
 }
 
-/// In bits, of a type of slices.
+/// The width in bits of a type that slices have.
 inline unsigned widthOf(const llvm::Type *T) { return T->isPointerTy() ? 64 : T->getScalarSizeInBits(); }
 
-/// For expressions of two operands or more, applied from the first on; nothing for others.
+/// The operation of an expression of two operands or more, applied from the first on; nothing for others.
 std::optional<unsigned> operationOf(llvm::SCEVTypes);
 
-/// For arithmetic on two operands, integers or floating-point numbers; nothing for others.
+/// The operation of arithmetic on two operands, integers or floating-point numbers; nothing for others.
 std::optional<unsigned> operationOf(const llvm::Instruction &);
 
-/// For comparisons of integers.
+/// A comparison of integers.
 struct Comparison {
   unsigned Code;
   bool Swapped; ///< the right operand is the first
 };
 Comparison comparisonOf(llvm::CmpInst::Predicate);
 
-/// For comparisons of floating-point numbers, as if both were numbers where it matters little.
+/// A comparison of floating-point numbers, as if both were numbers where it matters little.
 struct FloatingComparison {
   unsigned Code;
   bool Swapped, Negated;

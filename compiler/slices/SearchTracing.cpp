@@ -16,7 +16,7 @@ using namespace llvm;
 namespace pagecast {
 namespace {
 
-/// Where `V` goes on from, if it is next to that, or the same; else nothing.
+/// The values that `I` goes on from, if it is the same or next to them; else nothing.
 SmallVector<const Value *, 4> placesBefore(const Instruction *I) {
   constexpr int64_t Far = 64;
   switch (I->getOpcode()) {

@@ -22,7 +22,7 @@ namespace pagecast {
 
 class SearchTracing {
 public:
-  /// Of the searches `All`; `Small` loops count as part of the loop around them.
+  /// Finds which of the searches `All` can be traced; `Small` loops count as part of the loop around them.
   SearchTracing(const llvm::LoopInfo &LI, const llvm::DominatorTree &DT, const llvm::DenseSet<const llvm::Loop *> &All,
                 const llvm::DenseSet<const llvm::Loop *> &Small);
 

@@ -38,7 +38,8 @@ private:
 
 } // namespace
 
-/// From the inside: what has no other loops in it. From the outside: what has a loop around it that can be counted.
+/// Finds searches from the inside: loops that have no others in them. Then drops, from the outside, those without a loop
+/// around them that can be counted.
 Searches::Searches(LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, function_ref<bool(Loop *)> Counted,
                    const DenseSet<const Loop *> &Small)
     : LI(LI), SE(SE) {
@@ -103,7 +104,7 @@ Value *Searches::first(const PHINode *Phi) const {
   const Loop *L = LI.getLoopFor(Here);
   if (L && L->getHeader() == Here) return begins(L) ? Phi->getIncomingValueForBlock(L->getLoopPreheader()) : nullptr;
   if (isResult(Phi)) return Phi->getIncomingValue(0);
-  // Behind a search whose first test stands before it: what was found without it.
+  // What was found without the search, behind one whose first test stands before it.
   Value *AtOnce = nullptr;
   bool Searched = false;
   for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I) {

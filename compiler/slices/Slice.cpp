@@ -52,7 +52,7 @@ Slice SliceBuilder::finish() {
   return S;
 }
 
-/// Where an operation stands: innermost among its parts, but behind a search where another begins after it.
+/// The node that an operation stands in: the innermost among its parts, but behind a search where another begins after it.
 int SliceBuilder::placeOf(const PendingOp &Op, int Node) const {
   for (const Operand *Part : {&Op.A, &Op.B, &Op.C, &Op.Times}) {
     if (Part->Node < 0 || encloses(Part->Node, Node)) continue;
@@ -67,7 +67,7 @@ std::nullopt_t SliceBuilder::refuse(Refusal Reason) {
   return std::nullopt;
 }
 
-/// -1 when its trip count is unknown.
+/// The node of a loop; -1 when its trip count is unknown.
 int SliceBuilder::nodeOf(Loop *L) {
   L = X.S.around(L);
   if (X.S.traces(L) && X.Chain.back()->contains(L)) // what is handed on does not wait for searches

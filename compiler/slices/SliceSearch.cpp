@@ -62,7 +62,7 @@ void SliceSearches::begin(Loop *L, int Node) {
   }
 }
 
-/// When it is left from `From`; null if that is not known.
+/// The condition under which the search is left from `From`; null if that is not known.
 std::optional<Operand> SliceSearches::leaves(BasicBlock *From, Loop *L) {
   const auto *Branch = dyn_cast<BranchInst>(From->getTerminator());
   if (!Branch || !Branch->isConditional() || X.LI.getLoopFor(From) != L || !X.S.computes(Branch->getCondition()))

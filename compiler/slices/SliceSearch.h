@@ -29,7 +29,7 @@ namespace pagecast {
 class SliceValues {
 public:
   virtual int nodeOf(llvm::Loop *) = 0;
-  /// Null if it cannot be computed; nothing else comes of that.
+  /// The value as an operand; null if it cannot be computed, of which nothing else comes.
   virtual std::optional<Operand> attempt(llvm::Value *) = 0;
   virtual Operand operation(unsigned Code, unsigned Width, Operand A, Operand B, Operand C, unsigned Extra, int At) = 0;
   virtual Operand constant(uint64_t) = 0;
@@ -49,7 +49,7 @@ public:
   Operand leave(Operand Value, int Node);
   /// Whether `Phi` is what a search that is traced carries, or leaves behind.
   bool concerns(const llvm::PHINode *Phi) const;
-  /// Its value; null if there is none.
+  /// The value of a phi that concerns searches; null if there is none.
   std::optional<Operand> value(const llvm::PHINode *Phi);
 
 private:

@@ -265,7 +265,7 @@ std::optional<Operand> SliceBuilder::phi(PHINode *Phi) {
   return Result;
 }
 
-/// Where a walk over chunks is: in the table, the chunk; in that, the element.
+/// The place of a walk over a chunked list: the chunk in the table, and the element in the chunk.
 std::optional<Operand> SliceBuilder::chunked(const ChunkedListStart &W) {
   std::optional<Operand> I = iteration(W.L), From = value(SE.getUnknown(W.Offset));
   std::optional<Operand> Table = From ? value(SE.getUnknown(W.Chunk)) : std::nullopt;
