@@ -8,6 +8,8 @@
 # of opt, clang and FileCheck of the same LLVM major; default /usr/lib/llvm-19/bin.
 
 import os
+import shlex
+import subprocess
 
 import lit.formats
 
@@ -30,30 +32,43 @@ llvm_bin = parameter("LLVM_BIN", "/usr/lib/llvm-19/bin")
 if not os.path.isfile(os.path.join(llvm_bin, "FileCheck")):
     lit_config.fatal("no FileCheck in " + llvm_bin + ": give -DLLVM_BIN=<folder>")
 
-config.test_exec_root = parameter("OUT", os.path.join(os.path.dirname(plugin), "lit"))
+config.test_exec_root = os.path.abspath(parameter("OUT", os.path.join(os.path.dirname(plugin), "lit")))
 
 inputs = os.path.join(config.test_source_root, "Inputs")
 headers = os.path.abspath(os.path.join(config.test_source_root, "../../runtime/include"))
-tool = lambda name: os.path.join(llvm_bin, name)
+fake_runtime = os.path.join(config.test_exec_root, "fake_runtime.o")
+
+
+def tool(name):
+    return os.path.join(llvm_bin, name)
+
+
+def command(*words):
+    """The words as the shell takes them: paths may have anything in them."""
+    return " ".join(shlex.quote(word) for word in words)
+
+
+# Most tests that run programs link it: it is compiled once for all of them.
+os.makedirs(config.test_exec_root, exist_ok=True)
+subprocess.run([tool("clang"), "-O2", "-I" + headers, "-c", os.path.join(inputs, "fake_runtime.c"), "-o", fake_runtime], check=True)
 
 config.environment["PATH"] = os.pathsep.join([llvm_bin, os.environ.get("PATH", "")])
 config.environment["CLANG"] = tool("clang")
 config.environment["CLANGXX"] = tool("clang++")
 config.environment["PLUGIN"] = plugin
-config.environment["HEADERS"] = headers
-config.environment["INPUTS"] = inputs
+config.environment["FAKE_RUNTIME"] = fake_runtime
 
-# The first match is replaced first: longer names stand before their prefixes.
+# The first match is replaced first: longer names stand before their prefixes. In the tests "%s" and "%t" stand in quotes.
 config.substitutions += [
-    ("%plugin", plugin),
-    ("%headers", headers),
-    ("%inputs", inputs),
-    ("%differential", "sh " + os.path.join(inputs, "differential.sh")),
+    ("%plugin", command(plugin)),
+    ("%headers", command(headers)),
+    ("%fake-runtime", command(fake_runtime)),
+    ("%differential", command("sh", os.path.join(inputs, "differential.sh"))),
     # C to simplified loops, as they stand where the pass runs; then the printer of the analysis.
-    ("%nests", "sh " + os.path.join(inputs, "nests.sh")),
-    ("%clangxx", tool("clang++")),
-    ("%clang", tool("clang")),
-    ("%pagecast-opt", tool("opt") + " -load-pass-plugin " + plugin + " -S"),
-    ("%pagecast-clang", tool("clang") + " -fpass-plugin=" + plugin),
-    ("%FileCheck", tool("FileCheck")),
+    ("%nests", command("sh", os.path.join(inputs, "nests.sh"))),
+    ("%clangxx", command(tool("clang++"))),
+    ("%clang", command(tool("clang"))),
+    ("%pagecast-opt", command(tool("opt"), "-load-pass-plugin", plugin, "-S")),
+    ("%pagecast-clang", command(tool("clang"), "-fpass-plugin=" + plugin)),
+    ("%FileCheck", command(tool("FileCheck"))),
 ]

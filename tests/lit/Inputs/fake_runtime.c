@@ -8,10 +8,10 @@
 //   FAKE_NULL=1          grant nothing
 //   FAKE_PRINT=1         print nests, arguments, steps, addresses and globals to stderr
 //   FAKE_LEAVES_EARLY=1  nests may be left by unwinding
+//   FAKE_SLICES=0        check slices, but do not run them
 //
-// It aborts on its own accord when a ticket is closed by the program that is not the innermost open one, when a nest goes
-// on after its end, when a slice is
-// not what abi.h says, or when nests are left open at the end.
+// It aborts on its own accord when a ticket is closed by the program that is not the innermost open one, when a nest goes on
+// after its end, when a slice is not what abi.h says, or when nests are left open at the end.
 #include "pagecast/abi.h"
 
 #include "../../../runtime/entry/nest_entry.c"
@@ -36,7 +36,7 @@ typedef struct open_nest {
 
 static open_nest nests[MAX_OPEN];
 static unsigned open_count;
-static int printing, granting_nothing, leaves_early;
+static int printing, granting_nothing, leaves_early, running_slices;
 static uint64_t strip = 64, gate;
 
 // Of the slice that runs: registers, vectors with the value of the iteration at hand.
@@ -63,6 +63,7 @@ void __pagecast_register(const pagecast_module *m) {
     granting_nothing = (int)number("FAKE_NULL", 0);
     leaves_early = (int)number("FAKE_LEAVES_EARLY", 0);
     printing = (int)number("FAKE_PRINT", 0);
+    running_slices = (int)number("FAKE_SLICES", 1);
     atexit(at_exit);
   }
   if (m->abi != PAGECAST_ABI_VERSION)
@@ -497,7 +498,8 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
     print_nest(nest, args);
   if (nest->slice) {
     check_slice(nest);
-    run_slice(nest, args);
+    if (running_slices)
+      run_slice(nest, args);
   }
   // Frames below the caller's have gone.
   while (leaves_early && open_count && nests[open_count - 1].frame < (const char *)frame)

@@ -2,7 +2,7 @@
 //
 // The runtime closes nests by itself whose last loop it can count the ends of, or whose ticks it can count. tests/lit/run/ has
 // all nests closed.
-// RUN: %pagecast-clang -O2 --target=x86_64-linux-gnu -S -emit-llvm %s -o - | %FileCheck %s
+// RUN: %pagecast-clang -O2 --target=x86_64-linux-gnu -S -emit-llvm "%s" -o - | %FileCheck "%s"
 #include <stddef.h>
 
 // CHECK-LABEL: define {{.*}}@exact(

@@ -1,8 +1,8 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
 ; A nest of one loop: the gate, the words, the strips.
-; RUN: %pagecast-opt -passes='pagecast,verify' %s | %FileCheck %s
-; RUN: %pagecast-opt -passes='pagecast,verify<domtree>,verify<loops>,verify<scalar-evolution>' %s -o /dev/null
+; RUN: %pagecast-opt -passes='pagecast,verify' < "%s" | %FileCheck "%s"
+; RUN: %pagecast-opt -passes='pagecast,verify<domtree>,verify<loops>,verify<scalar-evolution>' < "%s" -o /dev/null
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 
 ; CHECK: @__pagecast_gate = internal externally_initialized global [17 x i64] [i64 -1, i64 -1, {{.*}}, i64 -1], align 8

@@ -2,7 +2,7 @@
 //
 // Nests that are ticked on the same loop are entered as one, with the loops of both; those of about the same length
 // are one.
-// RUN: %pagecast-clang -O2 -fno-vectorize -fno-discard-value-names --target=x86_64-linux-gnu -S -emit-llvm %s -o - | %FileCheck %s
+// RUN: %pagecast-clang -O2 -fno-vectorize -fno-discard-value-names --target=x86_64-linux-gnu -S -emit-llvm "%s" -o - | %FileCheck "%s"
 
 // ABI, loops, ticked, strips, groups: the second nest brings a loop of another length, the third none.
 // CHECK-DAG: @.pagecast.nest = private {{.*}} { i32 {{[0-9]+}}, i32 4, i32 1, i32 {{[0-9]+}}, i32 3,

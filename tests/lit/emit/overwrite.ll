@@ -2,7 +2,7 @@
 ;
 ; A nest that overwrites is entered only where its guard holds, and its entry is a barrier to loads; other nests'
 ; entries are not.
-; RUN: %pagecast-opt -passes='loop-simplify,lcssa,pagecast' %s | %FileCheck %s
+; RUN: %pagecast-opt -passes='loop-simplify,lcssa,pagecast' < "%s" | %FileCheck "%s"
 
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"

@@ -2,7 +2,7 @@
 //
 // Planes behind a table of pointers: the slice of the loop over them goes through all rows, and the nest of one plane says
 // which of the slice's groups it overwrites. What it adds to, it does not.
-// RUN: %pagecast-clang -O2 -fno-vectorize -S -emit-llvm %s -o - | %FileCheck %s
+// RUN: %pagecast-clang -O2 -fno-vectorize -S -emit-llvm "%s" -o - | %FileCheck "%s"
 
 // { flags, element, lo, hi }: writes, overwrites, group 1 of the slice (2 << 16); writes.
 // CHECK-DAG: { i32 131106, i32 8, i64 0, i64 8,

@@ -4,8 +4,8 @@
 ;
 ;     for (j = 0; j < n; j++) for (k = row[j]; k < row[j + 1]; k++) y[j] += a[k] * x[column[k]];
 ;
-; RUN: %pagecast-opt -passes='pagecast,verify' %s | %FileCheck %s
-; RUN: %pagecast-opt -passes='pagecast,verify<domtree>,verify<loops>,verify<scalar-evolution>' %s -o /dev/null
+; RUN: %pagecast-opt -passes='pagecast,verify' < "%s" | %FileCheck "%s"
+; RUN: %pagecast-opt -passes='pagecast,verify<domtree>,verify<loops>,verify<scalar-evolution>' < "%s" -o /dev/null
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 
 ; Groups: reads = 1, writes = 2, indirect = 4, index = 8.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A call that is a nest by itself stays the call it is, behind a compare; in a loop its strips are calls.
-// RUN: %pagecast-clang -O2 --target=x86_64-linux-gnu -S -emit-llvm %s -o - | %FileCheck %s
+// RUN: %pagecast-clang -O2 --target=x86_64-linux-gnu -S -emit-llvm "%s" -o - | %FileCheck "%s"
 #include <stddef.h>
 #include <string.h>
 

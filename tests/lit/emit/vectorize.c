@@ -2,9 +2,9 @@
 //
 // Strips vectorize in the complete pipeline as the loop would, in one copy, and have no call and no
 // access to the ticket in them.
-// RUN: %pagecast-clang -O3 -march=x86-64-v3 -ffast-math -fno-discard-value-names --target=x86_64-linux-gnu -S -emit-llvm %s -o - | %FileCheck %s
-// RUN: %pagecast-clang -O3 -march=x86-64-v3 -ffast-math --target=x86_64-linux-gnu -Rpass=loop-vectorize -c %s -o %t.o 2>&1 | %FileCheck --check-prefix=REMARK %s
-// RUN: %pagecast-clang -O3 -march=x86-64-v3 -ffast-math -fno-discard-value-names --target=x86_64-linux-gnu -fno-vectorize -DWITHOUT_ASKED -S -emit-llvm %s -o - | %FileCheck --check-prefix=SCALAR %s
+// RUN: %pagecast-clang -O3 -march=x86-64-v3 -ffast-math -fno-discard-value-names --target=x86_64-linux-gnu -S -emit-llvm "%s" -o - | %FileCheck "%s"
+// RUN: %pagecast-clang -O3 -march=x86-64-v3 -ffast-math --target=x86_64-linux-gnu -Rpass=loop-vectorize -c "%s" -o "%t.o" 2>&1 | %FileCheck --check-prefix=REMARK "%s"
+// RUN: %pagecast-clang -O3 -march=x86-64-v3 -ffast-math -fno-discard-value-names --target=x86_64-linux-gnu -fno-vectorize -DWITHOUT_ASKED -S -emit-llvm "%s" -o - | %FileCheck --check-prefix=SCALAR "%s"
 
 // SCALAR-NOT: <{{[48]}} x
 

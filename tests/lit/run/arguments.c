@@ -2,12 +2,11 @@
 //
 // What the runtime is told at run time: trip counts, bases, strides, offsets, and the steps done.
 // Bases are relative to fake_origin.
-// RUN: %clang -O1 -I%headers -c %inputs/fake_runtime.c -o %t.runtime.o
-// RUN: %pagecast-clang -O2 -g %s %t.runtime.o -o %t
-// RUN: env FAKE_PRINT=1 FAKE_STRIP=64 %t 2>&1 | %FileCheck %s
-// RUN: env FAKE_PRINT=1 FAKE_STRIP=1000 %t 2>&1 | %FileCheck --check-prefix=LONG %s
-// RUN: env FAKE_PRINT=1 FAKE_GATE=1000000 %t 2>&1 | %FileCheck --check-prefix=SHUT %s
-// RUN: env FAKE_PRINT=1 FAKE_NULL=1 %t 2>&1 | %FileCheck --check-prefix=REFUSED %s
+// RUN: %pagecast-clang -O2 -g "%s" %fake-runtime -o "%t"
+// RUN: env FAKE_PRINT=1 FAKE_STRIP=64 "%t" 2>&1 | %FileCheck "%s"
+// RUN: env FAKE_PRINT=1 FAKE_STRIP=1000 "%t" 2>&1 | %FileCheck --check-prefix=LONG "%s"
+// RUN: env FAKE_PRINT=1 FAKE_GATE=1000000 "%t" 2>&1 | %FileCheck --check-prefix=SHUT "%s"
+// RUN: env FAKE_PRINT=1 FAKE_NULL=1 "%t" 2>&1 | %FileCheck --check-prefix=REFUSED "%s"
 
 #define NOINLINE __attribute__((noinline))
 char fake_origin[8 << 20];

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Slices hand on from iteration to iteration what the program does, through parts of a nest and rows.
-// RUN: %clang -O1 -I%headers -c %inputs/fake_runtime.c -o %t.runtime.o
-// RUN: %pagecast-clang -O1 %s %t.runtime.o -o %t1
-// RUN: env FAKE_PRINT=1 %t1 2>&1 | %FileCheck %s
-// RUN: %pagecast-clang -O3 -march=native %s %t.runtime.o -o %t3
-// RUN: env FAKE_PRINT=1 %t3 2>&1 | %FileCheck %s
-// RUN: %differential %s %t.d
+// RUN: %pagecast-clang -O1 "%s" %fake-runtime -o "%t1"
+// RUN: env FAKE_PRINT=1 "%t1" 2>&1 | %FileCheck "%s"
+// RUN: %pagecast-clang -O3 -march=native "%s" %fake-runtime -o "%t3"
+// RUN: env FAKE_PRINT=1 "%t3" 2>&1 | %FileCheck "%s"
+// RUN: %differential "%s" "%t.d"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 //
 // Nests that the runtime closes by itself, also while another one of the same loop goes on: none is left open, and none
 // ticks on when it has been closed.
-// RUN: %differential %s %t
+// RUN: %differential "%s" "%t"
 
 #include <stdio.h>
 #include <stdlib.h>

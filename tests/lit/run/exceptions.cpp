@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exceptions through, out of and inside nests.
-// RUN: env FAKE_LEAVES_EARLY=1 %differential %s %t
+// RUN: env FAKE_LEAVES_EARLY=1 %differential "%s" "%t"
 
 #include <algorithm>
 #include <cstdio>

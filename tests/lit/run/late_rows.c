@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loop of a slice may run at a later stage than the addresses in it need: they are touched at the loop's.
-// RUN: %clang -O1 -I%headers -c %inputs/fake_runtime.c -o %t.runtime.o
-// RUN: %pagecast-clang -O1 %s %t.runtime.o -o %t1
-// RUN: env FAKE_PRINT=1 %t1 2>&1 | %FileCheck %s
+// RUN: %pagecast-clang -O1 "%s" %fake-runtime -o "%t1"
+// RUN: env FAKE_PRINT=1 "%t1" 2>&1 | %FileCheck "%s"
 
 #include <stdlib.h>
 #define NOINLINE __attribute__((noinline))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loops of many shapes compute the same with hints as without.
-// RUN: %differential %s %t
+// RUN: %differential "%s" "%t"
 
 #include <complex.h>
 #include <stdint.h>

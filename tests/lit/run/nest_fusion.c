@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Nests that are entered together compute what they did.
-// RUN: %differential %s %t
+// RUN: %differential "%s" "%t"
 
 #include <stdio.h>
 #include <stdlib.h>

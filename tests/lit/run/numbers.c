@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Slices compute with floating-point numbers what the program does.
-// RUN: %clang -O1 -I%headers -c %inputs/fake_runtime.c -o %t.runtime.o
-// RUN: %pagecast-clang -O1 %s %t.runtime.o -o %t1 -lm
-// RUN: env FAKE_PRINT=1 %t1 2>&1 | %FileCheck %s
-// RUN: %pagecast-clang -O3 -march=native %s %t.runtime.o -o %t3 -lm
-// RUN: env FAKE_PRINT=1 %t3 2>&1 | %FileCheck %s
+// RUN: %pagecast-clang -O1 "%s" %fake-runtime -o "%t1" -lm
+// RUN: env FAKE_PRINT=1 "%t1" 2>&1 | %FileCheck "%s"
+// RUN: %pagecast-clang -O3 -march=native "%s" %fake-runtime -o "%t3" -lm
+// RUN: env FAKE_PRINT=1 "%t3" 2>&1 | %FileCheck "%s"
 
 #include <math.h>
 #include <stdlib.h>

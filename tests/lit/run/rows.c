@@ -2,12 +2,11 @@
 //
 // What slices with rows, conditions and chains of loads tell: the runtime of the tests runs each slice through on
 // entry, one stage after the other, and says it relative to the array (for pointers: to fake_origin).
-// RUN: %clang -O1 -I%headers -c %inputs/fake_runtime.c -o %t.runtime.o
-// RUN: %pagecast-clang -O1 %s %t.runtime.o -o %t1
-// RUN: env FAKE_PRINT=1 %t1 2>&1 | %FileCheck %s
-// RUN: %pagecast-clang -O3 -march=native %s %t.runtime.o -o %t3
-// RUN: env FAKE_PRINT=1 %t3 2>&1 | %FileCheck %s
-// RUN: %differential %s %t
+// RUN: %pagecast-clang -O1 "%s" %fake-runtime -o "%t1"
+// RUN: env FAKE_PRINT=1 "%t1" 2>&1 | %FileCheck "%s"
+// RUN: %pagecast-clang -O3 -march=native "%s" %fake-runtime -o "%t3"
+// RUN: env FAKE_PRINT=1 "%t3" 2>&1 | %FileCheck "%s"
+// RUN: %differential "%s" "%t"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A nest that longjmp leaves; a function that setjmp returns to twice is left alone.
-// RUN: env FAKE_LEAVES_EARLY=1 %differential %s %t
+// RUN: env FAKE_LEAVES_EARLY=1 %differential "%s" "%t"
 
 #include <setjmp.h>
 #include <stdio.h>

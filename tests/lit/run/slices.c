@@ -2,11 +2,10 @@
 //
 // Slices compute the addresses that the program uses, in its order: the runtime of the tests runs
 // each slice through on entry and says what it was told, relative to the target.
-// RUN: %clang -O1 -I%headers -c %inputs/fake_runtime.c -o %t.runtime.o
-// RUN: %pagecast-clang -O1 %s %t.runtime.o -o %t1
-// RUN: env FAKE_PRINT=1 %t1 2>&1 | %FileCheck %s
-// RUN: %pagecast-clang -O3 -march=native %s %t.runtime.o -o %t3
-// RUN: env FAKE_PRINT=1 %t3 2>&1 | %FileCheck %s
+// RUN: %pagecast-clang -O1 "%s" %fake-runtime -o "%t1"
+// RUN: env FAKE_PRINT=1 "%t1" 2>&1 | %FileCheck "%s"
+// RUN: %pagecast-clang -O3 -march=native "%s" %fake-runtime -o "%t3"
+// RUN: env FAKE_PRINT=1 "%t3" 2>&1 | %FileCheck "%s"
 
 #include <stdlib.h>
 #define NOINLINE __attribute__((noinline))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // memcpy, memmove and memset in strips do what they do in one piece, whatever overlaps and however short.
-// RUN: %differential %s %t
+// RUN: %differential "%s" "%t"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Vectors that grow, move and shrink inside the loops that go over them hold what they would.
-// RUN: %differential %s %t
+// RUN: %differential "%s" "%t"
 
 #include "../Inputs/graph.h"
 #include <cstdio>

@@ -2,7 +2,7 @@
 //
 // Worklists that run in rounds visit what they did, in the same order: bounds that grow, shrink, jump over the counter, are
 // in memory, or are left in the middle of a round.
-// RUN: %differential %s %t
+// RUN: %differential "%s" "%t"
 
 #include <stdio.h>
 #include <stdlib.h>
