@@ -5,6 +5,7 @@
 #include "runtime/kernel/kernel_abi.h"
 #include "runtime/kernel/sandbox.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -384,6 +385,18 @@ static int page_map(uint64_t addr, uint64_t pages, uint64_t mask, uint8_t *out) 
 
 int populated(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 3ull << 62, out); }
 int write_protected(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 57, out); }
+
+uint64_t bytes_in_memory(uint64_t addr, uint64_t bytes) {
+  constexpr uint64_t kAtOnce = 4096;
+  unsigned char there[kAtOnce];
+  uint64_t found = 0;
+  for (uint64_t at = 0; at < bytes; at += kAtOnce * page_size()) {
+    const uint64_t part = std::min(kAtOnce * page_size(), bytes - at);
+    if (syscall(SYS_mincore, addr + at, part, there)) continue;
+    for (uint64_t i = 0; i < part / page_size(); ++i) found += there[i] & 1;
+  }
+  return found * page_size();
+}
 
 int in_page_table(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 63, out); }
 

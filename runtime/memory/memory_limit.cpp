@@ -11,6 +11,10 @@ constexpr uint64_t kBaseOwnBytes = 2u << 20; ///< code, stacks, rings, statistic
 constexpr uint64_t kKernelTables = 8;        ///< bytes of the kernel's page tables for each page
 } // namespace
 
+uint64_t MemoryLimit::table_bytes(uint64_t data_bytes) {
+  return kBaseOwnBytes + (data_bytes >> os::page_shift()) * (PageTable::kBytesPerPage + kKernelTables);
+}
+
 void MemoryLimit::start(uint64_t cap, uint64_t fixed_bytes) {
   fixed_bytes_ = fixed_bytes;
   allowance_.start(cap, memory_.statistics);
@@ -23,9 +27,8 @@ void MemoryLimit::forked() {
 }
 
 void MemoryLimit::account() {
-  const uint64_t tables = memory_.pages.slots_used() * (PageTable::kBytesPerPage + kKernelTables);
   uint64_t &own = memory_.statistics.own_bytes;
-  own = kBaseOwnBytes + fixed_bytes_ + store_.staging_bytes() + margins_.bytes() + tables;
+  own = table_bytes(memory_.pages.slots_used() * memory_.page) + fixed_bytes_ + store_.staging_bytes() + margins_.bytes();
   if (allowance_.divide(own, memory_.regions.count() ? files_.bytes() : 0)) memory_.note_freed();
 }
 

@@ -20,6 +20,8 @@ class MemoryLimit {
 public:
   MemoryLimit(PagedMemory &memory, const BackingStore &store, const Margins &margins, Advise &files)
       : memory_(memory), store_(store), margins_(margins), files_(files) {}
+  /// Bytes that the tables of so much data take, and what the runtime has anyway.
+  static uint64_t table_bytes(uint64_t data_bytes);
   /// `cap`: bytes; `fixed_bytes`: what the pager takes beside what is counted here.
   void start(uint64_t cap, uint64_t fixed_bytes);
   /// In the child of a fork.

@@ -18,9 +18,15 @@ enum WatchTag : uint64_t { kFaultsReadable, kEventReadable, kMemoryTells };
 
 // --- start -----------------------------------------------------------------------------------------
 
+static uint64_t fixed_bytes() { return Fetcher::bytes() + Marks::bytes(); }
+
+uint64_t Pager::bytes_to_start(uint64_t budget, uint64_t data_bytes) {
+  return MemoryLimit::table_bytes(data_bytes) + BackingStore::staging_bytes_for(budget) + fixed_bytes();
+}
+
 bool Pager::start_tables(const Options &options, uint64_t budget) {
   if (!memory.start(options)) return false;
-  limit.start(budget, Fetcher::bytes() + Marks::bytes());
+  limit.start(budget, fixed_bytes());
   return true;
 }
 

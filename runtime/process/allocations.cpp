@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/process/allocations.h"
 
+#include "runtime/process/freed_cache.h"
+
 #include "runtime/process/fork.h"
 #include "runtime/slicer/slicer.h"
 #include "runtime/state/guards.h"
@@ -49,10 +51,12 @@ void end_region(Engine &engine, const Allocation &b, uint64_t from, uint64_t to)
 
 /// Starts the paging of everything, or of the newest allocation, at `newest`. Called with the lock held.
 void page_allocations(uint64_t newest) {
+  if (freed_bytes() && !runtime_fits(total + freed_bytes())) freed_drop();
   uint64_t sparse = 0;
-  for (unsigned i = 0; i < count && total > runtime_budget(); ++i)
+  for (unsigned i = 0; i < count && !runtime_fits(total); ++i)
     sparse += allocations[i].kind == Allocation::kSparse ? allocations[i].bytes : 0;
-  Engine *memory = runtime_engine(total, total - sparse), *files = file_total ? runtime_file_engine(total, file_total) : nullptr;
+  const uint64_t held = total + freed_bytes();
+  Engine *memory = runtime_engine(held, held - sparse), *files = file_total ? runtime_file_engine(total, file_total) : nullptr;
   if (!memory && !files) return;
   for (unsigned i = 0; i < count; ++i) {
     Engine *engine = allocations[i].kind == Allocation::kFile ? files : memory;
@@ -107,6 +111,13 @@ void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &file)
   if (!note({base, bytes, Allocation::kFile, false, false, file})) return;
   file_total += bytes;
   page_allocations(base);
+}
+
+uint64_t allocations_in_memory() {
+  uint64_t bytes = freed_bytes();
+  for (unsigned i = 0; i < count; ++i)
+    if (allocations[i].kind != Allocation::kFile) bytes += os::bytes_in_memory(allocations[i].base, allocations[i].bytes);
+  return bytes;
 }
 
 void allocations_page() {

@@ -3,6 +3,7 @@
 // The malloc family. Small requests go to the C library unchanged; large ones get pages of their own, so
 // that they can become regions, and those between may lie together (medium_blocks.h). operator new is built on these.
 #include "runtime/process/allocations.h"
+#include "runtime/process/freed_cache.h"
 #include "runtime/state/locks.h"
 #include "runtime/kernel/os.h"
 #include "runtime/process/medium_blocks.h"
@@ -26,38 +27,15 @@ void __libc_free(void *);
 namespace pagecast {
 namespace {
 
-/// Allocations that were freed while nothing is paged: programs that allocate and free work arrays would
-/// otherwise pay for new pages every time, which they do not with the C library's allocator.
-struct Cached {
-  void *base;
-  uint64_t bytes;
-};
-constexpr unsigned kCached = 8;
-constexpr uint64_t kMostCached = 32u << 20; ///< bytes of one block, as in the C library
-Cached cache[kCached];
-
-void *take_cached(uint64_t bytes) {
-  Guard guard(locks::freed_cache);
-  for (Cached &c : cache) {
-    if (!c.base || c.bytes < bytes || c.bytes > bytes + bytes / 4) continue;
-    void *base = c.base;
-    if (c.bytes > bytes) os::unmap(static_cast<char *>(base) + bytes, c.bytes - bytes);
-    c = {};
-    return base;
-  }
-  return nullptr;
-}
-
-void keep_or_unmap(void *base, uint64_t bytes) {
-  if (bytes <= kMostCached && !runtime_running_engine()) {
-    Guard guard(locks::freed_cache);
-    for (Cached &c : cache)
-      if (!c.base) {
-        c = {base, bytes};
-        return;
-      }
-  }
-  os::unmap(base, bytes);
+/// Small blocks are the C library's, and cannot be paged. While large data fit, their growth is what may exhaust the memory
+/// unseen: it is summed up for each thread in turn. Cost: a load, or 1 ns while they are watched.
+void note_small(size_t bytes) {
+  constexpr uint64_t kLot = 128u << 10;
+  static thread_local uint64_t asked __attribute__((tls_model("initial-exec"))) = 0;
+  if (!runtime_watches_small_blocks() || (asked += bytes) < kLot) return;
+  const uint64_t lot = asked;
+  asked = 0;
+  if (runtime_small_blocks(lot)) allocations_page();
 }
 
 bool is_large(size_t bytes) { return bytes >= runtime_options().large; }
@@ -81,7 +59,7 @@ void *allocate(size_t size, size_t alignment, bool cleared) {
   const uint64_t bytes = (size + page - 1) & ~(page - 1);
   void *base = nullptr;
   if (alignment <= page) {
-    base = runtime_running_engine() ? nullptr : take_cached(bytes);
+    base = runtime_running_engine() ? nullptr : freed_take(bytes);
     if (base && cleared) memset(base, 0, bytes);
     if (!base) base = os::map_memory(bytes, false);
   } else if (auto *wide = static_cast<char *>(os::map_memory(bytes + alignment, false))) {
@@ -107,7 +85,7 @@ Allocation allocation_of(const void *p) {
 void release(const Allocation &b) {
   allocation_remove(b.base, b.end());
   if (b.exempt) os::unmap(reinterpret_cast<void *>(b.base), b.bytes); // may be locked
-  else keep_or_unmap(reinterpret_cast<void *>(b.base), b.bytes);
+  else freed_keep_or_unmap(reinterpret_cast<void *>(b.base), b.bytes);
 }
 
 /// Contents go to a block of another kind, or to another medium one. NULL: nothing has changed.
@@ -164,7 +142,9 @@ extern "C" {
 EXPORTED void *malloc(size_t size) {
   if (is_large(size)) return allocate(size, 16, false);
   void *medium = is_medium_size(size) ? medium_take(size) : nullptr;
-  return medium ? medium : __libc_malloc(size);
+  if (medium) return medium;
+  note_small(size);
+  return __libc_malloc(size);
 }
 
 EXPORTED void free(void *p) {
@@ -181,7 +161,9 @@ EXPORTED void *calloc(size_t n, size_t size) {
   if (is_large(bytes)) return allocate(bytes, 16, true);
   size_t used;
   void *medium = is_medium_size(bytes) ? medium_take(bytes, &used) : nullptr;
-  return medium ? memset(medium, 0, used) : __libc_calloc(n, size);
+  if (medium) return memset(medium, 0, used);
+  note_small(bytes);
+  return __libc_calloc(n, size);
 }
 
 EXPORTED void *realloc(void *p, size_t size) {
@@ -194,7 +176,9 @@ EXPORTED void *realloc(void *p, size_t size) {
   }
   if (is_large(size)) return leave_library(p, allocate(size, 16, false), size);
   void *medium = is_medium_size(size) ? medium_take(size) : nullptr;
-  return medium ? leave_library(p, medium, size) : __libc_realloc(p, size);
+  if (medium) return leave_library(p, medium, size);
+  note_small(size);
+  return __libc_realloc(p, size);
 }
 
 EXPORTED void *memalign(size_t alignment, size_t size) {

@@ -20,9 +20,6 @@ constexpr unsigned kGranuleShift = 10;
 constexpr uint64_t kRange = 256ull << 30; ///< of addresses, kept free for all there will ever be
 constexpr uint32_t kGranules = kRange >> kGranuleShift;
 constexpr uint64_t kLeastGrowth = 8u << 20;
-/// Noted before it is needed, and a share of the budget more: when paging starts, there must be room for the pager itself.
-constexpr uint64_t kAhead = 6u << 20;
-constexpr uint64_t kAheadShare = 32;
 /// Of the budget: so much in the C library's blocks is left there, and cannot be paged.
 constexpr uint64_t kLeftShare = 16;
 
@@ -126,7 +123,6 @@ void *medium_take(size_t bytes, size_t *used) {
   if (growing || none.load(std::memory_order_relaxed) || bytes > uint64_t{core::FreeRuns::kLongest} << kGranuleShift)
     return nullptr;
   if (!base.load(std::memory_order_acquire) && (!has_many(bytes) || !reserve_range())) return nullptr;
-  const uint64_t ahead = (kAhead + runtime_budget() / kAheadShare) >> kGranuleShift;
   const uint32_t n = granules(bytes);
   for (;;) {
     uint32_t end, first, untouched;
@@ -137,7 +133,7 @@ void *medium_take(size_t bytes, size_t *used) {
       first = free_runs.take(n);
     }
     const bool taken = first != core::FreeRuns::kNone;
-    if ((!taken || first + n + ahead > end) && !grow(end) && !taken) return nullptr;
+    if (!taken && !grow(end)) return nullptr;
     if (!taken) continue;
     if (used) *used = first < untouched ? std::min(bytes, uint64_t{untouched - first} << kGranuleShift) : 0;
     return reinterpret_cast<void *>(base.load(std::memory_order_relaxed) + (uint64_t{first} << kGranuleShift));

@@ -2,6 +2,7 @@
 #include "runtime/process/runtime.h"
 
 #include "pagecast/pagecast.h"
+#include "runtime/process/allocations.h"
 #include "runtime/kernel/descriptors.h"
 #include "runtime/entry/nests.h"
 #include "runtime/process/fork.h"
@@ -40,6 +41,15 @@ constexpr Options too_early = [] {
 uint64_t budget = 0;
 uint64_t looked_ns = 0; ///< when that was
 constexpr uint64_t kLookNs = 50000000;
+/// Looks come faster when less than this part of the budget is left: a program fills a gigabyte in a third of a second.
+constexpr uint64_t kNearNs = 2000000, kNearPart = 4;
+/// Small blocks asked for between two looks: this part of what was left at the first.
+constexpr uint64_t kSmallPart = 8;
+constexpr uint64_t kLeastSmall = 1u << 20;
+std::atomic<int64_t> small_left{INT64_MAX}; ///< bytes of small blocks until then; INT64_MAX: they are not watched
+uint64_t small_known =
+    UINT64_MAX / 4; ///< bytes that the process held beside its large data, when they were last counted: perhaps all
+std::atomic<uint64_t> small_asked{0}; ///< bytes of small blocks asked for since
 uint64_t started_ns = 0;
 bool refused = false;        ///< paging was needed and could not be had: said once
 std::atomic<bool> memory_paged{false}; ///< large data of memory have once exceeded the budget, and are paged
@@ -64,11 +74,39 @@ uint64_t find_budget(uint64_t used) {
   return limit.budget();
 }
 
-/// The budget of a program that holds all its large data in memory, found out anew from time to time: the limit may
-/// have fallen, and then the next allocation is the occasion to begin paging.
+/// What large data may hold before paging begins: the pager, too, must find memory then, or the kernel ends the program.
+uint64_t unpaged_budget(uint64_t data_bytes) {
+  const uint64_t own = Engine::bytes_to_start(budget, data_bytes);
+  return budget > own ? budget - own : 0;
+}
+
+/// What is not large data and cannot be paged, of `anonymous` bytes that the process holds beside large data of `data_bytes`.
+/// All that was asked for since it was last known may have been stored to.
+uint64_t small_bytes(uint64_t anonymous, uint64_t data_bytes) {
+  const uint64_t least = anonymous > data_bytes ? anonymous - data_bytes : 0;
+  return std::clamp(small_known + small_asked.load(std::memory_order_relaxed), least, anonymous);
+}
+
+/// The budget of a program that holds all its large data in memory, found out anew from time to time: the limit may have
+/// fallen, or what is not large data may have grown. The next block is the occasion to begin paging then. Before it does, how
+/// much is small is counted, since what was asked for may have been freed again.
 void follow_limit(uint64_t data_bytes) {
-  if (data_bytes <= kLeastMemory || os::now_ns() - looked_ns < kLookNs) return;
-  budget = find_budget(std::min(data_bytes, os::own_anonymous_bytes()));
+  if (data_bytes <= kLeastMemory) return;
+  const bool near = data_bytes > budget - budget / kNearPart;
+  if (os::now_ns() - looked_ns < (near ? kNearNs : kLookNs)) return;
+  const uint64_t anonymous = os::own_anonymous_bytes(), small = small_bytes(anonymous, data_bytes);
+  budget = find_budget(anonymous - small);
+  if (data_bytes <= unpaged_budget(data_bytes) || small == (anonymous > data_bytes ? anonymous - data_bytes : 0)) return;
+  small_asked.store(0, std::memory_order_relaxed);
+  small_known = anonymous - std::min(anonymous, allocations_in_memory());
+  budget = find_budget(anonymous - small_known);
+}
+
+/// Small blocks are watched while nothing is paged and large data are such that paging could make room for them.
+void watch_small_blocks(uint64_t data_bytes) {
+  const uint64_t unpaged = unpaged_budget(data_bytes), left = unpaged > data_bytes ? unpaged - data_bytes : 0;
+  small_left.store(data_bytes > kLeastMemory ? static_cast<int64_t>(std::max(left / kSmallPart, kLeastSmall)) : INT64_MAX,
+                   std::memory_order_relaxed);
 }
 
 void pager_thread() { reinterpret_cast<Engine *>(engine_memory)->run(); }
@@ -134,6 +172,8 @@ Engine *running(Engine *made) {
 
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
 bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
+  // What the C library asks for on behalf of the threads must not come back here while the allocations' lock is held.
+  small_left.store(INT64_MAX, std::memory_order_relaxed);
   if (!inherited_sandbox_allows_paging()) {
     snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
     return false;
@@ -146,7 +186,7 @@ bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
   nests_start(made);
   engine.store(made, std::memory_order_release);
   tell(files ? "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files"
-             : "large data of %llu MiB exceed the budget of %llu MiB: paging",
+             : "large data of %llu MiB and what paging takes itself exceed the budget of %llu MiB: paging",
        static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20));
   if (options.hints) modules_set_gates(options.gate);
   return true;
@@ -214,6 +254,17 @@ const Options &runtime_options() {
 
 uint64_t runtime_budget() { return budget; }
 
+bool runtime_fits(uint64_t data_bytes) { return data_bytes <= unpaged_budget(data_bytes); }
+
+bool runtime_watches_small_blocks() { return small_left.load(std::memory_order_relaxed) != INT64_MAX; }
+
+bool runtime_small_blocks(uint64_t bytes) {
+  const auto n = static_cast<int64_t>(bytes);
+  small_asked.fetch_add(bytes, std::memory_order_relaxed);
+  const int64_t left = small_left.load(std::memory_order_relaxed);
+  return left != INT64_MAX && small_left.fetch_sub(n, std::memory_order_relaxed) <= n;
+}
+
 void runtime_open_statistics() {
   if (options.stats && statistics_file == kNotOpen)
     statistics_file = open_statistics(options.stats, runtime_running_engine() != nullptr);
@@ -225,7 +276,7 @@ Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes) {
   if (memory_paged.load(std::memory_order_relaxed)) return running;
   if (refused || !options.enable || sandboxed()) return nullptr;
   follow_limit(data_bytes);
-  if (data_bytes <= budget) return nullptr;
+  if (data_bytes <= unpaged_budget(data_bytes)) return watch_small_blocks(data_bytes), nullptr;
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
               : start_engine(data_bytes, filled_bytes, false)) {
     memory_paged.store(true, std::memory_order_relaxed);
@@ -243,7 +294,7 @@ Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes) {
   if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused || sandboxed()) return nullptr;
   if (running) return running;
   follow_limit(data_bytes + file_bytes);
-  if (data_bytes + file_bytes <= budget) return nullptr;
+  if (data_bytes + file_bytes <= unpaged_budget(data_bytes)) return nullptr;
   if (start_engine(data_bytes + file_bytes, 0, true)) // what memory holds fits: no room on the disk is needed yet
     return files_refused ? nullptr : engine.load(std::memory_order_relaxed);
   files_refused = true;

@@ -18,6 +18,13 @@ const Options &runtime_options();
 Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
+/// Whether so much large data can be held without paging, and the pager's own memory still be had when more comes.
+bool runtime_fits(uint64_t data_bytes);
+/// Whether the program's small blocks count for the beginning of paging. Any thread; cost: one load.
+bool runtime_watches_small_blocks();
+/// Notes that so many bytes of small blocks were asked for. True: so many that it is time to look whether paging must begin
+/// (allocations_page()). Any thread; cost: an atomic subtraction.
+bool runtime_small_blocks(uint64_t bytes);
 
 /// Opens the file for the statistics now, since it may be forbidden at exit.
 void runtime_open_statistics();

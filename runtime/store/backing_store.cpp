@@ -24,10 +24,14 @@ constexpr uint64_t kWatchDiskNs = 1'000'000'000;
 
 } // namespace
 
+uint64_t BackingStore::staging_bytes_for(uint64_t budget) {
+  return std::clamp<uint64_t>(budget / kStagingShare, kLeastStaging, kMostStaging);
+}
+
 int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned room) {
   shift_ = os::page_shift();
   requests_.start();
-  if (!staging_.start(std::clamp<uint64_t>(budget / kStagingShare, kLeastStaging, kMostStaging))) {
+  if (!staging_.start(staging_bytes_for(budget))) {
     snprintf(why, room, "not enough memory for the pager");
     return -ENOMEM;
   }

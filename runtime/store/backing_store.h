@@ -53,6 +53,8 @@ public:
   /// For pages that are made, too.
   Staging &staging() { return staging_; }
   uint64_t staging_bytes() const { return staging_.bytes(); }
+  /// Of a budget, the bytes that are staged at once: enough for the disk's queue, and a small part of the budget.
+  static uint64_t staging_bytes_for(uint64_t budget);
   uint32_t staging_in_use() const { return staging_.pages() - staging_.free_pages(); }
   const Requests &requests() const { return requests_; }
   const char *directory() const { return fork_files_.directory(); }

@@ -233,3 +233,16 @@ TEST(OsBuffer, IsThereBeginsWithALargePageAndLeavesNothingAround) {
     EXPECT_NE(msync(buffer, os::page_size(), MS_ASYNC), 0) << "its first page is mapped still";
   }
 }
+
+TEST(OsMemory, BytesInMemoryAreThoseOfTouchedPages) {
+  const uint64_t page = os::page_size(), pages = 10000; // more than one call of the kernel's
+  auto *memory = static_cast<char *>(mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(madvise(memory, pages * page, MADV_NOHUGEPAGE), 0);
+  const auto at = reinterpret_cast<uint64_t>(memory);
+  EXPECT_EQ(os::bytes_in_memory(at, pages * page), 0u);
+  for (const uint64_t i : {0ul, 4095ul, 4096ul, 9999ul}) memory[i * page] = 1;
+  EXPECT_EQ(os::bytes_in_memory(at, pages * page), 4 * page);
+  EXPECT_EQ(os::bytes_in_memory(at + page, pages * page - 2 * page), 2 * page);
+  munmap(memory, pages * page);
+  EXPECT_EQ(os::bytes_in_memory(at, pages * page), 0u);
+}

@@ -71,6 +71,17 @@ void stress(unsigned seed, uint64_t bytes, unsigned operations) {
 
 } // namespace
 
+TEST(PagerStart, TakesNoMoreMemoryThanIsKeptForIt) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  constexpr uint64_t kBytes = kBudget / 2;
+  char *data = map(kBytes);
+  memset(data, 1, kBytes);
+  ASSERT_EQ(engine.add(address(data), kBytes), 0);
+  expect_valid();
+  EXPECT_LE(engine.statistics.own_bytes, Engine::bytes_to_start(kBudget, kBytes));
+  EXPECT_GE(engine.statistics.own_bytes, Engine::bytes_to_start(kBudget, 0));
+}
+
 TEST(Pager, StressBuffered) {
   START_ENGINE(ReleasePolicy::kBuffered);
   stress(1, 96u << 20, 60000);

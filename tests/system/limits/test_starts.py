@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that fill memory as fast as they can are not killed when paging begins, under limits without swap.
+
+Each start draws how memory is filled, the limit, the size of the blocks, and whether the user gives a budget close to the
+limit. PAGECAST_TEST_STARTS=200 draws more of them, and limits up to a gigabyte."""
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+KINDS = ("blocks", "zeroed", "threads", "vector", "copies", "columns", "temporaries", "file")
+MANY = int(os.environ.get("PAGECAST_TEST_STARTS", "0"))
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory) -> Path:
+    program = tmp_path_factory.mktemp("starts") / "starts"
+    source = Path(__file__).parent / "starts.c"
+    subprocess.run(["clang-19", "-O2", "-pthread", source, "-o", program], check=True)
+    return program
+
+
+@pytest.fixture(scope="module")
+def mapped_file():
+    path = Path(f"/var/tmp/pagecast-starts.{os.getpid()}")
+    path.write_bytes(random.Random(1).randbytes(MIB) * 128)
+    yield path
+    path.unlink()
+
+
+def draw(seed: int) -> tuple[str, int, int, list[str]]:
+    """Kind, limit in MiB, block in KiB, options. Every kind comes once in eight seeds."""
+    rng = random.Random(seed)
+    kind = KINDS[seed % len(KINDS)]
+    limit = rng.choice((64, 96, 128, 256, 512, 1024) if MANY else (64, 96, 128, 192))
+    block = 2 ** rng.randint(6, 13 if limit < 256 else 16) * rng.choice((4, 5, 7)) // 4
+    options = rng.choice(([], [], ["--memory", f"{limit * 15 // 16}M"], ["--memory", f"{limit}M"]))
+    return kind, limit, block, options
+
+
+@pytest.mark.parametrize("seed", range(max(MANY, 24)))
+def test_is_not_killed_when_paging_begins(tools, memory_group, starts, mapped_file, seed):
+    kind, limit, block, options = draw(seed)
+    arguments = [starts, kind, str(limit * 3 // 2), str(block), mapped_file]
+    expected = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+    group = memory_group(limit * MIB)
+    done = subprocess.run([tools.pagecast, "run", *options, "--", *arguments], capture_output=True, text=True,
+                          timeout=300, preexec_fn=group.join)
+    what = f"{kind}, {limit} MiB, blocks of {block} KiB, {' '.join(options) or 'no options'}"
+    assert not group.was_killed(), f"the kernel killed it: {what}"
+    assert (done.returncode, done.stdout) == (0, expected), f"{what}: {done.stderr[-500:]}"
