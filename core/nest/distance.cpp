@@ -29,7 +29,7 @@ void Distance::limit(const Plan &plan, const Conditions &c) {
   max_io_ = most(c.max_io, c.page);
   step_bytes_ = plan.step_bytes;
   queue_known_ = c.queue_bytes > 0;
-  lot_steps_ = plan.lot_steps;
+  batch_steps_ = plan.batch_steps;
   floor_ = step_bytes_ ? most(1, least(kMaxSteps, divide_up(c.queue_bytes, step_bytes_))) : 1;
   fit(c.budget);
 }
@@ -90,7 +90,7 @@ void Distance::adapt(uint64_t step) {
       if (boost_ < kMinBoost) boost_ = kMinBoost;
       useless_ = 0;
       growing_ = false;
-    } else if (boost_ < kMaxBoost && steps_ + lot_ < ceiling_) {
+    } else if (boost_ < kMaxBoost && steps_ + batch_ < ceiling_) {
       ++boost_;
       rate_before_ = most(rate, 1);
     }
@@ -112,12 +112,12 @@ void Distance::compute() {
   d = boost_ >= 0 ? d << boost_ : d >> -boost_;
   d = most(1, least(d, ceiling_));
   if (fixed_) d = least(fixed_, uint64_t{1} << 40);
-  // A lot is a large request or a quarter of the distance, and comes on top of it; both stay within the
+  // A batch is a large request or a quarter of the distance, and comes on top of it; both stay within the
   // limit.
-  lot_ = least(most(lot_steps_, d / 4), kMaxSteps);
+  batch_ = least(most(batch_steps_, d / 4), kMaxSteps);
   if (!fixed_) {
-    lot_ = most(1, least(lot_, ceiling_ / 2));
-    d = most(1, least(d, ceiling_ - least(ceiling_ - 1, lot_)));
+    batch_ = most(1, least(batch_, ceiling_ / 2));
+    d = most(1, least(d, ceiling_ - least(ceiling_ - 1, batch_)));
   }
   steps_ = d;
 }

@@ -34,7 +34,7 @@ public:
 
   uint64_t steps() const { return steps_; } ///< >= 1
   /// Steps that are fetched at a time, so that requests are large and calls are few.
-  uint64_t lot() const { return lot_; }
+  uint64_t batch() const { return batch_; }
 
 private:
   void adapt(uint64_t step);
@@ -47,7 +47,7 @@ private:
   uint64_t ceiling_ = 1; ///< steps: a quarter of the budget
   uint64_t budget_ = 0;  ///< bytes
   uint64_t fixed_ = 0;
-  uint64_t lot_steps_ = 1;
+  uint64_t batch_steps_ = 1;
   uint64_t page_ = 4096, max_io_ = 4096, step_bytes_ = 0;
   bool queue_known_ = false;
 
@@ -59,7 +59,7 @@ private:
   bool settled_ = false;        ///< the first window is over: its lates are those of an empty pipeline
   bool growing_ = true;         ///< false: doublings proved useless, until something changes
 
-  uint64_t steps_ = 1, lot_ = 1;
+  uint64_t steps_ = 1, batch_ = 1;
 };
 
 } // namespace pagecast::core

@@ -58,16 +58,16 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
   if (!room || unfinished_ || !released) return program_step;
 
   const uint64_t wake = least(fetch_wake(direct_, step, d), fetch_wake(index_, step, far));
-  return least(wake, releaser_.wake(step, distance_.lot()));
+  return least(wake, releaser_.wake(step, distance_.batch()));
 }
 
-/// False: refused. The lot on top of the distance is fetched only when the distance itself is not covered any
+/// False: refused. The batch on top of the distance is fetched only when the distance itself is not covered any
 /// more, so that the cursor moves seldom and far, and the distance is its least lead, not its mean one.
 bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const ResidencyMap &map, Sink &sink) {
   const uint64_t covered = least(target(program_step, distance, 0), steps());
   uint64_t work = kBurst;
   // A run to where the cursor is hands on what a refused call has left.
-  const uint64_t to = f.position() < covered ? target(program_step, distance, distance_.lot()) : f.position();
+  const uint64_t to = f.position() < covered ? target(program_step, distance, distance_.batch()) : f.position();
   const Fetcher::Outcome outcome = f.run(program_step, to, map, sink, shape_, plan_, &work);
   blocked_ |= outcome == Fetcher::Outcome::kRefused;
   unfinished_ |= outcome == Fetcher::Outcome::kPaused;
@@ -76,14 +76,14 @@ bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const Res
 
 /// The step up to which (exclusive) the cursor may go. The step that the program is in has no lead, hence
 /// + 1.
-uint64_t Nest::target(uint64_t program_step, uint64_t distance, uint64_t lot) {
-  const uint64_t straight = saturating_add(saturating_add(program_step, 1), saturating_add(distance, lot));
+uint64_t Nest::target(uint64_t program_step, uint64_t distance, uint64_t batch) {
+  const uint64_t straight = saturating_add(saturating_add(program_step, 1), saturating_add(distance, batch));
   switch (conditions_.schedule) {
   case Schedule::kSingle: {
     const uint64_t strips = most(place_.strips(), 1);
     return least(straight, saturating_mul(program_step / strips + 1, strips));
   }
-  case Schedule::kNested: return nested_target(program_step, distance, lot);
+  case Schedule::kNested: return nested_target(program_step, distance, batch);
   case Schedule::kContinuous: break;
   }
   return straight;
@@ -93,7 +93,7 @@ uint64_t Nest::target(uint64_t program_step, uint64_t distance, uint64_t lot) {
 /// and each offset is clipped at the end of its own loop. All that lies before the place so found is fetched:
 /// for a[i + di][j + dj] that is the outer prolog (whole rows up to i + di) and then the inner one (dj of a
 /// row).
-uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t lot) {
+uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t batch) {
   place_.seek(program_step);
   if (place_.at_end()) return steps();
   uint64_t at = 0, left = distance;
@@ -106,7 +106,7 @@ uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t 
     if (index >= place_.trips(k)) return saturating_add(at, saturating_mul(place_.trips(k), per));
     at = saturating_add(at, saturating_mul(index, per));
   }
-  const uint64_t inner = saturating_add(place_.index(shape_.ticked) + 1, saturating_add(left, lot));
+  const uint64_t inner = saturating_add(place_.index(shape_.ticked) + 1, saturating_add(left, batch));
   return saturating_add(at, least(inner, place_.strips()));
 }
 
@@ -118,7 +118,8 @@ uint64_t Nest::fetch_wake(const Fetcher &f, uint64_t program_step, uint64_t dist
   if (conditions_.schedule == Schedule::kContinuous) return wake;
   const uint64_t strips = most(place_.strips(), 1);
   const uint64_t next_execution = saturating_mul(program_step / strips + 1, strips);
-  return least(most(least(wake, saturating_add(program_step, distance_.lot())), saturating_add(program_step, 1)), next_execution);
+  return least(most(least(wake, saturating_add(program_step, distance_.batch())), saturating_add(program_step, 1)),
+               next_execution);
 }
 
 void Nest::finish(uint64_t program_step, Sink &sink) { releaser_.finish(program_step, sink, shape_, plan_); }

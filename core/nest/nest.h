@@ -68,8 +68,8 @@ public:
   static constexpr uint64_t kBurst = 1024;
 
 private:
-  uint64_t target(uint64_t program_step, uint64_t distance, uint64_t lot);
-  uint64_t nested_target(uint64_t program_step, uint64_t distance, uint64_t lot);
+  uint64_t target(uint64_t program_step, uint64_t distance, uint64_t batch);
+  uint64_t nested_target(uint64_t program_step, uint64_t distance, uint64_t batch);
   bool fetch(Fetcher &, uint64_t program_step, uint64_t distance, const ResidencyMap &, Sink &);
   uint64_t fetch_wake(const Fetcher &, uint64_t program_step, uint64_t distance) const;
 

@@ -276,7 +276,7 @@ void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *pla
   plan->step_bytes = saturating_add(plan->step_bytes, saturating_mul(s.sliced_bytes, iterations));
   // What the loops inside a step touch must be there at the same time: if it cannot be, what is fetched goes before its turn.
   plan->prefetches = plan->fits || (plan->step_bytes <= c.budget / 2 && plan->iteration_bytes[s.ticked] <= c.budget);
-  plan->lot_steps = fastest ? most(1, c.max_io / most(1, saturating_mul(fastest, iterations))) : 16;
+  plan->batch_steps = fastest ? most(1, c.max_io / most(1, saturating_mul(fastest, iterations))) : 16;
 }
 
 } // namespace

@@ -49,7 +49,7 @@ struct Plan {
   uint64_t total_bytes = 0;                 ///< touched by the nest, in pages; what several groups touch is counted once
   uint64_t strip = 1;                       ///< iterations of the ticked loop per step
   uint64_t step_bytes = 0;                  ///< new bytes per step, all direct groups
-  uint64_t lot_steps = 1;                   ///< steps in which the fastest group moves by max_io
+  uint64_t batch_steps = 1;                   ///< steps in which the fastest group moves by max_io
   GroupPlan group[kMaxGroups];
 };
 

@@ -127,13 +127,13 @@ void Releaser::hand_on(Call &call) {
   call.held = {};
 }
 
-uint64_t Releaser::wake(uint64_t program_step, uint64_t lot) const {
+uint64_t Releaser::wake(uint64_t program_step, uint64_t batch) const {
   uint64_t wake = kUnbounded;
   for (unsigned level = 1; level <= kMaxLoops; ++level) {
     if (groups_[level] == 0) continue;
     const uint64_t per = cursor_.steps_per(int(level) - 1);
     const uint64_t due = saturating_add(saturating_mul(unit_[level] + 1, per), 1);
-    if (due <= cursor_.steps()) wake = least(wake, most(due, saturating_add(program_step, lot)));
+    if (due <= cursor_.steps()) wake = least(wake, most(due, saturating_add(program_step, batch)));
   }
   return wake;
 }

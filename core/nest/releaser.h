@@ -24,8 +24,8 @@ public:
   /// The program has left the nest after `program_step` steps: what is left of what it touched, the last
   /// kLastPieces pieces of it (more are left only when run() was not called for long).
   void finish(uint64_t program_step, Sink &, const Shape &, const Plan &);
-  /// The step at which run() is worth calling, at least `lot` steps after `program_step`; kUnbounded: never.
-  uint64_t wake(uint64_t program_step, uint64_t lot) const;
+  /// The step at which run() is worth calling, at least `batch` steps after `program_step`; kUnbounded: never.
+  uint64_t wake(uint64_t program_step, uint64_t batch) const;
 
   static constexpr uint64_t kLastPieces = 16384;
 

@@ -9,7 +9,7 @@ namespace {
 struct Pace {
   explicit Pace(Conditions c) : conditions(c) {
     plan.step_bytes = 64 << 10;
-    plan.lot_steps = 1;
+    plan.batch_steps = 1;
     distance.start(plan, conditions, 0);
   }
   void steps(uint64_t n, uint64_t each_ns, uint64_t lates_per_step = 0) {
@@ -42,7 +42,7 @@ TEST(Distance, StaysAShareOfABudgetThatMoves) {
   r.steps(20, 10000);
   const uint64_t before = r.distance.steps();
   r.distance.budget(uint64_t{16} << 20);
-  EXPECT_LE((r.distance.steps() + r.distance.lot()) * r.plan.step_bytes, uint64_t{4} << 20);
+  EXPECT_LE((r.distance.steps() + r.distance.batch()) * r.plan.step_bytes, uint64_t{4} << 20);
   EXPECT_LT(r.distance.steps(), before);
   r.distance.budget(uint64_t{1} << 30);
   EXPECT_EQ(r.distance.steps(), before);
@@ -82,7 +82,7 @@ TEST(Distance, NeverMoreThanAQuarterOfTheBudget) {
   c.budget = 16 << 20;
   Pace r(c);
   r.steps(100, 1000, 3);
-  EXPECT_LE((r.distance.steps() + r.distance.lot()) * r.plan.step_bytes, c.budget / 4);
+  EXPECT_LE((r.distance.steps() + r.distance.batch()) * r.plan.step_bytes, c.budget / 4);
   EXPECT_GE(r.distance.steps(), 1u);
 }
 

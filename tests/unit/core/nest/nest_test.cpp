@@ -36,7 +36,7 @@ TEST(Nest, FetchesTheDistanceAheadAndNotMore) {
   p.at(0);
   const uint64_t step_bytes = p.nest->plan().step_bytes;
   EXPECT_GE(p.reached(), kBase + 11 * step_bytes);
-  EXPECT_LE(p.reached(), kBase + 16 * step_bytes) << "a lot on top";
+  EXPECT_LE(p.reached(), kBase + 16 * step_bytes) << "a batch on top";
 }
 
 TEST(Nest, RequestsAreLargeAndCallsAreFew) {
@@ -45,7 +45,7 @@ TEST(Nest, RequestsAreLargeAndCallsAreFew) {
   Play p(sweep(10000), c);
   p.run(0, p.nest->steps());
   EXPECT_EQ(p.sink.fetched_pages().size(), 10000u);
-  EXPECT_LE(p.sink.fetches.size(), 10000u / 16 + 1 + p.calls) << "64 KiB each, but for the ends of lots";
+  EXPECT_LE(p.sink.fetches.size(), 10000u / 16 + 1 + p.calls) << "64 KiB each, but for the ends of batches";
   EXPECT_LE(p.calls, p.nest->steps() / 4 + 1);
 }
 
@@ -136,7 +136,7 @@ TEST(Nest, NestedFetchesTheOuterBlockAndClipsTheInnerOffset) {
   c.fixed_distance = 16 + 4;
   Play p(s, c);
   p.at(0);
-  // d = (1, 4): row 0 whole, row 1 up to and including page 4, and a lot (5) on top.
+  // d = (1, 4): row 0 whole, row 1 up to and including page 4, and a batch (5) on top.
   EXPECT_EQ(p.reached(), kBase + (1 << 20) + 10 * kPage);
   p.run(1, 16);
   EXPECT_EQ(p.reached(), kBase + (2u << 20) - (1 << 20) + 16 * kPage) << "clipped at the end of row 1";

@@ -101,7 +101,7 @@ TEST(Plan, StripsMoveByABlock) {
   const Plan p = make_plan(nest_of({1 << 24}, {array(kBase, {8})}), c);
   EXPECT_EQ(p.strip, (256u << 10) / 8);
   EXPECT_EQ(p.step_bytes, 256u << 10);
-  EXPECT_EQ(p.lot_steps, 4u);
+  EXPECT_EQ(p.batch_steps, 4u);
 }
 
 TEST(Plan, StripsAreMultiplesOf64) {
