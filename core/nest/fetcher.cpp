@@ -41,8 +41,8 @@ void Fetcher::jump(uint64_t step) {
   for (Extent &e : pending_) e = {};
 }
 
-Fetcher::Outcome Fetcher::run(uint64_t program_step, uint64_t target, const ResidencyMap &map, Sink &sink, const Shape &shape,
-                              const Plan &plan, uint64_t *work) {
+Fetcher::Outcome Fetcher::advance(uint64_t program_step, uint64_t target, const ResidencyMap &map, Sink &sink, const Shape &shape,
+                                  const Plan &plan, uint64_t *work) {
   if (groups_ == 0) return Outcome::kReached;
   Call call{map, sink, shape, plan, work};
   if (cursor_.position() < program_step) jump(program_step);

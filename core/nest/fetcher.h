@@ -23,7 +23,8 @@ public:
   enum class Outcome : uint8_t { kReached, kPaused, kRefused };
   /// Fetches up to `target` (exclusive), but nothing before `program_step`: a cursor that the program has
   /// overtaken jumps there. `work` counts pieces and is used up; when it is, the outcome is kPaused.
-  Outcome run(uint64_t program_step, uint64_t target, const ResidencyMap &, Sink &, const Shape &, const Plan &, uint64_t *work);
+  Outcome advance(uint64_t program_step, uint64_t target, const ResidencyMap &, Sink &, const Shape &, const Plan &,
+                  uint64_t *work);
 
   uint64_t position() const { return cursor_.position(); }
   bool active() const { return groups_ != 0; }
@@ -31,7 +32,7 @@ public:
   const Cursor &cursor() const { return cursor_; }
 
 private:
-  struct Call; // the arguments of one run()
+  struct Call; // the arguments of one advance()
   Outcome step(Call &);
   bool add(Call &, unsigned group, Extent);
   bool flush(Call &, unsigned group);

@@ -54,7 +54,7 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
   bool room = !index_.active() || fetch(index_, step, far, map, sink);
   if (room && direct_.active()) room = fetch(direct_, step, d, map, sink);
   uint64_t work = kBurst;
-  const bool released = releaser_.run(step, sink, shape_, plan_, &work);
+  const bool released = releaser_.advance(step, sink, shape_, plan_, &work);
   if (!room || unfinished_ || !released) return program_step;
 
   const uint64_t wake = least(fetch_wake(direct_, step, d), fetch_wake(index_, step, far));
@@ -66,9 +66,9 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
 bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const ResidencyMap &map, Sink &sink) {
   const uint64_t covered = least(target(program_step, distance, 0), steps());
   uint64_t work = kBurst;
-  // A run to where the cursor is hands on what a refused call has left.
+  // Advancing to where the cursor is hands on what a refused call has left.
   const uint64_t to = f.position() < covered ? target(program_step, distance, distance_.batch()) : f.position();
-  const Fetcher::Outcome outcome = f.run(program_step, to, map, sink, shape_, plan_, &work);
+  const Fetcher::Outcome outcome = f.advance(program_step, to, map, sink, shape_, plan_, &work);
   blocked_ |= outcome == Fetcher::Outcome::kRefused;
   unfinished_ |= outcome == Fetcher::Outcome::kPaused;
   return outcome != Fetcher::Outcome::kRefused;

@@ -31,8 +31,8 @@ Extent outside(Extent e, Extent at) {
   return e.begin < at.begin ? Extent{e.begin, at.begin} : Extent{least(at.end, e.end), e.end};
 }
 
-/// To the run behind this one. False: it is the last.
-bool next_run(const Shape &s, const Group &g, unsigned outer, uint64_t *index, Addr *begin) {
+/// To the stretch behind this one. False: it is the last.
+bool next_stretch(const Shape &s, const Group &g, unsigned outer, uint64_t *index, Addr *begin) {
   for (unsigned k = outer; k-- > 0;) {
     if (!moves(s, g, k)) continue;
     if (index[k] + 1 < s.trips[k]) {
@@ -48,30 +48,30 @@ bool next_run(const Shape &s, const Group &g, unsigned outer, uint64_t *index, A
 
 } // namespace
 
-Overwrite::Run Overwrite::run_of(const Shape &s, const Group &g, uint64_t page) {
-  Run run{s.loops, g.hi > g.lo ? uint64_t(g.hi) - uint64_t(g.lo) : 0};
+Overwrite::Stretch Overwrite::stretch_of(const Shape &s, const Group &g, uint64_t page) {
+  Stretch stretch{s.loops, g.hi > g.lo ? uint64_t(g.hi) - uint64_t(g.lo) : 0};
   for (unsigned k = 0; k < s.loops; ++k)
     if (s.trips[k] == 0 || g.stride[k] < 0) return {};
-  while (run.from > 0 && (!moves(s, g, run.from - 1) || uint64_t(g.stride[run.from - 1]) <= run.span)) {
-    --run.from;
-    run.span = saturating_add(run.span, saturating_mul(uint64_t(g.stride[run.from]), s.trips[run.from] - 1));
+  while (stretch.from > 0 && (!moves(s, g, stretch.from - 1) || uint64_t(g.stride[stretch.from - 1]) <= stretch.span)) {
+    --stretch.from;
+    stretch.span = saturating_add(stretch.span, saturating_mul(uint64_t(g.stride[stretch.from]), s.trips[stretch.from] - 1));
   }
-  for (unsigned k = run.from; k-- > 0;) { // the rows' stride, and whether planes keep to it
+  for (unsigned k = stretch.from; k-- > 0;) { // the rows' stride, and whether planes keep to it
     if (!moves(s, g, k)) continue;
-    if (run.stride == 0) run.stride = uint64_t(g.stride[k]);
-    else if (uint64_t(g.stride[k]) % run.stride != 0) {
-      run.stride = 0;
+    if (stretch.stride == 0) stretch.stride = uint64_t(g.stride[k]);
+    else if (uint64_t(g.stride[k]) % stretch.stride != 0) {
+      stretch.stride = 0;
       break;
     }
   }
-  if (run.stride && !RowMargins{0, run.stride, run.span}.narrow(page)) run.stride = 0;
-  uint64_t extent = run.span; // of all runs that the loops inside go through
-  for (unsigned k = run.from; k-- > 0;) {
+  if (stretch.stride && !RowMargins{0, stretch.stride, stretch.span}.narrow(page)) stretch.stride = 0;
+  uint64_t extent = stretch.span; // of all stretches that the loops inside go through
+  for (unsigned k = stretch.from; k-- > 0;) {
     if (!moves(s, g, k)) continue;
     if (uint64_t(g.stride[k]) < extent) return {};
     extent = saturating_add(extent, saturating_mul(uint64_t(g.stride[k]), s.trips[k] - 1));
   }
-  return (run.span >= page || run.stride) && extent < kUnbounded ? run : Run{};
+  return (stretch.span >= page || stretch.stride) && extent < kUnbounded ? stretch : Stretch{};
 }
 
 void check_overwrites(Shape *s, uint64_t page) {
@@ -79,7 +79,8 @@ void check_overwrites(Shape *s, uint64_t page) {
     Group &writer = s->group[w];
     if (!writer.overwrites) continue;
     const Extent mine = hull(*s, writer);
-    writer.overwrites = !writer.indirect && !writer.reads && Overwrite::run_of(*s, writer, page).span && mine.end != kUnbounded;
+    writer.overwrites =
+        !writer.indirect && !writer.reads && Overwrite::stretch_of(*s, writer, page).span && mine.end != kUnbounded;
     for (unsigned r = 0; r < s->groups && writer.overwrites; ++r) {
       const Extent other = hull(*s, s->group[r]);
       writer.overwrites = !s->group[r].reads || common(mine, other).empty();
@@ -93,15 +94,15 @@ void Overwrite::start(const Shape &s, uint64_t strip, uint64_t page) {
   stored_ = 0;
   any_ = false;
   for (unsigned g = 0; g < s.groups; ++g) {
-    run_[g] = s.group[g].overwrites ? run_of(s, s.group[g], page) : Run{};
-    any_ |= run_[g].span != 0;
+    stretch_[g] = s.group[g].overwrites ? stretch_of(s, s.group[g], page) : Stretch{};
+    any_ |= stretch_[g].span != 0;
   }
   if (any_) place_.start(s, strip);
 }
 
 Overwrite::Unread Overwrite::unread(const Shape &s, unsigned group, uint64_t step) {
   Unread u;
-  if (!any_ || run_[group].span == 0) return u;
+  if (!any_ || stretch_[group].span == 0) return u;
   place_.seek(step);
   if (place_.at_end()) return u;
   Pieces pieces;
@@ -114,12 +115,12 @@ Overwrite::Unread Overwrite::unread(const Shape &s, unsigned group, uint64_t ste
   return u;
 }
 
-/// The run that begins last of those up to `from`, or the first one: its place in the loops around it, and where it begins.
-Addr Overwrite::seek_run(const Shape &s, unsigned group, Addr from, uint64_t *index) const {
+/// The stretch that begins last of those up to `from`, or the first one: its place in the loops around it, and where it begins.
+Addr Overwrite::seek_stretch(const Shape &s, unsigned group, Addr from, uint64_t *index) const {
   const Group &g = s.group[group];
   Addr begin = g.base + uint64_t(g.lo);
   from = most(from, begin);
-  for (unsigned k = 0; k < run_[group].from; ++k) {
+  for (unsigned k = 0; k < stretch_[group].from; ++k) {
     if (!moves(s, g, k)) continue;
     index[k] = least((from - begin) / uint64_t(g.stride[k]), s.trips[k] - 1);
     begin += index[k] * uint64_t(g.stride[k]);
@@ -128,16 +129,16 @@ Addr Overwrite::seek_run(const Shape &s, unsigned group, Addr from, uint64_t *in
 }
 
 Extent Overwrite::first_unread(const Shape &s, unsigned group, Extent e) const {
-  const Run &run = run_[group];
+  const Stretch &stretch = stretch_[group];
   const Extent wanted = common(e, hull(s, s.group[group]));
-  if (wanted.empty() || run.span < page_) return {};
+  if (wanted.empty() || stretch.span < page_) return {};
   uint64_t index[kMaxLoops] = {};
-  Addr begin = seek_run(s, group, wanted.begin, index);
+  Addr begin = seek_stretch(s, group, wanted.begin, index);
   do {
     const Extent stored = to_come(s, group, index, begin);
     const Extent pages = outside(common(e, {round_up(stored.begin, page_), round_down(stored.end, page_)}), in_progress());
     if (!pages.empty()) return pages;
-  } while (next_run(s, s.group[group], run.from, index, &begin) && begin < e.end);
+  } while (next_stretch(s, s.group[group], stretch.from, index, &begin) && begin < e.end);
   return {};
 }
 
@@ -146,31 +147,32 @@ Extent Overwrite::in_progress() const { return {round_down(at_.begin, page_), ro
 
 /// Each byte is to come, or in a margin.
 bool Overwrite::unread_but_margins(const Shape &s, unsigned group, Addr page) const {
-  const Run &run = run_[group];
+  const Stretch &stretch = stretch_[group];
   const Extent all{page, page + page_};
-  if (run.stride == 0 || !common(all, in_progress()).empty() || common(all, hull(s, s.group[group])).empty()) return false;
+  if (stretch.stride == 0 || !common(all, in_progress()).empty() || common(all, hull(s, s.group[group])).empty()) return false;
   const uint64_t margin = row_margins(s, group).margin();
   uint64_t index[kMaxLoops] = {};
-  Addr begin = seek_run(s, group, page, index), done = page; // the bytes before `done` are seen to
+  Addr begin = seek_stretch(s, group, page, index), done = page; // the bytes before `done` are seen to
   do {
-    const Extent here = common(all, {begin, begin + run.span}), stored = to_come(s, group, index, begin);
+    const Extent here = common(all, {begin, begin + stretch.span}), stored = to_come(s, group, index, begin);
     if (here.empty()) continue;
     if (here.begin - done > margin || stored.empty() || stored.begin > here.begin) return false;
     done = here.end;
-  } while (next_run(s, s.group[group], run.from, index, &begin) && begin < all.end);
+  } while (next_stretch(s, s.group[group], stretch.from, index, &begin) && begin < all.end);
   return done > page && all.end - done <= margin;
 }
 
 RowMargins Overwrite::row_margins(const Shape &s, unsigned group) const {
-  const Run &run = run_[group];
-  return run.stride ? RowMargins{s.group[group].base + uint64_t(s.group[group].lo), run.stride, run.span} : RowMargins{};
+  const Stretch &stretch = stretch_[group];
+  return stretch.stride ? RowMargins{s.group[group].base + uint64_t(s.group[group].lo), stretch.stride, stretch.span}
+                        : RowMargins{};
 }
 
-/// What is still to be stored of the run at `begin`, which is that of `index` in the loops around it.
+/// What is still to be stored of the stretch at `begin`, which is that of `index` in the loops around it.
 Extent Overwrite::to_come(const Shape &s, unsigned group, const uint64_t *index, Addr begin) const {
   const Group &g = s.group[group];
-  const Run &run = run_[group];
-  const Extent all{begin, begin + run.span};
+  const Stretch &stretch = stretch_[group];
+  const Extent all{begin, begin + stretch.span};
   for (unsigned k = 0; k <= s.ticked; ++k) {
     const uint64_t now = k == s.ticked ? place_.first() : place_.index(k);
     const uint64_t after = k == s.ticked ? now + place_.count() : now + 1;
@@ -178,7 +180,7 @@ Extent Overwrite::to_come(const Shape &s, unsigned group, const uint64_t *index,
       if (after < s.trips[k]) return all; // it will be stored once more, from end to end
       continue;
     }
-    if (k >= run.from) return {least(most(all.begin, at_.end), all.end), all.end};
+    if (k >= stretch.from) return {least(most(all.begin, at_.end), all.end), all.end};
     if (index[k] >= after) return all;
     if (index[k] < now) return {};
   }
@@ -218,7 +220,7 @@ void Overwrite::leave(const Unread &unread, Extent asked) {
   if (!unread.by_) return;
   const Shape &s = *unread.shape_;
   const unsigned group = unread.group_;
-  if (run_[group].stride) { // rows in a page that the program has passed come round again after the others
+  if (stretch_[group].stride) { // rows in a page that the program has passed come round again after the others
     for (Addr page = asked.begin; page < asked.end; page += page_)
       if (unread.but_margins(page))
         stored_ = most(stored_, most(stored_by(s, group, most(page, s.group[group].base + uint64_t(s.group[group].lo))),

@@ -182,18 +182,18 @@ void choose_trailing(const Shape &s, const Conditions &c, Plan *plan) {
 struct Walk {
   int loop = -1;
   uint64_t pieces = 0; ///< live at a time
-  uint64_t run = 0;    ///< bytes by which the loop goes on in each piece
+  uint64_t reach = 0;  ///< bytes by which the loop goes on in each piece
 };
 
-/// The loop with the longest run: FFT lines along z go on by a few columns in one loop and by whole lines in the next.
+/// The loop with the longest reach: FFT lines along z go on by a few columns in one loop and by whole lines in the next.
 Walk find_walk(const Shape &s, const Conditions &c, unsigned g, const GroupPlan &p) {
   Walk best;
   for (unsigned k = s.ticked + 1; k-- > 0;) {
     uint64_t span;
     const uint64_t below = footprint(s, s.group[g], k + 1, c.page, &span);
     if (!(p.spatial >> k & 1) || below <= round_up(span, c.page)) continue; // one piece: merging does it
-    const uint64_t run = saturating_mul(magnitude(s.group[g].stride[k]), s.trips[k]);
-    if (run > best.run) best = {int(k), below / round_up(span, c.page), run};
+    const uint64_t reach = saturating_mul(magnitude(s.group[g].stride[k]), s.trips[k]);
+    if (reach > best.reach) best = {int(k), below / round_up(span, c.page), reach};
   }
   return best;
 }
@@ -206,7 +206,7 @@ void choose_blocks(const Shape &s, const Conditions &c, Plan *plan) {
     if (!s.group[g].indirect) walk[g] = find_walk(s, c, g, plan->group[g]);
   const auto block_of = [&](unsigned g, uint64_t most_wide) {
     uint64_t block = c.page;
-    while (block * 2 <= least(most_wide, walk[g].run)) block *= 2;
+    while (block * 2 <= least(most_wide, walk[g].reach)) block *= 2;
     return block;
   };
   const auto live_bytes = [&](uint64_t most_wide) {

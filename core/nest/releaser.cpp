@@ -45,7 +45,7 @@ uint64_t Releaser::units_for(int loop, uint64_t unit, const Shape &s, uint64_t w
   return most(work / pieces, 1);
 }
 
-bool Releaser::run(uint64_t program_step, Sink &sink, const Shape &s, const Plan &plan, uint64_t *work) {
+bool Releaser::advance(uint64_t program_step, Sink &sink, const Shape &s, const Plan &plan, uint64_t *work) {
   for (unsigned level = 1; level <= s.ticked + 1; ++level) { // level 0, the nest, is finish()'s
     const int loop = int(level) - 1;
     const uint64_t begin = unit_[level], due = groups_[level] ? finished_units(loop, program_step) : 0;

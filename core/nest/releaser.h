@@ -20,11 +20,11 @@ public:
 
   /// Releases what is due when the program has finished `program_step` steps. `work` counts pieces and is
   /// used up, but a unit is never left half done. False: there is more.
-  bool run(uint64_t program_step, Sink &, const Shape &, const Plan &, uint64_t *work);
+  bool advance(uint64_t program_step, Sink &, const Shape &, const Plan &, uint64_t *work);
   /// The program has left the nest after `program_step` steps: what is left of what it touched, the last
-  /// kLastPieces pieces of it (more are left only when run() was not called for long).
+  /// kLastPieces pieces of it (more are left only when advance() was not called for long).
   void finish(uint64_t program_step, Sink &, const Shape &, const Plan &);
-  /// The step at which run() is worth calling, at least `batch` steps after `program_step`; kUnbounded: never.
+  /// The step at which advance() is worth calling, at least `batch` steps after `program_step`; kUnbounded: never.
   uint64_t wake(uint64_t program_step, uint64_t batch) const;
 
   static constexpr uint64_t kLastPieces = 16384;
