@@ -10,9 +10,9 @@ constexpr uint64_t kComputingPart = 4;
 constexpr uint64_t kFarPause = 7;
 } // namespace
 
-void Cleaning::start(Block *blocks) {
+void Cleaning::start(Cluster *clusters) {
   *this = Cleaning();
-  blocks_ = blocks;
+  clusters_ = clusters;
 }
 
 void Cleaning::restart(uint64_t next) {
@@ -77,18 +77,18 @@ void Cleaning::ran_out(uint64_t now) {
 }
 
 bool Cleaning::may_clean(uint32_t slot, uint64_t now) const {
-  const Block &b = blocks_[slot / kBlockPages];
+  const Cluster &b = clusters_[slot / kClusterPages];
   return b.cleaned || b.wait == 0 || since(b, now) >= wait_ns(b.wait);
 }
 
 void Cleaning::cleaned(uint32_t slot, uint64_t now) {
-  Block &b = blocks_[slot / kBlockPages];
+  Cluster &b = clusters_[slot / kClusterPages];
   b.since = ticks(now);
   b.cleaned = 1;
 }
 
 void Cleaning::stored(uint32_t slot, uint64_t now) {
-  Block &b = blocks_[slot / kBlockPages];
+  Cluster &b = clusters_[slot / kClusterPages];
   if (!b.cleaned) return;
   if (since(b, now) < 2 * most(wait_ns(b.wait), kLongNs)) b.wait = least(b.wait + 1, kMostWaits);
   else if (b.wait) --b.wait;

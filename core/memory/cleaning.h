@@ -14,7 +14,7 @@
 // A batch is written only when no other I/O is under way, and a pause after it is measured by how long it took: a disk
 // that is slow, or busy for others, gets less to do.
 //
-// What is stored to again was cleaned in vain. Each block (64 KiB with pages of 4) waits after such a store before it is
+// What is stored to again was cleaned in vain. Each cluster (64 KiB with pages of 4) waits after such a store before it is
 // cleaned once more, twice as long each time; one that stays clean for long enough waits less.
 //
 // No clock, no I/O: the caller passes the time. Not thread-safe. All in O(1).
@@ -25,21 +25,21 @@ namespace pagecast::core {
 
 class Cleaning {
 public:
-  static constexpr uint32_t kBlockPages = 16;
+  static constexpr uint32_t kClusterPages = 16;
   static constexpr uint64_t kNearBytes = 128u << 20, kFarBytes = 1u << 30;
   static constexpr uint64_t kNever = ~uint64_t{0};
   static constexpr uint64_t kQuietNs = 20000000, kSampleNs = 10000000;
 
-  /// What is remembered of a block; zero at first.
-  struct Block {
+  /// What is remembered of a cluster; zero at first.
+  struct Cluster {
     uint32_t since : 24;  ///< when it was cleaned, or stored to after that: in units of kTickNs, modulo
     uint32_t wait : 7;    ///< times cleaned in vain
     uint32_t cleaned : 1; ///< and not stored to since
   };
-  static_assert(sizeof(Block) == 4);
+  static_assert(sizeof(Cluster) == 4);
 
-  /// `blocks`: one for every kBlockPages slots, zeroed. Nothing is cleaned before the program has been seen.
-  void start(Block *blocks);
+  /// `clusters`: one for every kClusterPages slots, zeroed. Nothing is cleaned before the program has been seen.
+  void start(Cluster *clusters);
 
   /// Something happened for the program.
   void disturbed(uint64_t now);
@@ -68,12 +68,12 @@ public:
   /// There are no more that could be cleaned: again in a while.
   void ran_out(uint64_t now);
 
-  // --- blocks ---
+  // --- clusters ---
   /// Whether it is not too soon.
   bool may_clean(uint32_t slot, uint64_t now) const;
   void cleaned(uint32_t slot, uint64_t now);
   /// Whether stored() is worth a call.
-  bool is_cleaned(uint32_t slot) const { return blocks_ && blocks_[slot / kBlockPages].cleaned; }
+  bool is_cleaned(uint32_t slot) const { return clusters_ && clusters_[slot / kClusterPages].cleaned; }
   void stored(uint32_t slot, uint64_t now);
 
 private:
@@ -83,12 +83,12 @@ private:
   enum class Pace : uint8_t { kUnknown, kRests, kComputes };
 
   static uint32_t ticks(uint64_t ns) { return uint32_t(ns / kTickNs) & 0xffffffu; }
-  static uint64_t since(const Block &b, uint64_t now) { return uint64_t((ticks(now) - b.since) & 0xffffffu) * kTickNs; }
+  static uint64_t since(const Cluster &b, uint64_t now) { return uint64_t((ticks(now) - b.since) & 0xffffffu) * kTickNs; }
   static uint64_t wait_ns(unsigned times) { return times ? kFirstWaitNs << (times - 1) : 0; }
   void restart(uint64_t next);
   bool sample(const Seen &);
 
-  Block *blocks_ = nullptr;
+  Cluster *clusters_ = nullptr;
   uint64_t next_ns_ = kNever;
   uint64_t sampled_ns_ = 0, sampled_cpu_ns_ = 0; ///< 0: no sample since the program was seen
   Pace pace_ = Pace::kUnknown;

@@ -15,10 +15,10 @@ bool PagedMemory::start(const Options &given) {
   const uint64_t map_pages = kUserBytes >> shift;
   auto *bits = static_cast<uint8_t *>(os::reserve(core::ResidencyMap::bytes(map_pages)));
   if (bits) map.attach(bits, shift, 0, map_pages);
-  auto *blocks = static_cast<core::Cleaning::Block *>(
-      os::reserve(PageTable::kSlots / core::Cleaning::kBlockPages * sizeof(core::Cleaning::Block)));
-  cleaning.start(blocks);
-  return bits && blocks && pages.start() && regions.start();
+  auto *clusters = static_cast<core::Cleaning::Cluster *>(
+      os::reserve(PageTable::kSlots / core::Cleaning::kClusterPages * sizeof(core::Cleaning::Cluster)));
+  cleaning.start(clusters);
+  return bits && clusters && pages.start() && regions.start();
 }
 
 } // namespace pagecast

@@ -16,8 +16,8 @@ constexpr uint64_t kBatchNs = kMs; ///< the disk's time for one
 
 class World {
 public:
-  World() : dirty_(kPages, true), blocks_(kPages / Cleaning::kBlockPages) {
-    cleaning_.start(blocks_.data());
+  World() : dirty_(kPages, true), clusters_(kPages / Cleaning::kClusterPages) {
+    cleaning_.start(clusters_.data());
     cleaning_.disturbed(now);
   }
 
@@ -69,7 +69,7 @@ private:
 
   Cleaning cleaning_;
   std::vector<bool> dirty_;
-  std::vector<Cleaning::Block> blocks_;
+  std::vector<Cleaning::Cluster> clusters_;
   uint64_t cpu_ = 0, done_ns_ = 0;
   uint32_t walk_ = 0, walked_ = 0;
 };
