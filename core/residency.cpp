@@ -63,8 +63,8 @@ Extent ResidencyMap::find_absent(Extent within, uint64_t max_bytes) const {
   const Run r = clip(within);
   const uint64_t begin = find(r, false);
   if (begin >= r.end) return {};
-  const uint64_t room = most(max_bytes >> shift_, 1);
-  const uint64_t end = find({begin, begin + least(r.end - begin, room)}, true);
+  const uint64_t most_pages = most(max_bytes >> shift_, 1);
+  const uint64_t end = find({begin, begin + least(r.end - begin, most_pages)}, true);
   return {(first_ + begin) << shift_, (first_ + end) << shift_};
 }
 

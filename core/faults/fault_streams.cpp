@@ -141,9 +141,9 @@ uint32_t FaultStreams::most_window(const Stream &s, uint64_t pages) const {
 
 /// Nothing is asked for beyond the bounds.
 void FaultStreams::clip(Stream &s) {
-  const int64_t room = s.stride > 0 ? s.high - s.next : s.next - s.low + 1;
+  const int64_t beyond = s.stride > 0 ? s.high - s.next : s.next - s.low + 1;
   const int64_t size = s.stride > 0 ? s.stride : -s.stride;
-  const int64_t most = room > 0 ? (room + size - 1) / size : 0;
+  const int64_t most = beyond > 0 ? (beyond + size - 1) / size : 0;
   if (s.left > most) s.left = static_cast<uint32_t>(most);
 }
 

@@ -53,12 +53,12 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
   now_ns_ = most(now_ns, 1);
   uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
-  uint64_t share = ~uint64_t{0}, room = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
+  uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t kept = strained_reserve(pool[i], strain_[i], passed);
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
     share = least(share, could - could / (kShares + 1));
-    room = least(room, minus(pool[i].free, kept));
+    available = least(available, minus(pool[i].free, kept));
     free = least(free, pool[i].free);
     if (!pool[i].tells) unwatched = least(unwatched, pool[i].free);
     size = least(size, pool[i].size);
@@ -79,8 +79,9 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   longest_ns_ = budget_ != before ? kLongNs : least(longest_ns_ * 2, kCalmNs);
   // Below the least the reserve may be used, as far as it is there: a newcomer must begin somewhere.
   const uint64_t begin = least(lowest_, saturating_add(used, free / 8));
-  // What the program is about to fill anyway is no growth, and must not look like room for it.
-  const uint64_t base = saturating_add(used, least(spare, room / 2)), growth = (room - least(spare, room / 2)) / kFill;
+  // What the program is about to fill anyway is no growth, and must not look like space for it.
+  const uint64_t base = saturating_add(used, least(spare, available / 2)),
+                 growth = (available - least(spare, available / 2)) / kFill;
   ceiling_ = least(budget_, most(saturating_add(base, growth), begin));
   const uint64_t taken = saturating_mul(unwatched, kNsPerByte);
   interval_ns_ = now_ns < restless_until_ns_ ? kShortNs : most(kShortNs, least(longest_ns_, taken));

@@ -51,11 +51,11 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
   const uint64_t d = distance_.steps(), far = saturating_add(d, saturating_mul(slice_distance(), most(shape_.stages, 1)));
 
   // Index arrays first: the slices that need them bring the hints for everything else that is indirect.
-  bool room = !index_.active() || fetch(index_, step, far, map, sink);
-  if (room && direct_.active()) room = fetch(direct_, step, d, map, sink);
+  bool accepted = !index_.active() || fetch(index_, step, far, map, sink);
+  if (accepted && direct_.active()) accepted = fetch(direct_, step, d, map, sink);
   uint64_t work = kBurst;
   const bool released = releaser_.advance(step, sink, shape_, plan_, &work);
-  if (!room || unfinished_ || !released) return program_step;
+  if (!accepted || unfinished_ || !released) return program_step;
 
   const uint64_t wake = least(fetch_wake(direct_, step, d), fetch_wake(index_, step, far));
   return least(wake, releaser_.wake(step, distance_.batch()));

@@ -10,7 +10,7 @@ struct Releaser::Call {
   const Plan &plan;
   uint64_t *work;
   unsigned group;
-  Extent held; ///< merged so far, not handed on
+  Extent pending; ///< merged so far, not handed on
 };
 
 void Releaser::start(const Shape &s, const Plan &plan, const Conditions &c) {
@@ -113,7 +113,7 @@ void Releaser::release_unit(Call &call, int loop, unsigned group, uint64_t unit,
 
 void Releaser::give(Call &call, Extent e) {
   if (e.empty()) return;
-  Extent &h = call.held;
+  Extent &h = call.pending;
   if (e.begin <= h.end && h.begin <= e.end) {
     h = {least(h.begin, e.begin), most(h.end, e.end)};
     return;
@@ -123,8 +123,8 @@ void Releaser::give(Call &call, Extent e) {
 }
 
 void Releaser::hand_on(Call &call) {
-  if (!call.held.empty()) call.sink.release(call.held, call.group, call.plan.group[call.group].priority);
-  call.held = {};
+  if (!call.pending.empty()) call.sink.release(call.pending, call.group, call.plan.group[call.group].priority);
+  call.pending = {};
 }
 
 uint64_t Releaser::wake(uint64_t program_step, uint64_t batch) const {
