@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The pagecast command. Under the names pagecast-cc, pagecast-c++ and pagecast-fc it is a compiler.
-#include "cc.h"
-#include "doctor.h"
-#include "explain.h"
-#include "message.h"
-#include "nearest.h"
-#include "run.h"
-#include "speculate.h"
+#include "cli/commands/cc.h"
+#include "cli/commands/doctor.h"
+#include "cli/commands/explain.h"
+#include "cli/commands/run.h"
+#include "cli/commands/speculate.h"
+#include "cli/text/message.h"
+#include "cli/text/spelling.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

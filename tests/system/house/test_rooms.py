@@ -10,6 +10,8 @@ from rooms import Declarations, House
 RUNTIME = ["include/pagecast", "kernel", "slices", "state", "store", "files", "memory", "pager", "engine", "slicer", "entry", "process"]
 # Each may include what stands before it, and of the runtime nothing but abi.h.
 COMPILER = ["loops", "prepare", "slices", "nests", "emit"]
+# Each may include what stands before it.
+CLI = ["text", "programs", "machine", "explain", "commands"]
 # These do not know of each other: each may include core/ itself alone.
 CORE = ["nest", "memory", "faults", "files", "slices"]
 # Each may include what stands before it; what runs in a copy (copy) is used as one piece, and not included.
@@ -20,6 +22,7 @@ def allowed() -> dict[str, list[str]]:
     core = ["core", *(f"core/{room}" for room in CORE)]
     runtime = [f"runtime/{room}" for room in RUNTIME]
     compiler = [f"compiler/{room}" for room in COMPILER]
+    cli = [f"cli/{room}" for room in CLI]
     abi = "runtime/include/pagecast"
     return {
         "core": [], **{room: ["core"] for room in core[1:]},
@@ -28,7 +31,9 @@ def allowed() -> dict[str, list[str]]:
         "simulator": core,
         **{f"speculate/{room}": [f"speculate/{lower}" for lower in SPECULATE[:i]] for i, room in enumerate(SPECULATE)},
         "speculate/copy": ["speculate/shared"],
-        "cli": ["core/memory", "runtime/kernel", "runtime/state", "speculate/control"],
+        **{room: cli[:i] for i, room in enumerate(cli)}, "cli": cli,
+        "cli/machine": ["core/memory", "runtime/kernel", "runtime/state", "cli/text", "cli/programs"],
+        "cli/commands": ["core/memory", "speculate/control", *cli[:-1]],
     }
 
 

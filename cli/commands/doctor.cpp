@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// pagecast doctor: everything that Pagecast needs of a host, asked and answered one a line.
+#include "cli/commands/doctor.h"
+#include "cli/commands/speculate.h"
+#include "cli/machine/disk.h"
+#include "cli/machine/limit.h"
+#include "cli/machine/memory.h"
+#include "cli/machine/probes.h"
+#include "cli/programs/paths.h"
+#include "cli/text/message.h"
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unistd.h>
+#include <vector>
+
+namespace pagecast::cli {
+namespace {
+
+struct Report {
+  std::vector<Check> checks;
+  std::optional<DiskRates> disk;
+  std::string backing;
+};
+
+std::string backingDirectory() {
+  for (const char *name : {"PAGECAST_BACKING", "TMPDIR"})
+    if (const auto directory = environment(name)) return *directory;
+  return "/var/tmp";
+}
+
+const char *word(Status status) { return status == Status::kOk ? "ok" : status == Status::kWarn ? "warn" : "fail"; }
+
+/// On a terminal, says what takes so long, in a line that vanishes.
+void showProgress(const char *what) {
+  if (isatty(STDERR_FILENO)) std::fprintf(stderr, *what ? "\r\033[Kmeasuring the disk: %s ..." : "\r\033[K%s", what);
+}
+
+Check measure(Report &report, double seconds) {
+  try {
+    report.disk = measureDisk(report.backing, seconds, showProgress);
+    showProgress("");
+    char text[160];
+    std::snprintf(text, sizeof text, "reads %.0f MB/s, writes %.0f MB/s, %.0f random 4 KiB reads/s",
+                  report.disk->sequentialRead / 1e6, report.disk->sequentialWrite / 1e6, report.disk->randomRead);
+    return {"disk", Status::kOk, text, ""};
+  } catch (const Failure &failure) {
+    showProgress("");
+    return {"disk", Status::kWarn, "not measured: " + failure.sentence, "see backing, direct I/O and io_uring"};
+  }
+}
+
+Report examine(const DoctorOptions &options) {
+  Report report;
+  report.backing = backingDirectory();
+  report.checks = {probeKernel(),
+                   probeUserfaultfd(),
+                   probeUserfaultfdFeatures(),
+                   probeIoUring(),
+                   probeProcessMadvise(),
+                   probeBackEnds(),
+                   probeControlGroup(),
+                   probeMemory(),
+                   probeLimit(),
+                   probeSwap(),
+                   probeBacking(report.backing),
+                   probeDirectIo(report.backing),
+                   probeClang(),
+                   probeFlang(),
+                   probeRuntime(),
+                   probeSpeculation()};
+  if (!options.noDisk) report.checks.push_back(measure(report, options.diskSeconds));
+  return report;
+}
+
+bool isHealthy(const Report &report) {
+  return std::none_of(report.checks.begin(), report.checks.end(), [](const Check &c) { return c.status == Status::kFail; });
+}
+
+const char *verdict(const Report &report) {
+  if (!isHealthy(report)) return "Pagecast cannot work here until what failed is mended.";
+  const auto pager =
+      std::find_if(report.checks.begin(), report.checks.end(), [](const Check &c) { return c.name == "back ends"; });
+  return pager->status == Status::kOk ? "Pagecast can work here."
+                                      : "Pagecast can work here, without its pager: large data will live in a file, which the "
+                                        "kernel pages with advice.";
+}
+
+void printText(const Report &report) {
+  for (const Check &check : report.checks) {
+    std::printf("%-4s  %-20s  %s\n", word(check.status), check.name.c_str(), check.detail.c_str());
+    if (!check.advice.empty()) std::printf("%-4s  %-20s  -> %s\n", "", "", check.advice.c_str());
+  }
+  std::puts(verdict(report));
+}
+
+nlohmann::json toJson(const Report &report) {
+  nlohmann::json out = {{"version", PAGECAST_VERSION}, {"healthy", isHealthy(report)}, {"checks", nlohmann::json::array()}};
+  for (const Check &check : report.checks)
+    out["checks"].push_back(
+        {{"name", check.name}, {"status", word(check.status)}, {"detail", check.detail}, {"advice", check.advice}});
+  const Memory memory = machineMemory();
+  out["memory"] = {{"total_bytes", memory.total}, {"available_bytes", memory.available}, {"swap_bytes", memory.swapTotal}};
+  const ControlGroup group = memoryControlGroup();
+  out["cgroup"] = {{"version", group.version}, {"limit_bytes", nullptr}};
+  if (group.limit) out["cgroup"]["limit_bytes"] = *group.limit;
+  const MemoryLimit limit = memoryLimit();
+  out["limit"] = {{"budget_bytes", limit.budget}, {"cap_bytes", nullptr}, {"pools", nlohmann::json::array()}};
+  if (limit.cap) out["limit"]["cap_bytes"] = *limit.cap;
+  for (const core::Pool &pool : limit.pools)
+    out["limit"]["pools"].push_back({{"machine", pool.machine},
+                                     {"size_bytes", pool.size},
+                                     {"free_bytes", pool.free},
+                                     {"reserve_bytes", core::reserve(pool)}});
+  out["backing"] = report.backing;
+  out["disk"] = nullptr;
+  if (report.disk)
+    out["disk"] = {{"read_bytes_per_s", report.disk->sequentialRead},
+                   {"write_bytes_per_s", report.disk->sequentialWrite},
+                   {"random_reads_per_s", report.disk->randomRead}};
+  return out;
+}
+
+} // namespace
+
+int doctor(const DoctorOptions &options) {
+  const Report report = examine(options);
+  if (options.json)
+    // Names of files need not be UTF-8: what is not is replaced, not thrown at.
+    std::puts(toJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  else printText(report);
+  return isHealthy(report) ? 0 : 1;
+}
+
+} // namespace pagecast::cli

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// pagecast run: the runtime reads its options from the environment when the program starts, too late
+// for a friendly answer to a wrong one. So they are checked here, also those that were in the
+// environment before.
+#include "cli/commands/run.h"
+#include "cli/machine/filesystem.h"
+#include "cli/machine/memory.h"
+#include "cli/programs/elf.h"
+#include "cli/programs/paths.h"
+#include "cli/text/message.h"
+#include "cli/text/spelling.h"
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace pagecast::cli {
+namespace {
+
+/// Options of the runtime that have a check of their own here.
+struct Checked {
+  const char *variable;
+  const char *option;
+};
+constexpr Checked kMemory{"PAGECAST_MEMORY", "--memory"};
+constexpr Checked kBacking{"PAGECAST_BACKING", "--backing"};
+constexpr Checked kStats{"PAGECAST_STATS", "--stats"};
+constexpr Checked kRelease{"PAGECAST_RELEASE", "--release"};
+
+void setVariable(const char *name, const std::string &value) { setenv(name, value.c_str(), 1); }
+
+/// What the user said by option, or else by environment.
+std::string chosen(const std::string &given, const Checked &checked) {
+  return given.empty() ? environment(checked.variable).value_or("") : given;
+}
+
+std::string whoSaid(const std::string &given, const Checked &checked) {
+  return given.empty() ? checked.variable : checked.option;
+}
+
+void applyMemory(const std::string &given) {
+  const std::string text = chosen(given, kMemory);
+  if (text.empty()) return;
+  if (text == "auto") return setVariable(kMemory.variable, text); // the default, which the environment may have changed
+  const std::string what = whoSaid(given, kMemory);
+  const uint64_t bytes = parseSize(text, what);
+  const uint64_t machine = machineMemory().total;
+  const std::string range = "; choose between " + showSize(kMinimumMemory) + " and the machine's " + showSize(machine);
+  if (bytes == 0) throw Failure{what + " '" + text + "' is zero" + range};
+  if (bytes < kMinimumMemory) throw Failure{what + " '" + text + "' is below the minimum of " + showSize(kMinimumMemory) + range};
+  if (bytes > machine) throw Failure{what + " '" + text + "' is more memory than this machine has" + range};
+  if (const auto limit = memoryControlGroup().limit; limit && bytes > *limit)
+    warn(what + " '" + text + "' is more than the control group's limit of " + showSize(*limit) + ", which counts");
+  setVariable(kMemory.variable, std::to_string(bytes));
+}
+
+void applyBacking(const std::string &given) {
+  const std::string directory = chosen(given, kBacking);
+  if (directory.empty()) return;
+  const DirectoryInfo info = checkBackingDirectory(directory);
+  if (info.freeBytes < kLittleSpace)
+    warn("only " + showSize(info.freeBytes) + " are free in the backing directory " + directory +
+         "; data beyond memory must fit there");
+  setVariable(kBacking.variable, fs::absolute(directory).string());
+}
+
+/// Takes away what an earlier run left, so that none of it is taken for this run's (see the runtime's open_statistics), but
+/// nothing else: devices and pipes stay, and of a link what it leads to goes. Returns what the program shall open.
+fs::path withoutEarlierStatistics(const fs::path &file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return file;
+  const fs::path target = fs::canonical(file, error);
+  if (error) return file;
+  fs::remove(target, error);
+  return target;
+}
+
+void applyStats(const std::string &given, const fs::path &program) {
+  if (given.empty()) return;
+  // The program may change its directory before it ends.
+  const fs::path file = fs::absolute(given);
+  std::error_code error;
+  if (fs::is_directory(file, error)) throw Failure{"the statistics file " + given + " is a directory; name a file with --stats"};
+  if (!fs::is_directory(file.parent_path(), error))
+    throw Failure{"the statistics file " + given + " cannot be written: its directory does not exist; make " +
+                  file.parent_path().string()};
+  if (fs::equivalent(file, program, error))
+    throw Failure{"the statistics file " + given + " is the program itself; name another file with --stats"};
+  const bool there = fs::exists(file, error);
+  if (access((there ? file : file.parent_path()).c_str(), W_OK) != 0)
+    throw Failure{"the statistics file " + given + " cannot be written: " + errorText(errno) + "; name another one with --stats"};
+  setVariable(kStats.variable, withoutEarlierStatistics(file).string());
+}
+
+void applyRelease(const std::string &given) {
+  if (given.empty()) return;
+  const std::vector<std::string> policies = {"none", "aggressive", "buffered"};
+  if (std::find(policies.begin(), policies.end(), given) == policies.end())
+    throw Failure{"--release '" + given + "' is no policy; use none, aggressive or buffered"};
+  setVariable(kRelease.variable, given);
+}
+
+/// distance=64 and PAGECAST_DISTANCE=64 mean the same.
+void applyOther(const std::string &assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Failure{"--option '" + assignment + "' is not NAME=VALUE; write, for example, --option distance=64"};
+  std::string name = assignment.substr(0, equals);
+  for (char &c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  if (name.rfind("PAGECAST_", 0) != 0) name = "PAGECAST_" + name;
+  setVariable(name.c_str(), assignment.substr(equals + 1));
+}
+
+/// The user's program, or the reason why it cannot run.
+fs::path requireProgram(const std::string &name) {
+  if (name.empty()) throw Failure{"the program's name is empty; write pagecast run --memory 256M -- PROGRAM ARGUMENTS"};
+  if (const auto path = findProgram(name)) return *path;
+  std::error_code error;
+  if (name.find('/') == std::string::npos && !fs::is_directory(name, error))
+    throw Failure{"the program " + name + " was not found in PATH; give its path, such as ./" + name};
+  if (!fs::exists(name, error)) {
+    if (error) throw Failure{"the program " + name + " cannot be reached: " + errorText(error.value()) + "; check the path"};
+    throw Failure{"the program " + name + " does not exist; check the path"};
+  }
+  if (fs::is_directory(name, error)) throw Failure{"the program " + name + " is a directory; name an executable file"};
+  throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name};
+}
+
+/// Loads the runtime into programs that do not ask for it themselves: they are paged, with what the faults' history
+/// tells in place of hints.
+void preloadRuntime() {
+  const std::string before = environment("LD_PRELOAD").value_or("");
+  setVariable("LD_PRELOAD", runtimeLibrary().string() + (before.empty() ? "" : ":" + before));
+}
+
+/// It will have other rights than the user: it takes no options from the environment, and no library.
+bool gainsPrivileges(const fs::path &program) {
+  struct stat info;
+  return stat(program.c_str(), &info) == 0 &&
+         (((info.st_mode & S_ISUID) && info.st_uid != getuid()) || ((info.st_mode & S_ISGID) && info.st_gid != getgid()));
+}
+
+void preloadUnlessCompiledWithPagecast(const fs::path &program) {
+  const std::string consequence = ", so it runs without hints and without statistics";
+  if (gainsPrivileges(program))
+    return warn(program.string() + " is set-uid or set-gid, so it takes no options of pagecast's; it is paged only if it was "
+                                   "compiled with pagecast");
+  switch (programKind(program)) {
+  case ProgramKind::kWithRuntime: return;
+  case ProgramKind::kWithoutRuntime:
+    preloadRuntime();
+    return warn(program.string() + " was not compiled with pagecast, so what it needs next is told from its page faults "
+                                   "alone; compile it with pagecast cc for hints");
+  case ProgramKind::kStatic:
+    return warn(program.string() + " is linked statically" + consequence + "; link it dynamically with pagecast cc");
+  case ProgramKind::kScript:
+    preloadRuntime();
+    return warn(program.string() + " is a script: it and the programs that it starts are paged; those that were not "
+                                   "compiled with pagecast get no hints");
+  case ProgramKind::kUnknown: return warn(program.string() + " is no program of this machine's kind" + consequence);
+  }
+}
+
+[[noreturn]] void become(const fs::path &program, const std::vector<std::string> &command) {
+  std::vector<char *> raw;
+  for (const std::string &word : command) raw.push_back(const_cast<char *>(word.c_str()));
+  raw.push_back(nullptr);
+  execv(program.c_str(), raw.data());
+  throw Failure{"the program " + program.string() + " could not be started: " + errorText(errno)};
+}
+
+} // namespace
+
+void requireKnownOptions(const std::vector<std::string> &command) {
+  if (command.empty() || command[0].empty() || command[0][0] != '-') return;
+  const std::vector<std::string> known = {"--memory", "--backing", "--stats", "--release", "--option", "--help"};
+  throw Failure{"pagecast run has no option " + command[0] + "; the nearest is " + nearest(command[0], known)};
+}
+
+void run(const RunOptions &options) {
+  if (options.command.empty()) throw Failure{"no program was given; write pagecast run --memory 256M -- PROGRAM ARGUMENTS"};
+  applyMemory(options.memory);
+  applyBacking(options.backing);
+  applyRelease(options.release);
+  for (const std::string &other : options.others) applyOther(other);
+  const fs::path program = requireProgram(options.command[0]);
+  applyStats(options.stats, program); // last, as it takes a file away
+  preloadUnlessCompiledWithPagecast(program);
+  become(program, options.command);
+}
+
+std::string runtimeOptionsHelp() {
+  setenv("PAGECAST_ENABLE", "0", 1); // the library is only to be asked
+  void *library = dlopen(runtimeLibrary().c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (!library) return {};
+  using Help = const char *();
+  const auto help = reinterpret_cast<Help *>(dlsym(library, "pagecast_options_help"));
+  const char *text = help ? help() : nullptr;
+  return text ? text : "";
+}
+
+} // namespace pagecast::cli

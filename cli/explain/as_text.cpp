@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An explanation as text:
+//
+//     FUNCTION
+//       nest at LINE: its source
+//         LINE  the source line
+//               :COLUMN  ARRAY  NAME   the sentence of the remark
+//                                      run: what was measured
+#include "cli/explain/explanation.h"
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+namespace pagecast::cli {
+namespace {
+
+constexpr size_t kColumns = 100;
+constexpr size_t kLineWidth = 5, kColumnWidth = 5, kMostArray = 20, kMostName = 24;
+/// Before a remark: as far as the source line above it, and a little.
+constexpr size_t kIndent = 4 + kLineWidth + 4;
+
+enum class Style { kPlain, kFunction, kSource, kDone, kRefused, kMeasured };
+
+const char *escape(Style style) {
+  switch (style) {
+  case Style::kFunction: return "\033[1m";
+  case Style::kSource: return "\033[36m";
+  case Style::kDone: return "\033[32m";
+  case Style::kRefused: return "\033[33m";
+  case Style::kMeasured: return "\033[35m";
+  case Style::kPlain: break;
+  }
+  return "";
+}
+
+/// Bytes that begin a character; the columns of most texts.
+size_t widthOf(const std::string &text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+/// At most `columns` wide, with dots where something is missing.
+std::string cut(const std::string &text, size_t columns) {
+  std::string out;
+  if (widthOf(text) <= columns) return text;
+  for (size_t i = 0, width = 0; i < text.size() && width + 3 < columns + ((text[i] & 0xC0) == 0x80); ++i) {
+    width += (text[i] & 0xC0) != 0x80;
+    out += text[i];
+  }
+  return out + "...";
+}
+
+std::string padded(const std::string &text, size_t columns) {
+  const std::string shown = cut(text, columns);
+  return shown + std::string(columns - widthOf(shown), ' ');
+}
+
+/// `text` in lines of at most `columns`, broken at spaces, or anywhere where there is none.
+std::vector<std::string> wrapped(const std::string &text, size_t columns) {
+  std::vector<std::string> out;
+  std::string rest = text;
+  while (rest.size() > columns) {
+    size_t at = rest.rfind(' ', columns);
+    if (at == std::string::npos || at == 0) at = columns;
+    out.push_back(rest.substr(0, at));
+    rest.erase(0, rest.find_first_not_of(' ', at) == std::string::npos ? rest.size() : rest.find_first_not_of(' ', at));
+  }
+  if (!rest.empty() || out.empty()) out.push_back(rest);
+  return out;
+}
+
+/// "entries 1, prefetched 5676, late 57": the first two, and of the others those that are not zero.
+std::string shown(const Counts &counts) {
+  std::string out;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (i < 2 || counts[i].second) out += (out.empty() ? "" : ", ") + counts[i].first + " " + std::to_string(counts[i].second);
+  return out;
+}
+
+std::string placeOf(const Place &at, const std::string &file) {
+  const bool elsewhere = !at.file.empty() && std::filesystem::path(at.file).filename() != std::filesystem::path(file).filename();
+  return (elsewhere ? at.file + ":" : "") + (at.line ? std::to_string(at.line) : "?");
+}
+
+/// How many remarks that name an array there are of a kind, and how many refusals.
+struct Tally {
+  size_t hinted = 0, refused = 0;
+};
+
+class Printer {
+public:
+  Printer(const Explanation &all, bool colours) : all_(all), colours_(colours) { measureColumns(); }
+
+  std::string print() {
+    printHeader();
+    for (const ExplainedFunction &function : all_.functions) print(function);
+    if (all_.run) printStrangers();
+    return out_;
+  }
+
+private:
+  /// The columns of arrays and names are as wide as what is in them, within limits.
+  void measureColumns() {
+    for (const ExplainedFunction &function : all_.functions)
+      for (const ExplainedNest &nest : function.nests)
+        for (const Explained &one : nest.remarks) {
+          arrayWidth_ = std::max(arrayWidth_, std::min(kMostArray, widthOf(one.array)));
+          nameWidth_ = std::max(nameWidth_, std::min(kMostName, widthOf(one.remark.name)));
+          tally_.hinted += one.expectsSite;
+          tally_.refused += one.remark.kind == Remark::Kind::kMissed;
+        }
+  }
+
+  void put(const std::string &text, Style style = Style::kPlain) {
+    const bool coloured = colours_ && style != Style::kPlain;
+    out_ += coloured ? escape(style) + text + "\033[0m" : text;
+  }
+  void putLine(const std::string &text, Style style = Style::kPlain) {
+    put(cut(text, kColumns), style);
+    out_ += '\n';
+  }
+  void putWrapped(size_t indent, const std::string &text, Style style = Style::kPlain) {
+    for (const std::string &line : wrapped(text, kColumns - indent)) putLine(std::string(indent, ' ') + line, style);
+  }
+
+  void printHeader() {
+    putWrapped(0, all_.file + ": " + std::to_string(tally_.hinted) + (tally_.hinted == 1 ? " group" : " groups") +
+                      " of references hinted, " + std::to_string(tally_.refused) + " refused");
+    if (!all_.run) return;
+    char seconds[80];
+    std::snprintf(seconds, sizeof seconds, "%.3f s, of which threads waited %.3f s for pages", all_.run->wallSeconds,
+                  all_.run->stallSeconds);
+    putWrapped(0, all_.run->path + ": " + seconds + "; pages: " + shown(all_.run->faults), Style::kMeasured);
+    if (!all_.run->active)
+      putWrapped(0, "Nothing was paged in this run, so nothing was measured: " +
+                        (all_.run->whyNot.empty() ? "the data fitted in the budget" : all_.run->whyNot) + ".");
+    if (ranWithoutLines()) putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
+  }
+
+  /// Then nothing can be said of single lines.
+  bool ranWithoutLines() const {
+    return !all_.run->sites.empty() &&
+           std::all_of(all_.run->sites.begin(), all_.run->sites.end(), [](const Site &site) { return site.at.line == 0; });
+  }
+
+  void print(const ExplainedFunction &function) {
+    out_ += '\n';
+    putLine(function.name.empty() ? "(no function)" : function.name, Style::kFunction);
+    for (const ExplainedNest &nest : function.nests) {
+      if (nest.at.line) putLine("  nest at " + placeOf(nest.at, all_.mainFile) + (nest.source.empty() ? "" : ": " + nest.source));
+      else if (function.nests.size() > 1) putLine("  in no nest");
+      const Place *previous = nullptr;
+      for (const Explained &one : nest.remarks) {
+        if (!previous || previous->file != one.remark.at.file || previous->line != one.remark.at.line) printSource(one);
+        previous = &one.remark.at;
+        print(one);
+      }
+    }
+  }
+
+  void printSource(const Explained &one) {
+    const std::string place = placeOf(one.remark.at, all_.mainFile);
+    const std::string pad(place.size() < kLineWidth ? kLineWidth - place.size() : 0, ' ');
+    putLine("    " + pad + place + "  " +
+                (one.source.empty() ? one.remark.at.line ? "(the source was not found)" : "(no line)" : one.source),
+            Style::kSource);
+  }
+
+  void print(const Explained &one) {
+    const Remark &remark = one.remark;
+    const std::string column = remark.at.column ? ":" + std::to_string(remark.at.column) : "";
+    const std::string array = arrayWidth_ ? padded(one.array, arrayWidth_) + "  " : "";
+    const size_t indent = kIndent + kColumnWidth + 2 + arrayWidth_ + (arrayWidth_ ? 2 : 0) + nameWidth_ + 2;
+    const auto lines = wrapped(sentenceOf(one), kColumns - indent);
+    put(std::string(kIndent, ' ') + padded(column, kColumnWidth) + "  " + array);
+    put(padded(remark.name, nameWidth_), styleOf(remark.kind));
+    out_ += "  " + lines[0] + "\n";
+    for (size_t i = 1; i < lines.size(); ++i) putLine(std::string(indent, ' ') + lines[i]);
+    if (all_.run && one.expectsSite && !ranWithoutLines())
+      putWrapped(indent,
+                 one.sites.empty() ? "run: no site; the nest was not entered while paged" : "run: " + shown(totalOf(one.sites)),
+                 Style::kMeasured);
+  }
+
+  static Style styleOf(Remark::Kind kind) {
+    return kind == Remark::Kind::kPassed ? Style::kDone : kind == Remark::Kind::kMissed ? Style::kRefused : Style::kPlain;
+  }
+
+  /// Without the array at its beginning, which has a column of its own.
+  static std::string sentenceOf(const Explained &one) {
+    const std::string text = one.remark.text(), array = one.remark.value("Array");
+    const bool repeats = !array.empty() && text.rfind(array + " ", 0) == 0;
+    return repeats ? text.substr(array.size() + 1) : text;
+  }
+
+  /// Sites that no remark is about: those of these sources by name, the others by number.
+  void printStrangers() {
+    std::set<std::string> files = {std::filesystem::path(all_.mainFile).filename().string()};
+    for (const ExplainedFunction &function : all_.functions)
+      for (const ExplainedNest &nest : function.nests)
+        for (const Explained &one : nest.remarks) files.insert(std::filesystem::path(one.remark.at.file).filename().string());
+    std::vector<const Site *> here;
+    for (const Site *site : all_.strangers)
+      if (files.count(std::filesystem::path(site->at.file).filename().string()) || site->at.file.empty()) here.push_back(site);
+    if (!here.empty()) {
+      out_ += '\n';
+      putLine("Sites of the run that no remark is about:", Style::kFunction);
+    }
+    for (const Site *site : here) {
+      putWrapped(2, (site->at.file.empty() ? "" : site->at.file + ":" + std::to_string(site->at.line) + " ") +
+                        (site->name.empty() ? "memory" : site->name) + (site->function.empty() ? "" : " in " + site->function) +
+                        ": " + shown(site->counts));
+    }
+    if (const size_t others = all_.strangers.size() - here.size())
+      putWrapped(0, "\n" + std::to_string(others) +
+                        (others == 1 ? " site of the run is in another file" : " sites of the run are in other files") +
+                        "; explain that for more.");
+  }
+
+  const Explanation &all_;
+  const bool colours_;
+  Tally tally_;
+  size_t arrayWidth_ = 0, nameWidth_ = 0;
+  std::string out_;
+};
+
+} // namespace
+
+std::string explanationAsText(const Explanation &all, bool colours) { return Printer(all, colours).print(); }
+
+} // namespace pagecast::cli

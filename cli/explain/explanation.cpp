@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/explain/explanation.h"
+#include "cli/explain/source.h"
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <tuple>
+
+namespace fs = std::filesystem;
+
+namespace pagecast::cli {
+namespace {
+
+/// Arguments of remarks that have a meaning here. All others are part of the sentence only.
+constexpr const char *kArray = "Array";
+/// The line of the nest's outermost loop: "6", "6:3" or "file.c:6:3".
+constexpr const char *kNest[] = {"Nest", "NestLine"};
+
+std::string baseName(const std::string &file) { return fs::path(file).filename().string(); }
+
+Language languageAt(const Place &at, const std::string &mainFile) {
+  return languageOf(at.file).value_or(languageOf(mainFile).value_or(Language::kC));
+}
+
+bool isNumber(const std::string &text) {
+  return !text.empty() && text.size() < 9 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// Takes ":NUMBER", or a whole NUMBER, off the end of `text`.
+std::optional<unsigned> cutNumber(std::string &text) {
+  const size_t colon = text.rfind(':');
+  const std::string last = colon == std::string::npos ? text : text.substr(colon + 1);
+  if (!isNumber(last)) return std::nullopt;
+  text.erase(colon == std::string::npos ? 0 : colon);
+  return static_cast<unsigned>(std::stoul(last));
+}
+
+Place nestOf(const Remark &remark) {
+  std::string text;
+  for (const char *key : kNest)
+    if (text.empty()) text = remark.value(key);
+  const auto last = cutNumber(text);
+  const auto before = cutNumber(text);
+  if (!last) return {};
+  const std::string file = text.empty() ? remark.at.file : text;
+  return before ? Place{file, *before, *last} : Place{file, *last, 0};
+}
+
+std::string commonestFile(const std::vector<Remark> &remarks, const std::string &otherwise) {
+  std::map<std::string, size_t> count;
+  for (const Remark &remark : remarks) count[remark.at.file] += !remark.at.file.empty();
+  const auto most =
+      std::max_element(count.begin(), count.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
+  return most == count.end() || most->second == 0 ? otherwise : most->first;
+}
+
+auto orderOf(const Place &at) {
+  // What has no line comes last.
+  return std::make_tuple(at.line == 0, at.file, at.line, at.column);
+}
+
+ExplainedFunction &functionOf(Explanation &all, const Remark &remark) {
+  for (ExplainedFunction &function : all.functions)
+    if (function.symbol == remark.function) return function;
+  const Language language = languageAt(remark.at, all.mainFile);
+  all.functions.push_back({readableName(remark.function, language), remark.function, {}});
+  return all.functions.back();
+}
+
+ExplainedNest &nestOf(ExplainedFunction &function, const Remark &remark, SourceLines &sources) {
+  const Place at = nestOf(remark);
+  for (ExplainedNest &nest : function.nests)
+    if (orderOf(nest.at) == orderOf(at)) return nest;
+  function.nests.push_back({at, sources.line(at.file, at.line), {}});
+  return function.nests.back();
+}
+
+Explained toExplained(const Remark &remark, const std::string &mainFile, SourceLines &sources) {
+  const std::string array = remark.value(kArray);
+  return {remark,
+          readableName(array, languageAt(remark.at, mainFile)),
+          sources.line(remark.at.file, remark.at.line),
+          remark.kind == Remark::Kind::kPassed && !array.empty(),
+          {}};
+}
+
+/// The first line of a function that is known.
+auto firstOf(const ExplainedFunction &function) {
+  auto first = orderOf({});
+  for (const ExplainedNest &nest : function.nests)
+    for (const Explained &one : nest.remarks) first = std::min(first, orderOf(one.remark.at));
+  return first;
+}
+
+void sort(Explanation &all) {
+  for (ExplainedFunction &function : all.functions) {
+    for (ExplainedNest &nest : function.nests)
+      std::stable_sort(nest.remarks.begin(), nest.remarks.end(),
+                       [](const Explained &a, const Explained &b) { return orderOf(a.remark.at) < orderOf(b.remark.at); });
+    std::stable_sort(function.nests.begin(), function.nests.end(),
+                     [](const ExplainedNest &a, const ExplainedNest &b) { return orderOf(a.at) < orderOf(b.at); });
+  }
+  std::stable_sort(all.functions.begin(), all.functions.end(),
+                   [](const ExplainedFunction &a, const ExplainedFunction &b) { return firstOf(a) < firstOf(b); });
+}
+
+/// How well a site fits a remark; 0 = not at all. The runtime knows a function by its name in the source, the
+/// record by its symbol; and the directories may differ between the two compilations.
+int likeness(const Site &site, const Explained &one) {
+  const Place &at = one.remark.at;
+  if (site.at.line == 0 || site.at.line != at.line || site.at.column != at.column) return 0;
+  const std::string stem = site.function.substr(0, site.function.find('<'));
+  const bool sameFile = baseName(site.at.file) == baseName(at.file);
+  const bool sameFunction = !stem.empty() && one.remark.function.find(stem) != std::string::npos;
+  if (!sameFile && !sameFunction) return 0;
+  const bool isIndirect = one.remark.name.find("Indirect") != std::string::npos;
+  return 1 + 8 * sameFunction + 4 * (site.indirect == isIndirect) + 2 * (site.name == one.remark.value(kArray)) + sameFile;
+}
+
+/// The remark that fits best; of several, one that has the fewest sites: code that was inlined twice has two
+/// remarks and two sites alike.
+Explained *bestMatch(const Site &site, Explanation &all) {
+  Explained *best = nullptr;
+  auto bestRank = std::make_tuple(0, 0);
+  for (ExplainedFunction &function : all.functions)
+    for (ExplainedNest &nest : function.nests)
+      for (Explained &one : nest.remarks) {
+        const int score = one.expectsSite ? likeness(site, one) : 0;
+        const auto rank = std::make_tuple(score, -static_cast<int>(one.sites.size()));
+        if (score > 0 && (!best || rank > bestRank)) {
+          best = &one;
+          bestRank = rank;
+        }
+      }
+  return best;
+}
+
+void join(Explanation &all) {
+  for (const Site &site : all.run->sites)
+    if (Explained *one = bestMatch(site, all)) one->sites.push_back(&site);
+    else all.strangers.push_back(&site);
+}
+
+} // namespace
+
+Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run) {
+  Explanation out;
+  out.file = file;
+  out.mainFile = commonestFile(remarks, file);
+  out.run = std::move(run);
+  SourceLines sources(fs::path(file).parent_path());
+  for (const Remark &remark : remarks)
+    nestOf(functionOf(out, remark), remark, sources).remarks.push_back(toExplained(remark, out.mainFile, sources));
+  sort(out);
+  if (out.run) join(out);
+  return out;
+}
+
+Counts totalOf(const std::vector<const Site *> &sites) {
+  Counts out;
+  for (const Site *site : sites)
+    for (const auto &[name, count] : site->counts) {
+      const auto known = std::find_if(out.begin(), out.end(), [&](const auto &c) { return c.first == name; });
+      if (known == out.end()) out.emplace_back(name, count);
+      else known->second += count;
+    }
+  return out;
+}
+
+} // namespace pagecast::cli

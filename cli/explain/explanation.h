@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What there is to explain, in the order in which a reader wants it: functions, their nests, the remarks of
+// each, and beside them what a run measured.
+#pragma once
+#include "cli/explain/measured.h"
+#include "cli/explain/source.h"
+#include <optional>
+
+namespace pagecast::cli {
+
+struct Explained {
+  Remark remark;
+  std::string array;               ///< as in the source; empty when the remark names none
+  std::string source;              ///< the text of its line
+  bool expectsSite = false;        ///< a group with hints: a run that entered its nest has a site for it
+  std::vector<const Site *> sites; ///< of Explanation::run
+};
+
+struct ExplainedNest {
+  Place at; ///< of its outermost loop; line 0 = the remarks do not say to which nest they belong
+  std::string source;
+  std::vector<Explained> remarks; ///< by line
+};
+
+struct ExplainedFunction {
+  std::string name, symbol;
+  std::vector<ExplainedNest> nests; ///< by line, the one without a line last
+};
+
+struct Explanation {
+  std::string file;     ///< that was asked for: a source or a record
+  std::string mainFile; ///< the source that most remarks are about
+  std::vector<ExplainedFunction> functions;
+  std::optional<Run> run;
+  std::vector<const Site *> strangers; ///< sites of the run without a remark here
+};
+
+Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run);
+
+/// The count of all sites of a remark, in the order of the statistics.
+Counts totalOf(const std::vector<const Site *> &sites);
+
+/// For people: at most 100 columns, whatever the length of the names.
+std::string explanationAsText(const Explanation &all, bool colours);
+
+/// The version of the fields that explanationAsJson writes; docs/explain.md lists them.
+inline constexpr int kExplanationVersion = 1;
+std::string explanationAsJson(const Explanation &all);
+
+} // namespace pagecast::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/explain/measured.h"
+#include "cli/text/message.h"
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace pagecast::cli {
+namespace {
+
+using Json = nlohmann::ordered_json; // keeps the order of the counts
+
+/// A text, or nothing for null and absence.
+std::string text(const Json &object, const char *key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+Counts countsIn(const Json &object) {
+  Counts out;
+  for (const auto &[key, value] : object.items())
+    if (key != "line" && key != "column" && value.is_number_unsigned()) out.emplace_back(key, value.get<uint64_t>());
+  return out;
+}
+
+Site toSite(const Json &site) {
+  return {{text(site, "file"), site.value("line", 0u), site.value("column", 0u)},
+          text(site, "function"),
+          text(site, "name"),
+          site.value("indirect", false),
+          countsIn(site)};
+}
+
+void requireVersion(const Json &statistics, const std::string &path) {
+  const auto version = statistics.find("version");
+  if (version == statistics.end() || !version->is_number_integer() || !statistics.contains("sites"))
+    throw Failure{path + " holds no statistics of pagecast; write them with pagecast run --stats FILE"};
+  if (*version != kStatisticsVersion)
+    throw Failure{path + " holds statistics of version " + version->dump() + ", but this pagecast reads version " +
+                  std::to_string(kStatisticsVersion) + "; run the program again with the runtime of this version"};
+}
+
+} // namespace
+
+Run readRun(const std::string &path) {
+  std::ifstream file(path);
+  if (!file)
+    throw Failure{"the statistics file " + path + " cannot be read: " + errorText(errno) +
+                  "; write one with pagecast run --stats FILE"};
+  // Names in it need not be UTF-8, but a file of the runtime's is JSON.
+  const Json statistics = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (statistics.is_discarded() || !statistics.is_object())
+    throw Failure{path + " is not JSON, or was cut short; write it anew with pagecast run --stats FILE"};
+  requireVersion(statistics, path);
+  try {
+    Run out;
+    out.path = path;
+    out.pagecast = text(statistics, "pagecast");
+    out.active = statistics.value("active", false);
+    out.whyNot = text(statistics, "why_not");
+    if (const auto time = statistics.find("time"); time != statistics.end()) {
+      out.wallSeconds = time->value("wall_s", 0.0);
+      out.stallSeconds = time->value("stall_s", 0.0);
+    }
+    if (const auto faults = statistics.find("faults"); faults != statistics.end()) out.faults = countsIn(*faults);
+    for (const Json &site : statistics["sites"]) out.sites.push_back(toSite(site));
+    return out;
+  } catch (const Json::exception &) {
+    throw Failure{path + " holds no statistics of pagecast: a field has the wrong type; write it anew with "
+                         "pagecast run --stats FILE"};
+  }
+}
+
+} // namespace pagecast::cli

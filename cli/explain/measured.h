@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The statistics that the runtime writes when a program ends (docs/statistics.md), as far as they
+// can be told of a line.
+#pragma once
+#include "cli/explain/record.h"
+#include <cstdint>
+
+namespace pagecast::cli {
+
+/// The version of the format that can be read here.
+inline constexpr int kStatisticsVersion = 1;
+
+/// Named counts in the order of the file. Which there are is the runtime's business.
+using Counts = std::vector<std::pair<std::string, uint64_t>>;
+
+/// What was measured for one group of references of one nest.
+struct Site {
+  Place at; ///< line 0: compiled without debug information, or hints by hand
+  std::string function, name;
+  bool indirect = false;
+  Counts counts;
+};
+
+struct Run {
+  std::string path;     ///< of the file
+  std::string pagecast; ///< the version that ran
+  bool active = false;  ///< something was paged
+  std::string whyNot;
+  double wallSeconds = 0, stallSeconds = 0;
+  Counts faults;
+  std::vector<Site> sites;
+};
+
+/// Throws Failure when the file is absent, no statistics, or of another version.
+Run readRun(const std::string &path);
+
+} // namespace pagecast::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What people write, and what they meant by it. Sizes are 256M, 4GiB, 1.5G, 512k or 1048576; their units are binary, so
+// that K, KB and KiB are all 1024 bytes. Of a misspelt word, the nearest one that is known is what was meant.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pagecast::cli {
+
+/// Bytes; throws Failure when `text`, the value of `what`, is not a size.
+uint64_t parseSize(const std::string &text, const std::string &what);
+
+/// For people: "256 MiB", "1.5 GiB", "17 B".
+std::string showSize(uint64_t bytes);
+
+/// The member of `known` that takes the fewest changed letters to become `word`.
+std::string nearest(const std::string &word, const std::vector<std::string> &known);
+
+} // namespace pagecast::cli
