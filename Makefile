@@ -51,29 +51,29 @@ test-real: build venv ## Debian's array programs: their own tests, plain and pag
 	@$(IN_VENV) tests/real/real.py --build $(BUILD) $(REAL_ARGS)
 
 demo: build venv ## the main job under a 256 MiB limit: in core, on swap, with pagecast (root; minutes)
-	@$(IN_VENV) bench/demo.py --build $(BUILD) $(DEMO_ARGS)
+	@$(IN_VENV) bench demo --build $(BUILD) $(DEMO_ARGS)
 
 demo-incore: build venv ## what pagecast costs when the data fits in memory (minutes)
-	@$(IN_VENV) bench/incore.py --build $(BUILD) $(DEMO_ARGS)
+	@$(IN_VENV) bench incore --build $(BUILD) $(DEMO_ARGS)
 
 hint-cost: build ## what a hint costs whose page is in memory, nanoseconds
 	@$(BUILD)/bin/pagecast cc -O3 -I runtime/include apps/hintcost/hintcost.c -o $(BUILD)/hintcost
 	@$(BUILD)/bin/pagecast run --memory 32M -- $(BUILD)/hintcost
 
 nine: build venv ## the nine programs against all targets, as a Markdown table (root; an hour)
-	@$(IN_VENV) bench/nine.py --build $(BUILD) $(NINE_ARGS)
+	@$(IN_VENV) bench nine --build $(BUILD) $(NINE_ARGS)
 
 unmodified: build venv ## numpy, not compiled with pagecast, over 3 times its memory: swap and pagecast run (root; minutes)
-	@$(IN_VENV) bench/unmodified.py --build $(BUILD) $(UNMODIFIED_ARGS)
+	@$(IN_VENV) bench unmodified --build $(BUILD) $(UNMODIFIED_ARGS)
 
-field: build venv ## five workloads beside versions by hand, mmap and swap, as a Markdown table (root; half an hour)
-	@$(IN_VENV) bench/field.py --build $(BUILD) $(FIELD_ARGS)
+field: build venv ## six workloads beside versions by hand, mmap and swap, as a Markdown table (root; half an hour)
+	@$(IN_VENV) bench field --build $(BUILD) $(FIELD_ARGS)
 
 releases: build venv ## what releases are worth: the nine programs with three policies (root; half an hour)
-	@$(IN_VENV) bench/releases.py --build $(BUILD) $(RELEASES_ARGS)
+	@$(IN_VENV) bench releases --build $(BUILD) $(RELEASES_ARGS)
 
 interactive: build venv ## an interactive task beside the nine programs (root; hours; INTERACTIVE_ARGS=--quick: minutes)
-	@$(IN_VENV) bench/interactive.py --build $(BUILD) $(INTERACTIVE_ARGS)
+	@$(IN_VENV) bench interactive --build $(BUILD) $(INTERACTIVE_ARGS)
 
 manual: build venv ## put the runtime's table of options into docs/options.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so

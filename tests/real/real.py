@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from report import Screen, parse_size, provenance, write_json  # noqa: E402
+from harness.report import Screen, parse_size, provenance, write_json  # noqa: E402
 
 from archive import Archive  # noqa: E402
 from job import PROGRAMS_OF_OURS, Broken, Job, Settings, make_pressure  # noqa: E402

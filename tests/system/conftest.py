@@ -87,7 +87,7 @@ def memory_group():
     """A function that makes a memory control group which lasts as long as the test."""
     import contextlib
 
-    from limits import MemoryGroup, Unavailable
+    from harness.limits import MemoryGroup, Unavailable
 
     if os.geteuid() != 0:
         pytest.skip("a memory control group needs root")

@@ -11,7 +11,7 @@ def continue_without(tools, harness, file, lose, *options) -> tuple[dict, dict, 
     before = json.loads(file.read_text())
     lose(before)
     file.write_text(json.dumps({**before, "complete": False}))
-    done = tools.run(sys.executable, harness, "--build", tools.build, "--continue", file, *options, timeout=600)
+    done = tools.run(sys.executable, *harness, "--build", tools.build, "--continue", file, *options, timeout=600)
     assert done.returncode == 0, done.stderr
     after = json.loads(file.read_text())
     assert after["complete"] and after["continued"] == before["continued"] + 1

@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def test_traffic_is_nothing_in_core():
-    from contenders import PROGRAMS
+    from harness.contenders import PROGRAMS
     for program in PROGRAMS.values():
         moved = program.work(100 * MIB).least(200 * MIB)
         assert moved.written == 0
@@ -23,7 +23,7 @@ def test_traffic_is_nothing_in_core():
 
 
 def test_traffic_by_hand():
-    from traffic import buk_work, matvec_work
+    from harness.traffic import buk_work, matvec_work
     row = 4_000_000
     moved = matvec_work(100 * row).least(50 * row)
     assert (moved.read, moved.written) == (3 * 51 * row, 51 * row)  # the vector is as long as a row
@@ -36,7 +36,7 @@ def test_traffic_by_hand():
 def test_memory_at_hand_is_touched_and_freed(monkeypatch):
     import resource
 
-    import memory
+    from harness import memory
 
     def faults() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -52,14 +52,14 @@ def test_memory_at_hand_is_touched_and_freed(monkeypatch):
 
 
 def test_sizes():
-    from report import parse_size
+    from harness.report import parse_size
     assert parse_size("256M") == 256 * MIB and parse_size("1.5GiB") == 1536 * MIB and parse_size("12") == 12
     with pytest.raises(ValueError):
         parse_size("many")
 
 
 def test_run_reports_how_a_program_ended(tmp_path):
-    import runs
+    from harness import runs
     assert runs.run(["true"]).ok
     assert runs.run(["false"]).status == "exit status 1"
     assert runs.run(["sh", "-c", "kill -SEGV $$"]).status == "signal 11"
@@ -69,8 +69,8 @@ def test_run_reports_how_a_program_ended(tmp_path):
 INTERRUPTED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-import interruption
-from limits import MemoryGroup
+from harness import interruption
+from harness.limits import MemoryGroup
 interruption.install()
 class Slow(MemoryGroup):
     def _configure(self):
@@ -93,7 +93,7 @@ def test_an_interruption_while_a_group_is_made_leaves_none(memory_group):
 
 
 def test_limit_is_kept_and_the_killed_are_told(memory_group):
-    import runs
+    from harness import runs
     eater = [sys.executable, "-c", "x = bytearray(64 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1"]
     assert runs.run(eater, memory_group(32 * MIB)).status == "killed"
     done = runs.run(eater, memory_group(256 * MIB))
@@ -101,7 +101,7 @@ def test_limit_is_kept_and_the_killed_are_told(memory_group):
 
 
 def test_control_groups_are_removed():
-    from limits import MemoryGroup
+    from harness.limits import MemoryGroup
     if os.geteuid() != 0:
         pytest.skip("a memory control group needs root")
     with MemoryGroup(64 * MIB, swap=False) as group:
@@ -111,7 +111,7 @@ def test_control_groups_are_removed():
 
 
 def test_key_file(tmp_path):
-    from contenders import prepare_keys
+    from harness.contenders import prepare_keys
     (tmp_path / "in" / "b").mkdir(parents=True)
     (tmp_path / "in" / "a").write_bytes(b"aaa")
     (tmp_path / "in" / "b" / "c").write_bytes(b"ccc")
@@ -127,7 +127,7 @@ def test_demo_explains_itself_without_root(tools):
         prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         if subprocess.run([*prefix, sys.executable, "-c", "import rich"], capture_output=True).returncode:
             pytest.skip("another user cannot use this Python")
-    done = tools.run(*prefix, sys.executable, ROOT / "bench" / "demo.py", "--build", tools.build)
+    done = tools.run(*prefix, sys.executable, ROOT / "bench", "demo", "--build", tools.build)
     assert done.returncode == 2 and "need root" in done.stderr
 
 
@@ -137,7 +137,7 @@ def test_tiny_demo(built, tmp_path, disk_dir, monkeypatch):
         pytest.skip("the demo needs root")
     monkeypatch.delenv("HARNESS_WARM")  # one harness does all that it does for its user
     result = tmp_path / "demo.json"
-    done = built.run(sys.executable, ROOT / "bench" / "demo.py", "--build", built.build, "--quick", "--json", result,
+    done = built.run(sys.executable, ROOT / "bench", "demo", "--build", built.build, "--quick", "--json", result,
                      "--work", disk_dir, timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(result.read_text())
@@ -150,6 +150,6 @@ def test_tiny_demo(built, tmp_path, disk_dir, monkeypatch):
 
 def test_tiny_incore(built, tmp_path):
     result = tmp_path / "incore.json"
-    done = built.run(sys.executable, ROOT / "bench" / "incore.py", "--build", built.build, "--quick", "--json", result, timeout=300)
+    done = built.run(sys.executable, ROOT / "bench", "incore", "--build", built.build, "--quick", "--json", result, timeout=300)
     assert done.returncode == 0, done.stderr
     assert all(p["identical"] for p in json.loads(result.read_text())["programs"])

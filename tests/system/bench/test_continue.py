@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 
 MIB = 1 << 20
-NINE = ROOT / "bench" / "nine.py"
+NINE = (ROOT / "bench", "nine")
 
 
 # What is missing.
@@ -24,7 +24,7 @@ def words(parts):
 
 
 def test_only_what_is_missing_is_made():
-    from turns import missing, run_part
+    from harness.turns import missing, run_part
     ok, given_up = {"status": "ok"}, {"status": "timeout"}
     samples = {"a": [ok, ok], "b": [ok], "c": [given_up], "d": [ok, ok, ok]}
     parts = [run_part(name, of, lambda: ok) for name, of in samples.items()]
@@ -34,7 +34,7 @@ def test_only_what_is_missing_is_made():
 
 
 def test_a_part_that_cannot_be_made_or_was_given_up_adds_nothing():
-    from turns import run_part
+    from harness.turns import run_part
     samples = []
     run_part("a", samples, lambda: {"status": "timeout"}, lambda: False).make()
     assert samples == []
@@ -45,8 +45,8 @@ def test_a_part_that_cannot_be_made_or_was_given_up_adds_nothing():
 
 
 def test_everything_is_saved_after_every_part():
-    from report import Screen
-    from turns import make, run_part
+    from harness.report import Screen
+    from harness.turns import make, run_part
     samples, saved = [], []
     make(2 * [run_part("a", samples, lambda: {"status": "ok"})], Screen(sys.stderr), lambda: saved.append(len(samples)))
     assert saved == [1, 2]
@@ -58,8 +58,8 @@ def test_everything_is_saved_after_every_part():
 @pytest.fixture
 def earlier(tools, tmp_path):
     """The file of a run that was interrupted before it had measured anything."""
-    import nine
-    from report import Screen
+    from experiments import nine
+    from harness.report import Screen
     file = tmp_path / "nine.json"
     options = nine.parse_arguments(["--json", str(file), "--build", str(tools.build), "--work", str(tmp_path / "work"), "--programs", "embar:1.5",
                                     "--only", "static", "--limit", "48M", "--runs", "2"])
@@ -77,7 +77,7 @@ def earlier(tools, tmp_path):
 ])
 def test_what_differs_is_refused(tools, earlier, options, said):
     kept = earlier.read_text()
-    done = tools.run(sys.executable, NINE, "--build", tools.build, "--continue", earlier, *options)
+    done = tools.run(sys.executable, *NINE, "--build", tools.build, "--continue", earlier, *options)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("nine: ") and said in done.stderr
     assert earlier.read_text() == kept
 
@@ -94,12 +94,12 @@ def test_results_of_elsewhere_are_refused(tools, earlier, change, said):
     for name, value in change.items():
         (data if name in data else data["machine"])[name] = value
     earlier.write_text(json.dumps(data))
-    done = tools.run(sys.executable, NINE, "--build", tools.build, "--continue", earlier)
+    done = tools.run(sys.executable, *NINE, "--build", tools.build, "--continue", earlier)
     assert done.returncode == 2 and said in done.stderr
 
 
 def test_the_options_are_those_of_the_earlier_run(tools, earlier, tmp_path):
-    import nine
+    from experiments import nine
     options = nine.parse_arguments(["--build", str(tools.build), "--continue", str(earlier), "--runs", "5"])
     assert ([p.name for p in options.chosen], options.parts, options.limit_bytes, options.runs) == (["embar"], ["static"], 48 * MIB, 5)
     assert options.json == earlier and options.work == tmp_path / "work"
@@ -120,7 +120,7 @@ def samples_of(file):
 def test_an_interrupted_run_is_continued(built, disk_dir, memory_group):
     memory_group(48 * MIB)
     out = disk_dir / "out.json"
-    command = [sys.executable, NINE, "--build", built.build]
+    command = [sys.executable, *NINE, "--build", built.build]
     with subprocess.Popen([*command, "--work", disk_dir / "work", "--json", out, "--limit", "48M", "--only", "pagecast", "--programs",
                            "embar:1.2,buk:1.2", "--runs", "20"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         for _ in range(6000):

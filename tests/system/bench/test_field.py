@@ -11,14 +11,14 @@ from conftest import ROOT
 from continuing import continue_without
 
 MIB = 1 << 20
-HARNESS = ROOT / "bench" / "field.py"
+HARNESS = (ROOT / "bench", "field")
 PROGRAMS = ROOT / "apps" / "field"
 
 
 @pytest.fixture(scope="module")
 def programs(built, tmp_path_factory):
     """A function: name and kind (plain, byhand, pagecast) to executable."""
-    from building import Source, compile_once
+    from harness.building import Source, compile_once
     into = tmp_path_factory.mktemp("field")
 
     def executable(name, kind):
@@ -109,7 +109,7 @@ def sample(seconds, status="ok", output="a", wall=9.0):
 
 
 def result(**samples):
-    from field_table import CONTENDERS
+    from experiments.field_table import CONTENDERS
     return {"version": 1, "kind": "field", "machine": {"architecture": "x", "processors": 2, "model": "Some CPU", "memory_bytes": 8 << 30},
             "kernel": "6.1", "commit": "abc", "command": [], "limit_bytes": 256 * MIB, "data_bytes": 1024 * MIB, "gathers": 7, "runs": 3,
             "contenders": list(CONTENDERS), "unavailable": {}, "other_swap": False, "complete": True, "disk_samples": [],
@@ -121,7 +121,7 @@ def row(text, name):
 
 
 def test_table_by_hand():
-    from field_table import field_markdown
+    from experiments.field_table import field_markdown
     text = field_markdown(result(byhand=[sample(2), sample(1), sample(4)], heap=[sample(3)], mapped=[sample(2.2)], mmap=[sample(2.1)],
                                  swap=[sample(0, "timeout", wall=300)]))
     assert row(text, "by hand: direct I/O, io_uring") == "2.00 (1.00–4.00)"
@@ -135,7 +135,7 @@ def test_table_by_hand():
 
 
 def test_troubles_are_said():
-    from field_table import field_markdown
+    from experiments.field_table import field_markdown
     text = field_markdown({**result(byhand=[sample(2)], heap=[sample(1, output="b")], swap=[sample(1, "killed")]), "complete": False,
                            "unavailable": {"mmap": "no root"}})
     for words in ("NOT every output", "Linux swap ended with killed", "interrupted", "Not measured: mmap, default advice: no root."):
@@ -143,7 +143,7 @@ def test_troubles_are_said():
 
 
 def test_phases_are_read():
-    from harness import phases
+    from harness.experiment import phases
     assert phases("sum: data          0.250 s\nnoise\nsum: pass         12.500 s\n") == {"data": 0.25, "pass": 12.5}
 
 
@@ -153,7 +153,7 @@ def test_phases_are_read():
 def test_a_small_field(built, disk_dir, memory_group):
     memory_group(32 * MIB)
     out = disk_dir / "out.json"
-    done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "48M", "--data", "64M",
+    done = built.run(sys.executable, *HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "48M", "--data", "64M",
                      "--gathers", 2000, "--runs", 1, "--contenders", "byhand,heap,mapped", timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
@@ -165,7 +165,7 @@ def test_a_small_field(built, disk_dir, memory_group):
         assert workload["words"] in done.stdout
     assert done.stdout.count("; missed by") <= 2 and "NOT every" not in done.stdout
     assert not list((disk_dir / "work").glob("data-*")), "the data are removed"
-    again = built.run(sys.executable, HARNESS, "--table", out)
+    again = built.run(sys.executable, *HARNESS, "--table", out)
     assert again.returncode == 0 and again.stdout == done.stdout
 
     before, after, steps = continue_without(built, HARNESS, out, lambda d: d["workloads"][2]["samples"]["mapped"].clear())
@@ -187,14 +187,14 @@ def test_a_small_field(built, disk_dir, memory_group):
     (["--table", "/nowhere/field.json"], "/nowhere/field.json cannot be read"),
 ])
 def test_bad_input_is_answered_with_a_sentence(tools, words, said):
-    done = tools.run(sys.executable, HARNESS, *words)
+    done = tools.run(sys.executable, *HARNESS, *words)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.splitlines()[-1].startswith("field: ") and said in done.stderr
 
 
 def test_without_root_it_says_so(tools, tmp_path, monkeypatch):
-    import field
-    from report import Screen
+    from experiments import field
+    from harness.report import Screen
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     measured = field.Field(field.parse_arguments(["--work", str(tmp_path), "--json", str(tmp_path / "x.json")]), Screen(sys.stderr))
     measured.measure()

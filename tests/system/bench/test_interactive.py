@@ -10,12 +10,12 @@ from conftest import ROOT
 from continuing import continue_without
 
 MIB = 1 << 20
-HARNESS = ROOT / "bench" / "interactive.py"
+HARNESS = (ROOT / "bench", "interactive")
 
 
 @pytest.fixture(scope="module")
 def task(built, tmp_path_factory):
-    from building import Source, compile_once
+    from harness.building import Source, compile_once
     out = tmp_path_factory.mktemp("task") / "interactive"
     compile_once(Source("interactive", ROOT / "apps" / "interactive.c"), "plain", built.build, out)
     return out
@@ -60,7 +60,7 @@ def rows(text):
 
 
 def test_table_by_hand():
-    from interactive_table import interactive_markdown
+    from experiments.interactive_table import interactive_markdown
     text = interactive_markdown(result())
     assert rows(text) == [["", "alone", "response", "1.00", "2.00"],
                           ["matvec", "original on swap", "response", "1.00; 1.00", "200; 100"],
@@ -75,14 +75,14 @@ def test_table_by_hand():
 
 
 def test_troubles_are_said():
-    from interactive_table import interactive_markdown
+    from experiments.interactive_table import interactive_markdown
     text = interactive_markdown(result(complete=False, points=[point("prefetch", 5.0, [1.0], [], status="killed")]))
     assert "matvec, prefetch only, sleep 5 s: ended with killed." in text and "interrupted" in text
     assert "Not measured: no swap." in interactive_markdown(result(unavailable="no swap", points=[]))
 
 
 def test_figures_are_drawn(tmp_path):
-    from interactive_plots import draw_all
+    from experiments.interactive_plots import draw_all
     file = tmp_path / "r.json"
     file.write_text(json.dumps(result()))
     files = draw_all(file)
@@ -95,13 +95,13 @@ def test_figures_are_drawn(tmp_path):
 
 
 def test_a_small_run(built, disk_dir, memory_group):
-    from swap import SwapFile
+    from harness.swap import SwapFile
     memory_group(48 * MIB)
     with SwapFile(disk_dir / "swap", 64 * MIB, print) as swap:
         if swap.refusal:
             pytest.skip(f"no swap can be had here: {swap.refusal}")
     out = disk_dir / "out.json"
-    done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "48M",
+    done = built.run(sys.executable, *HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "48M",
                      "--programs", "matvec:1.2", "--versions", "original,buffered,incore,alone", "--sleeps", "0,0.1", "--sweeps", 2,
                      "--memory", "24M", "--working-set", "3M", timeout=600)
     assert done.returncode == 0, done.stderr
@@ -113,7 +113,7 @@ def test_a_small_run(built, disk_dir, memory_group):
         assert all(r["status"] == "ok" for r in p["runs"]) and len(p["runs"]) >= 3 and (len(p["responses"]) >= 2) == (p["sleep_s"] is not None)
     assert len({r["output_sha256"] for p in data["points"] for r in p["runs"]}) == 1
     assert sorted(f.name for f in disk_dir.glob("*.svg")) == ["out-a-matvec.svg", "out-b.svg", "out-c.svg"]
-    again = built.run(sys.executable, HARNESS, "--table", out)
+    again = built.run(sys.executable, *HARNESS, "--table", out)
     assert again.returncode == 0 and again.stdout == done.stdout
 
     before, after, steps = continue_without(built, HARNESS, out, lambda d: (d["alone"].pop(), d["points"].pop(1)))
@@ -131,6 +131,6 @@ def test_a_small_run(built, disk_dir, memory_group):
     (["--table", "/nowhere/interactive.json"], "cannot be read"),
 ])
 def test_bad_input_is_answered_with_a_sentence(tools, words, said):
-    done = tools.run(sys.executable, HARNESS, *words)
+    done = tools.run(sys.executable, *HARNESS, *words)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.splitlines()[-1].startswith("interactive: ") and said in done.stderr

@@ -11,8 +11,8 @@ from conftest import ROOT
 BEFORE = f"""
 import os, signal, sys
 sys.path.insert(0, {str(ROOT / "bench")!r})
-import interruption, runs, turns
-from report import Screen
+from harness import interruption, runs, turns
+from harness.report import Screen
 interruption.install()
 made = []
 """

@@ -12,14 +12,14 @@ import pytest
 from conftest import ROOT
 
 MIB = 1 << 20
-NINE = ROOT / "bench" / "nine.py"
+NINE = (ROOT / "bench", "nine")
 
 
 # Least I/O.
 
 
 def test_least_io_by_hand():
-    from least_io import Work, sweep
+    from harness.least_io import Work, sweep
     moved = Work([sweep("", "a"), sweep("a"), sweep("a")], {"a": 100}).least(30)
     assert (moved.read, moved.written) == (140, 70)
     moved = Work([sweep("", "a"), sweep("a", "a"), sweep("a", "a")], {"a": 100}).least(30)
@@ -66,7 +66,7 @@ def latest_wanted(resident, future):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_system_does_better(seed):
-    from least_io import Sweep, Work
+    from harness.least_io import Sweep, Work
     draw = random.Random(seed)
     sizes = {a: draw.randint(1, 14) for a in "abcd"}
     some = lambda: frozenset(a for a in sizes if draw.random() < 0.45)  # noqa: E731
@@ -79,7 +79,7 @@ def test_no_system_does_better(seed):
 
 
 def test_bound_is_reached_by_an_optimal_system():
-    from least_io import Work, sweep
+    from harness.least_io import Work, sweep
     sweeps = [sweep("", "a")] + 3 * [sweep("a")]
     bound = Work(sweeps, {"a": 40}).least(10)
     read, _ = swap_io(sweeps, {"a": 40}, 10, latest_wanted)
@@ -87,8 +87,8 @@ def test_bound_is_reached_by_an_optimal_system():
 
 
 def test_foresight_by_hand():
-    from foresight import foreseen
-    from least_io import Work, sweep
+    from experiments.foresight import foreseen
+    from harness.least_io import Work, sweep
     swept = Work([sweep("", "a"), sweep("a"), sweep("a")], {"a": 10})
     moved, with_proofs = foreseen(swept, 4, lot=1), foreseen(swept, 4, lot=1, knows_dead=True)
     assert (moved.read, moved.written) == (12, 10), "each sweep finds four; all that was stored goes at some time"
@@ -99,8 +99,8 @@ def test_foresight_by_hand():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_foresight_moves_no_less_than_the_least(seed):
-    from foresight import foreseen
-    from least_io import Sweep, Work
+    from experiments.foresight import foreseen
+    from harness.least_io import Sweep, Work
     draw = random.Random(seed)
     sizes = {a: draw.randint(1, 14) for a in "abcd"}
     some = lambda: frozenset(a for a in sizes if draw.random() < 0.45)  # noqa: E731
@@ -120,9 +120,9 @@ def test_foresight_moves_no_less_than_the_least(seed):
     ("appbt", r"grid: (\d+) x (\d+) x (\d+)", lambda t, n: t.cube_points(n, 720)),
 ])
 def test_sizes_are_the_programs_own(built, tmp_path, name, pattern, points):
-    import traffic
-    from building import compile_once
-    from contenders import PROGRAMS
+    from harness import traffic
+    from harness.building import compile_once
+    from harness.contenders import PROGRAMS
     program = tmp_path / name
     compile_once(PROGRAMS[name], "plain", built.build, program)
     for total in (5 * MIB, 7 * MIB + 12345):
@@ -137,14 +137,14 @@ def test_sizes_are_the_programs_own(built, tmp_path, name, pattern, points):
 
 def test_short_lines_are_swept_once_more():
     """MGRID's copies between the ends of lines touch every page where a line is shorter than one."""
-    from traffic import mgrid_made, mgrid_work
+    from harness.traffic import mgrid_made, mgrid_work
     assert len(mgrid_made("u0 v", "r0", {"u0", "r0"})) == 2 and len(mgrid_made("u0 v", "r0", {"u0", "r1"})) == 1
     short, long = mgrid_work(1536 * MIB, 3).least(256 * MIB), mgrid_work(12 << 30, 3).least(2 << 30)  # 386 points; 514 and more
     assert short.read > 1.15 * long.read / 8
 
 
 def test_every_program_moves_something_and_nothing_in_core():
-    from contenders import NINE as programs
+    from harness.contenders import NINE as programs
     assert len(programs) == 9
     for program in programs:
         assert program.source.exists(), program.source
@@ -189,7 +189,7 @@ def result(*entries, **changes):
 
 
 def test_figures_by_hand():
-    from figures import figures
+    from harness.figures import figures
     f = figures(entry(), DISK)
     assert f["speed_up"] == 12 / 2.5 and not f["speed_up_is_least"]
     assert f["prefetched_hits"] == 0.96 and f["fault_pages"] == {"prefetched_hit": 960, "late": 20, "not_prefetched": 20}
@@ -201,7 +201,7 @@ def test_figures_by_hand():
 
 
 def test_what_was_not_measured_is_none():
-    from figures import figures
+    from harness.figures import figures
     f = figures(entry(samples=nothing(), static=None), [])
     assert {k for k, v in f.items() if v is not None} == {"speed_up_is_least"}
     samples = {**entry()["samples"], "original": [sample(3, 1, 1, None, status="killed")]}
@@ -210,8 +210,8 @@ def test_what_was_not_measured_is_none():
 
 
 def test_a_run_that_was_given_up_bounds_the_speed_up():
-    from figures import figures
-    from nine_table import nine_markdown
+    from harness.figures import figures
+    from experiments.nine_table import nine_markdown
     given_up = entry(samples={**entry()["samples"], "original": [sample(1800, 1, 1, 2, status="timeout")]})
     f = figures(given_up, DISK)
     assert f["speed_up"] == 720 and f["speed_up_is_least"] and f["stall_removed"] is None
@@ -224,7 +224,7 @@ def test_a_run_that_was_given_up_bounds_the_speed_up():
 
 
 def test_outputs_are_compared():
-    from figures import identical
+    from harness.figures import identical
     assert identical({"a": [sample(1, 1, 1, 1)], "b": []}) is None
     assert identical({"a": [sample(1, 1, 1, 1)], "b": [sample(1, 1, 1, 1, output="b")]}) is False
     assert identical({"a": 2 * [sample(1, 1, 1, 1)], "b": [sample(1, 1, 1, 1, "killed", "b")]}) is True
@@ -235,7 +235,7 @@ def cells(text, name):
 
 
 def test_table_marks_what_is_missed():
-    from nine_table import nine_markdown
+    from experiments.nine_table import nine_markdown
     text = nine_markdown(result(entry(), entry("cgm", samples=nothing(), static=None)))
     assert cells(text, "buk, ") == ["buk, 2.75 × limit", "12.00 (10.00–14.00)", "2.50 (2.50–2.50)", "4.8", "96.0 %",
                                     "2.00 % (20) / 2.00 % (20)", "90.0 % (of 95 %)", "1.50 disk", "**1.67**", "1.020", "**+25.0 %**",
@@ -248,14 +248,14 @@ def test_table_marks_what_is_missed():
 
 
 def test_mean_of_speed_ups():
-    from nine_table import nine_markdown
+    from experiments.nine_table import nine_markdown
     faster = entry("cgm", samples={**entry()["samples"], "original": [sample(2.5 * 7.5, 1, 1, 2)]})
     assert "speed-ups of 2 programs: 6.00 (≥ 5: met)" in nine_markdown(result(entry(), faster))
     assert "Geometric mean" not in nine_markdown(result(entry()))
 
 
 def test_troubles_are_said():
-    from nine_table import nine_markdown
+    from experiments.nine_table import nine_markdown
     samples = entry()["samples"]
     samples["original"] = []
     samples["pagecast"] = [{**sample(2, 1, 1, 1, output="b"), "stats": {**sample(1, 1, 1, 1, faults=(0, 0, 0))["stats"], "active": False}},
@@ -268,13 +268,13 @@ def test_troubles_are_said():
 
 
 def test_without_root_nothing_fails(monkeypatch):
-    from limits import limit_refusal
+    from harness.limits import limit_refusal
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert "need root" in limit_refusal(64 * MIB)
 
 
 def test_without_memory_no_in_core_run():
-    from limits import in_core_refusal
+    from harness.limits import in_core_refusal
     assert in_core_refusal(MIB) is None
     assert "MiB of memory" in in_core_refusal(1 << 60)
 
@@ -285,13 +285,13 @@ def test_without_memory_no_in_core_run():
 def test_table_of_an_earlier_run(tools, tmp_path):
     earlier = tmp_path / "earlier.json"
     earlier.write_text(json.dumps(result(entry())))
-    done = tools.run(sys.executable, NINE, "--table", earlier)
+    done = tools.run(sys.executable, *NINE, "--table", earlier)
     assert done.returncode == 0 and "| buk, 2.75 × limit | 12.00 (10.00–14.00) |" in done.stdout and not done.stderr
 
 
 def test_static_part(built, tmp_path):
     out = tmp_path / "out.json"
-    done = built.run(sys.executable, NINE, "--build", built.build, "--only", "static", "--programs", "buk", "--json", out,
+    done = built.run(sys.executable, *NINE, "--build", built.build, "--only", "static", "--programs", "buk", "--json", out,
                      "--work", tmp_path / "work")
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
@@ -320,7 +320,7 @@ def test_static_part(built, tmp_path):
     (["--only", "static", "--build", "/nowhere", "--work", "WORK"], "/nowhere/bin/pagecast-cc is missing"),
 ])
 def test_bad_input_is_answered_with_a_sentence(tools, tmp_path, words, said):
-    done = tools.run(sys.executable, NINE, *[str(tmp_path) if w == "WORK" else w for w in words])
+    done = tools.run(sys.executable, *NINE, *[str(tmp_path) if w == "WORK" else w for w in words])
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.splitlines()[-1].startswith("nine: ") and said in done.stderr
 
@@ -328,12 +328,12 @@ def test_bad_input_is_answered_with_a_sentence(tools, tmp_path, words, said):
 def test_results_of_others_are_refused(tools, tmp_path):
     other = tmp_path / "demo.json"
     other.write_text(json.dumps({"version": 1, "programs": []}))
-    done = tools.run(sys.executable, NINE, "--table", other)
+    done = tools.run(sys.executable, *NINE, "--table", other)
     assert done.returncode == 2 and "is not a result of make nine, version 1" in done.stderr
 
 
 def test_help_teaches(tools):
-    done = tools.run(sys.executable, NINE, "--help")
+    done = tools.run(sys.executable, *NINE, "--help")
     assert done.returncode == 0
     for words in ("make nine NINE_ARGS=", "swap:", "static:", "exit status", "appbt"):
         assert words in done.stdout

@@ -10,7 +10,7 @@ from conftest import ROOT
 from continuing import continue_without
 
 MIB = 1 << 20
-HARNESS = ROOT / "bench" / "releases.py"
+HARNESS = (ROOT / "bench", "releases")
 
 
 def sample(wall, read=0, vector=0, missed=0, status="ok", output="a"):
@@ -32,13 +32,13 @@ def result(*entries, one=None, two=None, **changes):
 
 
 def test_quick_is_small():
-    from releases import parse_arguments
+    from experiments.releases import parse_arguments
     options = parse_arguments(["--quick"])
     assert (options.limit_bytes, options.runs, len(options.chosen)) == (64 * MIB, 1, 9)
 
 
 def test_table_by_hand():
-    from releases_table import releases_markdown
+    from experiments.releases_table import releases_markdown
     matvec = entry(none=[sample(2.4, 3 << 30)], aggressive=[sample(3, 4 << 30, vector=900)],
                    buffered=[sample(2, 2 << 30, vector=80, missed=10), sample(1, 2 << 30, vector=80, missed=10), sample(9, 2 << 30, vector=80, missed=10)],
                    vector={"site": "b", "bytes": 4096 * 1000})
@@ -55,7 +55,7 @@ def test_table_by_hand():
 
 @pytest.mark.parametrize("two, said", [(512 + 300, "reads 59 % of the data (< 60 %: met)"), (512 + 310, "reads 61 % of the data (< 60 %: **missed**)")])
 def test_second_sweep(two, said):
-    from releases_table import releases_markdown
+    from experiments.releases_table import releases_markdown
     text = releases_markdown(result(one=[sample(1, 512 * MIB)], two=[sample(2, two * MIB)]))
     assert said in text
 
@@ -64,7 +64,7 @@ def test_second_sweep(two, said):
 def test_a_small_run(built, disk_dir, memory_group):
     memory_group(32 * MIB)
     out = disk_dir / "out.json"
-    done = built.run(sys.executable, HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "96M",
+    done = built.run(sys.executable, *HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "96M",
                      "--programs", "matvec:2", "--runs", 1, timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
@@ -76,7 +76,7 @@ def test_a_small_run(built, disk_dir, memory_group):
     # All of it, if nothing stayed; about 0.59 under so low a limit.
     assert 0 < two - one < 0.7 * data["second_sweep"]["data_bytes"], "a prefix stays in memory from sweep to sweep"
     assert "MATVEC's vector, buffered:" in done.stdout and "A second sweep over 2 × the limit" in done.stdout
-    again = built.run(sys.executable, HARNESS, "--table", out)
+    again = built.run(sys.executable, *HARNESS, "--table", out)
     assert again.returncode == 0 and again.stdout == done.stdout
 
     def lose(data):
@@ -97,6 +97,6 @@ def test_a_small_run(built, disk_dir, memory_group):
     (["--table", "/nowhere/releases.json"], "cannot be read"),
 ])
 def test_bad_input_is_answered_with_a_sentence(tools, words, said):
-    done = tools.run(sys.executable, HARNESS, *words)
+    done = tools.run(sys.executable, *HARNESS, *words)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.splitlines()[-1].startswith("releases: ") and said in done.stderr

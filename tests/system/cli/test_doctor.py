@@ -76,7 +76,7 @@ def test_wrong_clang_fails(tools, tmp_path):
 
 
 def test_memory_limit_of_the_control_group_is_seen(tools, memory_group):
-    import runs
+    from harness import runs
     group = memory_group(96 << 20)
     done = runs.run([tools.pagecast, "doctor", "--json", "--no-disk"], group)
     report = json.loads(done.output)

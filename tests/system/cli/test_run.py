@@ -55,7 +55,7 @@ def test_memory_size_is_understood(tools, size, expected):
 
 
 def test_memory_size_above_the_control_group_is_reported_but_allowed(tools, memory_group):
-    import runs
+    from harness import runs
     done = runs.run([tools.pagecast, "run", "--memory", "128M", "--", "true"], memory_group(64 << 20))
     assert done.ok and "control group's limit of 64 MiB" in done.errors
 

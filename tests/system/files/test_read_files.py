@@ -78,7 +78,7 @@ def cold_file(path, size):
 @pytest.mark.parametrize("program, beside", [(READER, True), (READER, False), (LOCKER, True), (INPUT, True)],
                          ids=["beside", "alone", "locked", "input"])
 def test_files_go_behind_who_reads_them(built, memory_group, tmp_path, disk_dir, program, beside):
-    from swap import SwapFile
+    from harness.swap import SwapFile
     group = memory_group(160 * MIB, swap=True)
     (tmp_path / "reader.c").write_text(program)
     hinted, plain = (built.compile(tool, tmp_path / "reader.c", "-O2") for tool in (built.cc, "clang-19"))

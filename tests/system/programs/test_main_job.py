@@ -5,7 +5,7 @@ import itertools
 import json
 
 import pytest
-import runs
+from harness import runs
 
 from conftest import ROOT
 

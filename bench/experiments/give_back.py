@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 from statistics import median
 
-import runs
-from contenders import ROOT
-from limits import MemoryGroup, Unavailable, version
-from report import parse_size, provenance, write_json
+from harness import runs
+from harness.contenders import ROOT
+from harness.limits import MemoryGroup, Unavailable, version
+from harness.report import parse_size, provenance, write_json
 
 MIB = 1 << 20
 PROGRAM = ROOT / "tests" / "system" / "programs" / "sweeps.c"

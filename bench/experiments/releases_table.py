@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of releases in Markdown, made from its JSON alone."""
 
-from figures import ended, identical, middle, moved, quotient, removed, values
-from markdown import NOTHING, bullets, document, lacking, measured_on, repeated, same_output, table, times
+from harness.figures import ended, identical, middle, moved, quotient, removed, values
+from harness.markdown import NOTHING, bullets, document, lacking, measured_on, repeated, same_output, table, times
 
 POLICIES = {"none": "prefetching alone", "aggressive": "releases at once", "buffered": "buffered releases"}
 FASTER, FASTER_ON, NEVER_SLOWER = 1.1, 4, 0.98  # buffered over prefetching alone: on so many programs; on any

@@ -9,7 +9,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402, the backend comes first
 
-from interactive_table import VERSIONS, hard_faults, over_alone, response_ms, versions_beside  # noqa: E402
+from experiments.interactive_table import VERSIONS, hard_faults, over_alone, response_ms, versions_beside  # noqa: E402
 
 MARKERS = {"original": "o", "prefetch": "s", "aggressive": "^", "buffered": "D", "incore": "v", "alone": "x"}
 CHOSEN_SLEEP = 5.0  # seconds: the paper's, for b and c; the nearest that was measured

@@ -5,8 +5,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import runs
-from contenders import Program
+from harness import runs
+from harness.contenders import Program
 
 KINDS = ("plain", "pagecast")
 

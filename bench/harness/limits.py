@@ -8,8 +8,8 @@ import signal
 import time
 from pathlib import Path
 
-import interruption
-import memory
+from harness import interruption
+from harness import memory
 
 ROOT_V1 = Path("/sys/fs/cgroup/memory")
 ROOT_V2 = Path("/sys/fs/cgroup")

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import interruption
+from harness import interruption
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import memory
+from harness import memory
 
 
 @dataclass

@@ -10,17 +10,17 @@ import argparse
 import sys
 from functools import partial
 
-import disk
-from asked import chosen, parse
-from building import Source, compile_once
-from contenders import NINE, ROOT, Program, chosen_programs, prepare_keys_for
-from figures import identical
-from harness import main, result, run_paged
-from limits import limit_refusal
-from releases_table import POLICIES, releases_markdown
-from report import Screen, write_json
-from traffic import COLUMNS, INT
-from turns import Part, make, missing, run_part
+from harness import disk
+from harness.asked import chosen, parse
+from harness.building import Source, compile_once
+from harness.contenders import NINE, ROOT, Program, chosen_programs, prepare_keys_for
+from harness.figures import identical
+from harness.experiment import main, result, run_paged
+from harness.limits import limit_refusal
+from experiments.releases_table import POLICIES, releases_markdown
+from harness.report import Screen, write_json
+from harness.traffic import COLUMNS, INT
+from harness.turns import Part, make, missing, run_part
 
 SWEEP_MULTIPLE = 2  # of the limit: the data of the second sweep
 EXAMPLES = f"""\

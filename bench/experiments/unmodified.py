@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 from statistics import median
 
-import disk
-import runs
-from contenders import ROOT
-from harness import exit_status, run_paged
-from limits import MemoryGroup
-from report import Screen, parse_size, provenance, write_json
-from swap import swap_for
+from harness import disk
+from harness import runs
+from harness.contenders import ROOT
+from harness.experiment import exit_status, run_paged
+from harness.limits import MemoryGroup
+from harness.report import Screen, parse_size, provenance, write_json
+from harness.swap import swap_for
 
 CONTENDERS = ("swap", "pagecast")
 TARGET = 3.0  # times faster than on swap

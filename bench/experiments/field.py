@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The field: five workloads and a sixth with a hot part, each with pagecast on heap data and on a mapped file, beside
+"""The field: six workloads, one of them with a hot part, each with pagecast on heap data and on a mapped file, beside
 a version by hand (direct I/O, io_uring), plain mmap and Linux swap, all under the same memory limit, cold, in turns.
 
 What is compared is the pass, as the programs time it: the data are made or mapped before, and checked after.
@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import disk
-import runs
-from asked import Failed, chosen, parse
-from building import Source, compile_once
-from contenders import ROOT
-from field_table import CONTENDERS, field_markdown
-from figures import identical
-from harness import main, phases, result, run_paged
-from limits import MemoryGroup, limit_refusal
-from report import Screen, parse_size, write_json
-from swap import SwapFile, others_in_use, swap_for
-from turns import Part, make, missing, run_part
+from harness import disk
+from harness import runs
+from harness.asked import Failed, chosen, parse
+from harness.building import Source, compile_once
+from harness.contenders import ROOT
+from experiments.field_table import CONTENDERS, field_markdown
+from harness.figures import identical
+from harness.experiment import main, phases, result, run_paged
+from harness.limits import MemoryGroup, limit_refusal
+from harness.report import Screen, parse_size, write_json
+from harness.swap import SwapFile, others_in_use, swap_for
+from harness.turns import Part, make, missing, run_part
 
 FIELD = ROOT / "apps" / "field"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The interactive task's table in Markdown, made from its JSON alone, and the figures that plots share with it."""
 
-from figures import middle, quotient
-from markdown import NOTHING, bullets, document, lacking, measured_on, table
+from harness.figures import middle, quotient
+from harness.markdown import NOTHING, bullets, document, lacking, measured_on, table
 
 VERSIONS = {"original": "original on swap", "prefetch": "prefetch only", "aggressive": "aggressive release",
             "buffered": "buffered release", "incore": "in core, outside the limit", "alone": "alone"}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The field's table in Markdown, made from its JSON alone."""
 
-from figures import identical, middle, quotient, values
-from markdown import bullets, document, lacking, measured_on, repeated, table, times
+from harness.figures import identical, middle, quotient, values
+from harness.markdown import bullets, document, lacking, measured_on, repeated, table, times
 
 CONTENDERS = {"byhand": "by hand: direct I/O, io_uring", "heap": "pagecast, heap", "mapped": "pagecast, mapped file",
               "mmap": "mmap, default advice", "swap": "Linux swap"}

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import traffic
-from least_io import Work
+from harness import traffic
+from harness.least_io import Work
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 MAX_KEYS = 256 << 20  # bytes of key input; BUK starts over at the end of a shorter file
 
 

@@ -16,18 +16,18 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 
-import disk
-import interruption
-import runs
-from asked import Failed, chosen, parse
-from building import Source, compile_both, compile_once
-from contenders import NINE, ROOT, Program, chosen_programs, prepare_keys_for
-from harness import main, result
-from interactive_table import VERSIONS, interactive_markdown
-from limits import MemoryGroup, limit_refusal
-from report import Screen, parse_size, write_json
-from swap import others_in_use, swap_for
-from turns import Part, make, missing
+from harness import disk
+from harness import interruption
+from harness import runs
+from harness.asked import Failed, chosen, parse
+from harness.building import Source, compile_both, compile_once
+from harness.contenders import NINE, ROOT, Program, chosen_programs, prepare_keys_for
+from harness.experiment import main, result
+from experiments.interactive_table import VERSIONS, interactive_markdown
+from harness.limits import MemoryGroup, limit_refusal
+from harness.report import Screen, parse_size, write_json
+from harness.swap import others_in_use, swap_for
+from harness.turns import Part, make, missing
 
 RELEASES = {"prefetch": "none", "aggressive": "aggressive", "buffered": "buffered"}
 PAPER_SHARE = 75  # the paper's task touches 1 MB of some 75
@@ -239,7 +239,7 @@ class Interactive:
 
 
 def draw(json_file: Path, screen: Screen):
-    from interactive_plots import draw_all  # matplotlib takes a second to load
+    from experiments.interactive_plots import draw_all  # matplotlib takes a second to load
     for file in draw_all(json_file):
         screen.say(f"interactive: a figure is in {file}")
 

@@ -2,7 +2,7 @@
 """What the tables of the harnesses have in common: Markdown, how a contender's times are written, where they were measured,
 and what could not be."""
 
-from figures import middle, typical_rates, values
+from harness.figures import middle, typical_rates, values
 
 NOTHING = "-"
 

@@ -7,12 +7,12 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-import disk
-import interruption
-import runs
-from asked import Failed, read_result
-from limits import MemoryGroup, Unavailable
-from report import Screen, provenance, write_json
+from harness import disk
+from harness import interruption
+from harness import runs
+from harness.asked import Failed, read_result
+from harness.limits import MemoryGroup, Unavailable
+from harness.report import Screen, provenance, write_json
 
 
 def phases(errors: str) -> dict[str, float]:

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 from statistics import median
 
-import runs
-from asked import chosen
-from building import compile_both
-from contenders import PROGRAMS, ROOT, Program, prepare_keys
-from harness import exit_status
-from report import Screen, parse_size, provenance, write_json
+from harness import runs
+from harness.asked import chosen
+from harness.building import compile_both
+from harness.contenders import PROGRAMS, ROOT, Program, prepare_keys
+from harness.experiment import exit_status
+from harness.report import Screen, parse_size, provenance, write_json
 from rich.table import Table
-from traffic import buk_keys
+from harness.traffic import buk_keys
 
 ALLOWED = 1.03
 KINDS = ("plain", "pagecast")

@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass
 
-from figures import FAULTS, cpu, ended, figures, geometric_mean, stalls, values
-from markdown import NOTHING, bullets, document, lacking, measured_on, repeated, same_output, spread, table, times
+from harness.figures import FAULTS, cpu, ended, figures, geometric_mean, stalls, values
+from harness.markdown import NOTHING, bullets, document, lacking, measured_on, repeated, same_output, spread, table, times
 
 CONTENDERS = {"original": "the original on swap", "pagecast": "pagecast under the limit",
               "in_core_plain": "the plain build in core", "in_core_pagecast": "pagecast's build in core"}

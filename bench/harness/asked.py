@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 from pathlib import Path
 
-from contenders import ROOT
-from report import build_sha256, parse_size, provenance
+from harness.contenders import ROOT
+from harness.report import build_sha256, parse_size, provenance
 
 LEAST_LIMIT = 32 << 20
 FILES = ("json", "table", "continued", "build")  # options that say nothing of what is measured

@@ -11,18 +11,18 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
-import disk
-import runs
-from asked import chosen, parse
-from building import KINDS, code_bytes, compile_both, compile_times
-from contenders import NINE, VARIANTS, Program, chosen_programs, prepare_keys_for
-from figures import figures, identical
-from harness import main, result, run_paged
-from limits import MemoryGroup, in_core_refusal, limit_refusal
-from nine_table import CONTENDERS, nine_markdown
-from report import Screen, write_json
-from swap import others_in_use, swap_for
-from turns import Part, make, missing, run_part
+from harness import disk
+from harness import runs
+from harness.asked import chosen, parse
+from harness.building import KINDS, code_bytes, compile_both, compile_times
+from harness.contenders import NINE, VARIANTS, Program, chosen_programs, prepare_keys_for
+from harness.figures import figures, identical
+from harness.experiment import main, result, run_paged
+from harness.limits import MemoryGroup, in_core_refusal, limit_refusal
+from experiments.nine_table import CONTENDERS, nine_markdown
+from harness.report import Screen, write_json
+from harness.swap import others_in_use, swap_for
+from harness.turns import Part, make, missing, run_part
 
 PARTS = ("swap", "pagecast", "incore", "static")
 PAIRS_IN_CORE = 2  # in each turn: plain, pagecast, pagecast, plain

@@ -4,7 +4,7 @@
 Sizes are those that the program derives from --memory-size itself. A sweep through the inside of a grid counts whole
 rows, because a disk cannot leave out the two points at a row's ends. Arrays that fit in a cache are left out."""
 
-from least_io import Sweep, Work, sweep
+from harness.least_io import Sweep, Work, sweep
 
 INT, DOUBLE, COMPLEX, PAGE = 4, 8, 16, 4096
 COLUMNS = 1_000_000  # of MATVEC's matrix, as in the paper

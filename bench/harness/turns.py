@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import interruption
-from figures import given_up
-from report import Screen
+from harness import interruption
+from harness.figures import given_up
+from harness.report import Screen
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,17 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-import disk
-import runs
-from asked import Failed
-from building import code_bytes, compile_both
-from contenders import ROOT, Program, chosen_programs, prepare_keys_for
-from figures import fault_shares, quotient
-from harness import exit_status, run_paged
-from limits import MemoryGroup
-from report import Screen, parse_size, provenance, write_json
-from swap import swap_for
-from table import demo_table, missed_targets
+from harness import disk
+from harness import runs
+from harness.asked import Failed
+from harness.building import code_bytes, compile_both
+from harness.contenders import ROOT, Program, chosen_programs, prepare_keys_for
+from harness.figures import fault_shares, quotient
+from harness.experiment import exit_status, run_paged
+from harness.limits import MemoryGroup
+from harness.report import Screen, parse_size, provenance, write_json
+from harness.swap import swap_for
+from experiments.demo_table import demo_table, missed_targets
 
 CONTENDERS = ("in_core", "original", "pagecast")
 WORDS = {"in_core": "in core", "original": "original on swap", "pagecast": "pagecast"}

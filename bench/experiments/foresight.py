@@ -12,10 +12,10 @@ import heapq
 import sys
 from collections.abc import Iterator
 
-from contenders import NINE, chosen_programs
-from least_io import Sweep, Traffic, Work
-from markdown import table
-from report import parse_size
+from harness.contenders import NINE, chosen_programs
+from harness.least_io import Sweep, Traffic, Work
+from harness.markdown import table
+from harness.report import parse_size
 
 NEVER = 1 << 62
 
