@@ -31,6 +31,7 @@ public:
   /// Runs at all places together may have this part of memory: with what is stored to meanwhile, they must not grow old
   /// before they are used up.
   static constexpr uint32_t kShare = 4;
+  static constexpr uint32_t kShareForFault = 2048; ///< the same for a fault: a thousand runs have a half of the memory
   static constexpr uint32_t kAhead = 4;          ///< this part of a run is left when the next one is filled
   static constexpr uint32_t kDoubtShare = 16;    ///< faults that a judgement may take, as a part of the memory
 
@@ -44,9 +45,9 @@ public:
   /// while to be a page ahead. Where that is wrong, it costs a sixteenth of the memory, once.
   bool in_doubt(uint32_t memory) const { return !grows() && faults_ < memory / kDoubtShare; }
   /// Pages to fill for a fault at a place that `before` pages in use lie right before, at least 1. `memory`: pages of the
-  /// budget, a half of which a thousand such runs may have.
+  /// budget.
   static uint32_t run_for_fault(uint32_t before, uint32_t memory) {
-    return std::clamp(std::min(before, memory / 2048), 1u, kMostForFault);
+    return std::clamp(std::min(before, memory / kShareForFault), 1u, kMostForFault);
   }
   /// Pages to fill ahead of a place.
   uint32_t run(uint32_t memory) const { return std::clamp(memory / kShare / std::max(places_, kLeastPlaces), 1u, kMostRun); }

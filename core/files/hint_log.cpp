@@ -46,8 +46,9 @@ bool HintLog::sample(Addr *address) {
 
 /// In balance nine in ten of what grows old is still there: what is missing counts nine times.
 void HintLog::sampled(bool in_memory) {
-  if (in_memory) kept_ = least(kept_ + kept_ / 128, most_kept_);
-  else kept_ = most(kept_ - kept_ / 14, kLeastKept);
+  constexpr uint64_t kRise = 128, kFall = 14; // parts of what is kept: nine rises make up for a fall
+  if (in_memory) kept_ = least(kept_ + kept_ / kRise, most_kept_);
+  else kept_ = most(kept_ - kept_ / kFall, kLeastKept);
 }
 
 } // namespace pagecast::core

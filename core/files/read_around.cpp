@@ -4,6 +4,14 @@
 #include <bit>
 
 namespace pagecast::core {
+namespace {
+
+constexpr uint64_t kUsedShare = 8;   ///< reading around pays where at least this part of what came was touched
+constexpr uint64_t kGoneShare = 2;   ///< and is no matter where less than this part of what came has pushed others out
+constexpr uint64_t kWholeShare = 2;  ///< of the windows, the part that came whole where a file is gone through
+constexpr uint64_t kWholePages = ReadAround::kWindow * 3 / 4; ///< of a window that counts as whole
+
+} // namespace
 
 void ReadAround::look(uint64_t before, uint64_t now, uint64_t touched) {
   const uint64_t come = now & ~before;
@@ -12,12 +20,12 @@ void ReadAround::look(uint64_t before, uint64_t now, uint64_t touched) {
   used_ += static_cast<unsigned>(std::popcount(come & touched));
   gone_ += static_cast<unsigned>(std::popcount(before & ~now));
   windows_ += pages != 0;
-  whole_ += pages >= static_cast<int>(kWindow * 3 / 4);
+  whole_ += pages >= static_cast<int>(kWholePages);
 }
 
 ReadAround::Verdict ReadAround::verdict(bool alone) {
   if (alone ? windows_ < kEnoughWindows : come_ < kEnough) return Verdict::kGoOn;
-  const bool wasted = used_ * 8 < come_ && gone_ * 2 >= come_, whole = whole_ * 2 >= windows_;
+  const bool wasted = used_ * kUsedShare < come_ && gone_ * kGoneShare >= come_, whole = whole_ * kWholeShare >= windows_;
   forget();
   return alone ? whole ? Verdict::kAround : Verdict::kGoOn : wasted ? Verdict::kAlone : Verdict::kGoOn;
 }

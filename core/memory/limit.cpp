@@ -23,13 +23,20 @@ constexpr uint64_t kTrimmed = 32u << 20;
 /// behind who reads it, little is kept.
 constexpr uint64_t kReadParts = 4;
 
+/// What is left of the machine's memory: percents, and at least so many bytes.
+constexpr uint64_t kMachinePercent = 3, kMachineLeast = 64u << 20;
+/// What is left of a control group's: this part, and so many bytes; and, for files that are read, at most this part more.
+constexpr uint64_t kGroupPart = 64, kGroupLeast = 2u << 20, kReadPart = 8;
+/// Of what is free, the part that a newcomer may take of the reserve to begin with.
+constexpr uint64_t kBeginPart = 8;
+
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 } // namespace
 
 uint64_t reserve(const Pool &p) {
-  if (p.machine) return most(64u << 20, p.size / 100 * 3);
-  return (2u << 20) + p.size / 64 + least(least(kTrimmed, p.size / 8), saturating_mul(p.read, kReadParts));
+  if (p.machine) return most(kMachineLeast, p.size / 100 * kMachinePercent);
+  return kGroupLeast + p.size / kGroupPart + least(least(kTrimmed, p.size / kReadPart), saturating_mul(p.read, kReadParts));
 }
 
 void Limit::start(uint64_t cap, uint64_t lowest) {
@@ -78,7 +85,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   }
   longest_ns_ = budget_ != before ? kLongNs : least(longest_ns_ * 2, kCalmNs);
   // Below the least the reserve may be used, as far as it is there: a newcomer must begin somewhere.
-  const uint64_t begin = least(lowest_, saturating_add(used, free / 8));
+  const uint64_t begin = least(lowest_, saturating_add(used, free / kBeginPart));
   // What the program is about to fill anyway is no growth, and must not look like space for it.
   const uint64_t base = saturating_add(used, least(spare, available / 2)),
                  growth = (available - least(spare, available / 2)) / kFill;

@@ -13,6 +13,10 @@ constexpr int kPatience = 2;       // doublings without effect before they are t
 constexpr uint64_t kMinWindow = 8; // steps
 constexpr uint64_t kRareLates = 8; // one request in so many may be late
 constexpr int kQuietWindows = 4;    // without lates, until a doubling is taken back
+constexpr uint64_t kAheadShare = 4;     // of the budget, the part that may be ahead of the program
+constexpr uint64_t kWastedShare = 8;    // of what is in flight, the part that may be given up unused, or crowd others out
+constexpr uint64_t kBatchShare = 4;     // of the distance, the part that is fetched at a time
+constexpr uint64_t kLatencyRise = 64;   // a greater latency counts for this part of the difference
 
 } // namespace
 
@@ -40,7 +44,7 @@ void Distance::budget(uint64_t bytes) {
 
 void Distance::fit(uint64_t budget) {
   budget_ = budget;
-  ceiling_ = step_bytes_ ? most(1, least(kMaxSteps, budget / 4 / step_bytes_)) : kMaxSteps;
+  ceiling_ = step_bytes_ ? most(1, least(kMaxSteps, budget / kAheadShare / step_bytes_)) : kMaxSteps;
   compute();
 }
 
@@ -58,7 +62,7 @@ void Distance::measured(uint64_t latency_ns) {
   latency_ns = least(latency_ns, uint64_t{1} << 50);
   // The least of late, rising slowly: what is above it is the queue that we build ourselves.
   if (latency_ == 0 || latency_ns < latency_) latency_ = latency_ns;
-  else latency_ += (latency_ns - latency_) / 64;
+  else latency_ += (latency_ns - latency_) / kLatencyRise;
   compute();
 }
 
@@ -66,11 +70,11 @@ void Distance::adapt(uint64_t step) {
   const uint64_t rate = saturating_mul(lates_, 1024) / (step - window_step_);
   const uint64_t requests = saturating_mul(step - window_step_, step_bytes_) / max_io_;
   const uint64_t in_flight = saturating_mul(steps_, step_bytes_) / page_;
-  if (unused_ > in_flight / 8) {
+  if (unused_ > in_flight / kWastedShare) {
     if (boost_ > kMinBoost) --boost_;
     useless_ = 0;
     growing_ = false; // memory is the limit: lates will not be cured by more prefetches
-  } else if (crowded_ > in_flight / 8) {
+  } else if (crowded_ > in_flight / kWastedShare) {
     if (boost_ > kCrowdedBoost) --boost_;
     rate_before_ = 0;
   } else if (lates_ <= requests / kRareLates || !settled_) {
@@ -114,7 +118,7 @@ void Distance::compute() {
   if (fixed_) d = least(fixed_, uint64_t{1} << 40);
   // A batch is a large request or a quarter of the distance, and comes on top of it; both stay within the
   // limit.
-  batch_ = least(most(batch_steps_, d / 4), kMaxSteps);
+  batch_ = least(most(batch_steps_, d / kBatchShare), kMaxSteps);
   if (!fixed_) {
     batch_ = most(1, least(batch_, ceiling_ / 2));
     d = most(1, least(d, ceiling_ - least(ceiling_ - 1, batch_)));

@@ -13,6 +13,18 @@ constexpr uint64_t kSmallPages = 16;    // groups of fewer pages are not worth a
 constexpr uint64_t kBeyondShare = 16;   // of its reach, by which a group may go beyond one that it is like
 constexpr uint64_t kFewPages = 8;       // of a row: its ends, which it shares with its neighbours, count
 
+// Shares of the budget.
+constexpr uint64_t kAheadShare = 4;  // is left to prefetches by what localized loops keep
+constexpr uint64_t kTrailShare = 2;  // may lie between a group and the one that comes to its pages later, and releases them
+constexpr uint64_t kWideShare = 4;   // may be in wide blocks that are live at a time
+constexpr uint64_t kStepShare = 256; // is what the fastest group moves by in a step, at most
+constexpr uint64_t kStepsShare = 32; // is what all groups move by in a step, at most
+
+constexpr uint64_t kStepsInRequest = 4;  // at least, of the fastest group
+constexpr uint64_t kStepsInQueue = 2;    // at least, of groups of which each iteration may be in a page of its own
+constexpr uint64_t kStillStrip = 4096;   // iterations, where nothing moves: only slices count steps
+constexpr uint64_t kStillBatch = 16;     // steps, where nothing moves
+
 /// Bytes in pages of the group while the loops from `from` run, and (span) those of one contiguous piece.
 uint64_t footprint(const Shape &s, const Group &g, unsigned from, uint64_t page, uint64_t *span = nullptr) {
   Pieces p;
@@ -102,7 +114,7 @@ uint64_t kept_for(const Shape &s, unsigned g, unsigned k, uint64_t page, uint32_
 
 /// Sets plan->localized.
 void localize(const Shape &s, const Conditions &c, Plan *plan) {
-  const uint64_t share = c.budget - c.budget / 4;
+  const uint64_t share = c.budget - c.budget / kAheadShare;
   uint64_t kept[kMaxGroups] = {};
   plan->localized = s.loops;
   for (unsigned k = s.loops; k-- > 0;) {
@@ -164,7 +176,7 @@ bool trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &
     if (stride == 0 || (apart < 0) != (g.stride[k] < 0)) continue;
     const uint64_t n = (magnitude(apart) + stride / 2) / stride;
     const uint64_t exact = n * stride, off = exact > magnitude(apart) ? exact - magnitude(apart) : magnitude(apart) - exact;
-    if (n > 0 && n < s.trips[k] && off < c.page && bytes_of(s, k, n, c.page) <= c.budget / 2) return true;
+    if (n > 0 && n < s.trips[k] && off < c.page && bytes_of(s, k, n, c.page) <= c.budget / kTrailShare) return true;
   }
   return false;
 }
@@ -217,7 +229,7 @@ void choose_blocks(const Shape &s, const Conditions &c, Plan *plan) {
     return sum;
   };
   uint64_t wide = most(c.page, least(kMaxWide, c.max_io));
-  while (wide > c.page && live_bytes(wide) > c.budget / 4) wide /= 2;
+  while (wide > c.page && live_bytes(wide) > c.budget / kWideShare) wide /= 2;
   for (unsigned g = 0; g < s.groups; ++g) {
     GroupPlan &p = plan->group[g];
     p.block = walk[g].loop >= 0 ? block_of(g, wide) : c.page;
@@ -260,11 +272,11 @@ void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *pla
   if (given) {
     plan->strip = given;
   } else if (s.strips || (!by_rows(s) && c.fixed_distance == 0)) { // users count as the program does
-    const uint64_t block = most(c.page, least(c.max_io / 4, c.budget / 256));
-    uint64_t strip = fastest ? block / fastest : 4096; // nothing moves: only slices count steps
-    if (sum || scattered) strip = least(strip, c.budget / 32 / saturating_add(sum, scattered));
+    const uint64_t block = most(c.page, least(c.max_io / kStepsInRequest, c.budget / kStepShare));
+    uint64_t strip = fastest ? block / fastest : kStillStrip;
+    if (sum || scattered) strip = least(strip, c.budget / kStepsShare / saturating_add(sum, scattered));
     if (scattered && c.queue_bytes) // short ones, so that what a slice has asked for moves on evenly with the program
-      strip = least(strip, c.queue_bytes / 2 / scattered);
+      strip = least(strip, c.queue_bytes / kStepsInQueue / scattered);
     const uint64_t whole = round_up(least(trip, uint64_t{1} << 62), unit);
     plan->strip = most(unit, least(strip / unit * unit, whole));
   }
@@ -275,8 +287,9 @@ void choose_strip(const Shape &s, const Conditions &c, uint64_t given, Plan *pla
   }
   plan->step_bytes = saturating_add(plan->step_bytes, saturating_mul(s.sliced_bytes, iterations));
   // What the loops inside a step touch must be there at the same time: if it cannot be, what is fetched goes before its turn.
-  plan->prefetches = plan->fits || (plan->step_bytes <= c.budget / 2 && plan->iteration_bytes[s.ticked] <= c.budget);
-  plan->batch_steps = fastest ? most(1, c.max_io / most(1, saturating_mul(fastest, iterations))) : 16;
+  constexpr uint64_t kLiveSteps = 2; // the program's and the one ahead of it
+  plan->prefetches = plan->fits || (plan->step_bytes <= c.budget / kLiveSteps && plan->iteration_bytes[s.ticked] <= c.budget);
+  plan->batch_steps = fastest ? most(1, c.max_io / most(1, saturating_mul(fastest, iterations))) : kStillBatch;
 }
 
 } // namespace
