@@ -286,8 +286,11 @@ TEST(Nest, OnePageAndNoPageAndNoLoop) {
   EXPECT_TRUE(none.sink.releases.empty());
 }
 
+/// Trips and strides go up to 2^64, so that a call which went through all that it might release would not end at all.
 TEST(Nest, AbsurdShapesDoBoundedWork) {
   std::mt19937_64 r(7);
+  constexpr uint64_t kMostReleases = 8 * kMaxPieces; // in a call: units are released as a whole, cut up by what comes next
+  uint64_t released = 0;
   for (int i = 0; i < 300; ++i) {
     Shape s;
     s.loops = unsigned(r() % 11);
@@ -310,13 +313,19 @@ TEST(Nest, AbsurdShapesDoBoundedWork) {
     c.schedule = Schedule(r() % 3);
     Play p(s, c);
     for (int j = 0; j < 20; ++j) {
+      const size_t before = p.sink.releases.size();
       p.nest->advance(r() >> (r() % 64), r() >> (r() % 64), p.memory.map, p.sink);
+      ASSERT_LE(p.sink.releases.size() - before, kMostReleases);
       p.nest->late(unsigned(r() % 40));
       p.nest->unused(r() >> (r() % 64));
       p.nest->measured(r() >> (r() % 64));
     }
+    const size_t before = p.sink.releases.size();
     p.nest->finish(r(), p.sink);
+    ASSERT_LE(p.sink.releases.size() - before, kMostReleases);
+    released += p.sink.releases.size();
   }
+  EXPECT_GT(released, kMostReleases) << "the test tests something";
 }
 
 } // namespace
