@@ -153,6 +153,7 @@ void addExplain(CLI::App &app, ExplainOptions &options) {
       app.add_subcommand("explain", "say what the compiler did for each reference to large data: pagecast explain [OPTIONS] FILE "
                                     "[-- COMPILER OPTIONS]");
   explain->add_option("FILE", options.file, "a source of C, C++ or Fortran, or a record of remarks (.opt.yaml)")->required();
+  explain->add_flag("--all", options.libraries, "show the lines of libraries, too; --json always has them");
   explain->add_flag("--json", options.json, "machine-readable; docs/explain.md lists the fields");
   explain
       ->add_option("--run", options.statistics, "statistics that a run wrote with --stats: adds what was measured to each line")

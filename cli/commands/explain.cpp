@@ -46,7 +46,7 @@ int explain(const ExplainOptions &options) {
   std::optional<Run> run;
   if (!options.statistics.empty()) run = readRun(options.statistics);
   const Explanation all = makeExplanation(options.file, remarksIn(options), std::move(run));
-  const std::string text = options.json ? explanationAsJson(all) : explanationAsText(all, wantsColours());
+  const std::string text = options.json ? explanationAsJson(all) : explanationAsText(all, wantsColours(), options.libraries);
   std::fputs(text.c_str(), stdout);
   return 0;
 }

@@ -10,6 +10,7 @@ struct ExplainOptions {
   std::vector<std::string> compilerOptions;
   std::string statistics; ///< empty = none
   bool json = false;
+  bool libraries = false; ///< show the lines of libraries, too
 };
 
 /// Prints what the pass did for each reference of `file`, and why not more.

@@ -51,6 +51,7 @@ Json toJson(const Explained &one) {
               {"column", orNull(one.remark.at.column)},
               {"source", orNull(one.source)},
               {"array", orNull(one.array)},
+              {"library", one.isLibrary},
               {"text", one.remark.text()}};
   out["arguments"] = argumentsOf(one.remark);
   out["measured"] = one.sites.empty() ? Json() : toJson(totalOf(one.sites));

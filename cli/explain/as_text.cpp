@@ -90,26 +90,43 @@ struct Tally {
 
 class Printer {
 public:
-  Printer(const Explanation &all, bool colours) : all_(all), colours_(colours) { measureColumns(); }
+  Printer(const Explanation &all, bool colours, bool libraries) : all_(all), colours_(colours), libraries_(libraries) {
+    measureColumns();
+  }
 
   std::string print() {
     printHeader();
-    for (const ExplainedFunction &function : all_.functions) print(function);
+    for (const ExplainedFunction &function : all_.functions)
+      if (std::any_of(function.nests.begin(), function.nests.end(), [this](const ExplainedNest &n) { return isShown(n); }))
+        print(function);
     if (all_.run) printStrangers();
+    printLeftOut();
     return out_;
   }
 
 private:
+  bool isShown(const Explained &one) const { return libraries_ || !one.isLibrary; }
+  bool isShown(const ExplainedNest &nest) const {
+    return std::any_of(nest.remarks.begin(), nest.remarks.end(), [this](const Explained &one) { return isShown(one); });
+  }
+
   /// The columns of arrays and names are as wide as what is in them, within limits.
   void measureColumns() {
     for (const ExplainedFunction &function : all_.functions)
       for (const ExplainedNest &nest : function.nests)
         for (const Explained &one : nest.remarks) {
+          Tally &tally = isShown(one) ? tally_ : leftOut_;
+          tally.hinted += one.expectsSite;
+          tally.refused += one.remark.kind == Remark::Kind::kMissed;
+          if (!isShown(one)) continue;
           arrayWidth_ = std::max(arrayWidth_, std::min(kMostArray, widthOf(one.array)));
           nameWidth_ = std::max(nameWidth_, std::min(kMostName, widthOf(one.remark.name)));
-          tally_.hinted += one.expectsSite;
-          tally_.refused += one.remark.kind == Remark::Kind::kMissed;
         }
+  }
+
+  static std::string words(const Tally &tally) {
+    return std::to_string(tally.hinted) + (tally.hinted == 1 ? " group" : " groups") + " of references hinted, " +
+           std::to_string(tally.refused) + " refused";
   }
 
   void put(const std::string &text, Style style = Style::kPlain) {
@@ -125,8 +142,7 @@ private:
   }
 
   void printHeader() {
-    putWrapped(0, all_.file + ": " + std::to_string(tally_.hinted) + (tally_.hinted == 1 ? " group" : " groups") +
-                      " of references hinted, " + std::to_string(tally_.refused) + " refused");
+    putWrapped(0, all_.file + ": " + words(tally_));
     if (!all_.run) return;
     char seconds[80];
     std::snprintf(seconds, sizeof seconds, "%.3f s, of which threads waited %.3f s for pages", all_.run->wallSeconds,
@@ -148,10 +164,12 @@ private:
     out_ += '\n';
     putLine(function.name.empty() ? "(no function)" : function.name, Style::kFunction);
     for (const ExplainedNest &nest : function.nests) {
+      if (!isShown(nest)) continue;
       if (nest.at.line) putLine("  nest at " + placeOf(nest.at, all_.mainFile) + (nest.source.empty() ? "" : ": " + nest.source));
       else if (function.nests.size() > 1) putLine("  in no nest");
       const Place *previous = nullptr;
       for (const Explained &one : nest.remarks) {
+        if (!isShown(one)) continue;
         if (!previous || previous->file != one.remark.at.file || previous->line != one.remark.at.line) printSource(one);
         previous = &one.remark.at;
         print(one);
@@ -177,9 +195,10 @@ private:
     put(padded(remark.name, nameWidth_), styleOf(remark.kind));
     out_ += "  " + lines[0] + "\n";
     for (size_t i = 1; i < lines.size(); ++i) putLine(std::string(indent, ' ') + lines[i]);
-    if (all_.run && one.expectsSite && !ranWithoutLines())
+    if (all_.run && all_.run->active && one.expectsSite && !ranWithoutLines())
       putWrapped(indent,
-                 one.sites.empty() ? "run: no site; the nest was not entered while paged" : "run: " + shown(totalOf(one.sites)),
+                 one.sites.empty() ? "run: no hints: below PAGECAST_GATE each time, or not reached while data were paged"
+                                   : "run: " + shown(totalOf(one.sites)),
                  Style::kMeasured);
   }
 
@@ -218,15 +237,21 @@ private:
                         "; explain that for more.");
   }
 
+  void printLeftOut() {
+    if (leftOut_.hinted + leftOut_.refused) putWrapped(0, "\nIn lines of libraries: " + words(leftOut_) + "; --all shows them.");
+  }
+
   const Explanation &all_;
-  const bool colours_;
-  Tally tally_;
+  const bool colours_, libraries_;
+  Tally tally_, leftOut_;
   size_t arrayWidth_ = 0, nameWidth_ = 0;
   std::string out_;
 };
 
 } // namespace
 
-std::string explanationAsText(const Explanation &all, bool colours) { return Printer(all, colours).print(); }
+std::string explanationAsText(const Explanation &all, bool colours, bool libraries) {
+  return Printer(all, colours, libraries).print();
+}
 
 } // namespace pagecast::cli

@@ -47,17 +47,35 @@ Place nestOf(const Remark &remark) {
   return before ? Place{file, *before, *last} : Place{file, *last, 0};
 }
 
-std::string commonestFile(const std::vector<Remark> &remarks, const std::string &otherwise) {
-  std::map<std::string, size_t> count;
-  for (const Remark &remark : remarks) count[remark.at.file] += !remark.at.file.empty();
-  const auto most =
-      std::max_element(count.begin(), count.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
-  return most == count.end() || most->second == 0 ? otherwise : most->first;
+/// Whether `file` is a header of the system or of the compiler, or lies in a folder for installed software. What is beside the
+/// source that was asked for is the user's own wherever it lies.
+bool isLibrary(const std::string &file, const std::string &asked) {
+  std::error_code unknown;
+  const std::string path = fs::path(file).lexically_normal().string();
+  const std::string own = fs::absolute(asked, unknown).parent_path().lexically_normal().string() + "/";
+  if (path.rfind(own, 0) == 0) return false;
+  return path.rfind("/usr/", 0) == 0 || path.rfind("/opt/", 0) == 0 || path.find("/include/c++/") != std::string::npos ||
+         path.find("/lib/clang/") != std::string::npos;
 }
 
-auto orderOf(const Place &at) {
-  // What has no line comes last.
-  return std::make_tuple(at.line == 0, at.file, at.line, at.column);
+/// The file that was asked for, as remarks name it; of a record the user's file that most of them are about.
+std::string mainFileOf(const std::vector<Remark> &remarks, const std::string &asked) {
+  std::map<std::string, size_t> count;
+  for (const Remark &remark : remarks) {
+    if (baseName(remark.at.file) == baseName(asked)) return remark.at.file;
+    count[remark.at.file] += !remark.at.file.empty() && !isLibrary(remark.at.file, asked);
+  }
+  const auto most =
+      std::max_element(count.begin(), count.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
+  return most == count.end() || most->second == 0 ? asked : most->first;
+}
+
+auto orderOf(const Place &at) { return std::make_tuple(at.file, at.line, at.column); }
+
+/// What has no line comes last; before that lines of libraries; the main file is first.
+auto orderIn(const Explanation &all, const Place &at) {
+  const int rank = at.line == 0 ? 3 : at.file == all.mainFile ? 0 : isLibrary(at.file, all.file) ? 2 : 1;
+  return std::make_pair(rank, orderOf(at));
 }
 
 ExplainedFunction &functionOf(Explanation &all, const Remark &remark) {
@@ -76,33 +94,35 @@ ExplainedNest &nestOf(ExplainedFunction &function, const Remark &remark, SourceL
   return function.nests.back();
 }
 
-Explained toExplained(const Remark &remark, const std::string &mainFile, SourceLines &sources) {
+Explained toExplained(const Remark &remark, const Explanation &all, SourceLines &sources) {
   const std::string array = remark.value(kArray);
   return {remark,
-          readableName(array, languageAt(remark.at, mainFile)),
+          readableName(array, languageAt(remark.at, all.mainFile)),
           sources.line(remark.at.file, remark.at.line),
           remark.kind == Remark::Kind::kPassed && !array.empty(),
+          isLibrary(remark.at.file, all.file),
           {}};
 }
 
 /// The first line of a function that is known.
-auto firstOf(const ExplainedFunction &function) {
-  auto first = orderOf({});
+auto firstOf(const Explanation &all, const ExplainedFunction &function) {
+  auto first = orderIn(all, {});
   for (const ExplainedNest &nest : function.nests)
-    for (const Explained &one : nest.remarks) first = std::min(first, orderOf(one.remark.at));
+    for (const Explained &one : nest.remarks) first = std::min(first, orderIn(all, one.remark.at));
   return first;
 }
 
 void sort(Explanation &all) {
+  const auto byPlace = [&all](const Explained &a, const Explained &b) {
+    return orderIn(all, a.remark.at) < orderIn(all, b.remark.at);
+  };
   for (ExplainedFunction &function : all.functions) {
-    for (ExplainedNest &nest : function.nests)
-      std::stable_sort(nest.remarks.begin(), nest.remarks.end(),
-                       [](const Explained &a, const Explained &b) { return orderOf(a.remark.at) < orderOf(b.remark.at); });
+    for (ExplainedNest &nest : function.nests) std::stable_sort(nest.remarks.begin(), nest.remarks.end(), byPlace);
     std::stable_sort(function.nests.begin(), function.nests.end(),
-                     [](const ExplainedNest &a, const ExplainedNest &b) { return orderOf(a.at) < orderOf(b.at); });
+                     [&all](const ExplainedNest &a, const ExplainedNest &b) { return orderIn(all, a.at) < orderIn(all, b.at); });
   }
   std::stable_sort(all.functions.begin(), all.functions.end(),
-                   [](const ExplainedFunction &a, const ExplainedFunction &b) { return firstOf(a) < firstOf(b); });
+                   [&all](const ExplainedFunction &a, const ExplainedFunction &b) { return firstOf(all, a) < firstOf(all, b); });
 }
 
 /// How well a site fits a remark; 0 = not at all. The runtime knows a function by its name in the source, the
@@ -147,11 +167,11 @@ void join(Explanation &all) {
 Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run) {
   Explanation out;
   out.file = file;
-  out.mainFile = commonestFile(remarks, file);
+  out.mainFile = mainFileOf(remarks, file);
   out.run = std::move(run);
   SourceLines sources(fs::path(file).parent_path());
   for (const Remark &remark : remarks)
-    nestOf(functionOf(out, remark), remark, sources).remarks.push_back(toExplained(remark, out.mainFile, sources));
+    nestOf(functionOf(out, remark), remark, sources).remarks.push_back(toExplained(remark, out, sources));
   sort(out);
   if (out.run) join(out);
   return out;

@@ -14,6 +14,7 @@ struct Explained {
   std::string array;               ///< as in the source; empty when the remark names none
   std::string source;              ///< the text of its line
   bool expectsSite = false;        ///< a group with hints: a run that entered its nest has a site for it
+  bool isLibrary = false;          ///< its line is one of a library's, not of the user's
   std::vector<const Site *> sites; ///< of Explanation::run
 };
 
@@ -30,8 +31,8 @@ struct ExplainedFunction {
 
 struct Explanation {
   std::string file;     ///< that was asked for: a source or a record
-  std::string mainFile; ///< the source that most remarks are about
-  std::vector<ExplainedFunction> functions;
+  std::string mainFile; ///< the user's source that was asked for, or that most remarks are about
+  std::vector<ExplainedFunction> functions; ///< those of the main file first, those of libraries last
   std::optional<Run> run;
   std::vector<const Site *> strangers; ///< sites of the run without a remark here
 };
@@ -41,8 +42,9 @@ Explanation makeExplanation(const std::string &file, const std::vector<Remark> &
 /// The count of all sites of a remark, in the order of the statistics.
 Counts totalOf(const std::vector<const Site *> &sites);
 
-/// For people: at most 100 columns, whatever the length of the names.
-std::string explanationAsText(const Explanation &all, bool colours);
+/// For people: at most 100 columns, whatever the length of the names. `libraries`: the lines of libraries as well, which are
+/// only counted otherwise.
+std::string explanationAsText(const Explanation &all, bool colours, bool libraries);
 
 /// The version of the fields that explanationAsJson writes; docs/explain.md lists them.
 inline constexpr int kExplanationVersion = 1;

@@ -266,7 +266,7 @@ def test_measurements_stand_beside_their_lines(built, run):
 
 def test_what_has_no_counterpart_is_said(built, run, tmp_path):
     text = built.run(built.pagecast, "explain", "--run", "s.json", "p.c", cwd=run).stdout
-    assert text.count("run: no site") == 1 and text.count("run: entries 1") == 2
+    assert text.count("run: no hints: below PAGECAST_GATE each time, or not reached") == 1 and text.count("run: entries 1") == 2
     figures = json.loads((run / "s.json").read_text())
     figures["sites"] += [
         {**figures["sites"][0], "line": 999, "name": "gone", "prefetched": 77, "newly_counted": 5},
@@ -310,7 +310,32 @@ def test_run_in_which_nothing_was_paged(built, run):
     done = built.run(built.pagecast, "run", "--memory", "512M", "--stats", "fits.json", "--", "./p", cwd=run)
     assert done.returncode == 0
     text = built.run(built.pagecast, "explain", "--run", "fits.json", "p.c", cwd=run).stdout
-    assert "Nothing was paged" in text and text.count("run: no site") == 3
+    assert "Nothing was paged" in text and "run:" not in text
+
+
+VECTORS = """#include <algorithm>
+#include <vector>
+double total(std::vector<double> &a, std::vector<double> &b) {
+  double s = 0;
+  for (unsigned long i = 0; i < a.size(); i++) s += a[i] * b[i];
+  std::sort(b.begin(), b.end());
+  return s;
+}
+"""
+
+
+def test_lines_of_libraries_are_counted_and_shown_on_request(built, tmp_path):
+    (tmp_path / "v.cpp").write_text(VECTORS)
+    short = built.run(built.pagecast, "explain", tmp_path / "v.cpp").stdout
+    assert "std::" not in short and "include/c++" not in short
+    assert short.splitlines()[-1].startswith("In lines of libraries: ") and short.endswith("; --all shows them.\n")
+    all = built.run(built.pagecast, "explain", "--all", tmp_path / "v.cpp").stdout
+    assert "stl_algo" in all and "In lines of libraries" not in all and len(all.splitlines()) > len(short.splitlines())
+    assert all.index(VECTORS.splitlines()[4].strip()) < all.index("stl_"), "the file itself comes first"
+    found = remarks_in(explained(built, tmp_path / "v.cpp"))
+    assert {r["library"] for r in found} == {True, False} and not any(r["library"] for r in found if r["file"].endswith("v.cpp"))
+    own = sum(r["name"].startswith("Hinted") for r in found if not r["library"])
+    assert short.startswith(f"{tmp_path}/v.cpp: {own} groups of references hinted")
 
 
 def test_options_of_the_compiler_without_a_separator(built, source):
