@@ -127,6 +127,7 @@ void addRun(CLI::App &app, RunOptions &options) {
   run->add_option("--release", options.release, "what to do with pages that are finished with: none, aggressive, buffered")
       ->type_name("POLICY")
       ->check(refuseEmpty);
+  run->add_flag("--summary", options.summary, "say in one line at the end what the run did: time, waits, bytes, pages foreseen");
   run->add_option("--option", options.others, "any other option of the runtime; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)

@@ -4,6 +4,7 @@
 // for a friendly answer to a wrong one. So they are checked here, also those that were in the
 // environment before.
 #include "cli/commands/run.h"
+#include "cli/commands/summary.h"
 #include "cli/machine/filesystem.h"
 #include "cli/machine/memory.h"
 #include "cli/programs/elf.h"
@@ -146,6 +147,16 @@ bool gainsPrivileges(const fs::path &program) {
          (((info.st_mode & S_ISUID) && info.st_uid != getuid()) || ((info.st_mode & S_ISGID) && info.st_gid != getgid()));
 }
 
+bool isVerbose() {
+  const std::string said = environment("PAGECAST_VERBOSE").value_or("0");
+  return said != "0" && said != "off" && said != "no" && said != "false";
+}
+
+/// To run without hints is normal use, so it is said only when asked for; the statistics have it as well (`compiled`).
+void tellThatThereAreNoHints(const std::string &sentence) {
+  if (isVerbose()) warn(sentence);
+}
+
 void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   const std::string consequence = ", so it runs without hints and without statistics";
   if (gainsPrivileges(program))
@@ -155,14 +166,14 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   case ProgramKind::kWithRuntime: return;
   case ProgramKind::kWithoutRuntime:
     preloadRuntime();
-    return warn(program.string() + " was not compiled with pagecast, so what it needs next is told from its page faults "
-                                   "alone; compile it with pagecast cc for hints");
+    return tellThatThereAreNoHints(program.string() + " was not compiled with pagecast, so what it needs next is told from its "
+                                                      "page faults alone; compile it with pagecast cc for hints");
   case ProgramKind::kStatic:
     return warn(program.string() + " is linked statically" + consequence + "; link it dynamically with pagecast cc");
   case ProgramKind::kScript:
     preloadRuntime();
-    return warn(program.string() + " is a script: it and the programs that it starts are paged; those that were not "
-                                   "compiled with pagecast get no hints");
+    return tellThatThereAreNoHints(program.string() + " is a script: it and the programs that it starts are paged; those that "
+                                                      "were not compiled with pagecast get no hints");
   case ProgramKind::kUnknown: return warn(program.string() + " is no program of this machine's kind" + consequence);
   }
 }
@@ -175,11 +186,16 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   throw Failure{"the program " + program.string() + " could not be started: " + errorText(errno)};
 }
 
+[[noreturn]] void preloadAndBecome(const fs::path &program, const std::vector<std::string> &command) {
+  preloadUnlessCompiledWithPagecast(program);
+  become(program, command);
+}
+
 } // namespace
 
 void requireKnownOptions(const std::vector<std::string> &command) {
   if (command.empty() || command[0].empty() || command[0][0] != '-') return;
-  const std::vector<std::string> known = {"--memory", "--backing", "--stats", "--release", "--option", "--help"};
+  const std::vector<std::string> known = {"--memory", "--backing", "--stats", "--release", "--option", "--summary", "--help"};
   throw Failure{"pagecast run has no option " + command[0] + "; the nearest is " + nearest(command[0], known)};
 }
 
@@ -190,9 +206,13 @@ void run(const RunOptions &options) {
   applyRelease(options.release);
   for (const std::string &other : options.others) applyOther(other);
   const fs::path program = requireProgram(options.command[0]);
-  applyStats(options.stats, program); // last, as it takes a file away
-  preloadUnlessCompiledWithPagecast(program);
-  become(program, options.command);
+  if (options.summary) {
+    Summary summary(chosen(options.stats, kStats));
+    applyStats(summary.statistics(), program); // last, as it takes a file away
+    summary.runAndSay([&] { preloadAndBecome(program, options.command); });
+  }
+  applyStats(options.stats, program);
+  preloadAndBecome(program, options.command);
 }
 
 std::string runtimeOptionsHelp() {

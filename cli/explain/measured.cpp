@@ -58,9 +58,14 @@ Run readRun(const std::string &path) {
     out.pagecast = text(statistics, "pagecast");
     out.active = statistics.value("active", false);
     out.whyNot = text(statistics, "why_not");
+    out.compiled = statistics.value("compiled", true);
     if (const auto time = statistics.find("time"); time != statistics.end()) {
       out.wallSeconds = time->value("wall_s", 0.0);
       out.stallSeconds = time->value("stall_s", 0.0);
+    }
+    if (const auto io = statistics.find("io"); io != statistics.end()) {
+      out.readBytes = io->value("read_bytes", uint64_t{0});
+      out.writtenBytes = io->value("written_bytes", uint64_t{0});
     }
     if (const auto faults = statistics.find("faults"); faults != statistics.end()) out.faults = countsIn(*faults);
     for (const Json &site : statistics["sites"]) out.sites.push_back(toSite(site));

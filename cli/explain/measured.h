@@ -27,7 +27,9 @@ struct Run {
   std::string pagecast; ///< the version that ran
   bool active = false;  ///< something was paged
   std::string whyNot;
+  bool compiled = true; ///< some part of the program was compiled with pagecast
   double wallSeconds = 0, stallSeconds = 0;
+  uint64_t readBytes = 0, writtenBytes = 0;
   Counts faults;
   std::vector<Site> sites;
 };

@@ -55,6 +55,8 @@ void modules_note_permanent() {
     last_permanent = last_permanent->l_next;
 }
 
+uint32_t modules_registered() { return module_count.load(std::memory_order_acquire); }
+
 void modules_set_gates(uint64_t bytes) {
   // Without our lock: dladdr takes the linker's, whose holder may be about to register.
   for (uint32_t i = 0, n = module_count.load(std::memory_order_acquire); i < n; ++i) set_gate(modules[i], bytes);

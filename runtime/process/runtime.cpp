@@ -226,6 +226,7 @@ __attribute__((destructor)) void destruct() {
   Statistics &s = running ? running->statistics : none;
   if (!running) s.budget_bytes = budget;
   s.files.left_alone = left_alone.load();
+  s.modules = modules_registered();
   const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
   if (!sandboxed()) runtime_open_statistics();
   if (statistics_file == kNotOpen || statistics_file == -EEXIST) return;

@@ -196,8 +196,8 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
   const Totals t = total(s);
   Writer w(fd);
-  w.put("{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"active\": %s,\n  \"why_not\": ", PAGECAST_VERSION,
-        active ? "true" : "false");
+  w.put("{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"compiled\": %s,\n  \"active\": %s,\n  \"why_not\": ",
+        PAGECAST_VERSION, s.modules ? "true" : "false", active ? "true" : "false");
   if (active || !why_not) w.put("null");
   else w.text(why_not);
   w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"stall_s\": %.6f, \"pager_cpu_s\": %.6f},\n",

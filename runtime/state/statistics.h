@@ -83,6 +83,7 @@ struct Statistics {
     uint64_t kept = 0;                ///< the log's idea of the memory that there is, pages
   };
   Files files;
+  uint64_t modules = 0;     ///< of the program that were compiled with pagecast
   char back_end[400] = "";  ///< what serves anonymous memory, or why nothing does
 
   struct Sample {

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """pagecast run: what it refuses, in which words, and what it lets through."""
 
+import json
 import os
+import re
 import shutil
+import signal
 import stat
 import subprocess
 
@@ -221,19 +224,96 @@ def test_misspelt_option_and_command(tools):
     one_sentence(tools.run(tools.pagecast, "dcotor"), "'doctor'")
 
 
-def test_program_that_was_not_compiled_with_pagecast_runs_after_one_warning(tools):
-    done = tools.run(tools.pagecast, "run", "--memory", "64M", "--", "/bin/sh", "-c", "echo as ever; exit 7")
-    assert (done.returncode, done.stdout) == (7, "as ever\n")
-    assert len(done.stderr.splitlines()) == 1 and "was not compiled with pagecast" in done.stderr
+VERBOSE = {"PAGECAST_VERBOSE": "1"}
 
 
-def test_script_runs_after_one_warning(tools, tmp_path):
+def test_program_that_was_not_compiled_with_pagecast_runs_without_a_word(tools):
+    command = (tools.pagecast, "run", "--memory", "64M", "--", "/bin/sh", "-c", "echo as ever; exit 7")
+    done = tools.run(*command)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "as ever\n", "")
+    assert "/bin/sh was not compiled with pagecast" in tools.run(*command, env=VERBOSE).stderr
+
+
+def test_script_runs_without_a_word(tools, tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\necho \"$1\"\n")
     script.chmod(0o755)
     done = tools.run(tools.pagecast, "run", "--", script, "--memory")
-    assert (done.returncode, done.stdout) == (0, "--memory\n")
-    assert len(done.stderr.splitlines()) == 1 and "is a script" in done.stderr
+    assert (done.returncode, done.stdout, done.stderr) == (0, "--memory\n", "")
+    assert "is a script" in tools.run(tools.pagecast, "run", "--", script, env=VERBOSE).stderr
+
+
+def test_statistics_say_whether_the_program_was_compiled_with_pagecast(built, tmp_path):
+    (tmp_path / "fill.c").write_text(FILL)
+    for compiler, compiled in ((built.cc, True), ("clang-19", False)):
+        program = built.compile(compiler, tmp_path / "fill.c", "-O2")
+        assert built.run(built.pagecast, "run", "--stats", tmp_path / "s.json", "--", program, "1").returncode == 0
+        assert json.loads((tmp_path / "s.json").read_text())["compiled"] is compiled
+
+
+FILL = """#include <stdlib.h>
+int main(int c, char **v) {
+  long n = atol(v[1]) << 17;
+  double *a = malloc(n * 8), sum = 0;
+  for (long i = 0; i < n; i++) a[i] = i;
+  for (long i = 0; i < n; i++) sum += a[i];
+  return sum < 0;
+}
+"""
+
+
+def summary(done, returncode=0) -> str:
+    assert done.returncode == returncode, done
+    [line] = done.stderr.splitlines()
+    assert line.startswith("pagecast: ")
+    return line
+
+
+def summarized(tools, *command, **kw):
+    return tools.run(tools.pagecast, "run", "--memory", "16M", "--backing", "/var/tmp", "--summary", *command, **kw)
+
+
+def test_a_summary_says_what_the_run_did(built, tmp_path):
+    (tmp_path / "fill.c").write_text(FILL)
+    for compiler in (built.cc, "clang-19"):
+        program = built.compile(compiler, tmp_path / "fill.c", "-O2")
+        line = summary(summarized(built, "--stats", tmp_path / "s.json", "--", program, "48"))
+        figures = json.loads((tmp_path / "s.json").read_text())
+        if not figures["active"]:
+            pytest.skip(figures["why_not"])
+        faults = figures["faults"]
+        foreseen = faults["prefetched_hit"] + faults["late"]
+        share = 100 * foreseen / (foreseen + faults["not_prefetched"])
+        [read, wrote] = re.findall(r"(?:read|wrote) ([\d.]+) MiB", line)
+        assert float(read) == pytest.approx(figures["io"]["read_bytes"] / 2**20, abs=0.1)
+        assert float(wrote) == pytest.approx(figures["io"]["written_bytes"] / 2**20, abs=0.1)
+        assert f"; {share:.0f} % of the pages read were foreseen; " in line
+        assert " s, of which threads waited " in line and line.rsplit("; ", 1)[1].startswith(("next: ", "nothing is left to gain"))
+
+
+def test_a_summary_of_a_run_in_which_nothing_was_paged(built, tmp_path):
+    (tmp_path / "fill.c").write_text(FILL)
+    (tmp_path / "tmp").mkdir()
+    line = summary(summarized(built, "--", built.compile(built.cc, tmp_path / "fill.c", "-O2"), "1", env={"TMPDIR": tmp_path / "tmp"}))
+    assert "; nothing was paged: large data fit in the budget" in line
+    assert not list((tmp_path / "tmp").iterdir()), "its own statistics go with it"
+
+
+def test_a_summary_does_not_change_how_the_program_ends(tools):
+    assert "read" not in summary(summarized(tools, "--", "/bin/sh", "-c", "exit 7"), 7).split("nothing was paged")[0]
+    line = summary(summarized(tools, "--", "/bin/sh", "-c", "kill -TERM $$"), -signal.SIGTERM)
+    assert "left no statistics, as it was ended by Terminated" in line
+    one_sentence(summarized(tools, "--", "/nowhere"), "does not exist")
+
+
+def test_a_signal_to_the_command_reaches_the_program_under_a_summary(tools):
+    script = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+    with subprocess.Popen([tools.pagecast, "run", "--summary", "--", "/bin/sh", "-c", script], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as command:
+        assert command.stdout.readline() == "ready\n"
+        command.terminate()
+        _, errors = command.communicate(timeout=60)
+        assert command.returncode == 5 and errors.startswith("pagecast: "), errors
 
 
 def test_compiled_program_runs_without_a_word(built, hello_source, tmp_path):

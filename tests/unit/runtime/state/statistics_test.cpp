@@ -23,12 +23,14 @@ TEST(Statistics, IsJsonAndCountsHits) {
   s.site[first].late = 7;
   s.site[first].unused = 3;
   s.not_prefetched = 10;
+  s.modules = 1;
   const std::string path = "/tmp/statistics-test-" + std::to_string(getpid()) + ".json";
   ASSERT_EQ(write_statistics(s, open_statistics(path.c_str(), true), true, nullptr, 1.5), 0);
   std::ifstream in(path);
   const auto j = nlohmann::json::parse(in);
   unlink(path.c_str());
   EXPECT_EQ(j["version"], 1);
+  EXPECT_TRUE(j["compiled"]);
   EXPECT_EQ(j["faults"]["prefetched_hit"], 90);
   EXPECT_EQ(j["faults"]["late"], 7);
   EXPECT_EQ(j["faults"]["not_prefetched"], 10);

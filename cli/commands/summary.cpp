@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/commands/summary.h"
+#include "cli/programs/paths.h"
+#include "cli/text/message.h"
+#include "cli/text/spelling.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace pagecast::cli {
+namespace {
+
+/// Waits of less than this share of the time are not worth a next step.
+constexpr double kLittleWaiting = 0.1;
+/// With so many pages foreseen, hints are as good as they get: what is waited for is the disk.
+constexpr double kMostlyForeseen = 0.9;
+
+volatile sig_atomic_t child = 0;
+
+/// What was meant for the program must reach it: it may have been sent to the command alone.
+void passOn(int signal) {
+  if (child > 0) kill(static_cast<pid_t>(child), signal);
+}
+
+/// A terminal sends these to the program by itself.
+constexpr int kFromTerminal[] = {SIGINT, SIGQUIT};
+constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+/// Signals reach the program while this lives, and the command outlives them.
+class SignalsPassedOn {
+public:
+  SignalsPassedOn() {
+    for (const int signal : kFromTerminal) before_.push_back({signal, std::signal(signal, SIG_IGN)});
+    for (const int signal : kPassedOn) before_.push_back({signal, std::signal(signal, passOn)});
+  }
+  /// As they were when the command began, which may be that one is ignored.
+  void restore() const {
+    for (const auto &[signal, handler] : before_) std::signal(signal, handler);
+  }
+
+private:
+  std::vector<std::pair<int, void (*)(int)>> before_;
+};
+
+/// No signal comes between the birth of the program and its number's being known.
+class SignalsHeld {
+public:
+  SignalsHeld() {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsHeld() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld &) = delete;
+  SignalsHeld &operator=(const SignalsHeld &) = delete;
+
+private:
+  sigset_t before_;
+};
+
+/// A child, of which passOn() knows. In the child it returns 0, with all signals as they were before.
+pid_t forkChild(const SignalsPassedOn &signals) {
+  const SignalsHeld held;
+  const pid_t pid = fork();
+  if (pid == 0) signals.restore();
+  else if (pid > 0) child = pid;
+  return pid;
+}
+
+uint64_t countOf(const Counts &counts, const char *name) {
+  for (const auto &[known, count] : counts)
+    if (known == name) return count;
+  return 0;
+}
+
+/// Of the pages that were read, the share that was asked for before the program came to them; none: nothing was read.
+std::optional<double> foreseenShare(const Run &run) {
+  const uint64_t foreseen = countOf(run.faults, "prefetched_hit") + countOf(run.faults, "late");
+  const uint64_t all = foreseen + countOf(run.faults, "not_prefetched");
+  return all ? std::optional(static_cast<double>(foreseen) / static_cast<double>(all)) : std::nullopt;
+}
+
+std::string nextStep(const Run &run, double foreseen) {
+  if (run.stallSeconds < kLittleWaiting * run.wallSeconds) return "nothing is left to gain, as it hardly waited";
+  if (foreseen >= kMostlyForeseen) return "next: more memory or a faster disk, since what it waited for was asked for in time";
+  if (!run.compiled) return "next: compile it with pagecast cc, so that its loops say what they will touch";
+  return "next: pagecast explain --run STATS.JSON FILE says which references have no hints";
+}
+
+std::string seconds(double s) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", s);
+  return text;
+}
+
+} // namespace
+
+std::string summaryOf(const Run &run) {
+  const std::string time = seconds(run.wallSeconds);
+  if (!run.active) return time + "; nothing was paged: " + (run.whyNot.empty() ? "the data fitted in the budget" : run.whyNot);
+  const auto foreseen = foreseenShare(run);
+  char share[64] = "no page had to be read";
+  if (foreseen) std::snprintf(share, sizeof share, "%.0f %% of the pages read were foreseen", *foreseen * 100);
+  return time + ", of which threads waited " + seconds(run.stallSeconds) + " for pages; read " + showSize(run.readBytes) +
+         ", wrote " + showSize(run.writtenBytes) + "; " + share + "; " + nextStep(run, foreseen.value_or(1));
+}
+
+Summary::Summary(const std::string &statistics) : statistics_(statistics) {
+  if (!statistics_.empty()) return;
+  std::string pattern = environment("TMPDIR").value_or("/tmp") + "/pagecast-summary-XXXXXX";
+  if (!mkdtemp(pattern.data()))
+    throw Failure{"no directory could be made at " + pattern + ": " + errorText(errno) +
+                  "; set TMPDIR to a directory that can be written"};
+  own_folder_ = pattern;
+  statistics_ = (own_folder_ / "stats.json").string();
+}
+
+Summary::~Summary() { removeOwnFolder(); }
+
+void Summary::removeOwnFolder() {
+  std::error_code ignored;
+  if (!own_folder_.empty()) fs::remove_all(own_folder_, ignored);
+  own_folder_.clear();
+}
+
+void Summary::say(const std::string &program_end) const {
+  std::string line;
+  try {
+    line = summaryOf(readRun(statistics_));
+  } catch (const Failure &) {
+    line = "the program left no statistics" + (program_end.empty() ? std::string() : ", as it " + program_end);
+  }
+  std::fprintf(stderr, "pagecast: %s\n", line.c_str());
+}
+
+void Summary::runAndSay(const std::function<void()> &become) {
+  std::fflush(nullptr);
+  const SignalsPassedOn signals;
+  const pid_t pid = forkChild(signals);
+  if (pid < 0) throw Failure{std::string("the program could not be started: ") + errorText(errno)};
+  if (pid == 0) {
+    try {
+      become();
+    } catch (const Failure &failure) { _exit(reportFailure(failure.sentence)); }
+    _exit(kBadUsage);
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR);
+  child = 0;
+  const bool killed = WIFSIGNALED(status);
+  say(killed ? std::string("was ended by ") + strsignal(WTERMSIG(status)) : "");
+  removeOwnFolder();
+  if (killed) {
+    std::signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+  }
+  std::exit(killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+} // namespace pagecast::cli

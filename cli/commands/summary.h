@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// pagecast run --summary: the command stays beside the program, and when that has ended it says in one line what the run did
+// and what the next step would be.
+#pragma once
+#include "cli/explain/measured.h"
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace pagecast::cli {
+
+class Summary {
+public:
+  /// `statistics`: the file that the user wants; empty: one that goes with this object. Throws Failure.
+  explicit Summary(const std::string &statistics);
+  ~Summary();
+  Summary(const Summary &) = delete;
+  Summary &operator=(const Summary &) = delete;
+
+  /// The file that the program is to write.
+  const std::string &statistics() const { return statistics_; }
+  /// Has a child become the program, waits for it, says what it did on standard error, and ends as it has ended: with its exit
+  /// status, or by its signal. `become` returns only by throwing Failure.
+  [[noreturn]] void runAndSay(const std::function<void()> &become);
+
+private:
+  void say(const std::string &program_end) const;
+  void removeOwnFolder();
+
+  std::string statistics_;
+  std::filesystem::path own_folder_; ///< empty: the user named the file
+};
+
+/// The line for a run: time, waits, bytes, the share of pages that was foreseen, and the next step.
+std::string summaryOf(const Run &run);
+
+} // namespace pagecast::cli
