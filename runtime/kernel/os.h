@@ -158,6 +158,13 @@ uint64_t own_anonymous_bytes();
 
 // --- threads and wake-ups ------------------------------------------------------------------------
 
+void sleep(uint64_t ns);
+int process_id();
+/// Processor time of this process so far.
+struct UsedTime {
+  double user_s = 0, system_s = 0;
+};
+UsedTime used_time();
 int event_open();                 ///< non-blocking eventfd
 /// Two ends, for either side of a fork. 0 or -errno.
 int token_pair(int ends[2]);
@@ -184,6 +191,14 @@ void threads_forked();
 /// The signals, as bits from signal 1 on, that this process has handlers for, but for the C library's own; all if that cannot
 /// be found out.
 uint64_t handled_signals();
+/// The stack that the calling thread's handlers run on, where that is another one; bytes = 0: there is none, or it cannot be found
+/// out.
+struct HandlerStack {
+  const char *base = nullptr;
+  uint64_t bytes = 0;
+  bool in_use = false;
+};
+bool handler_stack(HandlerStack *);
 /// Whether the calling thread has a seccomp filter; true if that cannot be found out.
 bool filtered();
 /// Runs `body` in a copy of this process of which the program learns nothing. False: it cannot be had, or was killed.
@@ -196,6 +211,10 @@ int read_file(int fd, void *to, uint64_t bytes, uint64_t offset);
 /// What disk.cpp makes of that.
 int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset);
 int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset);
+/// A file for writing, which is emptied; `new_only`: -EEXIST if it is there. Its descriptor, or -errno.
+int create_file(const char *path, bool new_only);
+/// All of it, one after the other. 0 or -errno.
+int append(int fd, const char *from, uint64_t bytes);
 
 // --- address space, past our own interposers ---------------------------------------------------------
 

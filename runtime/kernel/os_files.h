@@ -54,6 +54,8 @@ struct OpenFile {
   uint64_t position = 0; ///< of the next read()
   bool read_only = false; ///< open for reading alone, through the page cache
 };
+/// Its flags, as fcntl() tells them, or -errno. Cost: 0.2 us.
+int open_flags(int fd);
 /// Waits for nobody who uses it. False: it is not open. Cost: 2 us.
 bool open_file(int fd, OpenFile *);
 /// The numbers of up to `most` descriptors that the process's first thread has open, and perhaps one that is none any more; returns how many. Cost: 2 us, and 0.1 us each.

@@ -222,4 +222,9 @@ void wait_readable(int fd, uint64_t timeout_ns) {
   ppoll(&wanted, 1, timeout_ns ? &t : nullptr, nullptr);
 }
 
+int open_flags(int fd) {
+  const int flags = fcntl(fd, F_GETFL);
+  return flags < 0 ? -errno : flags;
+}
+
 } // namespace pagecast::os

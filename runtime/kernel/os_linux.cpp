@@ -417,6 +417,20 @@ int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset) {
   return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
 }
 
+int create_file(const char *path, bool new_only) {
+  const int fd = open(path, O_WRONLY | O_CREAT | (new_only ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
+  return fd < 0 ? -errno : fd;
+}
+
+int append(int fd, const char *from, uint64_t bytes) {
+  for (uint64_t done = 0; done < bytes;) {
+    const ssize_t n = write(fd, from + done, bytes - done);
+    if (n <= 0) return n < 0 && errno ? -errno : -EIO;
+    done += static_cast<uint64_t>(n);
+  }
+  return 0;
+}
+
 int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset) {
   const ssize_t n = pwrite(fd, from, bytes, static_cast<off_t>(offset));
   return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;

@@ -20,6 +20,7 @@
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -175,6 +176,27 @@ bool child_survives(void (*body)()) {
   int status = -1;
   while (child > 0 && syscall(SYS_wait4, child, &status, __WALL, nullptr) < 0 && errno == EINTR) continue;
   return child > 0 && status == 0;
+}
+
+void sleep(uint64_t ns) {
+  const timespec t{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+  nanosleep(&t, nullptr);
+}
+
+int process_id() { return getpid(); }
+
+UsedTime used_time() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  const auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  return {seconds(use.ru_utime), seconds(use.ru_stime)};
+}
+
+bool handler_stack(HandlerStack *stack) {
+  stack_t handlers{};
+  if (sigaltstack(nullptr, &handlers)) return false;
+  *stack = {static_cast<const char *>(handlers.ss_sp), handlers.ss_size, (handlers.ss_flags & SS_ONSTACK) != 0};
+  return true;
 }
 
 } // namespace pagecast::os

@@ -4,11 +4,11 @@
 #include "runtime/process/allocations.h"
 #include "runtime/kernel/lock.h"
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
 #include "runtime/kernel/sandbox.h"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <signal.h>
 
 namespace pagecast {
 
@@ -60,11 +60,11 @@ void page_those_that_waited() {
 /// Whether the calling thread, which begins a read at `here` on its stack, has left the read at `inner` by a jump: what it is in
 /// the middle of lies above. A handler on a stack of its own cannot tell of what it has interrupted.
 bool was_left(const void *inner, const void *here) {
-  stack_t handlers{};
-  if (sandboxed() || sigaltstack(nullptr, &handlers)) return false;
-  const auto offset = static_cast<uint64_t>(static_cast<const char *>(inner) - static_cast<const char *>(handlers.ss_sp));
-  const bool on_handlers = offset < handlers.ss_size;
-  if (((handlers.ss_flags & SS_ONSTACK) != 0) != on_handlers) return on_handlers;
+  os::HandlerStack handlers;
+  if (sandboxed() || !os::handler_stack(&handlers)) return false;
+  const auto offset = static_cast<uint64_t>(static_cast<const char *>(inner) - handlers.base);
+  const bool on_handlers = offset < handlers.bytes;
+  if (handlers.in_use != on_handlers) return on_handlers;
   return inner <= here;
 }
 
@@ -166,7 +166,7 @@ bool direct_reads_under_way(uint64_t begin, uint64_t end) {
   for (ReadEntry &e : entries) {
     if (!overlaps(e, begin, end)) continue;
     // Of others the kernel copies, and faults where it has to. In a sandbox, asking may be deadly.
-    const int flags = sandboxed() ? O_DIRECT : fcntl(e.fd, F_GETFL);
+    const int flags = sandboxed() ? O_DIRECT : os::open_flags(e.fd);
     if (flags >= 0 && !(flags & O_DIRECT)) continue;
     if (!sandboxed() && !os::has_thread(e.thread)) { // it was cancelled in the middle
       forget(e);

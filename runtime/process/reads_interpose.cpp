@@ -7,6 +7,7 @@
 #include "runtime/process/allocations.h"
 #include "runtime/kernel/lock.h"
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
 #include "runtime/kernel/sandbox.h"
@@ -38,7 +39,7 @@ constexpr off_t kPosition = -1;      ///< of the open file
 bool must_detour(int fd, const void *to, size_t bytes, bool noted) {
   const auto begin = reinterpret_cast<uint64_t>(to);
   if (bytes == 0 || !allocation_near(begin, begin + bytes) || (noted && !runtime_running_engine())) return false;
-  const int flags = fcntl(fd, F_GETFL);
+  const int flags = os::open_flags(fd);
   if (flags < 0 || !(flags & O_DIRECT)) return false;
   const NoSignals whole;
   return !noted || allocation_paged(begin, begin + bytes);

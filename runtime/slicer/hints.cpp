@@ -4,8 +4,6 @@
 #include "runtime/slicer/slicer.h"
 #include "runtime/kernel/os.h"
 
-#include <ctime>
-
 namespace pagecast {
 namespace {
 
@@ -103,8 +101,7 @@ bool SliceHints::tell(unsigned group, core::Extent e) {
       return false;
     }
     engine_.poke();
-    timespec t{0, 50000};
-    nanosleep(&t, nullptr);
+    os::sleep(50000);
   }
   return true;
 }

@@ -15,8 +15,6 @@
 #include "runtime/slices/machine.h"
 #include "runtime/slicer/reader.h"
 
-#include <ctime>
-
 namespace pagecast {
 namespace {
 
@@ -307,8 +305,7 @@ void slicer_run() {
     }
     if (worked) continue;
     if (any) { // waiting for the program or for the index arrays: look again soon
-      timespec t{0, static_cast<long>(kSlicerPollNs)};
-      nanosleep(&t, nullptr);
+      os::sleep(kSlicerPollNs);
     } else {
       slicer_asleep.store(1, std::memory_order_seq_cst);
       bool work = false;

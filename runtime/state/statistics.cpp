@@ -5,6 +5,7 @@
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/file_systems.h"
 #include "runtime/state/locks.h"
+#include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
 #include "runtime/kernel/sandbox.h"
 
@@ -13,9 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace pagecast {
 
@@ -74,14 +72,7 @@ public:
     put("\"");
   }
   void flush() {
-    for (size_t done = 0; done < length_;) {
-      const ssize_t n = write(fd_, buffer_ + done, length_ - done);
-      if (n <= 0) {
-        failed_ = errno ? errno : EIO;
-        break;
-      }
-      done += static_cast<size_t>(n);
-    }
+    if (const int error = os::append(fd_, buffer_, length_)) failed_ = -error;
     length_ = 0;
   }
   int failed() const { return failed_; }
@@ -179,21 +170,18 @@ int open_statistics(const char *path, bool active) {
   char name[4096];
   unsigned n = 0;
   for (const char *c = path; *c && n + 16 < sizeof name; ++c) {
-    if (c[0] == '%' && c[1] == 'p') n += static_cast<unsigned>(snprintf(name + n, 16, "%d", getpid())), ++c;
+    if (c[0] == '%' && c[1] == 'p') n += static_cast<unsigned>(snprintf(name + n, 16, "%d", os::process_id())), ++c;
     else name[n++] = *c;
   }
   name[n] = 0;
   // Where the runtime is preloaded, a program's children have it, too: those that page nothing leave the file alone.
   const char *preloaded = getenv("LD_PRELOAD");
   const bool keep = !active && preloaded && strstr(preloaded, "libpagecast");
-  const int fd = own_descriptor(open(name, O_WRONLY | O_CREAT | (keep ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644));
-  return fd < 0 ? -errno : fd;
+  return own_descriptor(os::create_file(name, keep));
 }
 
 int write_statistics(const Statistics &s, int fd, bool active, const char *why_not, double wall_s) {
-  rusage use{};
-  if (!sandboxed()) getrusage(RUSAGE_SELF, &use);
-  auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const os::UsedTime used = sandboxed() ? os::UsedTime{} : os::used_time();
   const Totals t = total(s);
   Writer w(fd);
   w.put("{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"compiled\": %s,\n  \"active\": %s,\n  \"why_not\": ",
@@ -201,8 +189,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   if (active || !why_not) w.put("null");
   else w.text(why_not);
   w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"stall_s\": %.6f, \"pager_cpu_s\": %.6f},\n",
-        wall_s, seconds(use.ru_utime), seconds(use.ru_stime), static_cast<double>(s.stall_ns) * 1e-9,
-        static_cast<double>(s.pager_cpu_ns) * 1e-9);
+        wall_s, used.user_s, used.system_s, static_cast<double>(s.stall_ns) * 1e-9, static_cast<double>(s.pager_cpu_ns) * 1e-9);
   w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
         "\"zero_fill_fault\": %llu, \"protect\": %llu, \"stores_expected\": %llu, \"events\": %llu},\n",
         ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults),

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sources are in rooms, and rooms know only those below them."""
 
+import re
+
 import pytest
 
 from conftest import ROOT
-from rooms import Declarations, House
+from rooms import Declarations, House, sources
 
 # Each may include what stands before it, and all of core.
 RUNTIME = ["include/pagecast", "kernel", "slices", "state", "store", "files", "memory", "pager", "engine", "slicer", "entry", "process"]
@@ -60,6 +62,25 @@ def test_of_the_runtime_the_compiler_includes_abi_alone():
     lines = [line for p in (ROOT / "compiler").rglob("*") if p.suffix in (".h", ".cpp")
              for line in p.read_text().splitlines() if "#include" in line]
     assert {line for line in lines if "pagecast/" in line or "runtime/" in line} == {'#include "pagecast/abi.h"'}
+
+
+# System calls are in runtime/kernel. What else includes their headers, and why.
+STAND_INS = {"closing", "handlers_interpose", "locking", "mappings", "reads_interpose", "sandbox_interpose"}  # pass calls on
+CONSTANTS = {"allocations": {"sys/mman.h", "sys/uio.h"}, "medium_blocks": {"sys/mman.h"}, "memory_file": {"sys/mman.h"},
+             "preallocation": {"linux/falloc.h"}, "reads": {"fcntl.h"}, "options": {"sys/auxv.h"}}  # names, and types
+
+
+def system_headers(text: str) -> set[str]:
+    return set(re.findall(r"^#include <((?:sys|linux)/[^>]*|unistd\.h|fcntl\.h|poll\.h|sched\.h|c?signal(?:\.h)?|spawn\.h)>", text, re.M))
+
+
+def test_system_calls_are_in_the_kernels_room():
+    outside = {p: p.read_text() for p in sources(ROOT, "runtime") if p.parent.name != "kernel"}
+    assert len(outside) > 100
+    used = {p.stem: found for p, text in outside.items() if (found := system_headers(text)) and p.stem not in STAND_INS}
+    assert used == CONSTANTS
+    called = re.compile(r"\b(?:nano|u)sleep\(|\bsyscall\(|\bget(?:pid|rusage)\(|\bfcntl\(|\bfallocate\(")
+    assert not {str(p.relative_to(ROOT)) for p, text in outside.items() if p.stem not in STAND_INS and called.search(text)}
 
 
 @pytest.fixture
