@@ -5,6 +5,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 namespace pagecast {
 
@@ -38,9 +39,15 @@ struct FileSystemUse {
 inline constexpr unsigned kFileSystems = 32;
 static_assert(sizeof kKnownFileSystems / sizeof *kKnownFileSystems + 4 <= kFileSystems,
               "and four kinds without a name of their own");
-extern FileSystemUse file_systems[kFileSystems]; ///< filled from the front
+inline FileSystemUse file_systems[kFileSystems]; ///< filled from the front
 
 /// Counts a mapping. `name`: os::FileFacts::system, a literal. Any thread, without a lock.
-void note_file_system(const char *name);
+inline void note_file_system(const char *name) {
+  for (FileSystemUse &use : file_systems) {
+    const char *known = nullptr;
+    if (use.name.compare_exchange_strong(known, name)) known = name;
+    if (strcmp(known, name) == 0) return use.mappings.fetch_add(1, std::memory_order_relaxed), void();
+  }
+}
 
 } // namespace pagecast
