@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field releases interactive manual docs install clean
+.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field releases interactive speculate manual docs install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -74,6 +74,9 @@ releases: build venv ## what releases are worth: the nine programs with three po
 
 interactive: build venv ## an interactive task beside the nine programs (root; hours; INTERACTIVE_ARGS=--quick: minutes)
 	@$(IN_VENV) bench interactive --build $(BUILD) $(INTERACTIVE_ARGS)
+
+speculate: build venv ## hints by speculative execution on slow storage and the disk (root; ten minutes; SPECULATE_ARGS=--quick: three)
+	@$(IN_VENV) bench/speculate.py --build $(BUILD) $(SPECULATE_ARGS)
 
 manual: build venv ## put the runtime's table of options into docs/options.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so

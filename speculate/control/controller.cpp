@@ -21,7 +21,6 @@ namespace {
 constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
 constexpr uint64_t kTreeEvery = 20000000;                   ///< ns
 constexpr uint64_t kShareOfMemory = 8; ///< what is prefetched and not read: at most this part of what is free
-constexpr unsigned kMostNames = 4096;
 
 uint64_t available_memory() {
   char text[4096];
@@ -45,10 +44,18 @@ bool Controller::prepare() {
   if (memory == MAP_FAILED || marks == MAP_FAILED) return false;
   channel_ = static_cast<Channel *>(memory);
   log_.attach(static_cast<uint32_t *>(marks));
-  if (!prefetcher_.start(&log_)) return false;
   prefetcher_.set_lead(available_memory() / kShareOfMemory);
+  return true;
+}
+
+/// Threads, at the first long wait: programs whose files are in memory never need them.
+bool Controller::start_threads() {
+  if (started_ || failed_) return started_;
   pthread_t thread;
-  return pthread_create(&thread, nullptr, run_feeder, this) == 0;
+  started_ = prefetcher_.start(&log_) && pthread_create(&thread, nullptr, run_feeder, this) == 0;
+  failed_ = !started_;
+  if (failed_) warn("there are no threads to be had");
+  return started_;
 }
 
 void *Controller::run_feeder(void *self) {
@@ -99,28 +106,6 @@ bool Controller::take_hint() {
   return true;
 }
 
-/// Files that the command line names are probably read, in this order.
-void Controller::give_names() {
-  static Hint hint;
-  unsigned given = 0;
-  for (; names_ && *names_ && given < kMostNames; names_++) {
-    char *const path = realpath(*names_, nullptr); // the only allocation, before any copy exists
-    struct stat facts;
-    if (!path) continue;
-    const bool fits = strlen(path) < kPathBytes && !stat(path, &facts);
-    if (fits && (S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode))) {
-      memset(&hint, 0, sizeof hint);
-      hint.kind = S_ISREG(facts.st_mode) ? HintKind::kOpen : HintKind::kDirectory;
-      snprintf(hint.path, sizeof hint.path, "%s", path);
-      if (prefetcher_.give(hint)) statistics_.named++;
-      log_.add_path(path);
-      given++;
-    }
-    free(path);
-  }
-  names_ = nullptr;
-}
-
 /// How far the original has come: the prefetcher may go on as it reads.
 void Controller::follow_progress() {
   if (!copied_) return;
@@ -138,10 +123,9 @@ void Controller::sleep_until_something(uint64_t nanoseconds) {
   ppoll(files, 2, &time, nullptr);
 }
 
-void Controller::run(pid_t program, const char *const *names) {
+void Controller::run(pid_t program) {
   program_ = static_cast<int>(syscall(SYS_pidfd_open, program, 0));
   if (program_ < 0) return;
-  names_ = names;
   period_ = kShortest;
   const uint64_t begin = monotonic_now();
   if (const char *const reason = refusal(program)) {

@@ -3,7 +3,7 @@
 // The controller: a process beside the program that looks now and then whether it waits for a disk, and has copies made that
 // run ahead. It is no ancestor of the program and does not trace it, but for moments: if it dies, nothing else happens.
 //
-// One copy at a time, of whichever process of the program's tree waits. No allocation after prepare().
+// One copy at a time, of whichever process of the program's tree waits. No allocation after prepare() but for the threads, at the first long wait.
 //
 // Threads: run() in one; a second takes hints out of the channel; the prefetcher's workers.
 #pragma once
@@ -21,24 +21,27 @@ namespace pagecast::speculate {
 struct Watched {
   Thread thread;
   Look last;
-  uint64_t looked = 0;      ///< ns: when
-  uint64_t wait_begin = 0;  ///< ns; 0 = it does not wait
-  uint64_t accounted = 0;   ///< ns: the wait is accounted up to here
-  bool judged = false;      ///< this wait has been counted
-  bool by_name = false;     ///< it waits in a call on names, which may show as sleeping
+  uint64_t looked = 0; ///< ns: when
+  uint64_t wait_begin = 0; ///< ns; 0 = it does not wait
+  uint64_t accounted = 0; ///< ns: the wait is accounted up to here
+  bool judged = false; ///< this wait has been counted
+  bool by_name = false; ///< it waits in a call on names, which may show as sleeping
+  bool unhinted = false; ///< this wait is for something that was not hinted when it was looked at last: `place`
+  WaitPlace place;
+  uint64_t named = 0; ///< the executable whose arguments have been taken for names of files
   bool refused = false;
-  bool careful = false;     ///< its copies wait for small reads
-  bool present = false;     ///< seen in the tree just now
-  pid_t unreaped = 0;       ///< a copy of its process
+  uint32_t careful = 0; ///< which small reads its copies wait for: see Channel
+  bool present = false; ///< seen in the tree just now
+  pid_t unreaped = 0; ///< a copy of its process
   Worth worth;
 };
 
 class Controller {
 public:
-  /// Memory, threads, the channel. False: there is not enough of something.
+  /// Memory and the channel. False: there is not enough of something.
   bool prepare();
-  /// Looks after the program until it ends. `names`: its arguments, which may name files that it will read.
-  void run(pid_t program, const char *const *names);
+  /// Looks after the program until it ends.
+  void run(pid_t program);
 
   Statistics &statistics() { return statistics_; }
 
@@ -54,20 +57,25 @@ private:
   void examine(Watched &one, uint64_t now);
   bool is_waiting(Watched &one, const Look &look);
   void account_wait(Watched &one, uint64_t now);
-  void missed(Watched &one, uint64_t now);
+  bool is_hinted(const WaitPlace &place) const;
+  void wait_over(Watched &one, uint64_t now);
+  void missed();
 
   // control/copies.cpp
   void make_copy(Watched &one, uint64_t now);
   void end_copy(Ending why);
   void check_copy(uint64_t now);
+  bool learn(Ending why, uint64_t given);
   Ending ending_of_dead(uint64_t now) const;
   void refuse(Watched &one, const char *reason);
   void warn(const char *reason);
 
   // control/controller.cpp
   void sleep_until_something(uint64_t nanoseconds);
-  void give_names();
+  void give_names(Watched &one);
+  bool give_name(const char *base, const char *name);
   void follow_progress();
+  bool start_threads();
   static void *run_feeder(void *self);
   void feed();
   bool take_hint();
@@ -78,24 +86,22 @@ private:
   HintLog log_;
   Prefetcher prefetcher_;
   CopyMaker maker_;
-  WaitPlace place_;
   Statistics statistics_;
   Watched watched_[kWatched];
   unsigned count_ = 0;
-  const char *const *names_ = nullptr; ///< nullptr: they have been given
-  int program_ = -1;                   ///< pidfd
+  int program_ = -1; ///< pidfd
 
   // The copy that runs.
   Watched *copied_ = nullptr; ///< nullptr: none
   pid_t copy_ = 0, copy_original_ = 0;
   int copy_handle_ = -1;
   uint32_t copy_number_ = 0;
-  uint64_t copy_made_ = 0;       ///< ns
+  uint64_t copy_made_ = 0; ///< ns
   uint64_t copy_missed_ = 0, copy_hit_ = 0; ///< waits
-  uint64_t read_ = 0;            ///< bytes that the original had read when it was looked at last
-  uint64_t period_ = 0;          ///< ns from look to look
-  uint64_t tree_looked_ = 0;     ///< ns
-  bool warned_ = false;
+  uint64_t read_ = 0; ///< bytes that the original had read when it was looked at last
+  uint64_t period_ = 0; ///< ns from look to look
+  uint64_t tree_looked_ = 0; ///< ns
+  bool warned_ = false, started_ = false, failed_ = false;
 };
 
 uint64_t monotonic_now();

@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint32_t kSeconds = 20; ///< a copy's life
 constexpr uint64_t kOld = (kSeconds - 1) * 1000000000ull;
+constexpr uint64_t kFewHints = 16;
+constexpr uint32_t kMostCareful = 2;
 constexpr int kDeathPatience = 2000; ///< ms
 
 } // namespace
@@ -74,9 +76,19 @@ void Controller::make_copy(Watched &one, uint64_t now) {
   copy_missed_ = copy_hit_ = 0;
   read_ = 0;
   prefetcher_.done_for(copy_number_);
+  prefetcher_.limit_depth(Prefetcher::kWorkers);
   // Several threads of one process have one parent for all copies.
   for (unsigned i = 0; i < count_; i++)
     if (watched_[i].thread.process() == copy_original_) watched_[i].unreaped = copy_;
+}
+
+/// Copies that end early have probably gone on with what they had not read: the next one waits for more. When waiting does
+/// not help, guessing is tried again: programs have phases. True: there is another way to be tried at once.
+bool Controller::learn(Ending why, uint64_t given) {
+  const bool early = given < kFewHints && why == Ending::kFinished;
+  if (!early && why != Ending::kAstray && why != Ending::kCrashed) return false;
+  copied_->careful = copied_->careful == kMostCareful ? 0 : copied_->careful + 1;
+  return copied_->careful != 0;
 }
 
 /// Its hints stay in the queue, unless it went astray.
@@ -91,7 +103,7 @@ void Controller::end_copy(Ending why) {
   if (why == Ending::kCall) statistics_.last_call = channel_->call;
   if (why == Ending::kAstray) prefetcher_.cancel(copy_number_);
   const uint64_t given = std::max(prefetcher_.done_for(copy_number_), channel_->head);
-  copied_->worth.ended(monotonic_now(), given, copy_missed_);
+  if (!learn(why, given)) copied_->worth.ended(monotonic_now(), given, copy_missed_);
   copied_ = nullptr;
   copy_handle_ = -1;
   copy_ = 0;
@@ -115,7 +127,6 @@ void Controller::check_copy(uint64_t now) {
   pollfd dead = {copy_handle_, POLLIN, 0};
   if (poll(&dead, 1, 0) <= 0) return;
   const Ending why = ending_of_dead(now);
-  if (why == Ending::kCrashed) copied_->careful = true;
   end_copy(why);
 }
 

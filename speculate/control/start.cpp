@@ -46,7 +46,7 @@ void close_all_but(int keep, int also) {
 
 /// In the controller's process. `gate` ends when the program has begun; a byte in it says that there is none.
 /// `done` is closed when all has been written.
-[[noreturn]] void control(pid_t program, const Options &options, const char *const *names, int gate, int done) {
+[[noreturn]] void control(pid_t program, const Options &options, int gate, int done) {
   setsid();
   sigset_t all;
   sigfillset(&all);
@@ -60,7 +60,7 @@ void close_all_but(int keep, int also) {
   char byte;
   if (read(gate, &byte, 1) != 0) _exit(0);
   close(gate);
-  if (ready) controller.run(program, names);
+  if (ready) controller.run(program);
   controller.statistics().finished = true;
   if (!options.stats.empty() && !write_statistics(controller.statistics(), options.stats.c_str()))
     fprintf(stderr, "pagecast: warning: statistics cannot be written to %s: %s\n", options.stats.c_str(), strerror(errno));
@@ -69,7 +69,7 @@ void close_all_but(int keep, int also) {
 }
 
 /// Starts the controller for this process, which is to become the program. False: it runs without one.
-bool start_controller(const Options &options, const char *const *names, int done, int *gate) {
+bool start_controller(const Options &options, int done, int *gate) {
   Pipe pipe;
   if (!pipe.make()) return false;
   const pid_t program = getpid();
@@ -77,7 +77,7 @@ bool start_controller(const Options &options, const char *const *names, int done
   const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, 0);
   if (child == 0) {
     close(pipe.ends[1]);
-    control(program, options, names, pipe.ends[0], done);
+    control(program, options, pipe.ends[0], done);
   }
   close(pipe.ends[0]);
   if (child < 0) {
@@ -95,7 +95,7 @@ int become(const Options &options, int done) {
   for (const std::string &argument : options.command) arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
   int gate = -1;
-  const bool watched = start_controller(options, arguments.data() + 1, done, &gate);
+  const bool watched = start_controller(options, done, &gate);
   if (!watched) fprintf(stderr, "pagecast: warning: the program runs without hints: %s\n", strerror(errno));
   execvp(arguments[0], arguments.data());
   const int failure = errno;

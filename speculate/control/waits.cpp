@@ -8,9 +8,10 @@ namespace pagecast::speculate {
 namespace {
 
 constexpr uint64_t kCopyNeeds = 30000000; ///< ns that a copy is given to come ahead
-constexpr uint64_t kSureMiss = 4000000;   ///< ns of a wait: a hint for it would have come
-constexpr uint64_t kMostMisses = 2;       ///< waits that a copy may miss, and one more for each so many hits:
+constexpr uint64_t kSlowCopyNeeds = 100000000; ///< ns, if none of its hints has met a wait: it has idle priority
+constexpr uint64_t kMostMisses = 4;       ///< waits that a copy may miss, and one more for each so many hits:
 constexpr uint64_t kHitsPerMiss = 8;
+constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
 
 } // namespace
 
@@ -36,6 +37,7 @@ void Controller::examine(Watched &one, uint64_t now) {
     const double passed = static_cast<double>(now - one.looked) * 1e-9;
     (waiting ? statistics_.waiting_disk : look.state == 'R' ? statistics_.running : statistics_.waiting_other) += passed;
   }
+  if (one.unhinted && !same) wait_over(one, now);
   one.looked = now;
   one.last = look;
   if (!waiting) {
@@ -50,43 +52,49 @@ void Controller::examine(Watched &one, uint64_t now) {
   if (now - one.wait_begin >= Worth::kLeastWait && !one.refused) account_wait(one, now);
 }
 
+bool Controller::is_hinted(const WaitPlace &place) const {
+  return place.kind == WaitPlace::Kind::kRead ? log_.has(place.inode, place.offset) : log_.has_path(place.path);
+}
+
 /// A long wait goes on.
 void Controller::account_wait(Watched &one, uint64_t now) {
-  if (names_) give_names();
   const Call call = one.thread.call();
   if (!call.known || call.number < 0 || !may_stop_in(call.number, one.by_name)) return;
-  find_wait_place(one.thread.process(), call, &place_);
-  if (place_.kind == WaitPlace::Kind::kUnknown) return;
-  const bool read = place_.kind == WaitPlace::Kind::kRead;
-  if (place_.direct) return refuse(one, "it reads past the page cache (O_DIRECT), and so overlaps its reads itself");
-  const bool hinted = read ? log_.has(place_.inode, place_.offset) : log_.has_path(place_.path);
-  if (hinted) {
+  if (!start_threads()) return;
+  give_names(one);
+  WaitPlace &place = one.place;
+  find_wait_place(one.thread.process(), call, &place);
+  if (place.kind == WaitPlace::Kind::kUnknown) return;
+  if (place.direct) return refuse(one, "it reads past the page cache (O_DIRECT), and so overlaps its reads itself");
+  one.unhinted = !is_hinted(place);
+  if (!one.unhinted) {
     if (!one.judged) {
       statistics_.waits_hinted++;
       copy_hit_++;
-      prefetcher_.passed(place_.inode, place_.offset, read ? nullptr : place_.path);
+      prefetcher_.passed(place.inode, place.offset, place.kind == WaitPlace::Kind::kRead ? nullptr : place.path);
     }
     one.judged = true;
     return;
   }
   one.worth.waited(now - one.accounted);
   one.accounted = now;
-  if (copied_) {
-    const bool own = copied_->thread.process() == one.thread.process();
-    if (own && now - one.wait_begin > kSureMiss && now - copy_made_ > kCopyNeeds) missed(one, now);
-  } else if (one.worth.is_due(now, Worth::price(facts_of(one.thread.process(), one.thread.number()).resident)))
+  if (!copied_ && one.worth.is_due(now, Worth::price(facts_of(one.thread.process(), one.thread.number()).resident)))
     make_copy(one, now);
 }
 
-/// The copy has not hinted what the original waits for: it is behind it, or somewhere else.
-void Controller::missed(Watched &one, uint64_t) {
-  if (one.judged) return;
-  one.judged = true;
+/// A long wait has ended that nothing had been hinted for. If nothing has been since, the copy is behind or somewhere else.
+void Controller::wait_over(Watched &one, uint64_t now) {
+  one.unhinted = false;
+  const bool own = copied_ && copied_->thread.process() == one.thread.process();
+  const uint64_t needs = copy_hit_ ? kCopyNeeds : kSlowCopyNeeds;
+  if (own && now - copy_made_ > needs && one.wait_begin > copy_made_ && !is_hinted(one.place)) missed();
+}
+
+void Controller::missed() {
   statistics_.waits_missed++;
   copy_missed_++;
-  if (copy_missed_ < kMostMisses + copy_hit_ / kHitsPerMiss) return;
-  one.careful = true;
-  end_copy(Ending::kAstray);
+  prefetcher_.limit_depth(copy_hit_ >= kHitsPerMiss * copy_missed_ ? Prefetcher::kWorkers : kDoubtfulDepth);
+  if (copy_missed_ >= kMostMisses + copy_hit_ / kHitsPerMiss) end_copy(Ending::kAstray);
 }
 
 } // namespace pagecast::speculate

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads. What is in memory is given; what is not is hinted, and the read seems to have happened: the buffer keeps what
-// was in it. A small read at the beginning of a file is waited for, since it usually says what is read next.
+// was in it. In copies of a program whose earlier copies went astray that way, small reads are waited for.
 #include "speculate/copy/state.h"
 
 namespace pagecast::speculate {
@@ -24,14 +24,14 @@ long read_cached(int number, char *to, int64_t length, int64_t offset) {
 }
 
 bool is_waited_for(const Descriptor &file, int64_t length, int64_t offset) {
-  if (length > static_cast<int64_t>(kSmallRead)) return false;
-  return (offset == 0 && !file.read) || __atomic_load_n(&state.channel->careful, __ATOMIC_RELAXED);
+  const uint32_t careful = __atomic_load_n(&state.channel->careful, __ATOMIC_RELAXED);
+  if (careful == 0 || length > static_cast<int64_t>(kSmallRead)) return false;
+  return careful > 1 || (offset == 0 && !file.read);
 }
 
 long read_regular(Descriptor &file, int number, char *to, int64_t length, int64_t offset) {
   Channel &channel = *state.channel;
   refuse_written(file, offset, length);
-  const bool first = !file.read;
   long got = read_cached(number, to, length, offset);
   if (got >= 0 && (got == length || offset + got >= file.size)) {
     channel.answered_reads++;
@@ -40,7 +40,6 @@ long read_regular(Descriptor &file, int number, char *to, int64_t length, int64_
   }
   if (got < 0 && got != -kAgain && got != -kNotSupported) return got;
   if (got < 0) got = 0;
-  file.read = !first;
   const bool waited = is_waited_for(file, length, offset);
   file.read = true;
   if (waited) {

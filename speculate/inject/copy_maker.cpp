@@ -74,10 +74,11 @@ bool has_landlock() {
   return has;
 }
 
-const char *refusal(pid_t process) {
+namespace {
+
+const char *find_refusal(pid_t process) {
   const Facts facts = facts_of(process, process);
   if (!facts.known) return "it has ended";
-  if (is_ending(process)) return nullptr; // nothing is to be said about it
   if (facts.tracer) return "another process traces it";
   if (facts.filtered) return "it has a seccomp filter of its own";
   char path[64];
@@ -90,6 +91,13 @@ const char *refusal(pid_t process) {
   if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &trap)) return "the host does not allow seccomp filters";
   if (is_elsewhere(process)) return "it has a file system of its own";
   return nullptr;
+}
+
+} // namespace
+
+const char *refusal(pid_t process) {
+  const char *const reason = find_refusal(process);
+  return reason && is_ending(process) ? nullptr : reason; // of one that is just ending nothing is to be said
 }
 
 bool CopyMaker::fill_order(const Thread &thread, pid_t clone, const user_regs_struct &back, const CopyPlan &plan) {

@@ -18,7 +18,7 @@ namespace pagecast::speculate {
 inline constexpr uint64_t kRing = 4096;            ///< hints; a power of two
 inline constexpr uint64_t kPathBytes = 456;        ///< longer paths are not hinted
 inline constexpr uint64_t kSmallFile = 1u << 20;   ///< bytes: a file up to this is hinted as a whole at its first miss
-inline constexpr uint64_t kSmallRead = 4096;       ///< bytes: a first read up to this is waited for (a header)
+inline constexpr uint64_t kSmallRead = 4096;       ///< bytes: a read up to this may say what is read next (a header)
 inline constexpr uint64_t kGuessedSize = 8192;     ///< bytes that a file whose metadata is not known yet is said to have
 
 enum class HintKind : uint32_t {
@@ -52,7 +52,7 @@ enum class Ended : uint32_t {
 struct Channel {
   // The controller's part.
   uint32_t stop;        ///< not 0: the copy ends at its next call
-  uint32_t careful;     ///< not 0: every read up to kSmallRead is waited for, wherever it is
+  uint32_t careful;     ///< which reads up to kSmallRead are waited for: 0 none, 1 a file's first one, 2 all
   uint64_t progress;    ///< bytes, see above
   uint64_t ahead_limit; ///< bytes that position may be beyond progress
   uint64_t tail;

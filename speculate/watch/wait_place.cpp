@@ -51,15 +51,14 @@ bool append(char *to, size_t capacity, size_t *length, const char *path) {
 }
 
 void find_name(pid_t process, long directory, uint64_t address, WaitPlace *place) {
-  char name[512], base[512];
+  char name[512], base[512] = "";
   if (!read_text(process, address, name, sizeof name)) return;
-  size_t length = 0;
   if (name[0] != '/') {
     const bool known = directory == AT_FDCWD ? read_link(process, "cwd", -1, base, sizeof base)
                                              : read_link(process, "fd", directory, base, sizeof base);
-    if (!known || !append(place->path, sizeof place->path, &length, base)) return;
+    if (!known) return;
   }
-  if (append(place->path, sizeof place->path, &length, name)) place->kind = WaitPlace::Kind::kName;
+  if (join_path(place->path, sizeof place->path, base, name)) place->kind = WaitPlace::Kind::kName;
 }
 
 void find_read(pid_t process, const Call &call, WaitPlace *place) {
@@ -79,6 +78,11 @@ void find_read(pid_t process, const Call &call, WaitPlace *place) {
 }
 
 } // namespace
+
+bool join_path(char *to, size_t capacity, const char *base, const char *name) {
+  size_t length = 0;
+  return (name[0] == '/' || append(to, capacity, &length, base)) && append(to, capacity, &length, name);
+}
 
 void find_wait_place(pid_t process, const Call &call, WaitPlace *place) {
   place->kind = WaitPlace::Kind::kUnknown;

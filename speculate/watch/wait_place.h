@@ -3,6 +3,7 @@
 // What a thread waits for: the place in a file, or the name of one.
 #pragma once
 #include "speculate/watch/proc.h"
+#include <cstddef>
 
 namespace pagecast::speculate {
 
@@ -15,5 +16,8 @@ struct WaitPlace {
 
 /// The thread must be in the call while this looks, or the answer is of another moment.
 void find_wait_place(pid_t process, const Call &call, WaitPlace *place);
+
+/// Writes `base`/`name` without "." and double slashes, as copies do. False: too long.
+bool join_path(char *to, size_t capacity, const char *base, const char *name);
 
 } // namespace pagecast::speculate

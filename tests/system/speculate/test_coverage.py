@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from slow import write_tree
+from speculating import speculation, storage  # noqa: F401
 
 
 @pytest.fixture(scope="module")

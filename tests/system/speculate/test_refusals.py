@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from speculating import speculation, storage  # noqa: F401
+
 SCRIPT = "import time; time.sleep(0.3); print('done'); raise SystemExit(3)"
 WARNING = "pagecast: warning: the program runs without hints: "
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from speculating import speculation, storage  # noqa: F401
+
 HERE = Path(__file__).parent
 
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Slow storage for a test, and running a program beside it with and without speculation."""
 
+import contextlib
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import slow  # noqa: E402
+import slow
 
 
 class Speculation:
@@ -44,7 +43,6 @@ def speculation(tools, tmp_path) -> Speculation:
 @pytest.fixture
 def storage(tools, tmp_path):
     """A function that makes a directory slow for the rest of the test. Each call is a new mount: nothing is cached."""
-    import contextlib
     if os.geteuid() != 0:
         pytest.skip("slow storage is mounted: that needs root")
     with contextlib.ExitStack() as stack:
