@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Copies that go wrong end within bounds, and nobody notices."""
+
+import os
+import resource
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from speculating import speculation, storage  # noqa: F401
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    place = tmp_path_factory.mktemp("data")
+    with open(place / "file", "wb") as file:
+        for _ in range(61):
+            file.write(b"x" * (1 << 20))
+    return place
+
+
+@pytest.fixture(scope="module")
+def astray(tmp_path_factory):
+    program = tmp_path_factory.mktemp("astray") / "astray"
+    subprocess.run(["cc", "-O1", "-w", HERE / "astray.c", "-o", program], check=True)
+    return program
+
+
+def copies_of(program: Path) -> list[str]:
+    found = subprocess.run(["pgrep", "-x", "pagecast-copy"], capture_output=True, text=True).stdout.split()
+    return [p for p in found if Path(f"/proc/{p}/exe").exists() and os.readlink(f"/proc/{p}/exe") == str(program)]
+
+
+@pytest.mark.parametrize("how", ["crash", "caught", "loop", "calls", "memory", "descriptors", "stack", "old calls", "abort"])
+def test_what_goes_wrong_in_a_copy_stays_there(speculation, storage, data, astray, how, tmp_path):
+    place = storage(data)
+    home = tmp_path / "home"
+    home.mkdir()
+    done = speculation.run(astray, how, place / "file", cwd=home)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{60 * ord('x')}\n".encode(), b"")
+    assert speculation.figures()["copies"]["made"] >= 1
+    assert not list(home.iterdir()), "no core, nothing made"
+    end = time.monotonic() + 10
+    while copies_of(astray) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not copies_of(astray)
+
+
+def test_thousands_of_open_files(speculation, storage, data):
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 11000:
+        pytest.skip("the hard limit of open files is below 11,000")
+    script = ("import os, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (11000, 11000))\n"
+              "held = [os.open('/dev/null' if i % 2 else '/etc/passwd', os.O_RDONLY) for i in range(10000)]\n"
+              "f = os.open('file', os.O_RDONLY)\nprint(sum(os.pread(f, 4096, i * 37 % 60 << 20)[0] for i in range(60)))\n")
+    place = storage(data)
+    done = speculation.run("/usr/bin/python3", "-c", script, cwd=place)
+    assert (done.stdout, done.stderr, done.returncode) == (f"{60 * ord('x')}\n".encode(), b"", 0)
+
+
+def test_a_directory_of_many_names(speculation, storage, tmp_path):
+    names = tmp_path / "names"
+    names.mkdir()
+    for i in range(20000):
+        (names / f"name{i}").touch()
+    plain = speculation.plain("find", ".", "-newer", "/", cwd=storage(names, servers=32, milliseconds=0.1))
+    done = speculation.run("find", ".", "-newer", "/", cwd=storage(names, servers=32, milliseconds=0.1))
+    assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (0, sorted(plain.stdout.splitlines()), b"")
+
+
+def test_what_is_already_overlapped_is_left_alone(speculation, storage, data):
+    script = ("import mmap, os\nf = os.open('file', os.O_RDONLY | os.O_DIRECT)\nb = mmap.mmap(-1, 4096)\nn = 0\n"
+              "for i in range(100):\n    n += os.preadv(f, [b], i * 37 % 60 << 20)\nprint(n)\n")
+    done = speculation.run("/usr/bin/python3", "-c", script, cwd=storage(data))
+    assert (done.stdout, done.returncode) == (b"409600\n", 0)
+    assert done.stderr in (b"", b"pagecast: warning: the program runs without hints: it reads past the page cache (O_DIRECT), and so "
+                                b"overlaps its reads itself\n")
