@@ -83,12 +83,13 @@ void Controller::make_copy(Watched &one, uint64_t now) {
 }
 
 /// Copies that end early have probably gone on with what they had not read: the next one waits for more. When waiting does
-/// not help, guessing is tried again: programs have phases. True: there is another way to be tried at once.
+/// not help, guessing is tried again: programs have phases. True: there is another way to be tried at once, which is so only
+/// while no copy has been useless.
 bool Controller::learn(Ending why, uint64_t given) {
   const bool early = given < kFewHints && why == Ending::kFinished;
   if (!early && why != Ending::kAstray && why != Ending::kCrashed) return false;
   copied_->careful = copied_->careful == kMostCareful ? 0 : copied_->careful + 1;
-  return copied_->careful != 0;
+  return copied_->careful != 0 && copied_->worth.useless() == 0;
 }
 
 /// Its hints stay in the queue, unless it went astray.
