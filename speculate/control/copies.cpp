@@ -62,7 +62,7 @@ void Controller::make_copy(Watched &one, uint64_t now) {
   }
   if (made.outcome == Made::kNever) return refuse(one, made.reason);
   if (made.outcome != Made::kCopy) {
-    if (!made.process) return; // the moment had passed
+    if (made.outcome == Made::kNotNow) return;
     statistics_.ended[static_cast<unsigned>(Ending::kSetUp)]++;
     statistics_.last_call = channel_->call;
     one.worth.ended(now, 0, 1);

@@ -173,7 +173,8 @@ CopyMade CopyMaker::make(const Thread &original, const Look &seen, const CopyPla
   if (made.process) positions_.read(process);
   tracee.detach();
   made.stopped = now() - begin;
-  if (!made.process) return not_now();
+  made.outcome = Made::kFailed;
+  if (!made.process) return made;
   descriptors_.own_io = false;
   if (lock_up(original, back, plan, code + stub.call_at, &made)) made.outcome = Made::kCopy;
   else if (descriptors_.own_io) {

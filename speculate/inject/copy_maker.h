@@ -16,6 +16,7 @@ namespace pagecast::speculate {
 enum class Made {
   kCopy,
   kNotNow,  ///< the moment had passed
+  kFailed,  ///< it could not be cloned, or the clone could not be locked up
   kNever,   ///< this program or this host does not allow it: see `reason`
 };
 

@@ -142,11 +142,14 @@ pid_t Tracee::run_to_clone(uint64_t address) {
     int status = 0;
     if (ptrace(PTRACE_CONT, thread_, 0L, signal)) return 0;
     int found = wait_stop_briefly(thread_, &status);
-    if (found == 0) { // a handler keeps it from cloning: it is let go of all the same
+    if (found == 0) { // it may not clone, or a handler keeps it from that: it is let go of all the same
       ptrace(PTRACE_INTERRUPT, thread_, 0L, 0L);
       found = wait_stop(thread_, &status) ? 1 : -1;
       if (found > 0 && event_of(status) == 0) signal_ = WSTOPSIG(status);
-      if (found > 0 && event_of(status) != PTRACE_EVENT_CLONE && event_of(status) != PTRACE_EVENT_FORK) return 0;
+      if (found > 0 && event_of(status) != PTRACE_EVENT_CLONE && event_of(status) != PTRACE_EVENT_FORK) {
+        if (ptrace(PTRACE_GETREGS, thread_, 0L, &registers_) == 0) mend();
+        return 0;
+      }
     }
     if (found < 0) {
       thread_ = 0;

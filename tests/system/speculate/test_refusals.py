@@ -85,3 +85,15 @@ def test_static_programs_are_copied_too(speculation, storage, tmp_path):
     done = speculation.run(tmp_path / "reads", cwd=storage(tmp_path / "data"))
     assert done.stdout == b"819200\n"
     assert speculation.figures()["copies"]["made"] >= 1
+
+
+def test_a_program_that_may_not_clone(speculation, storage, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("the limit does not count for the user that slow storage needs, so another one is taken")
+    (tmp_path / "data").mkdir()
+    with open(tmp_path / "data" / "file", "wb") as file:
+        file.truncate(16 << 20)
+    script = ("import os, resource\nresource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\nos.setgid(65534); os.setuid(65534)\n"
+              "f = os.open('file', os.O_RDONLY)\nprint(sum(len(os.pread(f, 4096, i * 37 % 256 << 16)) for i in range(200)))\n")
+    done = speculation.run("/usr/bin/python3", "-c", script, cwd=storage(tmp_path / "data"))
+    assert (done.stdout, done.returncode) == (b"819200\n", 0)
