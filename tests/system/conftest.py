@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where things are, and what a test may need of the machine. A test that cannot run is skipped with its reason."""
+"""The commands that are tested, and what a test may need of the machine. A test that cannot run is skipped with its reason."""
 
 import os
 import signal
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
+from builds import Builds
+from places import ROOT
 
-from builds import Builds  # noqa: E402
+sys.path.insert(0, str(ROOT / "bench"))
 
 # A shell has what it starts in the background ignore it, and what that starts in its turn.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

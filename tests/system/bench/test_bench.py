@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 MIB = 1 << 20
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 MIB = 1 << 20
 NINE = (ROOT / "bench", "nine")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 BEFORE = f"""
 import os, signal, sys

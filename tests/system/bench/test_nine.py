@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 MIB = 1 << 20
 NINE = (ROOT / "bench", "nine")

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 REAL = ROOT / "tests" / "real"
 sys.path.insert(0, str(REAL))

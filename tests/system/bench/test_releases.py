@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 from continuing import continue_without
 
 MIB = 1 << 20

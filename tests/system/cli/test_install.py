@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 
 @pytest.fixture(scope="module")

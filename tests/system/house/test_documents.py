@@ -6,7 +6,7 @@ import importlib.util
 import pytest
 
 import prose
-from conftest import ROOT
+from places import ROOT
 
 checker = prose.Checker(ROOT)
 

@@ -4,7 +4,7 @@
 import subprocess
 import sys
 
-from conftest import ROOT
+from places import ROOT
 
 
 def test_manual_has_the_table_of_options(built):

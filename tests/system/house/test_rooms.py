@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 from rooms import Declarations, House, sources
 
 # Each may include what stands before it, and all of core.

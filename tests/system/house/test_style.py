@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 
 def test_sources_are_formatted():

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 from paging import BUDGET, SOURCES, optimized, run_paged
 
 pytestmark = pytest.mark.alone

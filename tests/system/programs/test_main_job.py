@@ -7,7 +7,7 @@ import json
 import pytest
 from harness import runs
 
-from conftest import ROOT
+from places import ROOT
 
 BUDGET = 32 << 20
 LIMIT = 64 << 20  # the rest is for code, stacks, page tables and what is cached of files

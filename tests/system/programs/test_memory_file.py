@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 from failing_disks import Unavailable, small_disk
 from paging import SOURCES, UNHURT
 

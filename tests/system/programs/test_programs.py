@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 from paging import BUDGET, SOURCES, optimized, paged, run_paged
 
 # Of the fast tier: nests and transfers, places, growing vectors, threads, and protections.
