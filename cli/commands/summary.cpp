@@ -42,7 +42,7 @@ public:
     for (const int signal : kFromTerminal) before_.push_back({signal, std::signal(signal, SIG_IGN)});
     for (const int signal : kPassedOn) before_.push_back({signal, std::signal(signal, passOn)});
   }
-  /// As they were when the command began, which may be that one is ignored.
+  /// Signals are handled as when the command began, when one may have been ignored.
   void restore() const {
     for (const auto &[signal, handler] : before_) std::signal(signal, handler);
   }
@@ -82,7 +82,7 @@ uint64_t countOf(const Counts &counts, const char *name) {
   return 0;
 }
 
-/// Of the pages that were read, the share that was asked for before the program came to them; none: nothing was read.
+/// The share of the pages read that were asked for before the program came to them; none where nothing was read.
 std::optional<double> foreseenShare(const Run &run) {
   const uint64_t foreseen = countOf(run.faults, "prefetched_hit") + countOf(run.faults, "late");
   const uint64_t all = foreseen + countOf(run.faults, "not_prefetched");

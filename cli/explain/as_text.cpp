@@ -154,7 +154,7 @@ private:
     if (ranWithoutLines()) putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
   }
 
-  /// Then nothing can be said of single lines.
+  /// Whether the program that ran has no line numbers, so that nothing can be said of single lines.
   bool ranWithoutLines() const {
     return !all_.run->sites.empty() &&
            std::all_of(all_.run->sites.begin(), all_.run->sites.end(), [](const Site &site) { return site.at.line == 0; });

@@ -39,7 +39,7 @@ public:
   void fault(bool goes_on) { last_ = last_ << 1 | (goes_on ? 1u : 0u), faults_ += faults_ < ~0u; }
   /// A page was filled, for whatever reason, that no page in use lies right before.
   void began() { places_ += places_ < ~0u; }
-  /// Of the last 64 faults, three in four went on where pages were in use.
+  /// Three in four of the last 64 faults went on where pages were in use.
   bool grows() const { return std::popcount(last_) >= kEnough; }
   /// Nothing speaks for it yet, since faults on pages that nobody foresaw are not seen, or all places are new: it is worth
   /// while to be a page ahead. Where that is wrong, it costs a sixteenth of the memory, once.

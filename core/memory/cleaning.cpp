@@ -31,7 +31,7 @@ void Cleaning::gave_back(uint64_t now) {
   if (next_ns_ != kNever) restart(sampled_ns_ ? least(next_ns_, now) : next_ns_);
 }
 
-/// False: it is not known yet what the program does.
+/// It returns false while it is not known yet what the program does.
 bool Cleaning::sample(const Seen &s) {
   if (sampled_ns_ && s.now - sampled_ns_ >= kSampleNs)
     pace_ = s.cpu_ns - sampled_cpu_ns_ < (s.now - sampled_ns_) / kComputingPart ? Pace::kRests : Pace::kComputes;

@@ -72,7 +72,7 @@ public:
   /// Whether it is not too soon.
   bool may_clean(uint32_t slot, uint64_t now) const;
   void cleaned(uint32_t slot, uint64_t now);
-  /// Whether stored() is worth a call.
+  /// Whether the slot's cluster is cleaned, so that stored() is worth a call.
   bool is_cleaned(uint32_t slot) const { return clusters_ && clusters_[slot / kClusterPages].cleaned; }
   void stored(uint32_t slot, uint64_t now);
 

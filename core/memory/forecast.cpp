@@ -5,11 +5,11 @@
 namespace pagecast::core {
 namespace {
 
-/// Of memory, what stays from one visit to the next; the rest is what passes through.
+/// The share of memory that stays from one visit to the next; the rest is what passes through.
 constexpr double kStays = 0.75;
 constexpr uint64_t kSameShare = 1024; ///< ranges whose ends differ by less than this share of them are the same
 
-/// The same but for a few elements at the ends: other unknowns of the same points, other rows left out.
+/// Whether two ranges are the same but for a few elements at the ends, as with other unknowns of the same points.
 bool about_same(Extent a, Extent b) {
   const uint64_t slack = most(a.size(), b.size()) / kSameShare;
   return magnitude(int64_t(a.begin - b.begin)) <= slack && magnitude(int64_t(a.end - b.end)) <= slack;

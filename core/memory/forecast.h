@@ -59,7 +59,7 @@ public:
     Pass present, later;
     /// When `e`, a part of the range, is due. Only for kLater, as the others.
     uint64_t due(Extent e) const { return later.at(e); }
-    /// Of two parts the one of the greater rank is given up first. `memory`: bytes for what visits touch.
+    /// The part with the greater rank is given up before another. `memory`: bytes for what visits touch.
     uint64_t rank(Extent e, uint64_t memory = ~uint64_t{0}) const;
     /// Nobody loads what it holds now: it can go at once unless that costs a write.
     bool dead() const { return !later.use.loads; }

@@ -34,10 +34,10 @@ public:
   void give(uint32_t first);
   /// Makes the taken run shorter or, where what follows is free, longer. False: it stays as it is.
   bool resize(uint32_t first, uint32_t n);
-  /// Of the taken run that begins there.
+  /// The length of the taken run that begins at `first`.
   uint32_t length(uint32_t first) const { return entry_[first].length; }
   /// Takes a whole free run that is longer than any request and not wholly untouched; `n`: its length. kNone: there is none.
-  /// For who gives its memory back meanwhile; then give() makes it free again. Cost: the number of such runs.
+  /// The caller gives the run's memory back, and then give() makes the run free again. Cost: the number of such runs.
   uint32_t take_long(uint32_t *n);
   /// Granules from here on were never part of a taken run.
   uint32_t untouched() const { return untouched_; }
@@ -46,7 +46,7 @@ public:
   bool is_valid() const;
 
 private:
-  /// Of a granule. `length` and `taken` hold at both ends of a run, the links at the beginning of a free one.
+  /// What is known of a granule. `length` and `taken` hold at both ends of a run, the links at the beginning of a free one.
   struct Entry {
     uint32_t length : 31;
     uint32_t taken : 1;

@@ -19,15 +19,15 @@ constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs =
 
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
 constexpr uint64_t kTrimmed = 32u << 20;
-/// Of files that are read, so many times what there is: before it is as much as that, while little of it goes and comes again
-/// behind who reads it, little is kept.
+/// For files that are read, the reserve grows by so many times what there is of their page cache. So little is kept while there
+/// is little, which goes and comes again behind whoever reads.
 constexpr uint64_t kReadParts = 4;
 
 /// What is left of the machine's memory: percents, and at least so many bytes.
 constexpr uint64_t kMachinePercent = 3, kMachineLeast = 64u << 20;
 /// What is left of a control group's: this part, and so many bytes; and, for files that are read, at most this part more.
 constexpr uint64_t kGroupPart = 64, kGroupLeast = 2u << 20, kReadPart = 8;
-/// Of what is free, the part that a newcomer may take of the reserve to begin with.
+/// A newcomer may take this part of what is free to begin with, reserve or not.
 constexpr uint64_t kBeginPart = 8;
 
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
@@ -84,7 +84,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
     budget_ = least(budget, saturating_add(budget_, step));
   }
   longest_ns_ = budget_ != before ? kLongNs : least(longest_ns_ * 2, kCalmNs);
-  // Below the least the reserve may be used, as far as it is there: a newcomer must begin somewhere.
+  // A program that holds less than the least may use the reserve, as far as there is any: a newcomer must begin somewhere.
   const uint64_t begin = least(lowest_, saturating_add(used, free / kBeginPart));
   // What the program is about to fill anyway is no growth, and must not look like space for it.
   const uint64_t base = saturating_add(used, least(spare, available / 2)),

@@ -59,7 +59,7 @@ public:
   uint64_t free() const { return free_; }
   /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
   bool rising() const { return rising_; }
-  /// By so much that it is better to wait for it than to give up what is in memory.
+  /// The ceiling will rise by so much that it is better to wait for that than to give up what is in memory.
   bool worth_waiting() const { return worth_waiting_; }
   /// Time to the next look, while the program holds memory: short after a fall, else that in which somebody who takes
   /// 256 MiB a second would use up what is free in a pool that does not tell; longer and longer while nothing changes.
@@ -73,7 +73,7 @@ private:
   static constexpr uint64_t kLongNs = 50000000, kCalmNs = 8 * kLongNs, kShortNs = 10000000, kRestlessForNs = 500000000;
   static constexpr uint64_t kMostStrain = 4096; ///< times reserve / 1024
 
-  /// Of one pool, between looks.
+  /// What is remembered of a pool between looks.
   struct Strain {
     uint64_t stalled_ns = 0;
     uint64_t strain = 0; ///< in 1/1024: by how many times the reserve has grown

@@ -61,7 +61,7 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
   return least(wake, releaser_.wake(step, distance_.batch()));
 }
 
-/// False: refused. The batch on top of the distance is fetched only when the distance itself is not covered any
+/// It returns false where the sink refused. The batch on top of the distance is fetched only when the distance itself is not covered any
 /// more, so that the cursor moves seldom and far, and the distance is its least lead, not its mean one.
 bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const ResidencyMap &map, Sink &sink) {
   const uint64_t covered = least(target(program_step, distance, 0), steps());

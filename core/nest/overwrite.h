@@ -51,11 +51,11 @@ public:
     unsigned group_ = 0;
   };
   Unread unread(const Shape &shape, unsigned group, uint64_t step);
-  /// Of a group that overwrites. Pure.
+  /// The rows of a group that overwrites, with the margins that are kept. Pure.
   RowMargins row_margins(const Shape &, unsigned group) const;
 
-  /// Of the pages of `asked`, those of `unread`, which unread() has just said, are left so from now on; those too that are
-  /// but for margins.
+  /// Those pages of `asked` stay unread that `unread`, which unread() has just returned, says need not be read, as do those of
+  /// which only the margins must be kept.
   void leave(const Unread &unread, Extent asked);
   /// Whether the program, now in step `step`, has stored all that was left unread. Cost: O(1).
   bool all_stored(uint64_t step) const { return step >= stored_; }

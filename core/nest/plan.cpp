@@ -80,7 +80,7 @@ void add_footprints(const Shape &s, const Conditions &c, Plan *plan) {
   }
 }
 
-/// Of what `g` touches while the loops inside `k` run, the share that `h` does not: 1 unless `g` is some iterations of
+/// The share of what `g` touches while the loops inside `k` run that `h` does not touch: 1 unless `g` is some iterations of
 /// one of these loops away from `h`, as a[i+1][j] is from a[i-1][j] down a column. Between 0 and 1.
 double beyond_share(const Shape &s, const Group &g, const Group &h, unsigned k, uint64_t page) {
   for (unsigned m = 0; m < s.loops; ++m)

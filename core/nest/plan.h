@@ -41,8 +41,8 @@ struct GroupPlan {
 
 struct Plan {
   bool fits = false; ///< all that the nest touches fits: nothing is released
-  /// False: not even two steps fit, the one that the program is in and the one ahead of it, or the loops inside a step touch
-  /// more than there is; every prefetch would push out a page that is wanted sooner.
+  /// It is false where every prefetch would push out a page that is wanted sooner: the step that the program is in and the one
+  /// ahead of it do not fit together, or the loops inside a step touch more than there is.
   bool prefetches = true;
   unsigned localized = 0;                   ///< the loops [localized, loops) are localized
   uint64_t iteration_bytes[kMaxLoops] = {}; ///< touched by one iteration of loop k

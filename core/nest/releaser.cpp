@@ -95,8 +95,8 @@ void Releaser::release_unit(Call &call, int loop, unsigned group, uint64_t unit,
   };
   Pieces after, now;
   if (!last) pieces_of(unit + 1, &after);
-  // The same pages again in the next iteration of the same loop is temporal reuse, and the plan would not
-  // release by this loop if it were to be kept.
+  // Where the next iteration of the same loop touches the same pages, that is temporal reuse. The plan would not release
+  // by this loop if they were to be kept.
   const bool again = !last && loop >= 0 && g.stride[loop] == 0 && cursor_.index(unsigned(loop)) != 0;
   pieces_of(unit, &now);
   for (uint64_t i = 0; i < now.size(); ++i) {
