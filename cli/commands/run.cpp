@@ -136,8 +136,18 @@ fs::path requireProgram(const std::string &name) {
 /// Loads the runtime into programs that do not ask for it themselves: they are paged, with what the faults' history
 /// tells in place of hints.
 void preloadRuntime() {
-  const std::string before = environment("LD_PRELOAD").value_or("");
-  setVariable("LD_PRELOAD", runtimeLibrary().string() + (before.empty() ? "" : ":" + before));
+  const auto putFirst = [](const char *variable, const std::string &path) {
+    const std::string before = environment(variable).value_or("");
+    setVariable(variable, path + (before.empty() ? "" : ":" + before));
+  };
+  const fs::path library = runtimeLibrary();
+  if (library.string().find_first_of(" :") == std::string::npos) return putFirst("LD_PRELOAD", library.string());
+  // Both separate libraries in LD_PRELOAD. A space separates no folders, so that the loader can be told of the library's.
+  if (library.string().find_first_of(":;") != std::string::npos)
+    throw Failure{"the loader cannot find the runtime at " + library.string() +
+                  " for the colon or semicolon in its path; move Pagecast"};
+  putFirst("LD_LIBRARY_PATH", library.parent_path().string());
+  putFirst("LD_PRELOAD", library.filename().string());
 }
 
 /// It will have other rights than the user: it takes no options from the environment, and no library.

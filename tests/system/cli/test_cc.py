@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """pagecast cc and c++ are drop-in for clang: every mode, both build systems, and nothing said unasked."""
 
+import os
 import shutil
 import subprocess
 
@@ -212,10 +213,11 @@ MAIN = '#include <stdio.h>\nint add(const int *a, int n);\nint main(void) {\n  i
 def test_configure_and_make(built, tmp_path):
     for name, text in (("configure", CONFIGURE), ("Makefile", MAKEFILE), ("part.c", PART), ("main.c", MAIN)):
         (tmp_path / name).write_text(text)
-    environment = {"CC": str(built.cc), "CFLAGS": "-O2 -Wall -Werror"}
+    # By its name alone, since make has no quotes for a path with spaces.
+    environment = {"CC": built.cc.name, "CFLAGS": "-O2 -Wall -Werror", "PATH": f"{built.cc.parent}:{os.environ['PATH']}"}
     done = built.run("sh", "./configure", cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
-    done = built.run("make", cwd=tmp_path)
+    done = built.run("make", cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert built.run(tmp_path / "app").stdout == "4950\n"
     assert "libpagecast.so.0" in needed(tmp_path / "app")

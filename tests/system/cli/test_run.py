@@ -234,6 +234,24 @@ def test_program_that_was_not_compiled_with_pagecast_runs_without_a_word(tools):
     assert "/bin/sh was not compiled with pagecast" in tools.run(*command, env=VERBOSE).stderr
 
 
+@pytest.fixture
+def copied(tools, tmp_path):
+    """The command and the runtime in a folder of the given name."""
+    def copy(folder: str):
+        for name in ("bin/pagecast", "lib/libpagecast.so"):
+            (tmp_path / folder / name).parent.mkdir(parents=True)
+            shutil.copy(tools.build / name, tmp_path / folder / name)
+        return tmp_path / folder / "bin" / "pagecast"
+    return copy
+
+
+def test_runtime_is_loaded_from_any_folder(tools, copied):
+    done = tools.run(copied("with spaces, ä 日"), "run", "--", "/bin/sh", "-c", "cat /proc/self/maps")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "with spaces, ä 日/lib/libpagecast.so" in done.stdout
+    one_sentence(tools.run(copied("with:colon"), "run", "--", "/bin/sh", "-c", ":"), "colon", "with:colon")
+
+
 def test_script_runs_without_a_word(tools, tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\necho \"$1\"\n")
