@@ -17,7 +17,7 @@ from harness.limits import MemoryGroup, Unavailable, version
 from harness.report import parse_size, provenance, write_json
 
 MIB = 1 << 20
-PROGRAM = ROOT / "tests" / "system" / "programs" / "sweeps.c"
+PROGRAM = ROOT / "tests" / "system" / "programs" / "nests" / "sweeps.c"
 # What the paged program does meanwhile, and the sweeps before.
 CASES = {"idle, pages clean": ("wr", ""), "idle, pages dirty": ("w", ""), "reading": ("w", "r"), "storing": ("w", "w")}
 # Arguments: steps, MiB of each, files of the limit and of the usage. Leaves 3 MiB free, since the kernel kills when there are none.
