@@ -76,7 +76,7 @@ interactive: build venv ## an interactive task beside the nine programs (root; h
 	@$(IN_VENV) bench interactive --build $(BUILD) $(INTERACTIVE_ARGS)
 
 speculate: build venv ## hints by speculative execution on slow storage and the disk (root; ten minutes; SPECULATE_ARGS=--quick: three)
-	@$(IN_VENV) bench/speculate.py --build $(BUILD) $(SPECULATE_ARGS)
+	@$(IN_VENV) bench speculate --build $(BUILD) $(SPECULATE_ARGS)
 
 manual: build venv ## put the runtime's table of options into docs/options.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so

@@ -1,12 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What hints by speculative execution are worth: the paper's three kinds of programs (text search, linking, slices), plain, under
 pagecast speculate, and with readers ahead as the ceiling, on slow storage and on this machine's disk. In turns, cold. Prints a
 table; the raw samples go to a JSON file, to which cells of later runs are added.
 
-    speculate.py                       the three kinds on four servers of 15 ms and on the disk: minutes
-    speculate.py --quick               the same with less data and servers of 2 ms
-    speculate.py --only tar slow-10x2  one cell: program and storage (disk, or slow-SERVERSxMILLISECONDS)
+    python bench speculate                       the three kinds on four servers of 15 ms and on the disk: minutes
+    python bench speculate --quick               the same with less data and servers of 2 ms
+    python bench speculate --only tar slow-10x2  one cell: program and storage (disk, or slow-SERVERSxMILLISECONDS)
 """
 
 import argparse
