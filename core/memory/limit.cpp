@@ -17,6 +17,8 @@ constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
 /// to take that back.
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
 
+/// A reserve is by so much smaller where nobody else is there to take memory.
+constexpr uint64_t kAlonePart = 2;
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
 constexpr uint64_t kTrimmed = 32u << 20;
 /// For files that are read, the reserve grows by so many times what there is of their page cache. So little is kept while there
@@ -36,7 +38,8 @@ uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 uint64_t reserve(const Pool &p) {
   if (p.machine) return most(kMachineLeast, p.size / 100 * kMachinePercent);
-  return kGroupLeast + p.size / kGroupPart + least(least(kTrimmed, p.size / kReadPart), saturating_mul(p.read, kReadParts));
+  const uint64_t usual = kGroupLeast + p.size / kGroupPart;
+  return (p.shared ? usual : usual / kAlonePart) + least(least(kTrimmed, p.size / kReadPart), saturating_mul(p.read, kReadParts));
 }
 
 void Limit::start(uint64_t cap, uint64_t lowest) {
@@ -64,7 +67,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t kept = strained_reserve(pool[i], strain_[i], passed);
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
-    share = least(share, could - could / (kShares + 1));
+    share = least(share, pool[i].shared ? could - could / (kShares + 1) : could);
     available = least(available, minus(pool[i].free, kept));
     free = least(free, pool[i].free);
     if (!pool[i].tells) unwatched = least(unwatched, pool[i].free);

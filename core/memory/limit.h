@@ -2,7 +2,7 @@
 //
 // How much memory the program may hold now.
 //
-//   limit = min(cap, over all pools: what could be had * kShares / (kShares + 1))
+//   limit = min(cap, over all pools: what could be had, and where others use the pool * kShares / (kShares + 1))
 //   what could be had = what the program holds + what is free - the pool's reserve
 //
 // A pool is memory that others use as well: the machine, or a control group with a limit. This is equation 1 of
@@ -26,13 +26,14 @@ struct Pool {
   uint64_t free = 0;       ///< bytes that anybody could have now, page cache that is easily given up included
   uint64_t stalled_ns = 0; ///< time in which somebody waited for memory, since any begin; 0 = not known
   bool tells = false;      ///< when three quarters of the reserve are left, there will be an event
+  bool shared = true;      ///< others hold memory in it
   /// Page cache of files that are read in it, bytes, where others hold memory in it that the kernel could put on swap for them.
   uint64_t read = 0;
 };
 inline constexpr unsigned kMostPools = 8;
 
 /// What is left to others and to the kernel, bytes: of the machine 3 %, at least 64 MiB; of a control group 1/64 and
-/// 2 MiB, for page tables, I/O under way and the program's small data. Where others in the group may be swapped out for the
+/// 2 MiB, for page tables, I/O under way, small data and what others take, or half of that where the program is alone. Where others in the group may be swapped out for the
 /// sake of files that are read, four times what there is of them more, up to 32 MiB and an eighth: with 4,096 pages of idle
 /// page cache to give up, Linux leaves memory that is not of files alone (cache_trim_mode in mm/vmscan.c); with less, whoever
 /// reads a file costs a neighbour that sleeps its memory.

@@ -96,7 +96,7 @@ bool group_path(char *directory, size_t room, bool *v2) {
 
 /// What is left of a group when it is to tell: less than the reserve, which the program itself comes close to, so that it
 /// is somebody else who takes it.
-uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0}) / 4 * 3; }
+uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0, false, false}) / 4 * 3; }
 
 /// Page cache that a group has though no files are read in it: kUsualFiles, but below what the usual reserve and the part of
 /// 1/65 leave free, since in a small group it cannot grow beyond that.
@@ -213,6 +213,7 @@ unsigned MemoryWatch::look(core::Pool *pools) {
       const uint64_t inactive = number_after(text, v2_ ? "inactive_file " : "total_inactive_file "),
                      active = number_after(text, v2_ ? "active_file " : "total_active_file ");
       cache = inactive + active / 2;
+      p.shared = statm_ < 0 || number_after(text, v2_ ? "anon " : "total_rss ") > anonymous_bytes(statm_) + kFewBytes;
       const bool others = swaps && inactive + active > kSomeFiles && may_swap_others(g, limit, text);
       const uint64_t usual = usual_files(limit);
       p.read = others && inactive + active > usual ? inactive + active - usual : 0;

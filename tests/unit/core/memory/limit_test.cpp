@@ -144,6 +144,20 @@ TEST(Limit, AloneInAGroupItTakesAllButTheReserve) {
   EXPECT_GE(w.free_least, 6 * kMiB);
 }
 
+TEST(Limit, WhoIsAloneInAGroupKeepsHalfAsMuchFreeAndLeavesNoShare) {
+  Limit limit;
+  Pool pool{false, 256 * kMiB, 56 * kMiB, 0};
+  const uint64_t among_others = reserve(pool);
+  pool.shared = false;
+  EXPECT_EQ(reserve(pool), among_others / 2);
+  limit.start(kNoCap, kLowest);
+  limit.update(1, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), 256 * kMiB - among_others / 2);
+  pool.shared = true; // somebody came
+  limit.update(2 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_LE(limit.budget(), (256 * kMiB - among_others) / (Limit::kShares + 1) * Limit::kShares + Limit::kShares);
+}
+
 TEST(Limit, WhereOthersMayBeSwappedOutThereIsPageCacheToGiveUpInstead) {
   Pool pool;
   pool.size = pool.free = 256 * kMiB;
