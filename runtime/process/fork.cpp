@@ -17,7 +17,7 @@ namespace pagecast {
 namespace {
 
 Lock *const in_order[] = {&locks::medium_growth, &locks::allocations, &locks::options, &locks::modules,
-                          &locks::sites,         &locks::freed_cache, &locks::medium};
+                          &locks::sites,         &locks::freed_cache, &locks::medium,  &locks::nest_table};
 bool shared = false; ///< under the locks: the child of this fork gets the regions
 int cancelability;   ///< under the locks: of the thread that forks
 

@@ -15,5 +15,6 @@ inline constinit Lock modules;     ///< modules.cpp: the table of modules
 inline constinit Lock sites;       ///< statistics.cpp: handing out sites
 inline constinit Lock freed_cache; ///< heap.cpp: blocks that were freed
 inline constinit Lock medium;       ///< medium_blocks.cpp: the table of them
+inline constinit Lock nest_table;   ///< open_nests.cpp: nests that are claimed for the first time
 
 } // namespace pagecast::locks

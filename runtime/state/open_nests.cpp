@@ -3,19 +3,37 @@
 // The table of nests, and what other threads have to tell the nests in them.
 #include "runtime/state/open_nests.h"
 
+#include "runtime/state/locks.h"
 #include "runtime/state/pages.h"
 
 #include <algorithm>
+#include <new>
 
 namespace pagecast {
 
 std::atomic<Engine *> engine_in_charge{nullptr};
-OpenNest nest_table[kMostOpenNests];
+constinit NestStorage nest_storage;
 static_assert(kMostOpenNests == 1u << kNestBits);
 std::atomic<uint32_t> open_nest_mask{0};
 
+namespace {
+
+std::atomic<uint32_t> made{0}; ///< bit i: nest i of the table has been constructed
+
+void make(OpenNest &nest) {
+  const uint32_t bit = 1u << number_of(&nest);
+  if (made.load(std::memory_order_acquire) & bit) return;
+  Guard guard(locks::nest_table);
+  if (made.load(std::memory_order_relaxed) & bit) return;
+  new (&nest) OpenNest;
+  made.fetch_or(bit, std::memory_order_release);
+}
+
+} // namespace
+
 OpenNest *claim_nest() {
   for (OpenNest &nest : nest_table) {
+    make(nest);
     uint32_t expected = OpenNest::kFree;
     if (nest.state.load(std::memory_order_relaxed) == OpenNest::kFree &&
         nest.state.compare_exchange_strong(expected, OpenNest::kClaimed, std::memory_order_acquire))

@@ -91,7 +91,16 @@ struct OpenNest {
 };
 
 inline constexpr unsigned kMostOpenNests = 32;
-extern OpenNest nest_table[kMostOpenNests];
+/// Room for the nests, all zero at first: each is constructed when it is claimed for the first time, since together they are
+/// larger than all else that the runtime has in a program without nests.
+union NestStorage {
+  OpenNest nests[kMostOpenNests];
+  unsigned char none;
+  constexpr NestStorage() : none(0) {}
+  ~NestStorage() {}
+};
+extern NestStorage nest_storage;
+inline OpenNest (&nest_table)[kMostOpenNests] = nest_storage.nests;
 /// Bit i: nest i of the table is open or closing.
 extern std::atomic<uint32_t> open_nest_mask;
 
