@@ -21,6 +21,7 @@ constexpr int kDeathPatience = 2000; ///< ms
 } // namespace
 
 void Controller::refuse(Watched &one, const char *reason) {
+  if (is_ending(one.thread.process())) return; // then nothing of it can be read, and nothing is to be said
   one.refused = true;
   warn(reason);
 }
