@@ -32,7 +32,7 @@ CONTENDERS = ("plain", "speculating", "ahead")
 READERS = 32
 SLICES = ("import os, random\nf = os.open('volume', os.O_RDONLY)\nr = random.Random(3)\nn = os.fstat(f).st_size // 2048\ns = 0\n"
           "for i in range({slices}):\n    at = r.randrange(n // 512)\n"
-          "    for row in range({rows}):\n        s = s * 31 + os.pread(f, 2048, (row * (n // {rows}) + at) * 2048)[0] & 0xffffffff\nprint(s)\n")
+          "    for row in range({rows}):\n        s = s * 31 + os.pread(f, 2048, (row * {apart} + at) * 2048)[0] & 0xffffffff\nprint(s)\n")
 
 
 class Program:
@@ -53,7 +53,7 @@ def rows_of_slices(place: Path, options) -> list:
     wanted = []
     for _ in range(options.slices):
         at = chance.randrange(count // 512)
-        wanted += [(place / "volume", (row * (count // options.rows) + at) * 2048, 2048) for row in range(options.rows)]
+        wanted += [(place / "volume", (row * options.apart + at) * 2048, 2048) for row in range(options.rows)]
     return wanted
 
 
@@ -86,7 +86,7 @@ def link(options) -> list[str]:
 PROGRAMS = {p.name: p for p in (
     Program("search", lambda o: ["grep", "-rc", "nowhere", "."], write_text, status=1),
     Program("link", link, write_objects),
-    Program("slices", lambda o: [sys.executable, "-c", SLICES.format(slices=o.slices, rows=o.rows)], write_volume, rows_of_slices),
+    Program("slices", lambda o: [sys.executable, "-c", SLICES.format(slices=o.slices, rows=o.rows, apart=o.apart)], write_volume, rows_of_slices),
     Program("tar", lambda o: ["sh", "-c", "tar cf - . | cat | cksum"], write_text),
     Program("find", lambda o: ["find", ".", "-size", "+2k"], write_text),
     Program("du", lambda o: ["du", "-s", "."], write_text),
@@ -109,6 +109,8 @@ def parse_arguments() -> argparse.Namespace:
     size = options.scale * (0.25 if options.quick else 1)
     options.files, options.objects = max(50, int(1350 * size)), max(10, int(562 * size))
     options.slices, options.rows, options.volume = 25, max(16, int(256 * size)), max(32 << 20, int(512 * size) << 20)
+    # An odd number of stripes of 64 KiB: at a power of two, all rows of a slice would be on one server.
+    options.apart = options.volume // 2048 // options.rows - 32
     return options
 
 

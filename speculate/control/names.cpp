@@ -22,6 +22,7 @@ bool Controller::give_name(const char *base, const char *name) {
   if (name[0] == '-' || !name[0] || !join_path(hint.path, sizeof hint.path, base, name)) return false;
   if (stat(hint.path, &facts) || (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))) return false;
   hint.kind = S_ISREG(facts.st_mode) ? HintKind::kOpen : HintKind::kDirectory;
+  hint.device = facts.st_dev;
   if (!prefetcher_.give(hint)) return false;
   log_.add_path(hint.path);
   statistics_.named++;

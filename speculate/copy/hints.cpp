@@ -30,6 +30,11 @@ const char *directory_of(int number) {
   return found && found->kind == Kind::kDirectory ? found->path : "";
 }
 
+uint64_t device_of(int number) {
+  const Descriptor *const found = descriptor(number);
+  return found ? found->device : 0;
+}
+
 namespace {
 
 constexpr long kFutexWake = 1;
@@ -46,7 +51,7 @@ void wait_for_room(Channel &channel) {
 
 } // namespace
 
-void give_hint(HintKind kind, const char *path, uint64_t inode, uint64_t offset, uint64_t length) {
+void give_hint(HintKind kind, const char *path, uint64_t device, uint64_t inode, uint64_t offset, uint64_t length) {
   Channel &channel = *state.channel;
   if (!path[0]) return;
   wait_for_room(channel);
@@ -54,6 +59,7 @@ void give_hint(HintKind kind, const char *path, uint64_t inode, uint64_t offset,
   if (!compose(hint.path, kPathBytes, "", path)) return;
   hint.kind = kind;
   hint.copy = pagecast_order.copy;
+  hint.device = device;
   hint.inode = inode;
   hint.offset = offset;
   hint.length = length;
@@ -67,14 +73,14 @@ void hint_read(Descriptor &file, int64_t offset, int64_t length) {
   if (file.size <= static_cast<int64_t>(kSmallFile)) {
     if (file.whole) return;
     file.whole = true;
-    return give_hint(HintKind::kRange, file.path, file.inode, 0, file.size);
+    return give_hint(HintKind::kRange, file.path, file.device, file.inode, 0, file.size);
   }
   int64_t end = offset + length;
   if (offset == file.hinted && offset != 0) {
     if (end < offset + kPiece) end = offset + kPiece;
   } else if (offset < file.hinted && end <= file.hinted && file.hinted - offset <= kPiece) return;
   file.hinted = end;
-  give_hint(HintKind::kRange, file.path, file.inode, offset, end - offset);
+  give_hint(HintKind::kRange, file.path, file.device, file.inode, offset, end - offset);
 }
 
 } // namespace pagecast::speculate

@@ -113,7 +113,7 @@ long open_known(int directory, const char *path, int flags, uint64_t inode) {
   made.size = kGuessedSize;
   compose(made.path, sizeof made.path, directory_of(directory), path);
   state.channel->guesses++;
-  give_hint(HintKind::kOpen, made.path, inode, 0, kGuessedSize);
+  give_hint(HintKind::kOpen, made.path, device_of(directory), inode, 0, kGuessedSize);
   return guess;
 }
 
@@ -205,7 +205,7 @@ long list_directory(int number, char *to, long capacity) {
     if (entry.type != kEntryRegular && (entry.type != kEntryDirectory || entry.name[0] == '.')) continue;
     if (!compose(path, sizeof path, directory->path, entry.name)) continue;
     if (entry.type == kEntryRegular) remember_name(path, entry.inode);
-    else give_hint(HintKind::kDirectory, path, entry.inode, 0, 0);
+    else give_hint(HintKind::kDirectory, path, directory->device, entry.inode, 0, 0);
   }
   return bytes;
 }

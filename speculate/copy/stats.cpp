@@ -45,7 +45,7 @@ long quick_facts(int directory, const char *path, Stat *to, int flags) {
   uint64_t inode = 0;
   if (!compose(full, sizeof full, directory_of(directory), path) || !is_known_regular(full, &inode)) return -kAgain;
   state.channel->guesses++;
-  give_hint(HintKind::kStat, full, inode, 0, 0);
+  give_hint(HintKind::kStat, full, device_of(directory), inode, 0, 0);
   make_up(*to, inode, kGuessedSize);
   return 0;
 }

@@ -31,12 +31,13 @@ enum class HintKind : uint32_t {
 struct Hint {
   HintKind kind;
   uint32_t copy; ///< number of the copy that gave it
+  uint64_t device;         ///< that the file is on; 0 = not known
   uint64_t inode;
   uint64_t offset, length; ///< bytes
   uint64_t position;       ///< of the copy, when it gave the hint
   char path[kPathBytes];   ///< absolute
 };
-static_assert(sizeof(Hint) == 496);
+static_assert(sizeof(Hint) == 504);
 
 /// Why a copy ended.
 enum class Ended : uint32_t {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <ctime>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -12,6 +13,8 @@ namespace pagecast::speculate {
 namespace {
 
 constexpr size_t kThreadStack = 64 << 10;
+constexpr uint64_t kUnknownDevice = ~uint64_t{0};
+constexpr uint64_t kNear = 256; ///< hints
 constexpr uint64_t kJoined = 256 << 10; ///< bytes that hints are joined up to
 
 uint64_t now() {
@@ -61,14 +64,26 @@ void Prefetcher::work() {
     }
     carry_out(hint, file, scratch);
     const std::lock_guard lock(mutex_);
+    std::replace(std::begin(running_), std::end(running_), static_cast<const Hint *>(&hint), static_cast<const Hint *>(nullptr));
     active_--;
+    device_of(hint).active--;
     if (head_ != tail_) change_.notify_one();
   }
 }
 
+/// With the lock. Where the device is not known, it is probably the last one; when there are too many, some share a depth.
+Prefetcher::Device &Prefetcher::device_of(const Hint &hint) {
+  if (hint.device == 0 && known_) return devices_[last_];
+  const uint64_t id = hint.device ? hint.device : kUnknownDevice;
+  for (unsigned i = 0; i < known_; i++)
+    if (devices_[i].id == id) return devices_[last_ = i];
+  if (known_ == kDevices) return devices_[last_ = kDevices - 1];
+  devices_[known_].id = id;
+  return devices_[last_ = known_++];
+}
+
 bool Prefetcher::take(Hint *hint) {
   const std::lock_guard lock(mutex_);
-  if (active_ >= depth_.depth()) return false;
   for (; tail_ != head_; tail_++) {
     Item &item = items_[tail_ & (kQueue - 1)];
     if (item.dropped) continue;
@@ -76,10 +91,14 @@ bool Prefetcher::take(Hint *hint) {
       counts_.cancelled++;
       continue;
     }
-    if (is_too_far()) return false;
+    Device &device = device_of(item.hint);
+    if (is_too_far() || device.active >= device.depth.depth()) return false; // they are in order: none is taken before it
     *hint = item.hint;
     tail_++;
     join(hint);
+    hint->device = device.id;
+    device.active++;
+    *std::find(std::begin(running_), std::end(running_), nullptr) = hint;
     active_++;
     return true;
   }
@@ -100,10 +119,10 @@ void Prefetcher::join(Hint *hint) {
 }
 
 /// With the lock.
-void Prefetcher::answered(uint64_t nanoseconds) {
+void Prefetcher::answered(const Hint &hint, uint64_t nanoseconds) {
   counts_.requests++;
   counts_.nanoseconds += nanoseconds;
-  depth_.answered(nanoseconds);
+  device_of(hint).depth.answered(nanoseconds);
 }
 
 bool Prefetcher::is_cancelled(const Hint &hint) {
@@ -124,7 +143,7 @@ void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
   if (failure) counts_.failed++;
   else {
     counts_.done++;
-    answered(now() - begin);
+    answered(hint, now() - begin);
     if (hint.copy == counted_copy_) counted_done_++;
   }
 }
@@ -145,7 +164,7 @@ void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
       const uint64_t begin = now();
       if (file.fetch(hint.offset + at, piece, scratch) <= 0) break;
       const std::lock_guard lock(mutex_);
-      answered(now() - begin);
+      answered(hint, now() - begin);
       requests++;
       bytes += piece;
     }
@@ -178,14 +197,16 @@ void Prefetcher::cancel(uint32_t copy) {
 
 void Prefetcher::passed(uint64_t inode, uint64_t offset, const char *path) {
   const std::lock_guard lock(mutex_);
+  const auto is_here = [&](const Hint &hint) {
+    return path ? !strcmp(hint.path, path) : hint.inode == inode && hint.offset <= offset && offset < hint.offset + hint.length;
+  };
+  for (const Hint *const running : running_)
+    if (running && is_here(*running)) return;
+  // Not far: what is found there may be the same place at a later time.
+  const uint64_t end = std::min(head_, tail_ + kNear);
   uint64_t found = tail_;
-  for (; found != head_; found++) {
-    const Hint &hint = items_[found & (kQueue - 1)].hint;
-    const bool here =
-        path ? !strcmp(hint.path, path) : hint.inode == inode && hint.offset <= offset && offset < hint.offset + hint.length;
-    if (here) break;
-  }
-  if (found == head_) return;
+  while (found != end && !is_here(items_[found & (kQueue - 1)].hint)) found++;
+  if (found == end) return;
   for (; tail_ != found; tail_++)
     if (!items_[tail_ & (kQueue - 1)].dropped) counts_.late++;
   consumed_ = fetched_; // what was fetched before it has been read, or never will be
@@ -194,7 +215,7 @@ void Prefetcher::passed(uint64_t inode, uint64_t offset, const char *path) {
 
 void Prefetcher::limit_depth(unsigned most) {
   const std::lock_guard lock(mutex_);
-  depth_.limit(most);
+  for (Device &device : devices_) device.depth.limit(most);
   change_.notify_all();
 }
 
@@ -210,7 +231,7 @@ void Prefetcher::consumed(uint64_t bytes) {
 
 PrefetchCounts Prefetcher::counts() {
   const std::lock_guard lock(mutex_);
-  counts_.depth = depth_.depth();
+  counts_.depth = devices_[last_].depth.depth();
   return counts_;
 }
 

@@ -3,7 +3,8 @@
 // The prefetcher that takes the hints (in the paper: TIP). It carries them out in their order, some at a time, and joins
 // those that follow each other in a file.
 //
-//   depth    how many at a time: what a device can do at once is found by asking it; hints that are often wrong get less
+//   depth    how many at a time, for each device: what it can do at once is found by asking it; hints that are often
+//            wrong get less
 //   lead     bytes that were fetched and not read yet: bounded by a share of memory, so that nothing is evicted unread
 //   cancel   what a copy that went astray has left in the queue is dropped
 //   passed   the program already waits for a hint: what stands before it in the queue is too late and dropped
@@ -59,6 +60,11 @@ public:
   uint64_t queued();
 
 private:
+  struct Device {
+    uint64_t id = 0;
+    Depth depth;
+    unsigned active = 0; ///< requests
+  };
   struct Item {
     Hint hint;
     bool dropped;
@@ -66,11 +72,12 @@ private:
 
   static void *run(void *self);
   void work();
+  Device &device_of(const Hint &hint);
   bool take(Hint *hint);
   void join(Hint *hint);
   void carry_out(Hint &hint, class FetchedFile &file, char *scratch);
   void fetch_range(Hint &hint, class FetchedFile &file, char *scratch);
-  void answered(uint64_t nanoseconds);
+  void answered(const Hint &hint, uint64_t nanoseconds);
   bool is_cancelled(const Hint &hint);
   bool is_too_far() const { return fetched_ > consumed_ + lead_; }
 
@@ -78,8 +85,11 @@ private:
   std::condition_variable change_;
   Item *items_ = nullptr;
   uint64_t head_ = 0, tail_ = 0; ///< ever growing
-  unsigned active_ = 0;
-  Depth depth_;
+  unsigned active_ = 0; ///< of all devices
+  const Hint *running_[kWorkers] = {}; ///< what workers carry out
+  static constexpr unsigned kDevices = 8;
+  Device devices_[kDevices];
+  unsigned known_ = 0, last_ = 0; ///< devices; the one that was asked last
   uint32_t cancelled_ = 0; ///< copies up to this number
   uint64_t lead_ = 256u << 20, fetched_ = 0, consumed_ = 0; ///< bytes
   uint32_t counted_copy_ = 0;
