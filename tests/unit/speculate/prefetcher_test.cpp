@@ -116,6 +116,18 @@ TEST_F(PrefetcherTest, WhatTheProgramHasPassedIsDropped) {
   EXPECT_EQ(settled().late, 29u);
 }
 
+TEST_F(PrefetcherTest, AMuchLaterHintOfTheSamePlaceIsNotTakenForThisOne) {
+  const std::string path = cold_file("a", 1 << 20);
+  prefetcher.set_lead(0);
+  prefetcher.give(hint(HintKind::kRange, path, 0, 4096));
+  settled();
+  for (int i = 0; i < 300; i++) prefetcher.give(hint(HintKind::kRange, path, 16384 + (i % 2) * 16384, 4096));
+  prefetcher.give(hint(HintKind::kRange, path, 0, 4096)); // the program waits for the first one
+  prefetcher.passed(inode, 0, nullptr);
+  prefetcher.set_lead(1 << 30);
+  EXPECT_EQ(settled().late, 0u);
+}
+
 TEST_F(PrefetcherTest, HintsThatFollowEachOtherAreJoined) {
   const std::string path = cold_file("a", 1 << 20);
   prefetcher.set_lead(0);
