@@ -335,7 +335,8 @@ def test_lines_of_libraries_are_counted_and_shown_on_request(built, tmp_path):
     found = remarks_in(explained(built, tmp_path / "v.cpp"))
     assert {r["library"] for r in found} == {True, False} and not any(r["library"] for r in found if r["file"].endswith("v.cpp"))
     own = sum(r["name"].startswith("Hinted") for r in found if not r["library"])
-    assert short.startswith(f"{tmp_path}/v.cpp: {own} groups of references hinted")
+    # A long name of the folder may have put the end of the sentence on the next line.
+    assert " ".join(short.split()).startswith(f"{tmp_path}/v.cpp: {own} groups of references hinted")
 
 
 def test_options_of_the_compiler_without_a_separator(built, source):
