@@ -62,15 +62,11 @@ void SliceMachine::lane_done(unsigned begin, unsigned end, unsigned lane, unsign
   }
 }
 
-/// Where what begins with the PREVIOUS at `begin` can be left for vectors again.
-unsigned SliceMachine::section_end(unsigned begin) const {
+SliceMachine::Flow SliceMachine::in_order(unsigned begin, unsigned *section_end) {
   unsigned end = begin + 1;
   for (const Carried *c = carried_; c < carried_ + carries_; ++c) // in the order of their operations
     if (c->at >= begin && c->at < end) end = std::max(end, c->computed + 1);
-  return end;
-}
-
-SliceMachine::Flow SliceMachine::in_order(unsigned begin, unsigned end) {
+  *section_end = end;
   if (!spend(uint64_t{lanes_} * (end - begin))) return Flow::kTired;
   for (unsigned l = 0; l < lanes_; ++l) {
     unsigned i = is_alive(l) ? begin : ended_[l];

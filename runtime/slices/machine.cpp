@@ -280,8 +280,8 @@ SliceMachine::Flow SliceMachine::vector_body(unsigned begin, unsigned end) {
     if (executed(op_[i])) {
       Flow flow;
       if (op_[i].code == PAGECAST_OP_PREVIOUS) {
-        const unsigned after = section_end(i);
-        flow = in_order(i, after);
+        unsigned after;
+        flow = in_order(i, &after);
         i = after - 1;
       } else {
         flow = !spend(lanes_) ? Flow::kTired : search ? vector_search(i) : vector_op(i);

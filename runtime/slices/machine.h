@@ -139,8 +139,8 @@ private:
   bool previous(const pagecast_op &, unsigned lane, uint64_t *value) const;
   void iteration_done(unsigned begin, unsigned left);
   void lane_done(unsigned begin, unsigned end, unsigned lane, unsigned left);
-  unsigned section_end(unsigned begin) const;
-  Flow in_order(unsigned begin, unsigned end);
+  /// The section that begins with the PREVIOUS at `begin`; `end`: where it can be left for vectors again.
+  Flow in_order(unsigned begin, unsigned *end);
   Flow lane_op(unsigned number, unsigned lane);
   uint64_t lane_of(unsigned operand, unsigned lane) const;
   bool is_alive(unsigned lane) const { return alive_count_ == lanes_ || alive_[lane]; }
