@@ -8,6 +8,7 @@ one by one. With --check it is the fast tier instead: units, the pass, the house
 import argparse
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,7 +75,7 @@ class Suite:
             tally.failed.append(f"{self.name}: the runner ended with status {status}")
 
     def stop(self):
-        self._process.terminate()
+        self._process.send_signal(signal.SIGINT)  # which pytest unwinds at: mounts and control groups go
         self._process.wait()
 
 
@@ -118,6 +119,8 @@ def main() -> int:
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
     parser.add_argument("--check", action="store_true", help="the fast tier")
     options = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     build = options.build.resolve()
     reports = build / "reports"
     reports.mkdir(parents=True, exist_ok=True)
