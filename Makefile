@@ -29,7 +29,7 @@ venv: deps
 
 build: deps ## build everything into build/; the command is build/bin/pagecast
 	@cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING
-	@cmake --build $(BUILD)
+	@ninja -C $(BUILD) # by itself: it stops at signals, which cmake --build does not pass on
 
 test: build venv ## build and run every test; the last line counts them
 	@$(IN_VENV) tests/system/run_all.py --build $(BUILD)
