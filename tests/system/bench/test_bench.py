@@ -51,6 +51,30 @@ def test_memory_at_hand_is_touched_and_freed(monkeypatch):
     assert memory.bring(64 * MIB) == 0
 
 
+@pytest.mark.alone
+def test_what_is_cached_of_files_is_forgotten(monkeypatch, disk_dir):
+    import mmap
+    import resource
+
+    from harness import disk
+    if os.geteuid() != 0:
+        pytest.skip("dropping the page cache needs root")
+    monkeypatch.delenv("HARNESS_WARM")
+    file = disk_dir / "file"
+    file.write_bytes(os.urandom(8 * MIB))
+
+    def major_faults() -> int:
+        """Of touching each page: those that the page cache lacks."""
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as area:
+            area.madvise(mmap.MADV_RANDOM)
+            assert sum(area[::mmap.PAGESIZE]) > 0
+        return resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before
+    assert major_faults() == 0
+    disk.forget()
+    assert major_faults() >= 8 * MIB // mmap.PAGESIZE // 2
+
+
 def test_sizes():
     from harness.report import parse_size
     assert parse_size("256M") == 256 * MIB and parse_size("1.5GiB") == 1536 * MIB and parse_size("12") == 12
@@ -131,11 +155,10 @@ def test_demo_explains_itself_without_root(tools):
     assert done.returncode == 2 and "need root" in done.stderr
 
 
-@pytest.mark.alone
-def test_tiny_demo(built, tmp_path, disk_dir, monkeypatch):
+@pytest.mark.xdist_group("swap")
+def test_tiny_demo(built, tmp_path, disk_dir):
     if os.geteuid() != 0:
         pytest.skip("the demo needs root")
-    monkeypatch.delenv("HARNESS_WARM")  # one harness does all that it does for its user
     result = tmp_path / "demo.json"
     done = built.run(sys.executable, ROOT / "bench", "demo", "--build", built.build, "--quick", "--json", result,
                      "--work", disk_dir, timeout=600)
@@ -145,7 +168,7 @@ def test_tiny_demo(built, tmp_path, disk_dir, monkeypatch):
     for program in data["programs"]:
         assert program["identical"] is True
         assert {"in_core_s", "original_s", "pagecast_s", "limit_s", "prefetched_hit_share", "code_growth", "samples"} <= set(program)
-    assert "swap file" not in Path("/proc/swaps").read_text() and not (disk_dir / "swap").exists()
+    assert str(disk_dir) not in Path("/proc/swaps").read_text() and not (disk_dir / "swap").exists()
 
 
 def test_tiny_incore(built, tmp_path):

@@ -257,7 +257,6 @@ def read_ahead(directory: Path) -> int:
     return int(path.read_text()) << 10 if path.exists() else 0
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(("way", "least", "most"), [("lookups", 1, 1), ("through", 0, 0), ("both", 2, 2)])
 def test_misses_that_nothing_foretells_read_alone_where_the_rest_is_not_used(built, contents, disk_dir, tmp_path, way, least, most):
     if read_ahead(disk_dir) < 1 << 20:

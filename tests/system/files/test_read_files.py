@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.xdist_group("swap")
 
 MIB = 1 << 20
 # Fills more than there is room for, then reads the file slowly.

@@ -186,7 +186,6 @@ def run_paged(built, program, disk_dir, tmp_path, env=None) -> tuple[str, dict]:
     return done.stdout, figures
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("kind", FORTRAN)
 def test_large_data_of_fortran_are_paged_and_hinted(built, fc, disk_dir, tmp_path, kind):
     (tmp_path / "p.f90").write_text(FORTRAN[kind])
@@ -249,7 +248,6 @@ end program
 """
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("language", ["c", "fortran"])
 def test_openmp_loops_are_hinted_in_each_thread(built, disk_dir, tmp_path, request, language):
     if language == "c":
