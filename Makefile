@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field releases interactive speculate manual docs install clean
+.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases interactive speculate manual docs install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -68,6 +68,9 @@ unmodified: build venv ## numpy, not compiled with pagecast, over 3 times its me
 
 field: build venv ## six workloads beside versions by hand, mmap and swap, as a Markdown table (root; half an hour)
 	@$(IN_VENV) bench field --build $(BUILD) $(FIELD_ARGS)
+
+cases: build venv ## programs of the kinds that once lost: in core, on swap, with slices and without (root; ten minutes)
+	@$(IN_VENV) bench cases --build $(BUILD) $(CASES_ARGS)
 
 releases: build venv ## what releases are worth: the nine programs with three policies (root; half an hour)
 	@$(IN_VENV) bench releases --build $(BUILD) $(RELEASES_ARGS)

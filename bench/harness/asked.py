@@ -60,13 +60,13 @@ def add_files(parser: ArgumentParser, name: str, holds: str, made: str):
 
 
 def check_common(options: Namespace, name: str):
-    """Of --runs, --limit, --timeout, --build and --work."""
+    """Of --runs, --limit where there is one for all, --timeout, --build and --work."""
     if options.runs < 1:
         raise Failed(f"--runs {options.runs}: at least one run is needed")
     if options.timeout <= 0:
         raise Failed(f"--timeout {options.timeout:g}: give the seconds after which a run is given up")
-    options.limit_bytes = parse_size(options.limit)
-    if options.limit_bytes < LEAST_LIMIT:
+    options.limit_bytes = parse_size(options.limit) if hasattr(options, "limit") else None
+    if options.limit_bytes is not None and options.limit_bytes < LEAST_LIMIT:
         raise Failed(f"--limit {options.limit}: too little for a program and the runtime; use 32M or more")
     options.build = options.build.resolve()
     options.work = (options.work or options.build / name).resolve()

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cases: programs of the kinds that once lost by pagecast, each in core, on swap, with pagecast, and with pagecast
+without slices, cold, in turns.
+
+A run is stopped at five times the best of the other contenders so far. All outputs must be the same to the byte.
+The table, in Markdown, goes to standard output, progress to standard error, and all raw samples to a JSON file,
+from which the table can be made again."""
+
+import argparse
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from harness import disk
+from harness import runs
+from harness.asked import Failed, chosen, parse
+from harness.building import KINDS, Source, compile_once
+from harness.contenders import ROOT
+from experiments.cases_table import CONTENDERS, cases_markdown
+from harness.figures import ended, identical, values
+from harness.experiment import main, phases, result, run_paged
+from harness.limits import MemoryGroup, in_core_refusal, limit_refusal
+from harness.report import Screen, parse_size, write_json
+from harness.swap import SwapFile, others_in_use, swap_for
+from harness.turns import Part, make, missing, run_part
+
+SOURCES = ROOT / "tests" / "cases"
+PATIENCE = 5  # times the best of the others
+LEAST_PATIENCE = 2.0  # seconds: shorter runs vary
+SMALL_LIMIT, SMALL_PYTHON_LIMIT = "32M", "64M"
+
+
+@dataclass(frozen=True)
+class Case:
+    words: str
+    source: str
+    arguments: tuple[object, ...]
+    small: tuple[object, ...]  # the same for a look at the harness
+    limit: str
+    data: str  # bytes of it, about: for the swap file
+    twin: str | None = None  # another case that does the same in another way
+    has_file: bool = False  # which "make" instead of the last argument makes
+
+    @property
+    def is_python(self) -> bool:
+        return self.source.endswith(".py")
+
+
+CASES = {
+    "histograms": Case("histograms by an ascending list, all rows", "histograms.c", (8_000_000, 48, 1), (1_500_000, 40, 1), "160M", "600M"),
+    "histograms-few": Case("the same, every fourth row", "histograms.c", (8_000_000, 48, 4), (1_500_000, 40, 4), "160M", "600M"),
+    "gates": Case("gates by shifts and masks", "gates.c", (24, "shifts"), (22, "shifts"), "96M", "300M", twin="gates-nest"),
+    "gates-nest": Case("the same gates as a nest", "gates.c", (24, "nest"), (22, "nest"), "96M", "300M"),
+    "records": Case("rows that a record names", "records.c", (60_000, 20_000, 300), (5_000, 1_000, 300), "160M", "600M"),
+    "mirrored": Case("a matrix stored by rows and columns", "mirrored.c", (6_000, 2), (2_500, 1), "256M", "300M"),
+    "suffixes": Case("suffix array", "suffixes.c", (12_000_000,), (7_000_000,), "48M", "100M"),
+    "buckets": Case("sort into buckets, repeated", "buckets.c", (33_000_000, 4), (6_000_000, 2), "110M", "300M"),
+    "product-mapped": Case("numpy: product, mapped file", "product.py", (12_000, 6_000, "mapped"), (6_000, 4_000, "mapped"), "96M", "400M",
+                           has_file=True),
+    "product-heap": Case("numpy: product, heap", "product.py", (12_000, 6_000, "heap"), (6_000, 4_000, "heap"), "96M", "400M", has_file=True),
+}
+EXAMPLES = f"""\
+cases: {', '.join(f'{n} ({c.words})' for n, c in CASES.items())}
+contenders: {', '.join(f'{n} ({w})' for n, w in CONTENDERS.items())}
+
+examples:
+  make cases                                                   everything once (root; ten minutes)
+  make cases CASES_ARGS='--programs gates,gates-nest --runs 3'
+  make cases CASES_ARGS='--contenders pagecast,without'        what slices cost and bring, nothing else
+  make cases CASES_ARGS='--small'                              a look at the harness (a minute)
+  make cases CASES_ARGS='--table results/cases.json'           the table again, without measuring
+  make cases CASES_ARGS='--continue results/cases.json'        the runs that it lacks, after an interruption
+
+exit status: 0 measured; 1 an output differed or a run of ours failed; 2 it could not be measured; 130 interrupted"""
+
+
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", default=",".join(CASES), metavar="A,B")
+    parser.add_argument("--contenders", default=",".join(CONTENDERS), metavar="A,B")
+    parser.add_argument("--runs", type=int, default=1, help="of each contender; default 1")
+    parser.add_argument("--small", action="store_true", help=f"small data under {SMALL_LIMIT} or {SMALL_PYTHON_LIMIT}, to look at the harness")
+    parser.add_argument("--timeout", type=float, default=120, metavar="SECONDS",
+                        help="a run that takes longer is given up, and is not repeated; default 120")
+    options = parse(parser, "cases", words, "files, swap")
+    options.chosen = chosen(options.programs, CASES, "--programs")
+    options.kinds = chosen(options.contenders, CONTENDERS, "--contenders")
+    return options
+
+
+class Cases:
+    def __init__(self, options: argparse.Namespace, screen: Screen):
+        self.options, self.screen = options, screen
+        self.pagecast = options.build / "bin" / "pagecast"
+        self.unavailable: dict[str, str] = {}  # contender: why
+        self.disk_samples: list[dict] = []
+        self.complete = False
+        self.swap: SwapFile | None = None
+        self.entries = {name: self.new_entry(name, CASES[name]) for name in options.chosen}
+
+    def new_entry(self, name: str, case: Case) -> dict:
+        small = SMALL_PYTHON_LIMIT if case.is_python else SMALL_LIMIT
+        limit = small if self.options.small else case.limit
+        return {"name": name, "words": case.words, "twin": case.twin, "limit_bytes": parse_size(limit), "data_bytes": parse_size(case.data),
+                "samples": {c: [] for c in CONTENDERS}}
+
+    def prepare(self):
+        self.options.work.mkdir(parents=True, exist_ok=True)
+        sources = dict.fromkeys(CASES[n].source for n in self.options.chosen if not CASES[n].is_python)
+        self.screen.say(f"building {len(sources)} programs, plain and with pagecast")
+        for source in sources:
+            for kind in KINDS:
+                name = source.removesuffix(".c")
+                compile_once(Source(name, SOURCES / source, ("-D_GNU_SOURCE", "-g")), kind, self.options.build, self.executable(source, kind))
+
+    def executable(self, source: str, kind: str) -> Path:
+        return self.options.work / f"{source.removesuffix('.c')}-{kind}"
+
+    def resume(self, earlier: dict):
+        self.disk_samples = earlier["disk_samples"]
+        self.entries = {w["name"]: w for w in earlier["cases"]}
+
+    def measure(self):
+        limits = [e["limit_bytes"] for e in self.entries.values()]
+        if reason := limit_refusal(min(limits)):
+            self.unavailable = {c: reason for c in self.options.kinds}
+            self.screen.say(f"not measured: {reason}")
+            return
+        data = max(e["data_bytes"] for e in self.entries.values())
+        if reason := in_core_refusal(data):
+            self.unavailable["incore"] = reason
+        parts = missing(self.options.runs, self.turn, self.measure_disk)
+        try:
+            with self.screen.steps(len(parts)):
+                wanted = parts and "swap" in self.options.kinds
+                with swap_for(data, self.options.work, self.screen.say) if wanted else nullcontext() as self.swap:
+                    if self.swap and self.swap.why_not:
+                        self.unavailable["swap"] = self.swap.why_not
+                    make(parts, self.screen, self.save)
+        finally:
+            for file in self.options.work.glob("data-*"):
+                file.unlink()
+        self.complete = True
+
+    def save(self):
+        write_json(self.options.json, self.result())
+
+    def measure_disk(self):
+        self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 1)))
+
+    def turn(self, _: int) -> list[Part]:
+        return [run_part(f"{entry['words']}: {CONTENDERS[contender]}", entry["samples"][contender], partial(self.sample, entry, contender),
+                         lambda c=contender: c not in self.unavailable)
+                for entry in self.entries.values() for contender in self.options.kinds]
+
+    def patience(self, entry: dict, contender: str) -> float:
+        """Seconds after which a run is stopped. What is in core is no rival of the others."""
+        rivals = [min(times) for c, samples in entry["samples"].items()
+                  if c not in ("incore", contender) and (times := values(ended(samples), "wall_s"))]
+        return min(self.options.timeout, max(PATIENCE * min(rivals), LEAST_PATIENCE)) if rivals else self.options.timeout
+
+    def sample(self, entry: dict, contender: str) -> dict:
+        done = self.run(CASES[entry["name"]], entry["limit_bytes"], contender, self.patience(entry, contender))
+        times = phases(done.errors)
+        if done.ok and "pass" not in times:
+            raise Failed(f"{entry['name']}, {CONTENDERS[contender]}, printed no time of its pass: {done.errors.strip()[-300:]}")
+        return {**done.sample(), "pass_s": times.get("pass"), "phases": times, "errors": "" if done.ok else done.errors[-400:]}
+
+    def run(self, case: Case, limit: int, contender: str, timeout: float) -> runs.Run:
+        command = self.command(case, contender)
+        if contender in ("pagecast", "without"):
+            options = ("--option", "slices=0") if contender == "without" else ()
+            return run_paged(self.pagecast, self.options.work, limit, command, timeout, *options)
+        disk.forget()
+        if contender == "incore":
+            return runs.run(command, timeout=timeout)
+        with self.swap.on(), MemoryGroup(limit, swap=True) as group:
+            return runs.run(command, group, timeout=timeout)
+
+    def command(self, case: Case, contender: str) -> list:
+        arguments = list(case.small if self.options.small else case.arguments)
+        if not case.is_python:
+            return [self.executable(case.source, "pagecast" if contender in ("pagecast", "without") else "plain"), *arguments]
+        program = [sys.executable, SOURCES / case.source]
+        if case.has_file:
+            arguments.insert(0, self.make_file(program, arguments[:-1]))
+        return program + arguments
+
+    def make_file(self, program: list, arguments: list) -> Path:
+        file = self.options.work / f"data-{'-'.join(map(str, arguments))}"
+        if not file.exists():
+            done = runs.run([*program, file, *arguments, "make"])
+            if not done.ok:
+                raise Failed(f"the file of {program[-1].name} cannot be made: {done.errors.strip()[-300:]}")
+        return file
+
+    def result(self) -> dict:
+        return result("cases", self.options, contenders=self.options.kinds, unavailable=self.unavailable, other_swap=others_in_use(),
+                      complete=self.complete, disk_samples=self.disk_samples, cases=list(self.entries.values()))
+
+    def failures(self) -> list[str]:
+        """What must not be. That a plain program was killed or given up is a result."""
+        out = []
+        for entry in self.entries.values():
+            for contender in ("pagecast", "without"):
+                bad = [s for s in entry["samples"][contender] if s["status"] not in ("ok", "timeout")]
+                out += [f"{entry['words']}: {CONTENDERS[contender]} ended with {s['status']}: {s['errors'].strip()}" for s in bad]
+            if identical(entry["samples"]) is False:
+                out.append(f"{entry['words']}: not every output is the same")
+        return list(dict.fromkeys(out))
+
+
+if __name__ == "__main__":
+    sys.exit(main("cases", parse_arguments, cases_markdown, Cases))
