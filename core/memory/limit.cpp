@@ -8,8 +8,8 @@ namespace {
 constexpr uint64_t kMillisecond = 1000000, kSecond = 1000 * kMillisecond;
 constexpr uint64_t kRiseNs = 4 * kSecond; ///< to rise by all of the pool
 constexpr uint64_t kFill = 6;             ///< of what is free, the part that may be filled between two looks
-constexpr uint64_t kDeadBand = 1024;      ///< smaller changes than this part of the budget are noise
-constexpr uint64_t kNotable = 128;        ///< a fall by more than this part is somebody who takes memory
+constexpr uint64_t kDeadBand = 1024; ///< smaller changes than this part of the budget are noise
+constexpr uint64_t kNotable = 128; ///< a fall by more than this part is somebody who takes memory
 constexpr uint64_t kWorthwhile = 256u << 10; ///< bytes that make another look worth its cost
 constexpr uint64_t kWorthWaiting = 512u << 10; ///< and that a disk does not read while one waits for it
 constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
@@ -64,11 +64,15 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   now_ns_ = most(now_ns, 1);
   uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
   uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
+  bool shared = pools == 0;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t kept = strained_reserve(pool[i], strain_[i], passed);
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
     share = least(share, pool[i].shared ? could - could / (kShares + 1) : could);
-    available = least(available, minus(pool[i].free, kept));
+    if (const uint64_t left = minus(pool[i].free, kept); left <= available) {
+      available = left;
+      shared = pool[i].shared;
+    }
     free = least(free, pool[i].free);
     if (!pool[i].tells) unwatched = least(unwatched, pool[i].free);
     size = least(size, pool[i].size);
@@ -91,7 +95,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   const uint64_t begin = least(lowest_, saturating_add(used, free / kBeginPart));
   // What the program is about to fill anyway is no growth, and must not look like space for it.
   const uint64_t base = saturating_add(used, least(spare, available / 2)),
-                 growth = (available - least(spare, available / 2)) / kFill;
+                 growth = (available - least(spare, available / 2)) / (shared ? kFill : 1);
   ceiling_ = least(budget_, most(saturating_add(base, growth), begin));
   const uint64_t taken = saturating_mul(unwatched, kNsPerByte);
   interval_ns_ = now_ns < restless_until_ns_ ? kShortNs : most(kShortNs, least(longest_ns_, taken));

@@ -14,29 +14,30 @@
 //
 // The limit falls at once and rises by a quarter of the pool in a second. Between two looks at the pools the program
 // may fill only a part of what was free (the ceiling), so that several that fill the same pool at the same time do not
-// exhaust it. While others stall for memory in a pool (pressure-stall information), its reserve grows.
+// exhaust it. Who is alone in the fullest pool may fill all of it. While others stall for memory in a pool (pressure-stall
+// information), its reserve grows.
 #pragma once
 #include <cstdint>
 
 namespace pagecast::core {
 
 struct Pool {
-  bool machine = false;    ///< the machine's memory; else a control group's
-  uint64_t size = 0;       ///< bytes
-  uint64_t free = 0;       ///< bytes that anybody could have now, page cache that is easily given up included
+  bool machine = false; ///< the machine's memory; else a control group's
+  uint64_t size = 0; ///< bytes
+  uint64_t free = 0; ///< bytes that anybody could have now, page cache that is easily given up included
   uint64_t stalled_ns = 0; ///< time in which somebody waited for memory, since any begin; 0 = not known
-  bool tells = false;      ///< when three quarters of the reserve are left, there will be an event
-  bool shared = true;      ///< others hold memory in it
+  bool tells = false; ///< when three quarters of the reserve are left, there will be an event
+  bool shared = true; ///< others hold memory in it
   /// Page cache of files that are read in it, bytes, where others hold memory in it that the kernel could put on swap for them.
   uint64_t read = 0;
 };
 inline constexpr unsigned kMostPools = 8;
 
 /// What is left to others and to the kernel, bytes: of the machine 3 %, at least 64 MiB; of a control group 1/64 and
-/// 2 MiB, for page tables, I/O under way, small data and what others take, or half of that where the program is alone. Where others in the group may be swapped out for the
-/// sake of files that are read, four times what there is of them more, up to 32 MiB and an eighth: with 4,096 pages of idle
-/// page cache to give up, Linux leaves memory that is not of files alone (cache_trim_mode in mm/vmscan.c); with less, whoever
-/// reads a file costs a neighbour that sleeps its memory.
+/// 2 MiB, for page tables, I/O under way, small data and what others take, or half of that where the program is alone. Where
+/// others in the group may be swapped out for the sake of files that are read, four times what there is of them more, up to
+/// 32 MiB and an eighth: with 4,096 pages of idle page cache to give up, Linux leaves memory that is not of files alone
+/// (cache_trim_mode in mm/vmscan.c); with less, whoever reads a file costs a neighbour that sleeps its memory.
 uint64_t reserve(const Pool &);
 
 class Limit {

@@ -128,7 +128,16 @@ uint64_t Engine::sleeps_at_most() const {
   return most && (look == 0 || look > most) ? most : look;
 }
 
-bool Engine::anything_posted() { return commands_.posted() || hints_.posted() || NestRunner::posted(); }
+bool Engine::anything_posted() {
+  return commands_.posted() || hints_.posted() || NestRunner::posted() ||
+         (pager_.started() && pager_.limit.small_blocks.posted());
+}
+
+void Engine::note_small_blocks(uint64_t bytes) {
+  if (!pages_memory() || os::is_ours() || !pager_.limit.small_blocks.note(bytes)) return;
+  poke();
+  pager_.limit.small_blocks.wait_for_room([this] { poke(); });
+}
 
 void Engine::poke() {
   if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(0, std::memory_order_seq_cst)) os::event_post(event_);

@@ -68,6 +68,9 @@ public:
   /// By hand. False when the queue is full.
   bool hint(const Hint &);
   bool slice_hint(const Hint &hint) { return hints_.push_of_slice(hint); }
+  /// The C library's small blocks grow by so much now. Waits until there is room for that: seldom, and never on a thread of
+  /// ours.
+  void note_small_blocks(uint64_t bytes);
   /// Wakes the pager's thread if it sleeps.
   void poke();
   core::ResidencyMap &map() { return pager_.memory.map; }

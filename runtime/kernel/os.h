@@ -177,6 +177,8 @@ void event_clear(int fd);
 /// `most_ns`: not for longer; 0: no limit.
 void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns = 0);
 void futex_wake(const uint32_t *word);
+/// Whether the calling thread is one of the runtime's.
+bool is_ours();
 /// Starts a detached thread that takes no signals.
 int start_thread(const char *name, void (*body)());
 /// How many of them run in this process.

@@ -63,6 +63,8 @@ void *thread_main(void *argument) {
 
 } // namespace
 
+bool is_ours() { return ours; }
+
 int event_open() {
   const int fd = own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return fd < 0 ? -errno : fd;

@@ -5,6 +5,7 @@
 //
 // Pager's thread, but for what is marked.
 #pragma once
+#include "core/arithmetic.h"
 #include "core/memory/limit.h"
 #include "runtime/kernel/os.h"
 #include "runtime/state/statistics.h"
@@ -55,7 +56,11 @@ public:
   void pressed(bool in_motion);
   /// Whether page cache should be given up for the sake of others: os::MemoryWatch.
   bool beside_others() const { return memory_.beside_others(); }
-  uint64_t next_look_ns() const { return next_look_ns_; }
+  /// When the next look is, at the latest so long after the last one.
+  uint64_t next_look_ns(uint64_t latest_ns) const { return std::min(next_look_ns_, core::saturating_add(looked_ns_, latest_ns)); }
+  /// Bytes that may be used until the next look beside what the program uses of its pages, which will be `filled_bytes` more:
+  /// half of what is left then.
+  uint64_t room_beside(uint64_t filled_bytes) const { return (limit_.free() - std::min(limit_.free(), filled_bytes)) / 2; }
 
   // --- pages ---
   /// Divides the budget between the runtime, mapped files of `file_bytes`, and pages. True: more pages may be used than

@@ -22,6 +22,7 @@ void MemoryLimit::start(uint64_t cap, uint64_t fixed_bytes) {
 
 void MemoryLimit::forked() {
   allowance_.forked();
+  small_blocks.forked();
   memory_.cleaning.stop(); // what it does not use costs nothing
   account();
 }
@@ -60,10 +61,17 @@ uint64_t MemoryLimit::used_bytes() const {
 uint64_t MemoryLimit::kept_free() const { return memory_.bytes(staged() + std::min(free_pages(), 2 * allowance_.least_free())); }
 
 void MemoryLimit::follow(uint64_t now) {
-  if (!allowance_.due(now)) return;
+  if (!due(now)) return;
+  const uint64_t grown = small_blocks.begin_look();
   allowance_.look(now, used_bytes(), kept_free(), in_motion());
   if (allowance_.beside_others()) files_.mind_reads(now);
   account();
+  small_blocks.looked(grown, allowance_.room_beside(memory_.bytes(free_pages())), over());
+}
+
+bool MemoryLimit::due(uint64_t now) const {
+  if (allowance_.due(now) || small_blocks.posted()) return true;
+  return small_blocks.waited_for() && now >= allowance_.next_look_ns(SmallBlocks::kRetryNs);
 }
 
 void MemoryLimit::mind(uint64_t now) {

@@ -9,6 +9,7 @@
 #include "runtime/memory/allowance.h"
 #include "runtime/memory/margins.h"
 #include "runtime/memory/paged_memory.h"
+#include "runtime/memory/small_blocks.h"
 #include "runtime/store/backing_store.h"
 
 #include <atomic>
@@ -37,6 +38,9 @@ public:
   void set_cap(uint64_t bytes) { allowance_.set_cap(bytes); }
   /// So much of what will be added is in memory already.
   void expect(uint64_t bytes) { to_come_.store(bytes, std::memory_order_relaxed); }
+
+  /// What cannot be paged grows: note(), wait_for_room() and posted() are for any thread.
+  SmallBlocks small_blocks;
 
   // --- what is used, and what may be ---
   /// Divides the budget anew: what the runtime takes, or what files take, has changed.
@@ -74,13 +78,16 @@ public:
   void look_soon() { allowance_.look_soon(); }
   bool worth_waiting() const { return allowance_.worth_waiting(); }
   /// There is something to give back, or more to be had.
-  bool needs_looks() const { return used_bytes() > kLeastMemory || allowance_.rising(); }
-  uint64_t next_look_ns() const { return allowance_.next_look_ns(); }
+  bool needs_looks() const { return used_bytes() > kLeastMemory || allowance_.rising() || small_blocks.waited_for(); }
+  uint64_t next_look_ns() const {
+    return allowance_.next_look_ns(small_blocks.waited_for() ? SmallBlocks::kRetryNs : ~uint64_t{0});
+  }
 
 private:
   uint32_t staged() const;
   uint64_t kept_free() const;
   bool in_motion() const;
+  bool due(uint64_t now) const;
 
   PagedMemory &memory_;
   const BackingStore &store_;

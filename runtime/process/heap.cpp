@@ -27,10 +27,10 @@ void __libc_free(void *);
 namespace pagecast {
 namespace {
 
-/// Small blocks are the C library's, and cannot be paged. While large data fit, their growth is what may exhaust the memory
-/// unseen: it is summed up for each thread in turn. Cost: a load, or 1 ns while they are watched.
+/// Small blocks are the C library's, and cannot be paged. Their growth may exhaust the memory unseen: it is summed up for each
+/// thread in turn. Cost: a load, or 1 ns while they are watched.
 void note_small(size_t bytes) {
-  constexpr uint64_t kLot = 128u << 10;
+  constexpr uint64_t kLot = 64u << 10;
   static thread_local uint64_t asked __attribute__((tls_model("initial-exec"))) = 0;
   if (!runtime_watches_small_blocks() || (asked += bytes) < kLot) return;
   const uint64_t lot = asked;
@@ -183,7 +183,9 @@ EXPORTED void *realloc(void *p, size_t size) {
 
 EXPORTED void *memalign(size_t alignment, size_t size) {
   if (alignment == 0 || (alignment & (alignment - 1))) return errno = EINVAL, nullptr;
-  return is_large(size) ? allocate(size, alignment, false) : __libc_memalign(alignment, size);
+  if (is_large(size)) return allocate(size, alignment, false);
+  note_small(size);
+  return __libc_memalign(alignment, size);
 }
 
 EXPORTED void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }

@@ -262,6 +262,8 @@ bool runtime_watches_small_blocks() { return small_left.load(std::memory_order_r
 
 bool runtime_small_blocks(uint64_t bytes) {
   const auto n = static_cast<int64_t>(bytes);
+  if (Engine *running = runtime_pages_memory() ? runtime_running_engine() : nullptr)
+    return running->note_small_blocks(bytes), false;
   small_asked.fetch_add(bytes, std::memory_order_relaxed);
   const int64_t left = small_left.load(std::memory_order_relaxed);
   return left != INT64_MAX && small_left.fetch_sub(n, std::memory_order_relaxed) <= n;
@@ -282,6 +284,7 @@ Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes) {
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
               : start_engine(data_bytes, filled_bytes, false)) {
     memory_paged.store(true, std::memory_order_relaxed);
+    small_left.store(0, std::memory_order_relaxed); // watched, by the engine from now on
     return engine.load(std::memory_order_relaxed);
   }
   refused = true;

@@ -23,7 +23,8 @@ bool runtime_fits(uint64_t data_bytes);
 /// Whether the program's small blocks count for the beginning of paging. Any thread; cost: one load.
 bool runtime_watches_small_blocks();
 /// Notes that so many bytes of small blocks were asked for. True: so many that it is time to look whether paging must begin
-/// (allocations_page()). Any thread; cost: an atomic subtraction.
+/// (allocations_page()). Once memory is paged, the pager learns of them instead, and the thread may have to wait until it has
+/// made room. Any thread; cost: an atomic subtraction.
 bool runtime_small_blocks(uint64_t bytes);
 
 /// Opens the file for the statistics now, since it may be forbidden at exit.

@@ -153,9 +153,20 @@ TEST(Limit, WhoIsAloneInAGroupKeepsHalfAsMuchFreeAndLeavesNoShare) {
   limit.start(kNoCap, kLowest);
   limit.update(1, 200 * kMiB, &pool, 1);
   EXPECT_EQ(limit.budget(), 256 * kMiB - among_others / 2);
+  EXPECT_EQ(limit.ceiling(), limit.budget()); // nobody else fills the group meanwhile
   pool.shared = true; // somebody came
   limit.update(2 * kMs, 200 * kMiB, &pool, 1);
   EXPECT_LE(limit.budget(), (256 * kMiB - among_others) / (Limit::kShares + 1) * Limit::kShares + Limit::kShares);
+}
+
+TEST(Limit, WhoIsAloneIsHeldBackOnlyByAPoolThatOthersFill) {
+  Limit limit;
+  Pool pools[] = {{true, 4096 * kMiB, 200 * kMiB, 0}, {false, 256 * kMiB, 150 * kMiB, 0}};
+  pools[1].shared = false;
+  limit.start(kNoCap, kLowest);
+  limit.update(1, 100 * kMiB, pools, 2); // of the machine 78 MiB are left above its reserve, of the group 147
+  EXPECT_GT(limit.ceiling(), 110 * kMiB);
+  EXPECT_LT(limit.ceiling(), 114 * kMiB);
 }
 
 TEST(Limit, WhereOthersMayBeSwappedOutThereIsPageCacheToGiveUpInstead) {
