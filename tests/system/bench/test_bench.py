@@ -176,3 +176,17 @@ def test_tiny_incore(built, tmp_path):
     done = built.run(sys.executable, ROOT / "bench", "incore", "--build", built.build, "--quick", "--json", result, timeout=300)
     assert done.returncode == 0, done.stderr
     assert all(p["identical"] for p in json.loads(result.read_text())["programs"])
+
+
+def test_unmodified_programs_are_chosen_by_name(tools):
+    done = tools.run(sys.executable, ROOT / "bench", "unmodified", "--programs", "numpy,perl")
+    assert done.returncode == 2 and "there is no program perl; there are numpy,pandas,scikit-learn" in done.stderr
+
+
+def test_unmodified_table_says_what_differed_and_what_ended():
+    from experiments.unmodified import row
+    sample = {"wall_s": 2.0, "status": "ok", "stats": {"faults": {"prefetched_hit": 7, "late": 2, "not_prefetched": 1}}}
+    program = {"name": "p", "bytes": 3 * MIB, "swap_over_pagecast": None, "identical": False,
+               "endings": {"in_core": "ok", "swap": "timeout", "pagecast": "ok"},
+               "samples": {"in_core": [sample], "swap": [dict(sample, status="timeout")], "pagecast": [sample]}}
+    assert row(program) == "| p | 3 | 2.0 (2.0-2.0) | timeout | 2.0 (2.0-2.0) | - | 7 / 2 / 1 | NO |"
