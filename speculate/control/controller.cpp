@@ -143,6 +143,7 @@ void Controller::run(pid_t program) {
       tree_looked_ = now;
     }
     check_copy(now);
+    judge_brief_copy(now);
     bool waits = false;
     for (unsigned i = 0; i < count_; i++) {
       examine(watched_[i], monotonic_now());

@@ -24,6 +24,7 @@ struct Watched {
   uint64_t looked = 0; ///< ns: when
   uint64_t wait_begin = 0; ///< ns; 0 = it does not wait
   uint64_t accounted = 0; ///< ns: the wait is accounted up to here
+  uint64_t since = 0, ran = 0; ///< ns: the last copy's end or the first short wait, and its processor time then
   bool judged = false; ///< this wait has been counted
   bool by_name = false; ///< it waits in a call on names, which may show as sleeping
   bool unhinted = false; ///< this wait is for something that was not hinted when it was looked at last: `place`
@@ -55,6 +56,9 @@ private:
 
   // control/waits.cpp
   void examine(Watched &one, uint64_t now);
+  void account_short_wait(Watched &one, uint64_t passed);
+  bool has_gained(const Watched &one, uint64_t now) const;
+  void judge_brief_copy(uint64_t now);
   bool is_waiting(Watched &one, const Look &look);
   void account_wait(Watched &one, uint64_t now);
   bool is_hinted(const WaitPlace &place) const;
@@ -62,7 +66,7 @@ private:
   void missed();
 
   // control/copies.cpp
-  void make_copy(Watched &one, uint64_t now);
+  void make_copy(Watched &one, uint64_t now, bool brief);
   void end_copy(Ending why);
   void check_copy(uint64_t now);
   bool learn(Ending why, uint64_t given);
@@ -98,6 +102,9 @@ private:
   uint32_t copy_number_ = 0;
   uint64_t copy_made_ = 0; ///< ns
   uint64_t copy_missed_ = 0, copy_hit_ = 0; ///< waits
+  bool brief_ = false, judged_brief_ = false; ///< it was made because of short waits; its gain has been measured
+  double share_before_ = 0; ///< of time that the original had a processor before it
+  uint64_t ran_before_ = 0; ///< ns of the original's processor time when it was made
   uint64_t read_ = 0; ///< bytes that the original had read when it was looked at last
   uint64_t period_ = 0; ///< ns from look to look
   uint64_t tree_looked_ = 0; ///< ns

@@ -35,7 +35,7 @@ void Controller::warn(const char *reason) {
   if (length > 0 && write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) {} // there is nobody to tell
 }
 
-void Controller::make_copy(Watched &one, uint64_t now) {
+void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
   if (const char *const reason = refusal(one.thread.process())) return refuse(one, reason);
   {
     const std::lock_guard lock(feeding_);
@@ -53,6 +53,7 @@ void Controller::make_copy(Watched &one, uint64_t now) {
   plan.unreaped = one.unreaped;
   plan.seconds = kSeconds;
   plan.channel = channel_file_;
+  plan.any_wait = brief;
   const CopyMade made = maker_.make(one.thread, one.last, plan);
   if (made.process) {
     one.unreaped = made.process;
@@ -75,6 +76,11 @@ void Controller::make_copy(Watched &one, uint64_t now) {
   copy_handle_ = made.handle;
   copy_made_ = now;
   copy_missed_ = copy_hit_ = 0;
+  brief_ = brief;
+  judged_brief_ = false;
+  ran_before_ = one.last.ran;
+  share_before_ =
+      one.since && now > one.since ? static_cast<double>(one.last.ran - one.ran) / static_cast<double>(now - one.since) : 1;
   read_ = 0;
   prefetcher_.done_for(copy_number_);
   prefetcher_.limit_depth(Prefetcher::kWorkers);
@@ -103,9 +109,11 @@ void Controller::end_copy(Ending why) {
   statistics_.add(*channel_);
   statistics_.ended[static_cast<unsigned>(why)]++;
   if (why == Ending::kCall) statistics_.last_call = channel_->call;
-  if (why == Ending::kAstray) prefetcher_.cancel(copy_number_);
   const uint64_t given = std::max(prefetcher_.done_for(copy_number_), channel_->head);
-  if (!learn(why, given)) copied_->worth.ended(monotonic_now(), given, copy_missed_);
+  if (why == Ending::kAstray || why == Ending::kNoGain) prefetcher_.cancel(copy_number_);
+  if (why == Ending::kNoGain) copied_->worth.ended(monotonic_now(), 0, 1);
+  else if (!learn(why, given)) copied_->worth.ended(monotonic_now(), given, copy_missed_);
+  copied_->since = 0;
   copied_ = nullptr;
   copy_handle_ = -1;
   copy_ = 0;

@@ -3,6 +3,7 @@
 // Judging the original's waits. A wait counts when two looks find the thread in it: then it is a long one.
 #include "speculate/control/controller.h"
 #include "speculate/inject/tracee.h"
+#include <algorithm>
 
 namespace pagecast::speculate {
 namespace {
@@ -11,6 +12,10 @@ constexpr uint64_t kCopyNeeds = 30000000; ///< ns that a copy is given to come a
 constexpr uint64_t kSlowCopyNeeds = 100000000; ///< ns, if none of its hints has met a wait: it has idle priority
 constexpr uint64_t kMostMisses = 4;       ///< waits that a copy may miss, and one more for each so many hits:
 constexpr uint64_t kHitsPerMiss = 8;
+constexpr uint64_t kMostBetween = 700000; ///< ns between two looks that are taken for waiting
+constexpr uint64_t kLeastBriefly = 20000000; ///< ns, before it is looked at more closely
+constexpr uint64_t kBriefTrial = 40000000; ///< ns in which a copy must have been of use
+constexpr double kLeastGain = 1.15;        ///< of the share of time that the original has a processor
 constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
 
 } // namespace
@@ -38,8 +43,11 @@ void Controller::examine(Watched &one, uint64_t now) {
     (waiting ? statistics_.waiting_disk : look.state == 'R' ? statistics_.running : statistics_.waiting_other) += passed;
   }
   if (one.unhinted && !same) wait_over(one, now);
+  const bool briefly = waiting && !same && one.wait_begin && look.state == 'D';
+  const uint64_t passed = now - one.looked;
   one.looked = now;
   one.last = look;
+  if (briefly && !one.refused) account_short_wait(one, passed);
   if (!waiting) {
     one.wait_begin = 0;
     return;
@@ -79,7 +87,34 @@ void Controller::account_wait(Watched &one, uint64_t now) {
   one.worth.waited(now - one.accounted);
   one.accounted = now;
   if (!copied_ && one.worth.is_due(now, Worth::price(facts_of(one.thread.process(), one.thread.number()).resident)))
-    make_copy(one, now);
+    make_copy(one, now, false);
+}
+
+/// Two looks have found it in different waits: it does little but wait, for something quick.
+void Controller::account_short_wait(Watched &one, uint64_t passed) {
+  if (one.since == 0) {
+    one.since = one.looked;
+    one.ran = one.last.ran;
+  }
+  one.worth.waited_briefly(std::min(passed, kMostBetween));
+  if (copied_ || one.worth.briefly() < kLeastBriefly) return;
+  const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident);
+  if (!one.worth.is_due_briefly(one.looked, price) || !start_threads()) return;
+  give_names(one);
+  make_copy(one, one.looked, true);
+}
+
+/// Short waits are too many to be judged one by one: a copy that is of use leaves the original more of the time to compute.
+bool Controller::has_gained(const Watched &one, uint64_t now) const {
+  const double share = static_cast<double>(one.last.ran - ran_before_) / static_cast<double>(now - copy_made_);
+  return share >= share_before_ * kLeastGain;
+}
+
+/// Once for each copy that was made because of short waits.
+void Controller::judge_brief_copy(uint64_t now) {
+  if (!copied_ || !brief_ || judged_brief_ || now - copy_made_ < kBriefTrial) return;
+  judged_brief_ = true;
+  if (!has_gained(*copied_, now)) end_copy(Ending::kNoGain);
 }
 
 /// A long wait has ended that nothing had been hinted for. If nothing has been since, the copy is behind or somewhere else.

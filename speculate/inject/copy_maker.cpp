@@ -149,13 +149,25 @@ bool CopyMaker::lock_up(const Thread &original, const user_regs_struct &back, co
   return copy.release();
 }
 
+namespace {
+
+/// As late as can be: the stop must come in the wait that was seen, not in the next; or in any, if they are too short for that.
+bool is_waiting(const Thread &original, const Look &seen, bool any) {
+  constexpr int kLooks = 40;
+  for (int i = 0; any && i < kLooks; i++)
+    if (original.look().state == 'D') return true;
+  const Look again = original.look();
+  return !any && again.state == seen.state && again.runs == seen.runs;
+}
+
+} // namespace
+
 CopyMade CopyMaker::make(const Thread &original, const Look &seen, const CopyPlan &plan) {
   const pid_t process = original.process();
   if (!map_.read(process)) return refused("its memory map cannot be read");
   const uint64_t code = map_.find_zeros(process, kStubBytes);
   if (!code) return refused("it has no room for a few instructions (no vdso)");
-  const Look again = original.look(); // as late as can be: the stop must come in this wait, not in the next
-  if (again.state != seen.state || again.runs != seen.runs) return not_now();
+  if (!is_waiting(original, seen, plan.any_wait)) return not_now();
   Tracee tracee;
   switch (tracee.stop(process, original.number())) {
   case Stopped::kYes: break;

@@ -9,7 +9,7 @@ namespace pagecast::speculate {
 namespace {
 
 constexpr const char *kNames[kEndings] = {"finished", "call",   "written", "unreadable", "descriptors", "set_up",
-                                          "crashed",  "astray", "old",     "original",   nullptr,       nullptr};
+                                          "crashed",  "astray", "old",     "original",   "no_gain",     nullptr};
 
 /// Text of bounded length, without allocation.
 class Text {

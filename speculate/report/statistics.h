@@ -21,6 +21,7 @@ enum class Ending : unsigned {
   kAstray,      ///< the original waited for what it had not hinted
   kOld,         ///< it had lived its time
   kOriginal,    ///< the original ended
+  kNoGain,      ///< the original's short waits have not become less
 };
 const char *name_of(Ending ending);
 

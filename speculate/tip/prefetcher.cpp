@@ -34,14 +34,21 @@ bool Prefetcher::start(HintLog *log) {
   log_ = log;
   items_ = static_cast<Item *>(allocate(sizeof(Item) * kQueue));
   if (!items_) return false;
+  const std::lock_guard lock(mutex_);
+  return start_worker();
+}
+
+/// With the lock.
+bool Prefetcher::start_worker() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kThreadStack);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  unsigned started = 0;
-  for (pthread_t thread; started < kWorkers && pthread_create(&thread, &attributes, run, this) == 0;) started++;
+  pthread_t thread;
+  const bool made = pthread_create(&thread, &attributes, run, this) == 0;
   pthread_attr_destroy(&attributes);
-  return started > 0;
+  started_ += made;
+  return made;
 }
 
 void *Prefetcher::run(void *self) {
@@ -99,7 +106,7 @@ bool Prefetcher::take(Hint *hint) {
     hint->device = device.id;
     device.active++;
     *std::find(std::begin(running_), std::end(running_), nullptr) = hint;
-    active_++;
+    if (++active_ == started_ && started_ < kWorkers) start_worker();
     return true;
   }
   return false;

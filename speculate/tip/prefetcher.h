@@ -70,6 +70,7 @@ private:
     bool dropped;
   };
 
+  bool start_worker();
   static void *run(void *self);
   void work();
   Device &device_of(const Hint &hint);
@@ -86,6 +87,7 @@ private:
   Item *items_ = nullptr;
   uint64_t head_ = 0, tail_ = 0; ///< ever growing
   unsigned active_ = 0; ///< of all devices
+  unsigned started_ = 0; ///< workers; another when all are busy and there is room
   const Hint *running_[kWorkers] = {}; ///< what workers carry out
   static constexpr unsigned kDevices = 8;
   Device devices_[kDevices];

@@ -75,6 +75,7 @@ Look Thread::look() const {
   seen.alive = true;
   seen.state = name_end[2];
   if (runs_ < 0 || !read_again(runs_, text, sizeof text)) return seen;
+  seen.ran = strtoull(text, nullptr, 10);
   const char *last = strrchr(text, ' ');
   if (last) seen.runs = strtoull(last + 1, nullptr, 10);
   return seen;

@@ -18,6 +18,7 @@ struct Look {
   bool alive = false;
   char state = '?';  ///< as in /proc/PID/stat: R, S, D, T, Z
   uint64_t runs = 0; ///< how often it got a processor: the same number twice is the same wait
+  uint64_t ran = 0;  ///< ns of processor time
 };
 
 /// The call that a thread waits in.

@@ -17,6 +17,11 @@ bool Worth::is_due(uint64_t now, uint64_t price) const {
   return waited_ >= factor * price;
 }
 
+bool Worth::is_due_briefly(uint64_t now, uint64_t price) const {
+  const uint64_t factor = kFactorAfterUseless << std::min(useless_ ? useless_ - 1 : 0, kMostDoublings);
+  return now >= not_before_ && briefly_ >= factor * price;
+}
+
 void Worth::ended(uint64_t now, uint64_t done, uint64_t missed) {
   const bool useful = done >= kLeastDone + kDonePerMiss * missed;
   if (useful) {

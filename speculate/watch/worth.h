@@ -3,13 +3,14 @@
 // When a copy is worth its price. The price is paid only after so much waiting that it is small beside it:
 //
 //   at first                   waits of twice the price
+//   waits too short to stop in waits of 50 times the price: what is gained is not known before
 //   after a useless copy       waits of 50 times the price, then 100, 200 ...: at most 2 % of what was waited for
 //   after a useful one         twice the price again
 //
 // Example: a program of 10 MB waits 15 ms a read. The price is 1.4 ms: the first wait pays for it. A program of 1 GB pays
 // 120 ms: it must have waited a quarter of a second.
 //
-// Waits count that are long and that nothing was hinted for. Time is an argument. Not thread-safe.
+// Long waits count that nothing was hinted for, and all short ones. Time is an argument. Not thread-safe.
 #pragma once
 #include <cstdint>
 
@@ -27,15 +28,20 @@ public:
 
   /// A long wait that was not hinted, or some more of it.
   void waited(uint64_t ns) { waited_ += ns; }
+  /// Short waits, as two looks have found them.
+  void waited_briefly(uint64_t ns) { briefly_ += ns; }
   bool is_due(uint64_t now, uint64_t price) const;
+  /// By short waits alone: the copy is made in whichever wait comes next.
+  bool is_due_briefly(uint64_t now, uint64_t price) const;
+  uint64_t briefly() const { return briefly_; } ///< ns since the last copy
   /// A copy has been made.
-  void made() { waited_ = 0; }
+  void made() { waited_ = briefly_ = 0; }
   /// It has ended. `done`: hints of it that were carried out; `missed`: waits that it should have hinted and had not.
   void ended(uint64_t now, uint64_t done, uint64_t missed);
   unsigned useless() const { return useless_; } ///< in a row
 
 private:
-  uint64_t waited_ = 0;
+  uint64_t waited_ = 0, briefly_ = 0; ///< ns
   uint64_t not_before_ = 0; ///< ns
   unsigned useless_ = 0;
 };

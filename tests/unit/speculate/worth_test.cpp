@@ -26,6 +26,24 @@ TEST(Worth, LargeProgramsMustWaitForLong) {
   EXPECT_TRUE(worth.is_due(0, Worth::price(1024 * kMegabyte)));
 }
 
+TEST(Worth, ShortWaitsMustCostFiftyTimesThePrice) {
+  Worth worth;
+  const uint64_t price = Worth::price(10 * kMegabyte);
+  worth.waited_briefly(50 * price - 1);
+  EXPECT_FALSE(worth.is_due_briefly(0, price));
+  worth.waited_briefly(1);
+  EXPECT_TRUE(worth.is_due_briefly(0, price));
+  EXPECT_FALSE(worth.is_due(0, price)) << "they are not long ones";
+  worth.made();
+  EXPECT_EQ(worth.briefly(), 0u);
+  worth.ended(0, 0, 1);
+  worth.ended(0, 0, 1);
+  worth.waited_briefly(50 * price);
+  EXPECT_FALSE(worth.is_due_briefly(kSecond, price));
+  worth.waited_briefly(50 * price);
+  EXPECT_TRUE(worth.is_due_briefly(kSecond, price));
+}
+
 /// A program that only waits, and copies that are of no use: what they cost.
 TEST(Worth, UselessCopiesCostLessThanTwoPercent) {
   Worth worth;
