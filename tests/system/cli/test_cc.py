@@ -97,7 +97,7 @@ def test_no_input_is_clangs_own_error(built):
 def test_errors_of_clang_keep_their_status(built, tmp_path):
     bad = tmp_path / "bad.c"
     bad.write_text("int main(void) { return x; }\n")
-    done = built.run(built.cc, "-c", bad)
+    done = built.run(built.cc, "-c", bad, "-o", tmp_path / "bad.o")
     assert done.returncode == 1 and "undeclared identifier" in done.stderr
 
 
