@@ -18,29 +18,29 @@ constexpr uint64_t kQueueBytes = 4u << 20;          ///< what a device works on 
 
 // --- start -----------------------------------------------------------------------------------------
 
-int Engine::start_tables(const Options &options, uint64_t budget, char *why, unsigned room) {
+int Engine::start_tables(const Options &options, uint64_t budget, char *why, unsigned capacity) {
   hints_.start();
   forecasts_.start(budget);
   if (!pager_.start_tables(options, budget) ||
       !files_.start(options, pager_.memory.map, pager_.memory.pages, statistics, budget)) {
-    snprintf(why, room, "not enough address space for the pager's tables (ulimit -v?)");
+    snprintf(why, capacity, "not enough address space for the pager's tables (ulimit -v?)");
     return -ENOMEM;
   }
   event_ = os::event_open();
-  if (event_ < 0) snprintf(why, room, "no descriptors are left");
+  if (event_ < 0) snprintf(why, capacity, "no descriptors are left");
   return event_ < 0 ? event_ : 0;
 }
 
-int Engine::prepare_files(const Options &options, uint64_t budget, char *why, unsigned room) {
-  if (const int error = start_tables(options, budget, why, room)) return error;
+int Engine::prepare_files(const Options &options, uint64_t budget, char *why, unsigned capacity) {
+  if (const int error = start_tables(options, budget, why, capacity)) return error;
   pager_.start_without();
   pager_.limit.follow(os::now_ns());
   return 0;
 }
 
-int Engine::prepare(const Options &options, uint64_t budget, uint64_t data_bytes, char *why, unsigned room) {
-  if (const int error = start_tables(options, budget, why, room)) return error;
-  if (const int error = pager_.start(budget, data_bytes, why, room)) return error;
+int Engine::prepare(const Options &options, uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity) {
+  if (const int error = start_tables(options, budget, why, capacity)) return error;
+  if (const int error = pager_.start(budget, data_bytes, why, capacity)) return error;
   pager_.limit.follow(os::now_ns());
   return 0;
 }

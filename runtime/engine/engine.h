@@ -31,9 +31,9 @@ public:
   static uint64_t bytes_to_start(uint64_t budget, uint64_t data_bytes) { return Pager::bytes_to_start(budget, data_bytes); }
   /// For memory and files: makes the tables and opens the backing store; starts no thread. 0 or -errno, with a sentence in
   /// `why`. `budget`: bytes to begin with, and not to exceed unless set_cap() allows more.
-  int prepare(const Options &, uint64_t budget, uint64_t data_bytes, char *why, unsigned room);
+  int prepare(const Options &, uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity);
   /// As prepare(), for hosts where anonymous memory cannot be paged: hints for files(), and no backing store.
-  int prepare_files(const Options &, uint64_t budget, char *why, unsigned room);
+  int prepare_files(const Options &, uint64_t budget, char *why, unsigned capacity);
   /// The pager's thread's body; never returns, unless it cannot start.
   void run();
   /// Waits until run() is ready or has failed. 0 or -errno.
@@ -105,7 +105,7 @@ public:
   Statistics statistics;
 
 private:
-  int start_tables(const Options &, uint64_t budget, char *why, unsigned room);
+  int start_tables(const Options &, uint64_t budget, char *why, unsigned capacity);
   bool turn(uint64_t now_begun);
   int command(Command::Kind, uint64_t address, uint64_t bytes);
   bool take_commands();

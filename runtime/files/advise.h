@@ -73,7 +73,7 @@ public:
 
   // --- memory in a file; under the allocations' lock (advise_memory.cpp) ---
   /// From now on blocks of memory may become regions. 0, or -errno with a sentence in `why`.
-  int start_memory(uint64_t need, char *why, unsigned room);
+  int start_memory(uint64_t need, char *why, unsigned capacity);
   bool has_memory() const { return memory_.active(); }
   /// Makes a block of private memory a region: MemoryFile::take(). False: it stays as it is.
   bool add_memory(uint64_t address, uint64_t bytes, bool fresh);

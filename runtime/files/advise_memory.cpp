@@ -9,8 +9,8 @@
 
 namespace pagecast {
 
-int Advise::start_memory(uint64_t need, char *why, unsigned room) {
-  return memory_.start(table_.options->backing, need, why, room);
+int Advise::start_memory(uint64_t need, char *why, unsigned capacity) {
+  return memory_.start(table_.options->backing, need, why, capacity);
 }
 
 bool Advise::add_memory(uint64_t address, uint64_t bytes, bool fresh) {

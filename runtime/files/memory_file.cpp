@@ -21,15 +21,15 @@ constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 
 } // namespace
 
-int MemoryFile::start(const char *directory, uint64_t need, char *why, unsigned room) {
+int MemoryFile::start(const char *directory, uint64_t need, char *why, unsigned capacity) {
   directory = Backing::directory(directory);
   if (!os::absolute_path(directory, directory_, sizeof directory_)) snprintf(directory_, sizeof directory_, "%s", directory);
-  if (const int error = file_.start(directory_, need, why, room)) return error;
+  if (const int error = file_.start(directory_, need, why, capacity)) return error;
   os::use_page_cache(file_.fd());
   request_bytes_ = os::file_facts(file_.fd()).request_bytes;
   const char *fails = os::reservation_fails(file_.fd());
   if (!fails) return 0;
-  snprintf(why, room, "backing directory %s: %s", directory_, fails);
+  snprintf(why, capacity, "backing directory %s: %s", directory_, fails);
   file_.stop();
   return -EOPNOTSUPP;
 }

@@ -26,7 +26,7 @@ namespace pagecast {
 class MemoryFile {
 public:
   /// Opens it; `need` bytes should be free. 0, or -errno with a sentence in `why`.
-  int start(const char *directory, uint64_t need, char *why, unsigned room);
+  int start(const char *directory, uint64_t need, char *why, unsigned capacity);
   bool active() const { return file_.fd() >= 0; }
 
   /// Moves [address, address+bytes) to `slot` on, from its beginning as far as it can be: returns these bytes; the rest

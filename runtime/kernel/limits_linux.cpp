@@ -30,8 +30,8 @@ int open_in(const char *directory, const char *file, int how = O_RDONLY) {
 }
 
 /// The beginning of a small file. False if there is none.
-bool read_text(int fd, char *text, size_t room) {
-  const ssize_t n = fd < 0 ? -1 : syscall(SYS_pread64, fd, text, room - 1, 0);
+bool read_text(int fd, char *text, size_t capacity) {
+  const ssize_t n = fd < 0 ? -1 : syscall(SYS_pread64, fd, text, capacity - 1, 0);
   text[n > 0 ? n : 0] = 0;
   return n > 0;
 }
@@ -70,7 +70,7 @@ uint64_t anonymous_bytes(int statm) {
 }
 
 /// The group's path in the memory hierarchy, from /proc/self/cgroup; version 1 lines name the controller.
-bool group_path(char *directory, size_t room, bool *v2) {
+bool group_path(char *directory, size_t capacity, bool *v2) {
   char text[4096];
   const int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
   const bool there = read_text(fd, text, sizeof text);
@@ -83,12 +83,12 @@ bool group_path(char *directory, size_t room, bool *v2) {
     *path++ = 0;
     if (strcmp(controllers + 1, "memory") == 0) {
       *v2 = false;
-      snprintf(directory, room, "/sys/fs/cgroup/memory%s", path);
+      snprintf(directory, capacity, "/sys/fs/cgroup/memory%s", path);
       return true;
     }
     if (controllers[1] == 0) {
       *v2 = true;
-      snprintf(directory, room, "/sys/fs/cgroup%s", path);
+      snprintf(directory, capacity, "/sys/fs/cgroup%s", path);
     }
   }
   return *v2;

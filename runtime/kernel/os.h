@@ -207,7 +207,7 @@ bool filtered();
 bool child_survives(void (*body)());
 
 /// False if it does not fit or is not there.
-bool absolute_path(const char *path, char *out, unsigned room);
+bool absolute_path(const char *path, char *out, unsigned capacity);
 /// 0 or -errno; whole pages, past the program's cache.
 int read_file(int fd, void *to, uint64_t bytes, uint64_t offset);
 /// What disk.cpp makes of that.

@@ -151,12 +151,12 @@ void *reserve(size_t bytes) { return raw_mmap(bytes, MAP_NORESERVE); }
 void *map_memory(size_t bytes, bool populate) { return raw_mmap(bytes, populate ? MAP_POPULATE : 0); }
 
 void *map_buffer(size_t bytes) {
-  const size_t room = bytes < kLargePage ? 0 : kLargePage;
-  auto *whole = static_cast<char *>(raw_mmap(bytes + room, 0));
+  const size_t slack = bytes < kLargePage ? 0 : kLargePage;
+  auto *whole = static_cast<char *>(raw_mmap(bytes + slack, 0));
   if (!whole) return nullptr;
-  char *buffer = room ? reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(whole) + room - 1) & ~(room - 1)) : whole;
+  char *buffer = slack ? reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(whole) + slack - 1) & ~(slack - 1)) : whole;
   if (buffer > whole) syscall(SYS_munmap, whole, buffer - whole);
-  if (room > static_cast<size_t>(buffer - whole)) syscall(SYS_munmap, buffer + bytes, room - (buffer - whole));
+  if (slack > static_cast<size_t>(buffer - whole)) syscall(SYS_munmap, buffer + bytes, slack - (buffer - whole));
   syscall(SYS_madvise, buffer, bytes, MADV_HUGEPAGE);
   for (size_t at = 0; at < bytes; at += page_size()) *static_cast<volatile char *>(buffer + at) = 0;
   return buffer;
@@ -405,9 +405,9 @@ bool touched(uint64_t addr) {
   return in_page_table(addr, 1, &there) == 0 && there;
 }
 
-bool absolute_path(const char *path, char *out, unsigned room) {
+bool absolute_path(const char *path, char *out, unsigned capacity) {
   char full[PATH_MAX];
-  if (!realpath(path, full) || strlen(full) >= room) return false;
+  if (!realpath(path, full) || strlen(full) >= capacity) return false;
   strcpy(out, full);
   return true;
 }

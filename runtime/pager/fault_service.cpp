@@ -119,9 +119,9 @@ void FaultService::unprotect_run(PagedRegion &r, uint32_t slot) {
   const bool down = !dirty(slot - 1) && dirty(slot + 1);
   uint32_t want = 1;
   if (down || dirty(slot - 1)) want = slot == r.store_next && r.store_pages * 2 < kMostRun ? r.store_pages * 2 : kFirstRun;
-  const uint32_t room = down ? slot - r.first_slot + 1 : end - slot;
+  const uint32_t left = down ? slot - r.first_slot + 1 : end - slot;
   uint32_t n = 1;
-  while (n < want && n < room && memory_[down ? slot - n : slot + n].state == PageState::kClean) ++n;
+  while (n < want && n < left && memory_[down ? slot - n : slot + n].state == PageState::kClean) ++n;
   r.store_next = down ? slot - n : slot + n;
   r.store_pages = n;
   placement_.make_writable(down ? slot - n + 1 : slot, n);

@@ -29,9 +29,9 @@ uint32_t Fetcher::admit(uint32_t pages, bool demand) {
   const bool wait = !demand && (limit_.over() || limit_.worth_waiting());
   if (limit_.free_pages() < pages + reserve && !wait) eviction_.evict(pages + reserve - limit_.free_pages());
   const uint32_t free = demand ? limit_.free_for_faults() : limit_.free_pages();
-  const uint32_t room = free > reserve ? free - reserve : 0;
-  if (!demand && room < std::min(pages, kLeastLot)) return 0;
-  return std::min(room, pages);
+  const uint32_t available = free > reserve ? free - reserve : 0;
+  if (!demand && available < std::min(pages, kLeastLot)) return 0;
+  return std::min(available, pages);
 }
 
 bool Fetcher::fetch(uint64_t &begin, uint64_t end, const Asked &asked) {

@@ -30,16 +30,16 @@ bool Pager::start_tables(const Options &options, uint64_t budget) {
   return true;
 }
 
-int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned room) {
+int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity) {
   memory.order.attach(memory.pages.links(), memory.pages.capacity());
   if (!fetcher.start() || !marks.start()) {
-    snprintf(why, room, "not enough memory for the pager");
+    snprintf(why, capacity, "not enough memory for the pager");
     return -ENOMEM;
   }
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
-  if (const int error = store.start(memory.options->backing, budget, overflow, memory.options->io, why, room)) return error;
+  if (const int error = store.start(memory.options->backing, budget, overflow, memory.options->io, why, capacity)) return error;
   if (const int error = placement.open()) {
-    snprintf(why, room, "userfaultfd cannot be opened");
+    snprintf(why, capacity, "userfaultfd cannot be opened");
     return error;
   }
   started_ = true;

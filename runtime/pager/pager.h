@@ -56,7 +56,7 @@ public:
   /// begin with.
   bool start_tables(const Options &, uint64_t budget);
   /// Memory can be paged: opens the backing store. 0, or -errno with a sentence in `why`. `data_bytes`: of regions to come.
-  int start(uint64_t budget, uint64_t data_bytes, char *why, unsigned room);
+  int start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity);
   /// Memory cannot be paged.
   void start_without() { store.start_without(memory.options->io); }
   /// Whether memory is paged.

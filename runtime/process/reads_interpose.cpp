@@ -66,15 +66,15 @@ size_t store(void *to, const char *from, size_t bytes) {
 
 /// As read or pread; pieces as long as they are full ones.
 ssize_t through_buffer(ReadUnderWay &under_way, int fd, void *to, size_t bytes, off_t at, int flags = 0) {
-  const size_t room = std::min(bytes, kBuffer);
+  const size_t piece = std::min(bytes, kBuffer);
   // As far from a page's beginning as the program's own: what the file system demands stays as it is.
   const size_t skew = reinterpret_cast<uint64_t>(to) & (os::page_size() - 1);
-  char *buffer = under_way.take_buffer(room + os::page_size());
+  char *buffer = under_way.take_buffer(piece + os::page_size());
   if (!buffer) return errno = ENOMEM, -1;
   size_t done = 0;
   int error = 0;
   while (done < bytes) {
-    const size_t want = std::min(bytes - done, room);
+    const size_t want = std::min(bytes - done, piece);
     const ssize_t got = plain(fd, buffer + skew, want, at == kPosition ? at : at + static_cast<off_t>(done), flags);
     if (got < 0) error = errno;
     if (got <= 0) break;

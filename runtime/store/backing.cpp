@@ -16,37 +16,37 @@ const char *Backing::directory(const char *given) {
   return given && *given ? given : "/var/tmp";
 }
 
-int Backing::start(const char *given, uint64_t need, char *why, unsigned room) {
+int Backing::start(const char *given, uint64_t need, char *why, unsigned capacity) {
   const char *directory = Backing::directory(given);
   os::DirectoryFacts facts;
   if (const int error = os::directory_facts(directory, &facts)) {
-    snprintf(why, room, "backing directory %s: %s", directory, strerror(-error));
+    snprintf(why, capacity, "backing directory %s: %s", directory, strerror(-error));
     return error;
   }
   if (!facts.is_directory) {
-    snprintf(why, room, "backing directory %s is not a directory", directory);
+    snprintf(why, capacity, "backing directory %s is not a directory", directory);
     return -ENOTDIR;
   }
   if (facts.in_memory) {
-    snprintf(why, room, "backing directory %s is in memory (%s); choose one on a disk with PAGECAST_BACKING", directory,
+    snprintf(why, capacity, "backing directory %s is in memory (%s); choose one on a disk with PAGECAST_BACKING", directory,
              facts.in_memory);
     return -EINVAL;
   }
   if (facts.free_bytes < need) {
-    snprintf(why, room, "backing directory %s has %llu MiB free, but %llu MiB may be needed", directory,
+    snprintf(why, capacity, "backing directory %s has %llu MiB free, but %llu MiB may be needed", directory,
              static_cast<unsigned long long>(facts.free_bytes >> 20), static_cast<unsigned long long>(need >> 20));
     return -ENOSPC;
   }
   const int fd = os::open_unlinked(directory);
   if (fd < 0) {
-    snprintf(why, room, "backing directory %s cannot be written: %s", directory, strerror(-fd));
+    snprintf(why, capacity, "backing directory %s cannot be written: %s", directory, strerror(-fd));
     return fd;
   }
   fd_ = own_descriptor(fd);
   reserved_words_ = 1u << 16;
   reserved_ = static_cast<uint64_t *>(os::reserve(reserved_words_ * sizeof(uint64_t)));
   if (!reserved_) {
-    snprintf(why, room, "no address space for the backing file's map");
+    snprintf(why, capacity, "no address space for the backing file's map");
     return -ENOMEM;
   }
   return 0;

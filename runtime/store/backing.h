@@ -10,7 +10,7 @@ class Backing {
 public:
   /// Opens it in `directory` (NULL: $TMPDIR, then /var/tmp). On failure returns -errno and `why` holds a
   /// sentence. `need` bytes must be free, else -ENOSPC.
-  int start(const char *directory, uint64_t need, char *why, unsigned room);
+  int start(const char *directory, uint64_t need, char *why, unsigned capacity);
   int fd() const { return fd_; }
   /// What start() makes of the option.
   static const char *directory(const char *given);

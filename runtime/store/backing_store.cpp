@@ -28,15 +28,15 @@ uint64_t BackingStore::staging_bytes_for(uint64_t budget) {
   return std::clamp<uint64_t>(budget / kStagingShare, kLeastStaging, kMostStaging);
 }
 
-int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned room) {
+int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity) {
   shift_ = os::page_shift();
   requests_.start();
   if (!staging_.start(staging_bytes_for(budget))) {
-    snprintf(why, room, "not enough memory for the pager");
+    snprintf(why, capacity, "not enough memory for the pager");
     return -ENOMEM;
   }
   io_pages_ = static_cast<uint32_t>(std::clamp<uint64_t>(io >> shift_, 1, staging_.pages() / kRequestShare));
-  if (const int error = fork_files_.start(directory, overflow, why, room)) return error;
+  if (const int error = fork_files_.start(directory, overflow, why, capacity)) return error;
   disk_errors_.start(fork_files_.directory(), &statistics_.disk_errors);
   preallocation_.start(disk_, fork_files_, disk_errors_);
   return 0;

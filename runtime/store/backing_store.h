@@ -30,7 +30,7 @@ public:
   // --- start ---
   /// Memory for staging, and a file in `directory` (Backing::start). `budget`: bytes of memory that the program may hold;
   /// `overflow`: bytes that the disk should have free; `io`: bytes of the largest request. 0, or -errno with a sentence in `why`.
-  int start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned room);
+  int start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
   /// Without files: nothing can be read or written. `io`: as above.
   void start_without(uint64_t io);
   /// On the thread that will use it. 0 or -errno.

@@ -44,7 +44,7 @@ void DiskErrors::no_room(int error, uint64_t now) {
         directory_, reason(error));
 }
 
-void DiskErrors::room(uint64_t now) {
+void DiskErrors::space_again(uint64_t now) {
   if (!full_since_) return;
   say("there is room in %s again, after %llu s: the program goes on", directory_, ull((now - full_since_) / 1000000000));
   counts_->full_ns += now - full_since_;

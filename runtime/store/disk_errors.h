@@ -20,7 +20,7 @@ public:
 
   /// Space could not be reserved (-errno). Until kRetry has passed, may_reserve() is false.
   void no_room(int error, uint64_t now);
-  void room(uint64_t now);
+  void space_again(uint64_t now);
   bool may_reserve(uint64_t now) const { return !full_since_ || now >= reserve_again_; }
 
   /// A write failed (-errno, or a count: it was short). Until kRetry has passed, may_write() is false.

@@ -12,8 +12,8 @@
 
 namespace pagecast {
 
-int ForkFiles::start(const char *directory, uint64_t need, char *why, unsigned room) {
-  if (const int error = file_[0].start(directory, need, why, room)) return error;
+int ForkFiles::start(const char *directory, uint64_t need, char *why, unsigned capacity) {
+  if (const int error = file_[0].start(directory, need, why, capacity)) return error;
   // Files are made later too, when the program may be in another directory.
   if (!os::absolute_path(Backing::directory(directory), directory_, sizeof directory_)) directory_[0] = 0;
   place_ = static_cast<uint8_t *>(os::reserve(PageTable::kSlots));

@@ -24,7 +24,7 @@ public:
   static constexpr unsigned kCrowded = 8; ///< files from which on they are merged at the next fork
 
   /// As Backing::start. The directory is remembered as an absolute path.
-  int start(const char *directory, uint64_t need, char *why, unsigned room);
+  int start(const char *directory, uint64_t need, char *why, unsigned capacity);
 
   /// The file that may be written; made if there is none. Its number, or -errno. Cost: a poll while shared.
   int home();

@@ -70,7 +70,7 @@ void Preallocation::done(int result) {
     asynchronous_ = false;
   } else if (result == 0 || result == -EOPNOTSUPP) { // a file system without reservation: the write itself will tell
     for (uint64_t e = first_; e < first_ + extents_; ++e) fork_files_->backing(file_).note_extent(e);
-    if (purpose_ == kNeeded) disk_errors_->room(now);
+    if (purpose_ == kNeeded) disk_errors_->space_again(now);
   } else if (purpose_ == kNeeded) {
     disk_errors_->no_room(result, now);
   } else {

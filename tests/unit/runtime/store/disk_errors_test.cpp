@@ -33,9 +33,9 @@ TEST_F(DiskErrorsTest, LackOfRoomIsSaidOnceAndItsEndToo) {
   EXPECT_TRUE(disk_errors_.may_reserve(10 * kSecond + DiskErrors::kRetry));
   EXPECT_EQ(said([&] { disk_errors_.no_room(-ENOSPC, 11 * kSecond); }), "");
   EXPECT_TRUE(disk_errors_.writes_refused());
-  EXPECT_NE(said([&] { disk_errors_.room(30 * kSecond); }).find("after 20 s"), std::string::npos);
+  EXPECT_NE(said([&] { disk_errors_.space_again(30 * kSecond); }).find("after 20 s"), std::string::npos);
   EXPECT_FALSE(disk_errors_.writes_refused());
-  EXPECT_EQ(said([&] { disk_errors_.room(31 * kSecond); }), "");
+  EXPECT_EQ(said([&] { disk_errors_.space_again(31 * kSecond); }), "");
   EXPECT_EQ(counts_.no_room, 2u);
   EXPECT_EQ(counts_.full_ns, 20 * kSecond);
 }
