@@ -9,6 +9,10 @@ if(TARGET pagecast_runtime)
   install(TARGETS pagecast_runtime LIBRARY DESTINATION lib)
 endif()
 
+if(TARGET pagecast_hints)
+  install(TARGETS pagecast_hints LIBRARY DESTINATION lib)
+endif()
+
 if(EXISTS ${PROJECT_SOURCE_DIR}/runtime/include/pagecast)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/pagecast DESTINATION include
           FILES_MATCHING PATTERN "*.h")

@@ -20,12 +20,7 @@ namespace {
 
 constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
 constexpr uint64_t kTreeEvery = 20000000;                   ///< ns
-constexpr uint64_t kShareOfMemory = 8; ///< what is prefetched and not read: at most this part of what is free
-
-uint64_t available_memory() {
-  char text[4096];
-  return read_whole("/proc/meminfo", text, sizeof text) ? field(text, "MemAvailable", 1 << 20) << 10 : 1u << 30;
-}
+constexpr uint64_t kShareEvery = 50000000;                  ///< ns
 
 } // namespace
 
@@ -44,7 +39,6 @@ bool Controller::prepare() {
   if (memory == MAP_FAILED || marks == MAP_FAILED) return false;
   channel_ = static_cast<Channel *>(memory);
   log_.attach(static_cast<uint32_t *>(marks));
-  prefetcher_.set_lead(available_memory() / kShareOfMemory);
   return true;
 }
 
@@ -113,8 +107,24 @@ void Controller::follow_progress() {
   snprintf(path, sizeof path, "/proc/%d/io", copy_original_);
   if (!read_whole(path, text, sizeof text)) return;
   const uint64_t read = field(text, "rchar", 0);
-  if (read_ && read > read_) prefetcher_.consumed(read - read_);
+  if (read_ && read > read_) {
+    prefetcher_.consumed(read - read_);
+    __atomic_store_n(&channel_->progress, channel_->progress + (read - read_), __ATOMIC_RELAXED);
+  }
   read_ = read;
+}
+
+/// Gives what is prefetched its share of memory, by what it has displaced since the last time.
+void Controller::follow_memory(uint64_t now) {
+  if (!started_ || now - shared_ < kShareEvery) return;
+  const uint64_t refaulted = bytes_refaulted(), prefetched = prefetcher_.counts().bytes;
+  if (shared_ == 0) share_ = Share::of(memory_left());
+  else share_.passed(prefetched - prefetched_, refaulted - refaulted_, memory_left());
+  shared_ = now;
+  refaulted_ = refaulted;
+  prefetched_ = prefetched;
+  prefetcher_.set_lead(share_.lead());
+  __atomic_store_n(&channel_->ahead_limit, share_.lead(), __ATOMIC_RELAXED);
 }
 
 void Controller::sleep_until_something(uint64_t nanoseconds) {
@@ -150,6 +160,7 @@ void Controller::run(pid_t program) {
       waits |= watched_[i].wait_begin != 0;
     }
     follow_progress();
+    follow_memory(now);
     statistics_.looks++;
     period_ = waits ? kShortest : std::min(period_ + period_ / 4, kLongest);
   }

@@ -10,6 +10,7 @@
 #include "speculate/inject/copy_maker.h"
 #include "speculate/report/statistics.h"
 #include "speculate/tip/prefetcher.h"
+#include "speculate/tip/share.h"
 #include "speculate/watch/hint_log.h"
 #include "speculate/watch/wait_place.h"
 #include "speculate/watch/worth.h"
@@ -79,6 +80,7 @@ private:
   void give_names(Watched &one);
   bool give_name(const char *base, const char *name);
   void follow_progress();
+  void follow_memory(uint64_t now);
   bool start_threads();
   static void *run_feeder(void *self);
   void feed();
@@ -108,6 +110,8 @@ private:
   uint64_t read_ = 0; ///< bytes that the original had read when it was looked at last
   uint64_t period_ = 0; ///< ns from look to look
   uint64_t tree_looked_ = 0; ///< ns
+  Share share_; ///< of memory, for what is prefetched
+  uint64_t shared_ = 0, refaulted_ = 0, prefetched_ = 0; ///< ns: when it was judged; bytes up to then
   bool warned_ = false, started_ = false, failed_ = false;
 };
 

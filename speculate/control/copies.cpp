@@ -37,6 +37,7 @@ void Controller::warn(const char *reason) {
 
 void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
   if (const char *const reason = refusal(one.thread.process())) return refuse(one, reason);
+  if (shared_ == 0) follow_memory(now);
   {
     const std::lock_guard lock(feeding_);
     channel_->stop = 0;

@@ -130,7 +130,7 @@ long answer_advice(long number, const Arguments &x) {
   if (!file) return -kBadDescriptor;
   constexpr long kWillNeed = 3;
   const bool wanted = number == __NR_readahead || x.d == kWillNeed;
-  if (wanted && file->kind == Kind::kRegular) hint_read(*file, x.b, x.c ? x.c : static_cast<long>(kSmallFile));
+  if (wanted && file->kind == Kind::kRegular) hint_read(*file, x.b, x.c ? x.c : static_cast<long>(kSmallFile), false);
   return 0;
 }
 

@@ -51,7 +51,7 @@ void wait_for_room(Channel &channel) {
 
 } // namespace
 
-void give_hint(HintKind kind, const char *path, uint64_t device, uint64_t inode, uint64_t offset, uint64_t length) {
+void give_hint(HintKind kind, const char *path, uint64_t device, uint64_t inode, uint64_t offset, uint64_t length, bool begun) {
   Channel &channel = *state.channel;
   if (!path[0]) return;
   wait_for_room(channel);
@@ -59,6 +59,7 @@ void give_hint(HintKind kind, const char *path, uint64_t device, uint64_t inode,
   if (!compose(hint.path, kPathBytes, "", path)) return;
   hint.kind = kind;
   hint.copy = pagecast_order.copy;
+  hint.begun = begun;
   hint.device = device;
   hint.inode = inode;
   hint.offset = offset;
@@ -68,19 +69,30 @@ void give_hint(HintKind kind, const char *path, uint64_t device, uint64_t inode,
   if (__atomic_exchange_n(&channel.listening, 0u, __ATOMIC_SEQ_CST)) call(__NR_futex, &channel.head, kFutexWake, 1L, 0L, 0L);
 }
 
-void hint_read(Descriptor &file, int64_t offset, int64_t length) {
+void wait_for_original() {
+  const int64_t millisecond[2] = {0, 1000000};
+  const Channel &channel = *state.channel;
+  while (channel.position >
+         __atomic_load_n(&channel.progress, __ATOMIC_RELAXED) + __atomic_load_n(&channel.ahead_limit, __ATOMIC_RELAXED)) {
+    if (__atomic_load_n(&channel.stop, __ATOMIC_RELAXED)) end(Ended::kNot, 0);
+    call(__NR_nanosleep, millisecond, 0L);
+  }
+}
+
+void hint_read(Descriptor &file, int64_t offset, int64_t length, bool begun) {
   state.channel->hinted_reads++;
   if (file.size <= static_cast<int64_t>(kSmallFile)) {
     if (file.whole) return;
     file.whole = true;
-    return give_hint(HintKind::kRange, file.path, file.device, file.inode, 0, file.size);
+    return give_hint(HintKind::kRange, file.path, file.device, file.inode, 0, file.size,
+                     begun && offset == 0 && length >= file.size);
   }
   int64_t end = offset + length;
   if (offset == file.hinted && offset != 0) {
     if (end < offset + kPiece) end = offset + kPiece;
   } else if (offset < file.hinted && end <= file.hinted && file.hinted - offset <= kPiece) return;
   file.hinted = end;
-  give_hint(HintKind::kRange, file.path, file.device, file.inode, offset, end - offset);
+  give_hint(HintKind::kRange, file.path, file.device, file.inode, offset, end - offset, begun && end == offset + length);
 }
 
 } // namespace pagecast::speculate

@@ -39,6 +39,7 @@ long read_regular(Descriptor &file, int number, char *to, int64_t length, int64_
     return got;
   }
   if (got < 0 && got != -kAgain && got != -kNotSupported) return got;
+  const bool begun = got == -kAgain; // then the kernel has begun to read it
   if (got < 0) got = 0;
   const bool waited = is_waited_for(file, length, offset);
   file.read = true;
@@ -49,7 +50,7 @@ long read_regular(Descriptor &file, int number, char *to, int64_t length, int64_
   const int64_t left = file.size - offset - got;
   if (left <= 0) return got;
   const int64_t missing = length - got < left ? length - got : left;
-  hint_read(file, offset + got, missing);
+  hint_read(file, offset + got, missing, begun);
   return got + missing;
 }
 
@@ -73,6 +74,7 @@ long read_file(int number, char *to, int64_t length, int64_t offset) {
   const bool moves = offset < 0;
   if (moves) offset = file->position;
   if (length < 0) return -kInvalid;
+  wait_for_original();
   long got = 0;
   switch (file->kind) {
   case Kind::kRegular: got = read_regular(*file, number, to, length, offset); break;
@@ -111,7 +113,8 @@ long pass_through(int number, int64_t *offset, int64_t length) {
   const int64_t passed = length < left ? length : left;
   refuse_written(*file, at, passed);
   state.channel->reads++;
-  hint_read(*file, at, passed < static_cast<int64_t>(4 * kSmallFile) ? passed : static_cast<int64_t>(4 * kSmallFile));
+  wait_for_original();
+  hint_read(*file, at, passed < static_cast<int64_t>(4 * kSmallFile) ? passed : static_cast<int64_t>(4 * kSmallFile), false);
   at += passed;
   state.channel->position += static_cast<uint64_t>(passed);
   return passed;
@@ -147,7 +150,7 @@ long map_file(long address, long length, long protection, long flags, int number
   if (file->kind != Kind::kRegular) end(Ended::kWritten, __NR_mmap);
   refuse_written(*file, offset, length);
   const int64_t most = 4 * static_cast<int64_t>(kSmallFile);
-  hint_read(*file, offset, length < most ? length : most);
+  hint_read(*file, offset, length < most ? length : most, false);
   return call6(__NR_mmap, address, length, protection, flags, number, offset);
 }
 

@@ -66,11 +66,14 @@ inline Descriptor *descriptor(int number) {
 bool compose(char *to, unsigned capacity, const char *directory, const char *name);
 /// The path of the directory that names are relative to; empty = not known.
 const char *directory_of(int number);
-void give_hint(HintKind kind, const char *path, uint64_t device, uint64_t inode, uint64_t offset, uint64_t length);
+void give_hint(HintKind kind, const char *path, uint64_t device, uint64_t inode, uint64_t offset, uint64_t length,
+               bool begun = false);
 /// The device of that directory; 0 = not known.
 uint64_t device_of(int number);
-/// The program would have read this and it is not in memory.
-void hint_read(Descriptor &file, int64_t offset, int64_t length);
+/// The program would have read this and it is not in memory. `begun`: the kernel has been asked for it.
+void hint_read(Descriptor &file, int64_t offset, int64_t length, bool begun);
+/// Sleeps while the copy is too far ahead of the original.
+void wait_for_original();
 
 // names.cpp: what directories have listed
 void remember_name(const char *path, uint64_t inode);

@@ -96,6 +96,7 @@ void add_prefetch(Text &text, const Statistics &s) {
   text.number("named", s.named);
   text.number("done", p.done);
   text.number("in_memory", p.in_memory);
+  text.number("begun", p.begun);
   text.number("cancelled", p.cancelled);
   text.number("late", p.late);
   text.number("failed", p.failed);

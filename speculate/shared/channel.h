@@ -3,7 +3,8 @@
 // What a copy and its controller share while the copy runs: one anonymous file that both map.
 //
 //   position   bytes that the copy has read since it was made, hinted ones included: how far ahead it is
-//   progress   bytes that the original has read since then (its rchar): what the position is compared with
+//   progress   bytes that the original has read since then (its rchar): what the position is compared with. When the copy is
+//              further ahead than `ahead_limit`, it sleeps: what it reads must not displace what is not read yet
 //   ring       hints in the order of the copy's reads. The copy writes at `head`, the prefetcher takes at `tail`
 //
 // Example: the copy has passed 40 files of 8 KiB, the original 3. position - progress = 37 * 8 KiB is the lead.
@@ -16,7 +17,7 @@
 namespace pagecast::speculate {
 
 inline constexpr uint64_t kRing = 4096;            ///< hints; a power of two
-inline constexpr uint64_t kPathBytes = 456;        ///< longer paths are not hinted
+inline constexpr uint64_t kPathBytes = 448;        ///< longer paths are not hinted
 inline constexpr uint64_t kSmallFile = 1u << 20;   ///< bytes: a file up to this is hinted as a whole at its first miss
 inline constexpr uint64_t kSmallRead = 4096;       ///< bytes: a read up to this may say what is read next (a header)
 inline constexpr uint64_t kGuessedSize = 8192;     ///< bytes that a file whose metadata is not known yet is said to have
@@ -26,11 +27,14 @@ enum class HintKind : uint32_t {
   kOpen,      ///< a file whose size is not known yet: its metadata, then all of it if it is small, else its beginning
   kStat,      ///< its metadata alone
   kDirectory, ///< the names in it
+  kAny,       ///< a file as of kOpen, or a directory: what it is is not known
 };
 
 struct Hint {
   HintKind kind;
   uint32_t copy; ///< number of the copy that gave it
+  uint32_t begun; ///< 1: the copy has asked the kernel for it, which has probably begun to read it
+  uint32_t unused;
   uint64_t device;         ///< that the file is on; 0 = not known
   uint64_t inode;
   uint64_t offset, length; ///< bytes

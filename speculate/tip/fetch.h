@@ -22,6 +22,8 @@ public:
   void close();
   uint64_t inode() const { return inode_; }
   uint64_t size() const { return size_; }
+  /// fetch() reads by read calls, which the process is charged for.
+  bool is_read() const { return silent_; }
   /// Are all pages of these bytes in memory?
   bool is_cached(uint64_t offset, uint64_t length) const;
   /// Reads up to kPieceBytes into the page cache. Returns bytes, or -errno.

@@ -2,6 +2,7 @@
 #include "speculate/tip/prefetcher.h"
 #include "speculate/tip/fetch.h"
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <iterator>
@@ -35,6 +36,7 @@ bool Prefetcher::start(HintLog *log) {
   items_ = static_cast<Item *>(allocate(sizeof(Item) * kQueue));
   if (!items_) return false;
   const std::lock_guard lock(mutex_);
+  if (read_so_far_) read_at_start_ = read_so_far_();
   return start_worker();
 }
 
@@ -67,6 +69,7 @@ void Prefetcher::work() {
       // Room in the lead is not announced by everyone who makes it.
       if (head_ == tail_) change_.wait(lock);
       else change_.wait_for(lock, std::chrono::milliseconds(2));
+      if (head_ != tail_ && is_too_far()) look_at_progress();
       continue;
     }
     carry_out(hint, file, scratch);
@@ -76,6 +79,13 @@ void Prefetcher::work() {
     device_of(hint).active--;
     if (head_ != tail_) change_.notify_one();
   }
+}
+
+/// With the lock.
+void Prefetcher::look_at_progress() {
+  if (!read_so_far_) return;
+  const uint64_t read = read_so_far_() - read_at_start_;
+  if (read > read_by_workers_) consumed_ = std::clamp(read - read_by_workers_, consumed_, std::max(consumed_, fetched_));
 }
 
 /// With the lock. Where the device is not known, it is probably the last one; when there are too many, some share a depth.
@@ -143,6 +153,11 @@ void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
   switch (hint.kind) {
   case HintKind::kStat: failure = fetch_facts(hint.path); break;
   case HintKind::kDirectory: failure = fetch_names(hint.path, scratch); break;
+  case HintKind::kAny:
+    failure = file.open(hint.path);
+    if (failure == 0) hint.kind = HintKind::kOpen;
+    else if (failure == -EINVAL) failure = fetch_names(hint.path, scratch);
+    break;
   default: failure = file.open(hint.path);
   }
   if (!failure && (hint.kind == HintKind::kOpen || hint.kind == HintKind::kRange)) return fetch_range(hint, file, scratch);
@@ -171,6 +186,7 @@ void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
       const uint64_t begin = now();
       if (file.fetch(hint.offset + at, piece, scratch) <= 0) break;
       const std::lock_guard lock(mutex_);
+      read_by_workers_ += file.is_read() ? piece : 0;
       answered(hint, now() - begin);
       requests++;
       bytes += piece;
@@ -178,10 +194,12 @@ void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
     at += piece;
   }
   const std::lock_guard lock(mutex_);
+  const bool begun = hint.begun && requests == 0;
+  if (begun) bytes = hint.length;
   counts_.bytes += bytes;
   fetched_ += bytes;
-  const bool done = requests > 0 || hint.kind == HintKind::kOpen;
-  (done ? counts_.done : counts_.in_memory)++;
+  const bool done = requests > 0 || hint.kind == HintKind::kOpen || begun;
+  (begun ? counts_.begun : done ? counts_.done : counts_.in_memory)++;
   if (done && hint.copy == counted_copy_) counted_done_++;
 }
 
@@ -200,6 +218,15 @@ void Prefetcher::cancel(uint32_t copy) {
   const std::lock_guard lock(mutex_);
   cancelled_ = std::max(cancelled_, copy);
   change_.notify_all();
+}
+
+uint64_t Prefetcher::drop_queued(uint32_t copy) {
+  const std::lock_guard lock(mutex_);
+  cancelled_ = std::max(cancelled_, copy);
+  uint64_t dropped = 0;
+  for (; tail_ != head_; tail_++) dropped += !items_[tail_ & (kQueue - 1)].dropped;
+  counts_.cancelled += dropped;
+  return dropped;
 }
 
 void Prefetcher::passed(uint64_t inode, uint64_t offset, const char *path) {

@@ -25,6 +25,7 @@ struct PrefetchCounts {
   uint64_t hints = 0;      ///< given
   uint64_t done = 0;       ///< carried out: something was not in memory
   uint64_t in_memory = 0;  ///< all was there
+  uint64_t begun = 0;      ///< the copy's own attempt had begun to read it
   uint64_t cancelled = 0;  ///< dropped: their copy went astray
   uint64_t late = 0;       ///< dropped: the program had come to them
   uint64_t failed = 0;     ///< no such file
@@ -47,11 +48,15 @@ public:
   bool give(const Hint &hint);
   /// Drops what copies up to this number have left.
   void cancel(uint32_t copy);
+  /// The same, at once. Returns how many.
+  uint64_t drop_queued(uint32_t copy);
   /// The program waits for this place, or this name.
   void passed(uint64_t inode, uint64_t offset, const char *path);
   /// No more than so many at a time: these hints are often wrong.
   void limit_depth(unsigned most);
   void set_lead(uint64_t bytes);
+  /// Where nobody calls consumed(): bytes that this process has read, its workers' included.
+  void set_progress(uint64_t (*read_so_far)()) { read_so_far_ = read_so_far; }
   /// The program has read so many bytes more.
   void consumed(uint64_t bytes);
   PrefetchCounts counts();
@@ -81,6 +86,7 @@ private:
   void answered(const Hint &hint, uint64_t nanoseconds);
   bool is_cancelled(const Hint &hint);
   bool is_too_far() const { return fetched_ > consumed_ + lead_; }
+  void look_at_progress();
 
   std::mutex mutex_;
   std::condition_variable change_;
@@ -94,6 +100,8 @@ private:
   unsigned known_ = 0, last_ = 0; ///< devices; the one that was asked last
   uint32_t cancelled_ = 0; ///< copies up to this number
   uint64_t lead_ = 256u << 20, fetched_ = 0, consumed_ = 0; ///< bytes
+  uint64_t (*read_so_far_)() = nullptr;
+  uint64_t read_at_start_ = 0, read_by_workers_ = 0; ///< bytes, by read calls
   uint32_t counted_copy_ = 0;
   uint64_t counted_done_ = 0;
   PrefetchCounts counts_;

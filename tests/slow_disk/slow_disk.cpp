@@ -36,7 +36,7 @@ constexpr uint64_t kLong = 1 << 20; // seconds that the kernel may keep what it 
 int device = -1, servers = 4;
 uint64_t latency = 0; // ns
 std::string mountpoint;
-std::atomic<uint64_t> requests;
+std::atomic<uint64_t> requests, bytes, waiting, most_waiting;
 
 uint64_t now() {
   timespec time;
@@ -58,7 +58,10 @@ uint64_t answered(uint64_t number) {
 
 void wait_until(uint64_t when) {
   const timespec time = {static_cast<time_t>(when / 1000000000u), static_cast<long>(when % 1000000000u)};
+  const uint64_t now_waiting = ++waiting;
+  for (uint64_t most = most_waiting; most < now_waiting && !most_waiting.compare_exchange_weak(most, now_waiting);) {}
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR) {}
+  waiting--;
 }
 
 void wait_for_facts(uint64_t inode) {
@@ -73,6 +76,7 @@ void wait_for_facts(uint64_t inode) {
 
 void wait_for_bytes(uint64_t inode, uint64_t offset, uint64_t length) {
   requests++;
+  bytes += length;
   uint64_t when = 0;
   {
     const std::lock_guard lock(busy);
@@ -281,8 +285,8 @@ int main(int count, char **arguments) {
   fflush(stdout);
   int signal;
   sigwait(&ends, &signal);
-  umount2(arguments[2], MNT_DETACH);
-  printf("%lu requests\n", requests.load());
+  printf("%lu requests of %lu bytes, %lu at once\n", requests.load(), bytes.load(), most_waiting.load());
   fflush(stdout);
+  umount2(arguments[2], MNT_DETACH); // other threads may end the process now
   _exit(0);
 }

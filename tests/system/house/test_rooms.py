@@ -18,6 +18,8 @@ CLI = ["text", "programs", "machine", "explain", "commands"]
 CORE = ["nest", "memory", "faults", "files", "slices"]
 # Each may include what stands before it; what runs in a copy (copy) is used as one piece, and not included.
 SPECULATE = ["shared", "sandbox", "watch", "inject", "tip", "report", "control"]
+# Beside them: hints by hand, a library of its own.
+HAND = ["shared", "watch", "tip"]
 
 
 def allowed() -> dict[str, list[str]]:
@@ -32,7 +34,7 @@ def allowed() -> dict[str, list[str]]:
         **{room: [abi, *compiler[:i]] for i, room in enumerate(compiler)}, "compiler": [abi, *compiler],
         "simulator": core,
         **{f"speculate/{room}": [f"speculate/{lower}" for lower in SPECULATE[:i]] for i, room in enumerate(SPECULATE)},
-        "speculate/copy": ["speculate/shared"],
+        "speculate/copy": ["speculate/shared"], "speculate/hand": [abi, *(f"speculate/{room}" for room in HAND)],
         **{room: cli[:i] for i, room in enumerate(cli)}, "cli": cli,
         "cli/machine": ["core/memory", "runtime/kernel", "runtime/state", "cli/text", "cli/programs"],
         "cli/commands": ["core/memory", "speculate/control", *cli[:-1]],

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import random
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +27,10 @@ def compiled(build: Path) -> Path:
 
 
 @contextlib.contextmanager
-def slow_storage(build: Path, directory: Path, place: Path, servers: int = 4, milliseconds: float = 2) -> Iterator[Path]:
-    """The directory as it would be on so many servers, each of which answers one request at a time."""
+def slow_storage(build: Path, directory: Path, place: Path, servers: int = 4, milliseconds: float = 2,
+                 asked: list[dict] | None = None) -> Iterator[Path]:
+    """The directory as it would be on so many servers, each of which answers one request at a time. `asked` gets what they
+    were asked for."""
     place.mkdir(exist_ok=True)
     with subprocess.Popen([compiled(build), directory, place, str(servers), str(milliseconds)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as server:
@@ -37,7 +40,9 @@ def slow_storage(build: Path, directory: Path, place: Path, servers: int = 4, mi
             yield place
         finally:
             server.terminate()
-            server.communicate(timeout=30)
+            numbers = re.findall(r"\d+", server.communicate(timeout=30)[0])
+            if asked is not None and len(numbers) == 3:
+                asked.append(dict(zip(("requests", "bytes", "at_once"), map(int, numbers))))
 
 
 def write_tree(place: Path, directories: int, files: int, seed: int = 1) -> Path:

@@ -46,13 +46,19 @@ def storage(tools, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("slow storage is mounted: that needs root")
     with contextlib.ExitStack() as stack:
-        made = []
+        made, asked = [], []
 
         def make(directory: Path, servers: int = 4, milliseconds: float = 2) -> Path:
             stack.pop_all().close()  # one at a time, always at the same place: names are part of what programs print
             try:
-                made.append(stack.enter_context(slow.slow_storage(tools.build, directory, tmp_path / "slow", servers, milliseconds)))
+                made.append(stack.enter_context(slow.slow_storage(tools.build, directory, tmp_path / "slow", servers, milliseconds, asked)))
             except slow.Unavailable as reason:
                 pytest.skip(str(reason))
             return made[-1]
+
+        def close() -> dict:
+            """What the last one was asked for."""
+            stack.pop_all().close()
+            return asked[-1]
+        make.close = close
         yield make

@@ -128,6 +128,60 @@ TEST_F(PrefetcherTest, AMuchLaterHintOfTheSamePlaceIsNotTakenForThisOne) {
   EXPECT_EQ(settled().late, 0u);
 }
 
+TEST_F(PrefetcherTest, WhatACopyHasBegunToReadIsNotTakenForSomethingInMemory) {
+  const std::string path = cold_file("a", 8192);
+  prefetcher.give(hint(HintKind::kRange, path, 0, 8192));
+  EXPECT_EQ(settled().done, 1u);
+  Hint begun = hint(HintKind::kRange, path, 0, 8192);
+  begun.begun = 1;
+  prefetcher.give(begun);
+  const PrefetchCounts counts = settled();
+  EXPECT_EQ(counts.begun, 1u);
+  EXPECT_EQ(counts.in_memory, 0u);
+  EXPECT_EQ(counts.bytes, 2u * 8192);
+}
+
+TEST_F(PrefetcherTest, DroppedHintsAreNotCarriedOut) {
+  const std::string path = cold_file("a", 1 << 20);
+  prefetcher.set_lead(0);
+  prefetcher.give(hint(HintKind::kRange, path, 0, 4096));
+  settled();
+  for (int i = 1; i < 100; i++) prefetcher.give(hint(HintKind::kRange, path, i * 8192, 4096));
+  EXPECT_EQ(prefetcher.drop_queued(1), 99u);
+  EXPECT_EQ(settled().cancelled, 99u);
+}
+
+TEST_F(PrefetcherTest, TheProcessesOwnReadsMakeRoom) {
+  const std::string path = cold_file("a", 1 << 20);
+  static uint64_t read_so_far; // as the process's reads and those of the workers add up
+  Prefetcher &paced = *new Prefetcher;
+  static std::vector<uint32_t> marks(HintLog::kMarks);
+  HintLog &log = *new HintLog;
+  log.attach(marks.data());
+  paced.set_lead(0);
+  paced.set_progress([] { return read_so_far; });
+  EXPECT_TRUE(paced.start(&log));
+  paced.give(hint(HintKind::kRange, path, 0, 4096));
+  for (int i = 0; i < 10000 && paced.queued(); i++) usleep(1000);
+  paced.give(hint(HintKind::kRange, path, 65536, 4096));
+  usleep(20000);
+  EXPECT_EQ(paced.queued(), 1u) << "nothing has been read of what was prefetched";
+  read_so_far = 2 * 4096;
+  for (int i = 0; i < 10000 && paced.queued(); i++) usleep(1000);
+  EXPECT_EQ(paced.counts().done, 2u);
+}
+
+TEST_F(PrefetcherTest, ANameOfAnyKindIsAFileOrADirectory) {
+  const std::string path = cold_file("a", 5000);
+  prefetcher.give(hint(HintKind::kAny, path));
+  prefetcher.give(hint(HintKind::kAny, directory));
+  prefetcher.give(hint(HintKind::kAny, directory + "/none"));
+  const PrefetchCounts counts = settled();
+  EXPECT_EQ(counts.done, 2u);
+  EXPECT_EQ(counts.bytes, 5000u);
+  EXPECT_EQ(counts.failed, 1u);
+}
+
 TEST_F(PrefetcherTest, HintsThatFollowEachOtherAreJoined) {
   const std::string path = cold_file("a", 1 << 20);
   prefetcher.set_lead(0);
