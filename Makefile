@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases interactive speculate manual docs install clean
+.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases interactive speculate manual docs wheel install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -96,6 +96,9 @@ docs: ## the documents as a site in build/site; links that lead nowhere are erro
 	  cp docs/requirements.txt $(BUILD)/docs-venv/requirements.txt; }
 	@$(BUILD)/docs-venv/bin/python -m sphinx -q -W --keep-going -n -b html -c docs -d $(BUILD)/site.doctrees . $(BUILD)/site
 	@echo 'docs: $(BUILD)/site/index.html'
+
+wheel: build venv ## a wheel for pip in build/wheel: the command, the runtime, the plugin, hints for arrays
+	@$(IN_VENV) python/make_wheel.py --build $(BUILD)
 
 install: build ## install command, plugin, runtime, header, CMake package: PREFIX=/usr/local DESTDIR=
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)' >$(BUILD)/install.log || \

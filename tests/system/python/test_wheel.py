@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The wheel, installed from its file into a virtual environment that has nothing else."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from places import ROOT
+
+PAGED = """
+import pagecast
+assert not pagecast.active() and pagecast.budget() == 0
+data = bytearray(96 << 20)
+for i in range(0, len(data), 4096):
+    data[i] = i >> 12 & 255
+assert pagecast.active() and 16 << 20 <= pagecast.budget() <= 32 << 20
+pagecast.release(data)
+asked = pagecast.prefetch(memoryview(data)[:4 << 20])
+print(asked > 0, sum(data[i] for i in range(0, len(data), 4096)))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tools, tmp_path_factory) -> Path:
+    output = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, ROOT / "python" / "make_wheel.py", "--build", tools.build, "--output", output], check=True)
+    (made,) = output.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """The folder of its commands."""
+    place = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    subprocess.run([place / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel], check=True)
+    return place / "bin"
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, **options)
+
+
+def test_it_is_tagged_for_systems_of_the_last_years(wheel):
+    assert "-py3-none-manylinux_2_3" in wheel.name
+
+
+def test_the_command_is_that_of_the_build(installed, tools):
+    said = run(installed / "pagecast", "--version")
+    assert (said.returncode, said.stdout) == (0, run(tools.pagecast, "--version").stdout)
+    assert run(installed / "pagecast", "run", "--", "sh", "-c", "exit 7").returncode == 7
+
+
+def test_a_program_in_python_is_paged_and_gives_hints(installed, disk_dir):
+    done = run(installed / "pagecast", "run", "--memory", "32M", "--backing", disk_dir, "--", installed / "python", "-c", PAGED)
+    assert (done.returncode, done.stdout) == (0, f"True {sum(i & 255 for i in range(96 << 8))}\n"), done.stderr
+
+
+def test_outside_pagecast_run_hints_do_nothing(installed):
+    said = "import pagecast; d = bytearray(1 << 20); pagecast.release(d); print(pagecast.prefetch(d), pagecast.active(), pagecast.budget())"
+    assert run(installed / "python", "-c", said).stdout == "0 False 0\n"
+
+
+def test_the_compiler_finds_its_plugin(installed, tmp_path):
+    (tmp_path / "p.c").write_text("double f(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }\n")
+    done = run(installed / "pagecast-cc", "-O2", "-c", "p.c", "-o", "p.o", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "__pagecast_enter" in run("llvm-nm-19", tmp_path / "p.o").stdout
+
+
+def test_what_installs_nothing_is_said(tmp_path):
+    done = run(sys.executable, ROOT / "python" / "make_wheel.py", "--build", tmp_path)
+    assert done.returncode == 1 and "cmake --install" in done.stderr and "Traceback" not in done.stderr
