@@ -6,8 +6,10 @@
 #include "cli/commands/explain.h"
 #include "cli/commands/run.h"
 #include "cli/commands/speculate.h"
+#include "cli/text/manuals.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
+#include "cli/text/version.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +23,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-const Arguments kCommands = {"cc", "c++", "fc", "run", "speculate", "explain", "doctor"};
+const Arguments kCommands = {"cc", "c++", "fc", "run", "speculate", "explain", "doctor", "completions", "man"};
 
 constexpr const char *kExamples = R"(
 Examples:
@@ -171,12 +173,71 @@ void addDoctor(CLI::App &app, DoctorOptions &options) {
       ->check(CLI::Range(0.1, 60.0));
 }
 
+constexpr const char *kCompletionsNotes = R"(
+Examples:
+  pagecast completions bash >~/.local/share/bash-completion/completions/pagecast
+  pagecast completions zsh >"${fpath[1]}/_pagecast"
+  pagecast completions fish >~/.config/fish/completions/pagecast.fish
+)";
+
+void addCompletions(CLI::App &app, std::string &shell) {
+  CLI::App *completions = app.add_subcommand("completions", "print the script by which a shell completes this command");
+  completions->add_option("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember(kShells));
+  completions->footer(kCompletionsNotes);
+}
+
+void addMan(CLI::App &app, std::string &page) {
+  CLI::App *man = app.add_subcommand("man", "print a man page in roff: pagecast man [COMMAND] | man -l -");
+  man->add_option("COMMAND", page, "a subcommand; without, the page of pagecast itself");
+}
+
+/// What the parser knows of a subcommand. A description may end in ": " and the usage.
+ManualCommand manualOf(const CLI::App &command) {
+  ManualCommand out;
+  out.name = command.get_name();
+  out.description = command.get_description();
+  if (const size_t at = out.description.find(": pagecast "); at != std::string::npos) {
+    out.usage = out.description.substr(at + 2);
+    out.description.erase(at);
+  }
+  out.notes = command.get_footer();
+  out.startsProgram = out.name == "run" || out.name == "speculate";
+  if (out.name == "completions") out.values = kShells;
+  for (const CLI::Option *o : command.get_options())
+    if (!o->get_lnames().empty())
+      out.options.push_back(
+          {"--" + o->get_lnames()[0], o->get_items_expected_max() ? o->get_type_name() : "", o->get_description()});
+  return out;
+}
+
+Manual manualOf(const CLI::App &app, const std::string &version) {
+  Manual out{version, "runs programs on more data than memory, at the speed of the disk", kExamples, {}};
+  for (const CLI::App *command : app.get_subcommands(std::function<bool(const CLI::App *)>{}))
+    out.commands.push_back(manualOf(*command));
+  for (ManualCommand &command : out.commands)
+    if (command.name == "man")
+      for (const ManualCommand &other : out.commands) command.values.push_back(other.name);
+  return out;
+}
+
 /// What the parser said of the `arguments`, with what to do about it where it is likely to be known.
 std::string sentenceOf(const CLI::ParseError &error, const Arguments &arguments) {
   const std::string said = error.what();
   if (!arguments.empty() && arguments[0] == "explain" && dynamic_cast<const CLI::ExtrasError *>(&error))
     return said + "; options of the compiler follow --, as in pagecast explain solve.c -- -O3";
   return said + "; see pagecast --help";
+}
+
+std::string version() { return "pagecast " PAGECAST_VERSION + (*kCommit ? " (commit " + std::string(kCommit) + ")" : ""); }
+
+/// What is only printed: a script for a shell, a page for man, or else the help.
+std::string textOf(const CLI::App &app, const std::string &shell, const std::string &page) {
+  if (!app.got_subcommand("completions") && !app.got_subcommand("man")) return app.help();
+  const Manual manual = manualOf(app, PAGECAST_VERSION);
+  if (app.got_subcommand("completions")) return completions(manual, shell);
+  if (!page.empty() && !manual.find(page))
+    throw Failure{"there is no command '" + page + "'; the nearest is '" + nearest(page, kCommands) + "'"};
+  return manPage(manual, page);
 }
 
 int dispatch(Arguments arguments) {
@@ -189,7 +250,7 @@ int dispatch(Arguments arguments) {
   const Arguments foreign = cutForeign(arguments);
 
   CLI::App app("Pagecast: programs on more data than memory, at the speed of the disk.", "pagecast");
-  app.set_version_flag("--version", "pagecast " PAGECAST_VERSION);
+  app.set_version_flag("--version", version());
   app.require_subcommand(0, 1);
   app.add_subcommand("cc", "compile C with hints; a drop-in for clang, as is pagecast-cc");
   app.add_subcommand("c++", "compile C++ with hints; a drop-in for clang++, as is pagecast-c++");
@@ -198,6 +259,9 @@ int dispatch(Arguments arguments) {
   addSpeculate(app, speculateOptions);
   addExplain(app, explainOptions);
   addDoctor(app, doctorOptions);
+  std::string shell, page;
+  addCompletions(app, shell);
+  addMan(app, page);
   app.footer(kExamples);
 
   try {
@@ -223,7 +287,7 @@ int dispatch(Arguments arguments) {
     return explain(explainOptions);
   }
   if (app.got_subcommand("doctor")) return doctor(doctorOptions);
-  std::fputs(app.help().c_str(), stdout);
+  std::fputs(textOf(app, shell, page).c_str(), stdout);
   return 0;
 }
 

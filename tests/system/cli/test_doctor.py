@@ -94,7 +94,7 @@ def test_the_cap_is_part_of_the_limit(tools):
 
 def test_version(tools):
     done = tools.run(tools.pagecast, "--version")
-    assert done.returncode == 0 and re.fullmatch(r"pagecast \d+\.\d+\.\d+\n", done.stdout)
+    assert done.returncode == 0 and re.fullmatch(r"pagecast \d+\.\d+\.\d+( \(commit [0-9a-f]{12}\))?\n", done.stdout)
 
 
 def test_help_teaches(tools):
