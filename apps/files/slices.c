@@ -42,7 +42,7 @@ static uint64_t hint(int file, uint64_t n, const struct slice *slices, uint64_t 
     const struct parts parts = parts_of(slices[from], n);
     for (uint64_t i = 0; i < parts.count; i++)
       ranges[i] = (struct pagecast_range){parts.first + i * parts.apart, parts.bytes};
-    if (pagecast_hint_queued() + parts.count > 4096 || pagecast_hint_file(file, ranges, parts.count) < (int)parts.count)
+    if (pagecast_hint_queued() + parts.count > 2048 || pagecast_hint_file(file, ranges, parts.count) < (int)parts.count)
       break;
   }
   return from;

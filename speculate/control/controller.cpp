@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
 constexpr uint64_t kTreeEvery = 20000000;                   ///< ns
+constexpr uint64_t kLittleMemory = 256u << 20;              ///< bytes
 constexpr uint64_t kShareEvery = 50000000;                  ///< ns
 
 } // namespace
@@ -34,11 +36,11 @@ bool Controller::prepare() {
   channel_file_ = memfd_create("pagecast-speculate", MFD_CLOEXEC);
   if (channel_file_ < 0 || ftruncate(channel_file_, sizeof(Channel))) return false;
   void *const memory = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, channel_file_, 0);
-  void *const marks =
-      mmap(nullptr, HintLog::kMarks * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const uint64_t count = memory_left() < kLittleMemory ? HintLog::kFewMarks : HintLog::kMarks;
+  void *const marks = mmap(nullptr, count * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || marks == MAP_FAILED) return false;
   channel_ = static_cast<Channel *>(memory);
-  log_.attach(static_cast<uint32_t *>(marks));
+  log_.attach(static_cast<uint32_t *>(marks), count);
   return true;
 }
 
@@ -124,7 +126,7 @@ void Controller::follow_memory(uint64_t now) {
   refaulted_ = refaulted;
   prefetched_ = prefetched;
   prefetcher_.set_lead(share_.lead());
-  __atomic_store_n(&channel_->ahead_limit, share_.lead(), __ATOMIC_RELAXED);
+  __atomic_store_n(&channel_->ahead_limit, prefetcher_.lead_as_read(), __ATOMIC_RELAXED);
 }
 
 void Controller::sleep_until_something(uint64_t nanoseconds) {
@@ -167,6 +169,11 @@ void Controller::run(pid_t program) {
   if (copied_) end_copy(Ending::kOriginal);
   statistics_.seconds = static_cast<double>(monotonic_now() - begin) * 1e-9;
   statistics_.prefetch = prefetcher_.counts();
+  rusage own = {};
+  getrusage(RUSAGE_SELF, &own);
+  statistics_.own_seconds = static_cast<double>(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                            static_cast<double>(own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1e-6;
+  statistics_.own_bytes = static_cast<uint64_t>(own.ru_maxrss) << 10;
 }
 
 } // namespace pagecast::speculate

@@ -107,6 +107,9 @@ void Controller::end_copy(Ending why) {
   pollfd dead = {copy_handle_, POLLIN, 0};
   poll(&dead, 1, kDeathPatience);
   close(copy_handle_);
+  const Usage usage = usage_of(copy_); // it stays until the original reaps it, or ends
+  statistics_.copy_faults += usage.page_faults;
+  statistics_.copy_seconds += usage.seconds;
   statistics_.add(*channel_);
   statistics_.ended[static_cast<unsigned>(why)]++;
   if (why == Ending::kCall) statistics_.last_call = channel_->call;

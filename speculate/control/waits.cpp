@@ -96,8 +96,9 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
     one.since = one.looked;
     one.ran = one.last.ran;
   }
+  if (copied_ || (started_ && prefetcher_.queued())) return; // hints are on their way
   one.worth.waited_briefly(std::min(passed, kMostBetween));
-  if (copied_ || one.worth.briefly() < kLeastBriefly) return;
+  if (one.worth.briefly() < kLeastBriefly) return;
   const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident);
   if (!one.worth.is_due_briefly(one.looked, price) || !start_threads()) return;
   give_names(one);

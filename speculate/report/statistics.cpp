@@ -81,11 +81,20 @@ void add_copies(Text &text, const Statistics &s) {
   text.number("waited", s.waited);
   text.number("guesses", s.guesses);
   text.number("writes", s.writes);
+  text.number("page_faults", s.copy_faults);
+  text.fraction("seconds", s.copy_seconds);
   text.number("last_call", s.last_call);
   text.begin("ended");
   for (unsigned i = 0; i < kEndings; i++)
     if (kNames[i]) text.number(kNames[i], s.ended[i]);
   text.end();
+  text.end();
+}
+
+void add_controller(Text &text, const Statistics &s) {
+  text.begin("controller");
+  text.fraction("seconds", s.own_seconds);
+  text.number("bytes", s.own_bytes);
   text.end();
 }
 
@@ -133,6 +142,7 @@ bool write_statistics(const Statistics &statistics, const char *path) {
   add_original(inner, statistics);
   add_copies(inner, statistics);
   add_prefetch(inner, statistics);
+  add_controller(inner, statistics);
   inner.add("}\n");
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;

@@ -33,6 +33,10 @@ struct Statistics {
   uint64_t last_call = 0;                     ///< the last one that ended a copy
   uint64_t waits_hinted = 0, waits_missed = 0; ///< long waits of the original that were seen
   uint64_t calls = 0, reads = 0, answered = 0, hinted = 0, waited = 0, guesses = 0, writes = 0; ///< of the copies
+  uint64_t copy_faults = 0;   ///< page faults of the copies
+  double copy_seconds = 0;    ///< processor time of the copies
+  double own_seconds = 0;                     ///< processor time of the controller and the prefetcher
+  uint64_t own_bytes = 0;                     ///< most memory that they had
   uint64_t named = 0;                         ///< hints made from argv
   int64_t status = -1;                        ///< wait status of the program, when it is known
   char reason[160] = "";                      ///< why there were no copies

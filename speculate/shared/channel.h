@@ -16,7 +16,7 @@
 
 namespace pagecast::speculate {
 
-inline constexpr uint64_t kRing = 4096;            ///< hints; a power of two
+inline constexpr uint64_t kRing = 1024;            ///< hints; a power of two
 inline constexpr uint64_t kPathBytes = 448;        ///< longer paths are not hinted
 inline constexpr uint64_t kSmallFile = 1u << 20;   ///< bytes: a file up to this is hinted as a whole at its first miss
 inline constexpr uint64_t kSmallRead = 4096;       ///< bytes: a read up to this may say what is read next (a header)

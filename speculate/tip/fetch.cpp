@@ -7,13 +7,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace pagecast::speculate {
 namespace {
 
 constexpr long kCacheStat = 451;
-constexpr int kMostNameReads = 256; ///< of kPieceBytes: a million names and more
+constexpr int kMostNameReads = 2048; ///< of kScratchBytes: a million names and more
 
 /// Opens for reading what `look`, opened with O_PATH, stands for.
 int open_again(int look, int flags) {
@@ -65,7 +66,11 @@ bool FetchedFile::is_cached(uint64_t offset, uint64_t length) const {
 int64_t FetchedFile::fetch(uint64_t offset, uint64_t length, char *scratch) {
   const uint64_t piece = std::min(length, kPieceBytes);
   if (silent_) {
-    const ssize_t n = pread(file_, scratch, piece, static_cast<off_t>(offset));
+    iovec parts[kPieceBytes / kScratchBytes];
+    int count = 0;
+    for (uint64_t done = 0; done < piece; done += kScratchBytes)
+      parts[count++] = {scratch, std::min(piece - done, kScratchBytes)};
+    const ssize_t n = preadv(file_, parts, count, static_cast<off_t>(offset));
     return n < 0 ? -errno : n;
   }
   return readahead(file_, static_cast<off_t>(offset), piece) ? -errno : static_cast<int64_t>(piece);
@@ -80,7 +85,7 @@ int fetch_names(const char *path, char *scratch) {
   int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC);
   if (directory < 0) directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (directory < 0) return -errno;
-  for (int i = 0; i < kMostNameReads && syscall(SYS_getdents64, directory, scratch, kPieceBytes) > 0; i++) {}
+  for (int i = 0; i < kMostNameReads && syscall(SYS_getdents64, directory, scratch, kScratchBytes) > 0; i++) {}
   ::close(directory);
   return 0;
 }

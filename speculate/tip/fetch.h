@@ -8,6 +8,7 @@
 namespace pagecast::speculate {
 
 inline constexpr uint64_t kPieceBytes = 128 << 10; ///< what is asked of a device at once
+inline constexpr uint64_t kScratchBytes = 16 << 10; ///< where what was read is written, again and again: nobody looks at it
 
 /// A file that a thread reads from, kept open from one hint to the next of the same file.
 class FetchedFile {

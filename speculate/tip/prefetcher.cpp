@@ -9,6 +9,7 @@
 #include <ctime>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 namespace pagecast::speculate {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr size_t kThreadStack = 64 << 10;
 constexpr uint64_t kUnknownDevice = ~uint64_t{0};
 constexpr uint64_t kNear = 256; ///< hints
+constexpr uint64_t kPageMask = 4095;
+constexpr uint64_t kLookEvery = 2000000; ///< ns
 constexpr uint64_t kJoined = 256 << 10; ///< bytes that hints are joined up to
 
 uint64_t now() {
@@ -54,12 +57,13 @@ bool Prefetcher::start_worker() {
 }
 
 void *Prefetcher::run(void *self) {
+  prctl(PR_SET_NAME, "pagecast-tip"); // storage and tools can tell whose reads these are
   static_cast<Prefetcher *>(self)->work();
   return nullptr;
 }
 
 void Prefetcher::work() {
-  char *const scratch = static_cast<char *>(allocate(kPieceBytes));
+  char *const scratch = static_cast<char *>(allocate(kScratchBytes));
   if (!scratch) return;
   FetchedFile file;
   for (Hint hint;;) {
@@ -83,7 +87,8 @@ void Prefetcher::work() {
 
 /// With the lock.
 void Prefetcher::look_at_progress() {
-  if (!read_so_far_) return;
+  if (!read_so_far_ || now() < looked_ + kLookEvery) return;
+  looked_ = now();
   const uint64_t read = read_so_far_() - read_at_start_;
   if (read > read_by_workers_) consumed_ = std::clamp(read - read_by_workers_, consumed_, std::max(consumed_, fetched_));
 }
@@ -198,6 +203,7 @@ void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
   if (begun) bytes = hint.length;
   counts_.bytes += bytes;
   fetched_ += bytes;
+  if (bytes) paged_ += (hint.offset + bytes + kPageMask) / (kPageMask + 1) * (kPageMask + 1) - (hint.offset & ~kPageMask);
   const bool done = requests > 0 || hint.kind == HintKind::kOpen || begun;
   (begun ? counts_.begun : done ? counts_.done : counts_.in_memory)++;
   if (done && hint.copy == counted_copy_) counted_done_++;
@@ -256,6 +262,11 @@ void Prefetcher::limit_depth(unsigned most) {
 void Prefetcher::set_lead(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   lead_ = bytes;
+}
+
+uint64_t Prefetcher::lead_as_read() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<uint64_t>(static_cast<double>(lead_) / pages_per_byte());
 }
 
 void Prefetcher::consumed(uint64_t bytes) {

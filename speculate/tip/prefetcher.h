@@ -38,7 +38,7 @@ struct PrefetchCounts {
 
 class Prefetcher {
 public:
-  static constexpr unsigned kQueue = 8192; ///< hints; a power of two
+  static constexpr unsigned kQueue = 4096; ///< hints; a power of two
   static constexpr unsigned kWorkers = Depth::kMost;
 
   /// Starts the workers. False: there are no threads to be had.
@@ -55,6 +55,8 @@ public:
   /// No more than so many at a time: these hints are often wrong.
   void limit_depth(unsigned most);
   void set_lead(uint64_t bytes);
+  /// The lead in bytes as the program reads them: less than the lead, where it reads small parts of pages.
+  uint64_t lead_as_read();
   /// Where nobody calls consumed(): bytes that this process has read, its workers' included.
   void set_progress(uint64_t (*read_so_far)()) { read_so_far_ = read_so_far; }
   /// The program has read so many bytes more.
@@ -85,7 +87,9 @@ private:
   void fetch_range(Hint &hint, class FetchedFile &file, char *scratch);
   void answered(const Hint &hint, uint64_t nanoseconds);
   bool is_cancelled(const Hint &hint);
-  bool is_too_far() const { return fetched_ > consumed_ + lead_; }
+  /// Memory holds whole pages of what is asked for in bytes: small parts take more of it.
+  double pages_per_byte() const { return fetched_ ? static_cast<double>(paged_) / static_cast<double>(fetched_) : 1; }
+  bool is_too_far() const { return static_cast<double>(fetched_ - consumed_) * pages_per_byte() > static_cast<double>(lead_); }
   void look_at_progress();
 
   std::mutex mutex_;
@@ -100,8 +104,10 @@ private:
   unsigned known_ = 0, last_ = 0; ///< devices; the one that was asked last
   uint32_t cancelled_ = 0; ///< copies up to this number
   uint64_t lead_ = 256u << 20, fetched_ = 0, consumed_ = 0; ///< bytes
+  uint64_t paged_ = 0; ///< bytes of the pages that `fetched_` is in
   uint64_t (*read_so_far_)() = nullptr;
   uint64_t read_at_start_ = 0, read_by_workers_ = 0; ///< bytes, by read calls
+  uint64_t looked_ = 0; ///< ns: when the progress was looked at
   uint32_t counted_copy_ = 0;
   uint64_t counted_done_ = 0;
   PrefetchCounts counts_;

@@ -22,9 +22,9 @@ uint32_t HintLog::mark(uint64_t key) const {
   return static_cast<uint32_t>(mix(key + generation * 0x9e3779b97f4a7c15u) >> 16) | 1;
 }
 
-void HintLog::add_key(uint64_t key) { __atomic_store_n(&marks_[key & (kMarks - 1)], mark(key), __ATOMIC_RELAXED); }
+void HintLog::add_key(uint64_t key) { __atomic_store_n(&marks_[key & mask_], mark(key), __ATOMIC_RELAXED); }
 
-bool HintLog::has_key(uint64_t key) const { return __atomic_load_n(&marks_[key & (kMarks - 1)], __ATOMIC_RELAXED) == mark(key); }
+bool HintLog::has_key(uint64_t key) const { return __atomic_load_n(&marks_[key & mask_], __ATOMIC_RELAXED) == mark(key); }
 
 void HintLog::add(uint64_t inode, uint64_t offset, uint64_t length) {
   if (length > kMostLength) length = kMostLength;

@@ -11,9 +11,12 @@ namespace pagecast::speculate {
 
 class HintLog {
 public:
-  /// `marks`: zeroed memory for kMarks numbers.
-  static constexpr uint64_t kMarks = 1u << 20;
-  void attach(uint32_t *marks) { marks_ = marks; }
+  static constexpr uint64_t kMarks = 1u << 20, kFewMarks = 1u << 16; ///< numbers; for small control groups the latter
+  /// `marks`: zeroed memory for so many numbers, a power of two.
+  void attach(uint32_t *marks, uint64_t count) {
+    marks_ = marks;
+    mask_ = count - 1;
+  }
 
   /// Forgets all.
   void clear() { __atomic_fetch_add(&generation_, 1, __ATOMIC_RELAXED); }
@@ -35,6 +38,7 @@ private:
   bool has_key(uint64_t key) const;
 
   uint32_t *marks_ = nullptr;
+  uint64_t mask_ = 0;
   uint32_t generation_ = 1;
 };
 

@@ -111,6 +111,23 @@ Facts facts_of(pid_t process, pid_t thread) {
   return facts;
 }
 
+Usage usage_of(pid_t process) {
+  char path[64], text[1024];
+  Usage usage;
+  snprintf(path, sizeof path, "/proc/%d/stat", process);
+  if (!read_whole(path, text, sizeof text)) return usage;
+  const char *at = strrchr(text, ')');
+  constexpr int kMinorFaults = 10, kMajorFaults = 12, kUser = 14, kSystem = 15; // as numbered in proc(5)
+  for (int number = 2; at && *at && number < kSystem; number++) {
+    at = strchr(at + 1, ' ');
+    const uint64_t value = at ? strtoull(at, nullptr, 10) : 0;
+    if (number + 1 == kMinorFaults || number + 1 == kMajorFaults) usage.page_faults += value;
+    if (number + 1 == kUser || number + 1 == kSystem)
+      usage.seconds += static_cast<double>(value) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  }
+  return usage;
+}
+
 bool is_ending(pid_t process) {
   char path[64], text[512];
   snprintf(path, sizeof path, "/proc/%d/statm", process);

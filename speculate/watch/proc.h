@@ -53,6 +53,13 @@ struct Facts {
 };
 Facts facts_of(pid_t process, pid_t thread);
 
+/// What a process has used so far, also after its end while nobody has reaped it.
+struct Usage {
+  uint64_t page_faults = 0;
+  double seconds = 0; ///< of processor time
+};
+Usage usage_of(pid_t process);
+
 /// Gone, or about to be: it has no memory any more.
 bool is_ending(pid_t process);
 

@@ -26,7 +26,7 @@ struct pagecast_range {
 
 /// Will read these parts of the open regular file `fd`, in this order. The file may be closed at once.
 /// Returns how many of them were taken: fewer than `count` when the queue is full; give the rest later. The queue holds
-/// 8,192 hints of up to 256 KiB; a longer range takes several places, and what of it there is no room for is forgotten.
+/// 4,096 hints of up to 256 KiB; a longer range takes several places, and what of it there is no room for is forgotten.
 /// Returns -EBADF: not open; -EINVAL: not a regular file; -ESTALE: the file has no name any more; -ENAMETOOLONG;
 /// -ENOMEM or -EAGAIN: no memory or threads. Cost: 3 us, and 0.2 us for each range.
 int pagecast_hint_file(int fd, const struct pagecast_range *ranges, size_t count);

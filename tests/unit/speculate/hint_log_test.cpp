@@ -9,7 +9,7 @@ namespace pagecast::speculate::test {
 namespace {
 
 struct HintLogTest : ::testing::Test {
-  HintLogTest() : marks(HintLog::kMarks) { log.attach(marks.data()); }
+  HintLogTest() : marks(HintLog::kMarks) { log.attach(marks.data(), HintLog::kMarks); }
   std::vector<uint32_t> marks;
   HintLog log;
 };

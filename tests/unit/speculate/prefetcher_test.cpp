@@ -18,7 +18,7 @@ namespace {
 Prefetcher &fresh() {
   static std::vector<uint32_t> marks(HintLog::kMarks);
   HintLog &log = *new HintLog;
-  log.attach(marks.data());
+  log.attach(marks.data(), HintLog::kMarks);
   Prefetcher &made = *new Prefetcher;
   EXPECT_TRUE(made.start(&log));
   return made;
@@ -157,7 +157,7 @@ TEST_F(PrefetcherTest, TheProcessesOwnReadsMakeRoom) {
   Prefetcher &paced = *new Prefetcher;
   static std::vector<uint32_t> marks(HintLog::kMarks);
   HintLog &log = *new HintLog;
-  log.attach(marks.data());
+  log.attach(marks.data(), HintLog::kMarks);
   paced.set_lead(0);
   paced.set_progress([] { return read_so_far; });
   EXPECT_TRUE(paced.start(&log));
@@ -169,6 +169,23 @@ TEST_F(PrefetcherTest, TheProcessesOwnReadsMakeRoom) {
   read_so_far = 2 * 4096;
   for (int i = 0; i < 10000 && paced.queued(); i++) usleep(1000);
   EXPECT_EQ(paced.counts().done, 2u);
+}
+
+TEST_F(PrefetcherTest, SmallPartsOfPagesTakeWholePagesOfTheLead) {
+  const std::string path = cold_file("a", 1 << 20);
+  prefetcher.set_lead(16 * 4096);
+  for (int i = 0; i < 64; i++) prefetcher.give(hint(HintKind::kRange, path, i * 16384, 16));
+  for (int i = 0; i < 1000 && prefetcher.counts().done < 17; i++) usleep(1000);
+  usleep(20000);
+  const uint64_t done = prefetcher.counts().done;
+  EXPECT_GE(done, 17u);
+  EXPECT_LE(done, 17u + Prefetcher::kWorkers);
+  EXPECT_EQ(prefetcher.lead_as_read(), 16u * 16);
+  for (int i = 0; i < 1000 && prefetcher.queued(); i++) {
+    prefetcher.consumed(64 * 16); // no more than has been prefetched
+    usleep(1000);
+  }
+  EXPECT_EQ(settled().done, 64u);
 }
 
 TEST_F(PrefetcherTest, ANameOfAnyKindIsAFileOrADirectory) {

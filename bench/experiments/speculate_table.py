@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tables of the experiment on speculation, made from its JSON alone: execution times, and what the paper's tables 4, 5 and 6 show."""
+
+from statistics import median
+
+from harness.markdown import document, table
+
+CONTENDERS = {"plain": "plain", "speculating": "speculating", "hinted": "hinted by hand", "ahead": "readers ahead"}
+OURS = "pagecast-"  # how the names of our threads and processes begin
+
+MEANING = ("Each cell: seconds, median of the runs, and in brackets the share of the plain program's time that is cut. Before each run nothing is in "
+           "memory but the programs themselves; on `cached` all is. Hinted by hand: the same program with hints of its own. Readers ahead: "
+           "32 threads that read the files in the program's order, the ceiling.")
+HINTING = ("Bytes that the storage was asked for, by whoever asked first. By hints: asked by the prefetcher. In error: asked in all beyond what the "
+           "plain program asks for, as a share of what the prefetcher asked. Reads: of the copies; dilation: processor time of the copies for each "
+           "read over that of the plain program for each of its requests.")
+FOOTPRINT = "Processor time, and the most memory, of the controller with its prefetcher; page faults of the copies; how long the program was stopped."
+
+
+def speculate_markdown(data: dict) -> str:
+    machine, cells = data["machine"], data["cells"]
+    heading = (f"Commit {machine['commit'][:12]}, Linux {machine['kernel']}, {machine['processors']} processors; {machine['files']} files, "
+               f"{machine['objects']} objects, {machine['slices']} slices through {machine['edge']}³ floats.")
+    return document(heading, times_table(cells), MEANING, cached_table(cells), hinting_table(cells), HINTING, prefetching_table(cells),
+                    footprint_table(cells), FOOTPRINT)
+
+
+def seconds(cell: dict, contender: str) -> float | None:
+    runs = cell["runs"].get(contender)
+    return median(run["seconds"] for run in runs) if runs else None
+
+
+def cut(cell: dict, contender: str) -> float | None:
+    time = seconds(cell, contender)
+    return None if time is None else 1 - time / seconds(cell, "plain")
+
+
+def name(cell: dict) -> list[str]:
+    return [cell["program"], cell["storage"]]
+
+
+def times_table(cells: list[dict]) -> str:
+    rows = []
+    for cell in cells:
+        shown = [f"{seconds(cell, c):.3f} ({cut(cell, c):.0%})" if seconds(cell, c) else "" for c in list(CONTENDERS)[1:]]
+        best = max((cut(cell, c) or 0 for c in ("hinted", "ahead")), default=0)
+        rows.append([*name(cell), f"{seconds(cell, 'plain'):.3f}", *shown, f"{cut(cell, 'speculating') / best:.0%}" if best > 0.02 else ""])
+    return table(["program", "storage", *CONTENDERS.values(), "of the best hints' cut"], rows)
+
+
+def cached_table(cells: list[dict]) -> str:
+    """Everything in memory: medians of wall and processor time over the plain ones."""
+    rows = []
+    for cell in (c for c in cells if c["storage"] == "cached"):
+        ratio = {of: median(r[of] for r in cell["runs"]["speculating"]) / median(r[of] for r in cell["runs"]["plain"]) for of in ("seconds", "processor")}
+        rows.append([cell["program"], str(len(cell["runs"]["plain"])), f"{ratio['seconds'] - 1:+.1%}", f"{ratio['processor'] - 1:+.1%}"])
+    return table(["all in memory", "runs", "wall time", "processor time"], rows) if rows else ""
+
+
+def middle_run(cell: dict, contender: str) -> dict | None:
+    runs = sorted(cell["runs"].get(contender, []), key=lambda run: run["seconds"])
+    return runs[len(runs) // 2] if runs else None
+
+
+def asked_by(run: dict) -> tuple[int, int]:
+    """Bytes that the prefetcher asked for, and all."""
+    ours = sum(of["bytes"] for who, of in run["asked"]["by"].items() if who.startswith(OURS))
+    return ours, run["asked"]["bytes"]
+
+
+def hinting(cell: dict, contender: str) -> dict | None:
+    """Like the paper's table 4."""
+    plain, run = middle_run(cell, "plain"), middle_run(cell, contender)
+    if not run or not run.get("asked") or not plain["asked"]["bytes"]:
+        return None
+    ours, everything = asked_by(run)
+    return {"hinted": ours / everything if everything else 0, "error": max(0, everything - plain["asked"]["bytes"]) / ours if ours else 0,
+            "bytes": everything, "plain": plain["asked"]["bytes"], "requests": plain["asked"]["requests"]}
+
+
+def dilation(cell: dict) -> str:
+    run, plain = middle_run(cell, "speculating"), middle_run(cell, "plain")
+    copies = run["statistics"]["copies"]
+    if not copies["reads"] or not copies["seconds"] or not plain.get("asked"):
+        return ""
+    return f"{copies['seconds'] / copies['reads'] / (plain['processor'] / plain['asked']['requests']):.1f}"
+
+
+def hinting_table(cells: list[dict]) -> str:
+    rows = []
+    for cell in cells:
+        for contender in ("speculating", "hinted"):
+            found = hinting(cell, contender)
+            if not found:
+                continue
+            copies = middle_run(cell, "speculating")["statistics"]["copies"] if contender == "speculating" else None
+            rows.append([*name(cell), CONTENDERS[contender], f"{found['plain'] / 1e6:.1f} MB", f"{found['hinted']:.1%}", f"{found['error']:.1%}",
+                         f"{copies['reads']}" if copies else "", f"{copies['hinted']}" if copies else "", dilation(cell) if copies else ""])
+    return table(["program", "storage", "", "plain", "by hints", "in error", "reads", "hinted", "dilation"], rows) if rows else ""
+
+
+def prefetching_table(cells: list[dict]) -> str:
+    """Like the paper's table 5."""
+    rows = []
+    for cell in cells:
+        run = middle_run(cell, "speculating")
+        p, o = run["statistics"]["prefetch"], run["statistics"]["original"]
+        if p["hints"]:
+            rows.append([*name(cell), *(str(p[k]) for k in ("hints", "named", "done", "begun", "in_memory", "late", "cancelled", "failed")),
+                         str(o["waits_hinted"]), str(o["waits_missed"]), str(p["depth"])])
+    return table(["program", "storage", "hints", "of names", "done", "begun", "in memory", "late", "cancelled", "failed", "long waits hinted",
+                  "not hinted", "depth"], rows) if rows else ""
+
+
+def footprint_table(cells: list[dict]) -> str:
+    """Like the paper's table 6."""
+    rows = []
+    for cell in cells:
+        s = middle_run(cell, "speculating")["statistics"]
+        ended = ", ".join(f"{count} {why}" for why, count in s["copies"]["ended"].items() if count)
+        rows.append([*name(cell), f"{s['controller']['seconds']:.3f} s", f"{s['controller']['bytes'] / 1e6:.1f} MB", str(s["copies"]["made"]), ended,
+                     str(s["copies"]["page_faults"]), f"{s['original']['stopped_ns'] / 1e6:.2f} ms"])
+    return table(["program", "storage", "controller", "memory", "copies", "ended", "page faults", "stopped"], rows)
