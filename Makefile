@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
-.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases interactive speculate manual docs wheel install clean
+.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases interactive speculate manual docs wheel deb install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -99,6 +99,9 @@ docs: ## the documents as a site in build/site; links that lead nowhere are erro
 
 wheel: build venv ## a wheel for pip in build/wheel: the command, the runtime, the plugin, hints for arrays
 	@$(IN_VENV) python/make_wheel.py --build $(BUILD)
+
+deb: build ## Debian packages in build/deb: pagecast and libpagecast-dev (needs debhelper and dpkg-dev)
+	@$(IN_VENV) packaging/deb/make_deb.py --build $(BUILD) --output $(BUILD)/deb
 
 install: build ## install command, plugin, runtime, header, CMake package: PREFIX=/usr/local DESTDIR=
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)' >$(BUILD)/install.log || \
