@@ -20,6 +20,7 @@ namespace pagecast::speculate {
 namespace {
 
 constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
+constexpr uint64_t kShort = 1000000;                         ///< ns, while waits are short: a look costs some 15 us
 constexpr uint64_t kTreeEvery = 20000000;                   ///< ns
 constexpr uint64_t kLittleMemory = 256u << 20;              ///< bytes
 constexpr uint64_t kShareEvery = 50000000;                  ///< ns
@@ -156,15 +157,16 @@ void Controller::run(pid_t program) {
     }
     check_copy(now);
     judge_brief_copy(now);
-    bool waits = false;
+    bool waits = false, long_waits = false;
     for (unsigned i = 0; i < count_; i++) {
       examine(watched_[i], monotonic_now());
       waits |= watched_[i].wait_begin != 0;
+      long_waits |= watched_[i].long_wait;
     }
     follow_progress();
     follow_memory(now);
     statistics_.looks++;
-    period_ = waits ? kShortest : std::min(period_ + period_ / 4, kLongest);
+    period_ = long_waits ? kShortest : waits ? kShort : std::min(period_ + period_ / 4, kLongest);
   }
   if (copied_) end_copy(Ending::kOriginal);
   statistics_.seconds = static_cast<double>(monotonic_now() - begin) * 1e-9;

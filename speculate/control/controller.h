@@ -24,6 +24,7 @@ struct Watched {
   Look last;
   uint64_t looked = 0; ///< ns: when
   uint64_t wait_begin = 0; ///< ns; 0 = it does not wait
+  bool long_wait = false; ///< two looks have seen this one
   uint64_t accounted = 0; ///< ns: the wait is accounted up to here
   uint64_t since = 0, ran = 0; ///< ns: the last copy's end or the first short wait, and its processor time then
   bool judged = false; ///< this wait has been counted
@@ -106,7 +107,7 @@ private:
   uint64_t copy_missed_ = 0, copy_hit_ = 0; ///< waits
   bool brief_ = false, judged_brief_ = false; ///< it was made because of short waits; its gain has been measured
   double share_before_ = 0; ///< of time that the original had a processor before it
-  uint64_t ran_before_ = 0; ///< ns of the original's processor time when it was made
+  uint64_t trial_ = 0, ran_before_ = 0; ///< ns: when its trial began, and the original's processor time then
   uint64_t read_ = 0; ///< bytes that the original had read when it was looked at last
   uint64_t period_ = 0; ///< ns from look to look
   uint64_t tree_looked_ = 0; ///< ns

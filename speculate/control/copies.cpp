@@ -15,6 +15,7 @@ namespace {
 constexpr uint32_t kSeconds = 20; ///< a copy's life
 constexpr uint64_t kOld = (kSeconds - 1) * 1000000000ull;
 constexpr uint64_t kFewHints = 16;
+constexpr unsigned kNoGainCounts = 3; ///< useless copies: it was on track, so the next will hardly be of more use
 constexpr uint32_t kMostCareful = 2;
 constexpr int kDeathPatience = 2000; ///< ms
 
@@ -79,7 +80,7 @@ void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
   copy_missed_ = copy_hit_ = 0;
   brief_ = brief;
   judged_brief_ = false;
-  ran_before_ = one.last.ran;
+  trial_ = 0;
   share_before_ =
       one.since && now > one.since ? static_cast<double>(one.last.ran - one.ran) / static_cast<double>(now - one.since) : 1;
   read_ = 0;
@@ -115,7 +116,8 @@ void Controller::end_copy(Ending why) {
   if (why == Ending::kCall) statistics_.last_call = channel_->call;
   const uint64_t given = std::max(prefetcher_.done_for(copy_number_), channel_->head);
   if (why == Ending::kAstray || why == Ending::kNoGain) prefetcher_.cancel(copy_number_);
-  if (why == Ending::kNoGain) copied_->worth.ended(monotonic_now(), 0, 1);
+  if (why == Ending::kNoGain)
+    for (unsigned i = 0; i < kNoGainCounts; i++) copied_->worth.ended(monotonic_now(), 0, 1);
   else if (!learn(why, given)) copied_->worth.ended(monotonic_now(), given, copy_missed_);
   copied_->since = 0;
   copied_ = nullptr;

@@ -12,10 +12,10 @@ constexpr uint64_t kCopyNeeds = 30000000; ///< ns that a copy is given to come a
 constexpr uint64_t kSlowCopyNeeds = 100000000; ///< ns, if none of its hints has met a wait: it has idle priority
 constexpr uint64_t kMostMisses = 4;       ///< waits that a copy may miss, and one more for each so many hits:
 constexpr uint64_t kHitsPerMiss = 8;
-constexpr uint64_t kMostBetween = 700000; ///< ns between two looks that are taken for waiting
+constexpr uint64_t kMostBetween = 1500000; ///< ns between two looks that are taken for waiting
 constexpr uint64_t kLeastBriefly = 20000000; ///< ns, before it is looked at more closely
-constexpr uint64_t kBriefTrial = 40000000; ///< ns in which a copy must have been of use
-constexpr double kLeastGain = 1.15;        ///< of the share of time that the original has a processor
+constexpr uint64_t kHeadStart = 30000000, kBriefTrial = 80000000; ///< ns until a copy must be of use, and in which it is judged
+constexpr double kLeastGain = 1.1;        ///< of the share of time that the original has a processor
 constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
 
 } // namespace
@@ -48,6 +48,7 @@ void Controller::examine(Watched &one, uint64_t now) {
   one.looked = now;
   one.last = look;
   if (briefly && !one.refused) account_short_wait(one, passed);
+  one.long_wait = same;
   if (!waiting) {
     one.wait_begin = 0;
     return;
@@ -107,13 +108,18 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
 
 /// Short waits are too many to be judged one by one: a copy that is of use leaves the original more of the time to compute.
 bool Controller::has_gained(const Watched &one, uint64_t now) const {
-  const double share = static_cast<double>(one.last.ran - ran_before_) / static_cast<double>(now - copy_made_);
+  const double share = static_cast<double>(one.last.ran - ran_before_) / static_cast<double>(now - trial_);
   return share >= share_before_ * kLeastGain;
 }
 
 /// Once for each copy that was made because of short waits.
 void Controller::judge_brief_copy(uint64_t now) {
-  if (!copied_ || !brief_ || judged_brief_ || now - copy_made_ < kBriefTrial) return;
+  if (!copied_ || !brief_ || judged_brief_ || now - copy_made_ < kHeadStart) return;
+  if (trial_ == 0) {
+    trial_ = now;
+    ran_before_ = copied_->last.ran;
+  }
+  if (now - trial_ < kBriefTrial) return;
   judged_brief_ = true;
   if (!has_gained(*copied_, now)) end_copy(Ending::kNoGain);
 }

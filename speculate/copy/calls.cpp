@@ -117,8 +117,8 @@ long answer_facts(long number, const Arguments &x) {
 
 long answer_writing(long number, const Arguments &x) {
   switch (number) {
-  case __NR_write: return write_file(static_cast<int>(x.a), x.c, -1);
-  case __NR_pwrite64: return write_file(static_cast<int>(x.a), x.c, x.d);
+  case __NR_write: return write_file(static_cast<int>(x.a), at<char>(x.b), x.c, -1);
+  case __NR_pwrite64: return write_file(static_cast<int>(x.a), at<char>(x.b), x.c, x.d);
   case __NR_writev: return write_vectors(static_cast<int>(x.a), at<Vector>(x.b), x.c, -1);
   default: return write_vectors(static_cast<int>(x.a), at<Vector>(x.b), x.c, x.d);
   }

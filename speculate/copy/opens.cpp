@@ -117,6 +117,15 @@ long open_known(int directory, const char *path, int flags, uint64_t inode) {
   return guess;
 }
 
+/// A file that the copy seems to have created.
+long take_created(int directory, const char *path, int flags) {
+  const long number = take(Kind::kSink, flags);
+  char known[kPathBytes];
+  if (!compose(known, sizeof Descriptor::path, directory_of(directory), path)) known[0] = 0;
+  if (number >= 0) create_file(static_cast<int>(number), known, flags & kTruncate || (flags & kTemporary) == kTemporary);
+  return number;
+}
+
 } // namespace
 
 void adopt(int number, const Stat &facts, int flags, const char *path) {
@@ -137,13 +146,15 @@ long open_file(int directory, const char *path, int flags) {
   if (begins_with(path, "/proc/") || begins_with(path, "/sys/") || begins_with(path, "/dev/")) return -kNoEntry;
   if (mode == kWriteOnly || flags & kTruncate || (flags & kTemporary) == kTemporary ||
       (flags & (kCreate | kExclusive)) == (kCreate | kExclusive))
-    return take(Kind::kSink, flags);
+    return take_created(directory, path, flags);
   uint64_t inode = 0;
   char known[kPathBytes];
-  const bool regular = compose(known, sizeof Descriptor::path, directory_of(directory), path) && is_known_regular(known, &inode);
+  const bool composed = compose(known, sizeof Descriptor::path, directory_of(directory), path);
+  if (composed && created_file(known)) return take_created(directory, path, flags);
+  const bool regular = composed && is_known_regular(known, &inode);
   if (regular && mode == kReadOnly && !(flags & (kDirectoryOnly | kPathOnly))) return open_known(directory, path, flags, inode);
   const long number = open_unknown(directory, path, flags);
-  return number == -kNoEntry && flags & kCreate ? take(Kind::kSink, flags) : number;
+  return number == -kNoEntry && flags & kCreate ? take_created(directory, path, flags) : number;
 }
 
 bool make_real(int number) {

@@ -31,7 +31,6 @@ bool is_waited_for(const Descriptor &file, int64_t length, int64_t offset) {
 
 long read_regular(Descriptor &file, int number, char *to, int64_t length, int64_t offset) {
   Channel &channel = *state.channel;
-  refuse_written(file, offset, length);
   long got = read_cached(number, to, length, offset);
   if (got >= 0 && (got == length || offset + got >= file.size)) {
     channel.answered_reads++;
@@ -65,6 +64,19 @@ long read_guess(Descriptor &file, int number, char *to, int64_t length, int64_t 
   return length < left ? length : left;
 }
 
+/// Of a file that the copy has written to: what is on the disk, with what was written over it.
+long read_written(Descriptor &file, const Written &written, int number, char *to, int64_t length, int64_t offset) {
+  file.size = written.size;
+  const int64_t left = written.size - offset, most = length < left ? length : left;
+  if (most <= 0) return 0;
+  long got = 0;
+  if (file.kind == Kind::kRegular) got = read_regular(file, number, to, most, offset);
+  if (got < 0) return got;
+  if (got < most) memset(to + got, 0, static_cast<unsigned long>(most - got));
+  read_back(written, offset, to, most);
+  return most;
+}
+
 } // namespace
 
 long read_file(int number, char *to, int64_t length, int64_t offset) {
@@ -76,6 +88,13 @@ long read_file(int number, char *to, int64_t length, int64_t offset) {
   if (length < 0) return -kInvalid;
   wait_for_original();
   long got = 0;
+  const Written *const written = state.written ? written_file(file->device, file->inode) : nullptr;
+  if (written && (file->kind == Kind::kRegular || file->kind == Kind::kSink)) {
+    got = read_written(*file, *written, number, to, length, offset);
+    if (got <= 0) return got;
+    if (moves) file->position = offset + got;
+    return got;
+  }
   switch (file->kind) {
   case Kind::kRegular: got = read_regular(*file, number, to, length, offset); break;
   case Kind::kGuess: got = read_guess(*file, number, to, length, offset); break;
@@ -111,7 +130,7 @@ long pass_through(int number, int64_t *offset, int64_t length) {
   const int64_t left = file->size - at;
   if (left <= 0) return 0;
   const int64_t passed = length < left ? length : left;
-  refuse_written(*file, at, passed);
+  refuse_written(*file);
   state.channel->reads++;
   wait_for_original();
   hint_read(*file, at, passed < static_cast<int64_t>(4 * kSmallFile) ? passed : static_cast<int64_t>(4 * kSmallFile), false);
@@ -148,7 +167,7 @@ long map_file(long address, long length, long protection, long flags, int number
   if (!file) return -kBadDescriptor;
   if (file->kind == Kind::kGuess && !make_real(number)) return -kNoEntry;
   if (file->kind != Kind::kRegular) end(Ended::kWritten, __NR_mmap);
-  refuse_written(*file, offset, length);
+  refuse_written(*file);
   const int64_t most = 4 * static_cast<int64_t>(kSmallFile);
   hint_read(*file, offset, length < most ? length : most, false);
   return call6(__NR_mmap, address, length, protection, flags, number, offset);

@@ -36,10 +36,14 @@ struct Descriptor {
   char path[232];    ///< absolute, or empty: then it cannot be hinted by the prefetcher
 };
 
+/// A file that the copy seems to have written to.
 struct Written {
-  uint64_t device, inode;
-  int64_t begin, end;
+  uint64_t device, inode;  ///< device kMadeUp: the copy seems to have created it
+  int64_t size;            ///< as it would be
+  int64_t lost, lost_end;  ///< bytes that there was no room for
+  uint64_t name;           ///< hash of the path of one that was created; 0 = none
 };
+inline constexpr uint64_t kMadeUp = ~uint64_t{0};
 
 struct State {
   Channel *channel;
@@ -98,11 +102,24 @@ long pass_through(int number, int64_t *offset, int64_t length); ///< sendfile an
 long seek_file(int number, int64_t offset, int whence);
 long map_file(long address, long length, long protection, long flags, int number, long offset);
 
+// overlay.cpp
+Written *written_file(uint64_t device, uint64_t inode);
+/// `size` is that of the file before. Ends the copy when there are too many.
+Written *begin_written(uint64_t device, uint64_t inode, int64_t size);
+void empty_written(Written &file);
+void keep_written(Written &file, int64_t at, const char *from, int64_t length);
+/// Puts what was written over what was read. Ends the copy if that was not kept.
+void read_back(const Written &file, int64_t at, char *to, int64_t length);
+
 // writes.cpp
-long write_file(int number, int64_t length, int64_t offset);
+long write_file(int number, const char *from, int64_t length, int64_t offset);
 long write_vectors(int number, const Vector *vectors, long count, int64_t offset);
-/// Ends the copy if it would read what it only seemed to write.
-void refuse_written(const Descriptor &file, int64_t offset, int64_t length);
+/// Ends the copy if this has been written to: it cannot be read back by a mapping, or by a call that passes data on.
+void refuse_written(const Descriptor &file);
+/// A file that the copy seems to have created under this path.
+Written *created_file(const char *path);
+/// The descriptor becomes one of such a file; `truncated`: an empty one.
+void create_file(int number, const char *path, bool truncated);
 
 // stats.cpp
 long stat_path(int directory, const char *path, Stat *to, int flags);

@@ -33,6 +33,13 @@ void make_up(Stat &facts, uint64_t inode, int64_t size) {
 
 /// Asks the caches, then the table of names. -kAgain: neither knows.
 long quick_facts(int directory, const char *path, Stat *to, int flags) {
+  char full[kPathBytes];
+  const bool composed = compose(full, sizeof full, directory_of(directory), path);
+  if (state.written && composed)
+    if (const Written *const created = created_file(full)) {
+      make_up(*to, created->inode, created->size);
+      return 0;
+    }
   OpenHow how = {static_cast<uint64_t>(kPathOnly | kCloseOnExec | (flags & kAtNoFollow ? kNoFollow : 0)), 0, kResolveCached};
   const long look = call(__NR_openat2, directory, path, &how, sizeof how);
   if (look >= 0) {
@@ -41,9 +48,8 @@ long quick_facts(int directory, const char *path, Stat *to, int flags) {
     return result;
   }
   if (look != -kAgain) return look;
-  char full[kPathBytes];
   uint64_t inode = 0;
-  if (!compose(full, sizeof full, directory_of(directory), path) || !is_known_regular(full, &inode)) return -kAgain;
+  if (!composed || !is_known_regular(full, &inode)) return -kAgain;
   state.channel->guesses++;
   give_hint(HintKind::kStat, full, device_of(directory), inode, 0, 0);
   make_up(*to, inode, kGuessedSize);
@@ -56,7 +62,8 @@ long stat_descriptor(int number, Stat *to) {
   const Descriptor *const file = descriptor(number);
   if (!file) return -kBadDescriptor;
   if (file->kind != Kind::kGuess && file->kind != Kind::kSink) return call(__NR_fstat, number, to);
-  make_up(*to, file->inode, file->size);
+  const Written *const written = file->kind == Kind::kSink ? written_file(file->device, file->inode) : nullptr;
+  make_up(*to, file->inode, written ? written->size : file->size);
   return 0;
 }
 

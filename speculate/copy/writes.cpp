@@ -1,49 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes go nowhere. Of regular files it is remembered where, so that the copy does not go on with stale data.
+// Writes go nowhere but into the copy's own overlay (overlay.cpp). Files that it seems to have created are known by name.
 #include "speculate/copy/state.h"
 
 namespace pagecast::speculate {
 namespace {
 
-void remember_written(const Descriptor &file, int64_t begin, int64_t end_) {
-  for (unsigned i = 0; i < state.written; i++) {
-    Written &known = state.files[i];
-    if (known.inode != file.inode || known.device != file.device) continue;
-    if (begin < known.begin) known.begin = begin;
-    if (end_ > known.end) known.end = end_;
-    return;
-  }
-  if (state.written == kWritten) end(Ended::kWritten, __NR_write);
-  state.files[state.written++] = {file.device, file.inode, begin, end_};
+/// FNV-1a.
+uint64_t key_of(const char *path) {
+  uint64_t hash = 14695981039346656037ull;
+  for (; *path; path++) hash = (hash ^ static_cast<unsigned char>(*path)) * 1099511628211ull;
+  return hash ? hash : 1;
 }
 
 } // namespace
 
-void refuse_written(const Descriptor &file, int64_t offset, int64_t length) {
-  for (unsigned i = 0; i < state.written; i++) {
-    const Written &known = state.files[i];
-    if (known.inode == file.inode && known.device == file.device && offset < known.end && known.begin < offset + length)
-      end(Ended::kWritten, __NR_read);
-  }
+void refuse_written(const Descriptor &file) {
+  if (written_file(file.device, file.inode)) end(Ended::kWritten, __NR_mmap);
 }
 
-long write_file(int number, int64_t length, int64_t offset) {
+Written *created_file(const char *path) {
+  const uint64_t name = key_of(path);
+  for (unsigned i = 0; path[0] && i < state.written; i++)
+    if (state.files[i].name == name) return &state.files[i];
+  return nullptr;
+}
+
+void create_file(int number, const char *path, bool truncated) {
+  Written *file = created_file(path);
+  if (file && truncated) empty_written(*file);
+  if (!file) {
+    file = begin_written(kMadeUp, state.written + 1, 0);
+    file->name = path[0] ? key_of(path) : 0;
+  }
+  Descriptor &made = state.table[number];
+  made.device = file->device;
+  made.inode = file->inode;
+  made.size = file->size;
+}
+
+long write_file(int number, const char *from, int64_t length, int64_t offset) {
   Descriptor *const file = descriptor(number);
   if (!file || (file->flags & kAccessMode) == kReadOnly) return -kBadDescriptor;
   state.channel->writes++;
+  if (file->kind != Kind::kRegular && file->kind != Kind::kSink) return length;
+  Written &written = *begin_written(file->device, file->inode, file->size);
   int64_t at = offset < 0 ? file->position : offset;
-  if (offset < 0 && file->flags & kAppend) at = file->size;
-  if (file->kind == Kind::kRegular) remember_written(*file, at, at + length);
-  if (at + length > file->size) file->size = at + length;
+  if (offset < 0 && file->flags & kAppend) at = written.size;
+  keep_written(written, at, from, length);
+  file->size = written.size;
   if (offset < 0) file->position = at + length;
   return length;
 }
 
 long write_vectors(int number, const Vector *vectors, long count, int64_t offset) {
   int64_t total = 0;
-  for (long i = 0; i < count; i++) total += static_cast<int64_t>(vectors[i].length);
-  return write_file(number, total, offset);
+  for (long i = 0; i < count; i++) {
+    const int64_t length = static_cast<int64_t>(vectors[i].length);
+    const long done = write_file(number, vectors[i].base, length, offset < 0 ? offset : offset + total);
+    if (done < 0) return done;
+    total += length;
+  }
+  return total;
 }
 
 } // namespace pagecast::speculate

@@ -48,7 +48,7 @@ enum class Ended : uint32_t {
   kNot,         ///< it has not, or was killed from outside
   kFinished,    ///< the program ended in it
   kCall,        ///< a call that a copy cannot answer
-  kWritten,     ///< it would have read back what it had only seemed to write
+  kWritten,     ///< it would have read back what it had only seemed to write, and that was not kept
   kUnreadable,  ///< a read of a pipe, a terminal or another file that has no blocks
   kDescriptors, ///< more descriptors than the table holds
   kSetUp,       ///< it could not be locked up, and so it never ran

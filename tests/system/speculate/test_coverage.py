@@ -85,3 +85,30 @@ def test_access_times_stay(speculation, storage, tmp_path):
         os.utime(file, (1000, 2000))
     speculation.run("du", "-a", ".", cwd=tree)
     assert {file.stat().st_atime for file in files} == {1000}
+
+
+def test_what_the_program_reads_back_of_its_own_writes(speculation, storage, tmp_path):
+    """Where it reads next stands in a file that it writes and reads itself: in a new one, and in one that was there."""
+    (tmp_path / "volume").mkdir()
+    with open(tmp_path / "volume" / "v", "wb") as file:
+        file.truncate(64 << 20)
+    script = ("import os, random, sys\nf = os.open('v', os.O_RDONLY)\nr = random.Random(3)\ns = 0\n"
+              "old = os.open(sys.argv[1] + '/old', os.O_RDWR)\n"
+              "for i in range(150):\n    name = sys.argv[1] + '/new%d' % (i % 5)\n"
+              "    w = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)\n"
+              "    os.write(w, b'%8d' % r.randrange(1 << 14))\n    os.close(w)\n    w = os.open(name, os.O_RDONLY)\n"
+              "    assert os.fstat(w).st_size == 8\n    at = int(os.read(w, 100))\n    os.close(w)\n"
+              "    os.pwrite(old, b'%8d' % at, 5000)\n    at = int(os.pread(old, 8, 5000))\n"
+              "    s += at + len(os.pread(f, 2048, at * 4096))\nprint(s)\n")
+    seen = []
+    for run in (speculation.plain, speculation.run):
+        home = tmp_path / run.__name__
+        home.mkdir()
+        (home / "old").write_bytes(b"o" * 9000)
+        done = run("/usr/bin/python3", "-c", script, home, cwd=storage(tmp_path / "volume"))
+        seen.append((done.returncode, done.stdout, done.stderr, {p.name: p.read_bytes() for p in home.iterdir()}))
+    assert seen[0] == seen[1] and seen[0][0] == 0
+    figures = speculation.figures()
+    assert figures["copies"]["ended"]["written"] == figures["copies"]["ended"]["call"] == figures["copies"]["ended"]["crashed"] == 0
+    assert figures["prefetch"]["done"] >= 0.9 * 150
+    assert figures["original"]["waits_missed"] <= 4
