@@ -53,8 +53,9 @@ def parse_arguments() -> argparse.Namespace:
     options.build, options.work = options.build.resolve(), (options.work or options.build / "speculate-data").resolve()
     size = options.scale * (0.25 if options.quick else 1)
     options.files, options.many_files, options.objects = max(50, int(1350 * size)), max(100, int(20000 * size)), max(10, int(562 * size))
-    # Of the paper's 25 slices, as many as leave ten minutes for all.
-    options.slices, options.edge = 9, max(64, int(512 * size ** (1 / 3)) // 16 * 16)
+    # Of the paper's 25 slices, as many as leave ten minutes for all. At an edge of 512, a plane is a multiple of four stripes of
+    # 64 KiB, and all rows of a slice would be on one server.
+    options.slices, options.edge = 9, max(64, int(512 * size ** (1 / 3)) // 16 * 16 - 16)
     return options
 
 
