@@ -139,6 +139,10 @@ void Engine::note_small_blocks(uint64_t bytes) {
   pager_.limit.small_blocks.wait_for_room([this] { poke(); });
 }
 
+void Engine::note_small_blocks_freed(uint64_t bytes) {
+  if (pages_memory() && !os::is_ours()) pager_.limit.small_blocks.note_freed(bytes);
+}
+
 void Engine::poke() {
   if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(0, std::memory_order_seq_cst)) os::event_post(event_);
 }

@@ -71,6 +71,8 @@ public:
   /// The C library's small blocks grow by so much now. Waits until there is room for that: seldom, and never on a thread of
   /// ours.
   void note_small_blocks(uint64_t bytes);
+  /// They shrink by so much. Any thread; cost: an atomic operation.
+  void note_small_blocks_freed(uint64_t bytes);
   /// Wakes the pager's thread if it sleeps.
   void poke();
   core::ResidencyMap &map() { return pager_.memory.map; }

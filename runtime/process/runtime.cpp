@@ -25,6 +25,8 @@
 extern char **environ;
 
 namespace pagecast {
+
+constinit SmallBlocksWatch small_blocks_watch;
 namespace {
 
 Options options;
@@ -46,14 +48,12 @@ constexpr uint64_t kNearNs = 2000000, kNearPart = 4;
 /// Small blocks asked for between two looks: this part of what was left at the first.
 constexpr uint64_t kSmallPart = 8;
 constexpr uint64_t kLeastSmall = 1u << 20;
-std::atomic<int64_t> small_left{INT64_MAX}; ///< bytes of small blocks until then; INT64_MAX: they are not watched
 uint64_t small_known =
     UINT64_MAX / 4; ///< bytes that the process held beside its large data, when they were last counted: perhaps all
 std::atomic<uint64_t> small_asked{0}; ///< bytes of small blocks asked for since
 uint64_t started_ns = 0;
-bool refused = false;        ///< paging was needed and could not be had: said once
-std::atomic<bool> memory_paged{false}; ///< large data of memory have once exceeded the budget, and are paged
-bool files_refused = false;  ///< there cannot even be hints for files
+bool refused = false; ///< paging was needed and could not be had: said once
+bool files_refused = false; ///< there cannot even be hints for files
 std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
 char refused_why[800];
 constexpr int kNotOpen = -EBADF;
@@ -106,8 +106,9 @@ void follow_limit(uint64_t data_bytes) {
 /// Small blocks are watched while nothing is paged and large data are such that paging could make room for them.
 void watch_small_blocks(uint64_t data_bytes) {
   const uint64_t unpaged = unpaged_budget(data_bytes), left = unpaged > data_bytes ? unpaged - data_bytes : 0;
-  small_left.store(data_bytes > kLeastMemory ? static_cast<int64_t>(std::max(left / kSmallPart, kLeastSmall)) : INT64_MAX,
-                   std::memory_order_relaxed);
+  small_blocks_watch.left.store(data_bytes > kLeastMemory ? static_cast<int64_t>(std::max(left / kSmallPart, kLeastSmall))
+                                                          : SmallBlocksWatch::kNot,
+                                std::memory_order_relaxed);
 }
 
 void pager_thread() { reinterpret_cast<Engine *>(engine_memory)->run(); }
@@ -174,7 +175,7 @@ Engine *running(Engine *made) {
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
 bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
   // What the C library asks for on behalf of the threads must not come back here while the allocations' lock is held.
-  small_left.store(INT64_MAX, std::memory_order_relaxed);
+  small_blocks_watch.left.store(SmallBlocksWatch::kNot, std::memory_order_relaxed);
   if (!inherited_sandbox_allows_paging()) {
     snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
     return false;
@@ -258,15 +259,17 @@ uint64_t runtime_budget() { return budget; }
 
 bool runtime_fits(uint64_t data_bytes) { return data_bytes <= unpaged_budget(data_bytes); }
 
-bool runtime_watches_small_blocks() { return small_left.load(std::memory_order_relaxed) != INT64_MAX; }
-
 bool runtime_small_blocks(uint64_t bytes) {
   const auto n = static_cast<int64_t>(bytes);
   if (Engine *running = runtime_pages_memory() ? runtime_running_engine() : nullptr)
     return running->note_small_blocks(bytes), false;
   small_asked.fetch_add(bytes, std::memory_order_relaxed);
-  const int64_t left = small_left.load(std::memory_order_relaxed);
-  return left != INT64_MAX && small_left.fetch_sub(n, std::memory_order_relaxed) <= n;
+  const int64_t left = small_blocks_watch.left.load(std::memory_order_relaxed);
+  return left != SmallBlocksWatch::kNot && small_blocks_watch.left.fetch_sub(n, std::memory_order_relaxed) <= n;
+}
+
+void runtime_small_blocks_freed(uint64_t bytes) {
+  if (Engine *running = runtime_pages_memory() ? runtime_running_engine() : nullptr) running->note_small_blocks_freed(bytes);
 }
 
 void runtime_open_statistics() {
@@ -277,14 +280,14 @@ void runtime_open_statistics() {
 Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes) {
   runtime_options();
   Engine *running = engine.load(std::memory_order_acquire);
-  if (memory_paged.load(std::memory_order_relaxed)) return running;
+  if (small_blocks_watch.is_paged.load(std::memory_order_relaxed)) return running;
   if (refused || !options.enable || sandboxed()) return nullptr;
   follow_limit(data_bytes);
   if (data_bytes <= unpaged_budget(data_bytes)) return watch_small_blocks(data_bytes), nullptr;
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
               : start_engine(data_bytes, filled_bytes, false)) {
-    memory_paged.store(true, std::memory_order_relaxed);
-    small_left.store(0, std::memory_order_relaxed); // watched, by the engine from now on
+    small_blocks_watch.is_paged.store(true, std::memory_order_relaxed);
+    small_blocks_watch.left.store(0, std::memory_order_relaxed); // watched, by the engine from now on
     return engine.load(std::memory_order_relaxed);
   }
   refused = true;
@@ -308,8 +311,6 @@ Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes) {
 }
 
 void runtime_left_alone() { left_alone.fetch_add(1, std::memory_order_relaxed); }
-
-bool runtime_pages_memory() { return memory_paged.load(std::memory_order_relaxed); }
 
 void runtime_never(const char *why) {
   Guard guard(locks::allocations);
@@ -344,7 +345,7 @@ void runtime_forked(bool shared) {
   nests_start(nullptr);
   engine.store(nullptr, std::memory_order_release);
   refused = files_refused = true;
-  memory_paged.store(false, std::memory_order_relaxed);
+  small_blocks_watch.is_paged.store(false, std::memory_order_relaxed);
   snprintf(refused_why, sizeof refused_why, "it could not be taken over after fork");
 }
 

@@ -5,9 +5,20 @@
 #include "pagecast/abi.h"
 #include "runtime/state/options.h"
 
+#include <atomic>
+#include <cstdint>
+
 namespace pagecast {
 
 class Engine;
+
+/// What each malloc and free asks, so that they do it with a load and no call. Written by runtime.cpp alone.
+struct SmallBlocksWatch {
+  static constexpr int64_t kNot = INT64_MAX;
+  std::atomic<int64_t> left{kNot}; ///< bytes of small blocks until it is time to look whether paging must begin; kNot: unwatched
+  std::atomic<bool> is_paged{false}; ///< large data of memory have once exceeded the budget, and are paged
+};
+extern SmallBlocksWatch small_blocks_watch;
 
 /// Reads the options once. Any thread, any time, also before constructors have run.
 const Options &runtime_options();
@@ -21,11 +32,15 @@ uint64_t runtime_budget();
 /// Whether so much large data can be held without paging, and the pager's own memory still be had when more comes.
 bool runtime_fits(uint64_t data_bytes);
 /// Whether the program's small blocks count for the beginning of paging. Any thread; cost: one load.
-bool runtime_watches_small_blocks();
+inline bool runtime_watches_small_blocks() {
+  return small_blocks_watch.left.load(std::memory_order_relaxed) != SmallBlocksWatch::kNot;
+}
 /// Notes that so many bytes of small blocks were asked for. True: so many that it is time to look whether paging must begin
 /// (allocations_page()). Once memory is paged, the pager learns of them instead, and the thread may have to wait until it has
 /// made room. Any thread; cost: an atomic subtraction.
 bool runtime_small_blocks(uint64_t bytes);
+/// Notes that so many bytes of them were given back. Any thread.
+void runtime_small_blocks_freed(uint64_t bytes);
 
 /// Opens the file for the statistics now, since it may be forbidden at exit.
 void runtime_open_statistics();
@@ -38,7 +53,7 @@ void runtime_never(const char *why);
 Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes);
 
 /// Whether large data of memory are paged. Cost: one load.
-bool runtime_pages_memory();
+inline bool runtime_pages_memory() { return small_blocks_watch.is_paged.load(std::memory_order_relaxed); }
 
 /// Notes a mapped file that is left to the kernel.
 void runtime_left_alone();

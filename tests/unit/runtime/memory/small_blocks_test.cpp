@@ -26,6 +26,21 @@ TEST(SmallBlocks, ALookIsDueBeforeTheRoomIsUsedUp) {
   blocks.wait_for_room([] { FAIL() << "there is room"; });
 }
 
+TEST(SmallBlocks, WhatIsGivenBackMakesNoLookDue) {
+  SmallBlocks blocks;
+  blocks.looked(0, 4 * kMiB, false);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(blocks.note(kMiB / 2));
+    blocks.note_freed(kMiB / 2);
+  }
+  blocks.note_freed(8 * kMiB); // what was there before the first look
+  EXPECT_TRUE(blocks.note(2 * kMiB));
+  const uint64_t seen = blocks.begin_look();
+  blocks.note_freed(2 * kMiB); // while the pager looks
+  blocks.looked(seen, 4 * kMiB, false);
+  EXPECT_FALSE(blocks.posted());
+}
+
 TEST(SmallBlocks, WhatWasAskedForLastIsStillToComeAfterALook) {
   SmallBlocks blocks;
   blocks.looked(0, 4 * kMiB, false);
