@@ -7,6 +7,7 @@
 #include "cli/commands/summary.h"
 #include "cli/machine/filesystem.h"
 #include "cli/machine/memory.h"
+#include "cli/machine/runtime_options.h"
 #include "cli/programs/elf.h"
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"
@@ -99,11 +100,12 @@ void applyStats(const std::string &given, const fs::path &program) {
   setVariable(kStats.variable, withoutEarlierStatistics(file).string());
 }
 
-void applyRelease(const std::string &given) {
+void applyRelease(const std::string &option) {
+  const std::string given = chosen(option, kRelease);
   if (given.empty()) return;
   const std::vector<std::string> policies = {"none", "aggressive", "buffered"};
   if (std::find(policies.begin(), policies.end(), given) == policies.end())
-    throw Failure{"--release '" + given + "' is no policy; use none, aggressive or buffered"};
+    throw Failure{whoSaid(option, kRelease) + " '" + given + "' is no policy; use none, aggressive or buffered"};
   setVariable(kRelease.variable, given);
 }
 
@@ -114,8 +116,10 @@ void applyOther(const std::string &assignment) {
     throw Failure{"--option '" + assignment + "' is not NAME=VALUE; write, for example, --option distance=64"};
   std::string name = assignment.substr(0, equals);
   for (char &c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  if (name.rfind("PAGECAST_", 0) != 0) name = "PAGECAST_" + name;
-  setVariable(name.c_str(), assignment.substr(equals + 1));
+  if (name.rfind("PAGECAST_", 0) == 0) name.erase(0, std::string("PAGECAST_").size());
+  const std::string value = assignment.substr(equals + 1);
+  requireRuntimeOption(name, value);
+  setVariable(("PAGECAST_" + name).c_str(), value);
 }
 
 /// The user's program, or the reason why it cannot run.
@@ -184,7 +188,8 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
     preloadRuntime();
     return tellThatThereAreNoHints(program.string() + " is a script: it and the programs that it starts are paged; those that "
                                                       "were not compiled with pagecast get no hints");
-  case ProgramKind::kUnknown: return warn(program.string() + " is no program of this machine's kind" + consequence);
+  case ProgramKind::kUnknown: return warn(program.string() + " is a program of another kind of machine" + consequence);
+  case ProgramKind::kNone: return; // the kernel will say so
   }
 }
 
@@ -193,6 +198,13 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   for (const std::string &word : command) raw.push_back(const_cast<char *>(word.c_str()));
   raw.push_back(nullptr);
   execv(program.c_str(), raw.data());
+  if (errno == ENOEXEC)
+    throw Failure{program.string() +
+                  " is no program; if it is a script, its first line must name what runs it, as #!/bin/sh does"};
+  if (errno == ENOENT)
+    throw Failure{"the program " + program.string() +
+                  " could not be started: what its first line or its header names to run it does "
+                  "not exist"};
   throw Failure{"the program " + program.string() + " could not be started: " + errorText(errno)};
 }
 
@@ -211,10 +223,10 @@ void requireKnownOptions(const std::vector<std::string> &command) {
 
 void run(const RunOptions &options) {
   if (options.command.empty()) throw Failure{"no program was given; write pagecast run --memory 256M -- PROGRAM ARGUMENTS"};
+  for (const std::string &other : options.others) applyOther(other); // first: those below are checked like their own options
   applyMemory(options.memory);
   applyBacking(options.backing);
   applyRelease(options.release);
-  for (const std::string &other : options.others) applyOther(other);
   const fs::path program = requireProgram(options.command[0]);
   if (options.summary) {
     Summary summary(chosen(options.stats, kStats));

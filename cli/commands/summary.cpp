@@ -134,6 +134,10 @@ void Summary::removeOwnFolder() {
 
 void Summary::say(const std::string &program_end) const {
   std::string line;
+  if (statistics_.find("%p") != std::string::npos) { // each process has its own, and none is the program's alone
+    std::fprintf(stderr, "pagecast: what each process did is in its own file, %s\n", statistics_.c_str());
+    return;
+  }
   try {
     line = summaryOf(readRun(statistics_));
   } catch (const Failure &) {

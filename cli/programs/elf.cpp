@@ -70,6 +70,8 @@ ProgramKind programKind(const std::filesystem::path &path) {
   std::ifstream file(path, std::ios::binary);
   const auto magic = readAt<char>(file, 0, 2);
   if (magic && (*magic)[0] == '#' && (*magic)[1] == '!') return ProgramKind::kScript;
+  const auto mark = readAt<char>(file, 0, SELFMAG);
+  if (!mark || std::memcmp(mark->data(), ELFMAG, SELFMAG) != 0) return ProgramKind::kNone;
   const auto header = readAt<Header>(file, 0, 1);
   if (!header || !isNative(header->front())) return ProgramKind::kUnknown;
   const auto segments = readAt<Segment>(file, header->front().e_phoff, header->front().e_phnum);

@@ -11,7 +11,8 @@ enum class ProgramKind {
   kWithoutRuntime, ///< dynamic, does not
   kStatic,         ///< no dynamic section
   kScript,         ///< starts with #!
-  kUnknown,        ///< not a native ELF file; the kernel decides what to do with it
+  kUnknown,        ///< ELF, but not native; the kernel decides what to do with it
+  kNone,           ///< neither; the kernel may have been told of its kind
 };
 
 ProgramKind programKind(const std::filesystem::path &path);

@@ -204,6 +204,28 @@ def test_other_options_reach_the_runtime(tools):
     one_sentence(tools.run(tools.pagecast, "run", "--option", "distance", "--", "true"), "NAME=VALUE")
 
 
+@pytest.mark.parametrize(("assignment", "said"), [
+    ("foo=1", "there is no option FOO"), ("distanse=4", "the nearest is DISTANCE"), ("distance=-1", "is not a number"), ("distance=", "no value"),
+    ("gate=many", "--option GATE"), ("memory=0", "is zero"), ("memory=1P", "more memory than this machine has"),
+    ("backing=/dev/shm", "memory"), ("release=greedy", "is no policy")])
+def test_other_options_are_checked_like_those_with_names(tools, assignment, said):
+    done = tools.run(tools.pagecast, "run", "--option", assignment, "--", "true")
+    assert done.returncode == 2
+    one_sentence(done, said)
+
+
+def test_what_is_no_program_is_said_so(tools, tmp_path):
+    for content, said in (("echo hello\n", "its first line must name what runs it"), ("", "is no program"), ("#!/none/sh\n", "does not exist")):
+        (tmp_path / "script").write_text(content)
+        (tmp_path / "script").chmod(0o755)
+        one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "script"), said)
+
+
+def test_a_summary_of_statistics_by_process_names_their_files(tools, tmp_path):
+    done = tools.run(tools.pagecast, "run", "--summary", "--stats", tmp_path / "s%p.json", "--", "true")
+    assert done.returncode == 0 and done.stderr.startswith("pagecast: what each process did") and "s%p.json" in done.stderr
+
+
 def test_program_is_missing(tools, tmp_path):
     one_sentence(tools.run(tools.pagecast, "run", "--"), "no program")
     one_sentence(tools.run(tools.pagecast, "run", "--", "no-such-program-here"), "not found in PATH")

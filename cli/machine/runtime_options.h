@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options of the runtime, as --option gives them: the same table as the runtime's own (runtime/state/options.def).
+#pragma once
+#include <string>
+
+namespace pagecast::cli {
+
+/// Throws Failure when there is no option `name`, without PAGECAST_, or when it cannot be `value`. The runtime itself takes
+/// the default then, since its user may be far away; here the user is told.
+void requireRuntimeOption(const std::string &name, const std::string &value);
+
+} // namespace pagecast::cli
