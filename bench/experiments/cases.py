@@ -8,9 +8,7 @@ from which the table can be made again."""
 
 import argparse
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from harness import disk
@@ -19,12 +17,11 @@ from harness.asked import Failed, chosen, parse
 from harness.building import KINDS, Source, compile_once
 from harness.contenders import ROOT
 from experiments.cases_table import CONTENDERS, cases_markdown
-from harness.figures import ended, identical, values
-from harness.experiment import main, phases, result, run_paged
-from harness.limits import MemoryGroup, in_core_refusal, limit_refusal
-from harness.report import Screen, parse_size, write_json
-from harness.swap import SwapFile, others_in_use, swap_for
-from harness.turns import Part, make, missing, run_part
+from harness.contest import Contest
+from harness.figures import ended, values
+from harness.experiment import main, run_paged
+from harness.limits import in_core_refusal
+from harness.report import Screen, parse_size
 
 SOURCES = ROOT / "tests" / "cases"
 PATIENCE = 5  # times the best of the others
@@ -90,21 +87,17 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-class Cases:
-    def __init__(self, options: argparse.Namespace, screen: Screen):
-        self.options, self.screen = options, screen
-        self.pagecast = options.build / "bin" / "pagecast"
-        self.unavailable: dict[str, str] = {}  # contender: why
-        self.disk_samples: list[dict] = []
-        self.complete = False
-        self.swap: SwapFile | None = None
-        self.entries = {name: self.new_entry(name, CASES[name]) for name in options.chosen}
+class Cases(Contest):
+    NAME, ENTRIES, CONTENDERS, OURS = "cases", "cases", CONTENDERS, ("pagecast", "without")
 
-    def new_entry(self, name: str, case: Case) -> dict:
+    def __init__(self, options: argparse.Namespace, screen: Screen):
+        super().__init__(options, screen, [self.new_entry(name, CASES[name], options.small) for name in options.chosen])
+
+    @staticmethod
+    def new_entry(name: str, case: Case, is_small: bool) -> dict:
         small = SMALL_PYTHON_LIMIT if case.is_python else SMALL_LIMIT
-        limit = small if self.options.small else case.limit
-        return {"name": name, "words": case.words, "twin": case.twin, "limit_bytes": parse_size(limit), "data_bytes": parse_size(case.data),
-                "samples": {c: [] for c in CONTENDERS}}
+        limit = small if is_small else case.limit
+        return {"name": name, "words": case.words, "twin": case.twin, "limit_bytes": parse_size(limit), "data_bytes": parse_size(case.data)}
 
     def prepare(self):
         self.options.work.mkdir(parents=True, exist_ok=True)
@@ -118,42 +111,11 @@ class Cases:
     def executable(self, source: str, kind: str) -> Path:
         return self.options.work / f"{source.removesuffix('.c')}-{kind}"
 
-    def resume(self, earlier: dict):
-        self.disk_samples = earlier["disk_samples"]
-        self.entries = {w["name"]: w for w in earlier["cases"]}
-
     def measure(self):
-        limits = [e["limit_bytes"] for e in self.entries.values()]
-        if reason := limit_refusal(min(limits)):
-            self.unavailable = {c: reason for c in self.options.kinds}
-            self.screen.say(f"not measured: {reason}")
-            return
         data = max(e["data_bytes"] for e in self.entries.values())
         if reason := in_core_refusal(data):
             self.unavailable["incore"] = reason
-        parts = missing(self.options.runs, self.turn, self.measure_disk)
-        try:
-            with self.screen.steps(len(parts)):
-                wanted = parts and "swap" in self.options.kinds
-                with swap_for(data, self.options.work, self.screen.say) if wanted else nullcontext() as self.swap:
-                    if self.swap and self.swap.why_not:
-                        self.unavailable["swap"] = self.swap.why_not
-                    make(parts, self.screen, self.save)
-        finally:
-            for file in self.options.work.glob("data-*"):
-                file.unlink()
-        self.complete = True
-
-    def save(self):
-        write_json(self.options.json, self.result())
-
-    def measure_disk(self):
-        self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 1)))
-
-    def turn(self, _: int) -> list[Part]:
-        return [run_part(f"{entry['words']}: {CONTENDERS[contender]}", entry["samples"][contender], partial(self.sample, entry, contender),
-                         lambda c=contender: c not in self.unavailable)
-                for entry in self.entries.values() for contender in self.options.kinds]
+        self.measure_within(min(e["limit_bytes"] for e in self.entries.values()), data)
 
     def patience(self, entry: dict, contender: str) -> float:
         """Seconds after which a run is stopped. What is in core is no rival of the others."""
@@ -161,28 +123,20 @@ class Cases:
                   if c not in ("incore", contender) and (times := values(ended(samples), "wall_s"))]
         return min(self.options.timeout, max(PATIENCE * min(rivals), LEAST_PATIENCE)) if rivals else self.options.timeout
 
-    def sample(self, entry: dict, contender: str) -> dict:
-        done = self.run(CASES[entry["name"]], entry["limit_bytes"], contender, self.patience(entry, contender))
-        times = phases(done.errors)
-        if done.ok and "pass" not in times:
-            raise Failed(f"{entry['name']}, {CONTENDERS[contender]}, printed no time of its pass: {done.errors.strip()[-300:]}")
-        return {**done.sample(), "pass_s": times.get("pass"), "phases": times, "errors": "" if done.ok else done.errors[-400:]}
-
-    def run(self, case: Case, limit: int, contender: str, timeout: float) -> runs.Run:
-        command = self.command(case, contender)
-        if contender in ("pagecast", "without"):
+    def run(self, entry: dict, contender: str) -> runs.Run:
+        command, limit, timeout = self.command(CASES[entry["name"]], contender), entry["limit_bytes"], self.patience(entry, contender)
+        if contender in self.OURS:
             options = ("--option", "slices=0") if contender == "without" else ()
             return run_paged(self.pagecast, self.options.work, limit, command, timeout, *options)
+        if contender == "swap":
+            return self.run_limited(command, limit, timeout, on_swap=True)
         disk.forget()
-        if contender == "incore":
-            return runs.run(command, timeout=timeout)
-        with self.swap.on(), MemoryGroup(limit, swap=True) as group:
-            return runs.run(command, group, timeout=timeout)
+        return runs.run(command, timeout=timeout)
 
     def command(self, case: Case, contender: str) -> list:
         arguments = list(case.small if self.options.small else case.arguments)
         if not case.is_python:
-            return [self.executable(case.source, "pagecast" if contender in ("pagecast", "without") else "plain"), *arguments]
+            return [self.executable(case.source, "pagecast" if contender in self.OURS else "plain"), *arguments]
         program = [sys.executable, SOURCES / case.source]
         if case.has_file:
             arguments.insert(0, self.make_file(program, arguments[:-1]))
@@ -195,21 +149,6 @@ class Cases:
             if not done.ok:
                 raise Failed(f"the file of {program[-1].name} cannot be made: {done.errors.strip()[-300:]}")
         return file
-
-    def result(self) -> dict:
-        return result("cases", self.options, contenders=self.options.kinds, unavailable=self.unavailable, other_swap=others_in_use(),
-                      complete=self.complete, disk_samples=self.disk_samples, cases=list(self.entries.values()))
-
-    def failures(self) -> list[str]:
-        """What must not be. That a plain program was killed or given up is a result."""
-        out = []
-        for entry in self.entries.values():
-            for contender in ("pagecast", "without"):
-                bad = [s for s in entry["samples"][contender] if s["status"] not in ("ok", "timeout")]
-                out += [f"{entry['words']}: {CONTENDERS[contender]} ended with {s['status']}: {s['errors'].strip()}" for s in bad]
-            if identical(entry["samples"]) is False:
-                out.append(f"{entry['words']}: not every output is the same")
-        return list(dict.fromkeys(out))
 
 
 if __name__ == "__main__":

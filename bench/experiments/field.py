@@ -8,23 +8,17 @@ from which the table can be made again."""
 
 import argparse
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from harness import disk
 from harness import runs
 from harness.asked import Failed, chosen, parse
 from harness.building import Source, compile_once
 from harness.contenders import ROOT
 from experiments.field_table import CONTENDERS, field_markdown
-from harness.figures import identical
-from harness.experiment import main, phases, result, run_paged
-from harness.limits import MemoryGroup, limit_refusal
-from harness.report import Screen, parse_size, write_json
-from harness.swap import SwapFile, others_in_use, swap_for
-from harness.turns import Part, make, missing, run_part
+from harness.contest import Contest
+from harness.experiment import main, run_paged
+from harness.report import Screen, parse_size
 
 FIELD = ROOT / "apps" / "field"
 
@@ -85,16 +79,11 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-class Field:
+class Field(Contest):
+    NAME, ENTRIES, CONTENDERS, OURS = "field", "workloads", CONTENDERS, ("byhand", "heap", "mapped")
+
     def __init__(self, options: argparse.Namespace, screen: Screen):
-        self.options, self.screen = options, screen
-        self.pagecast = options.build / "bin" / "pagecast"
-        self.unavailable: dict[str, str] = {}  # contender: why
-        self.disk_samples: list[dict] = []
-        self.complete = False
-        self.swap: SwapFile | None = None
-        self.entries = {name: {"name": name, "words": WORKLOADS[name].words, "samples": {c: [] for c in CONTENDERS}}
-                        for name in options.chosen}
+        super().__init__(options, screen, [{"name": name, "words": WORKLOADS[name].words} for name in options.chosen])
 
     def executable(self, name: str, kind: str) -> Path:
         return self.options.work / f"{name}-{kind}"
@@ -110,53 +99,11 @@ class Field:
             compile_once(Source(name, FIELD / "byhand" / f"{name}.c", ("-luring",)), "plain", self.options.build,
                          self.executable(name, "byhand"))
 
-    def resume(self, earlier: dict):
-        self.disk_samples = earlier["disk_samples"]
-        self.entries = {w["name"]: w for w in earlier["workloads"]}
-
     def measure(self):
-        options = self.options
-        reason = limit_refusal(options.limit_bytes)
-        if reason:
-            self.unavailable = {c: reason for c in options.kinds}
-            self.screen.say(f"not measured: {reason}")
-            return
-        parts = missing(options.runs, self.turn, self.measure_disk)
-        try:
-            with self.screen.steps(len(parts)):
-                self.make(parts)
-        finally:
-            for file in options.work.glob("data-*"):
-                file.unlink()
-        self.complete = True
+        self.measure_within(self.options.limit_bytes, self.options.data_bytes)
 
-    def make(self, parts: list[Part]):
-        options = self.options
-        wanted = parts and "swap" in options.kinds
-        with swap_for(options.data_bytes, options.work, self.screen.say) if wanted else nullcontext() as self.swap:
-            if self.swap and self.swap.why_not:
-                self.unavailable["swap"] = self.swap.why_not
-            make(parts, self.screen, self.save)
-
-    def save(self):
-        write_json(self.options.json, self.result())
-
-    def measure_disk(self):
-        self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 1)))
-
-    def turn(self, _: int) -> list[Part]:
-        return [run_part(f"{WORKLOADS[name].words}: {CONTENDERS[contender]}", entry["samples"][contender],
-                         partial(self.sample, name, contender), lambda c=contender: c not in self.unavailable)
-                for name, entry in self.entries.items() for contender in self.options.kinds]
-
-    def sample(self, name: str, contender: str) -> dict:
-        done = self.run(WORKLOADS[name], contender)
-        times = phases(done.errors)
-        if done.ok and "pass" not in times:
-            raise Failed(f"{name}, {CONTENDERS[contender]}, printed no time of its pass: {done.errors.strip()[-300:]}")
-        return {**done.sample(), "pass_s": times.get("pass"), "phases": times, "errors": "" if done.ok else done.errors[-400:]}
-
-    def run(self, workload: Workload, contender: str) -> runs.Run:
+    def run(self, entry: dict, contender: str) -> runs.Run:
+        workload = WORKLOADS[entry["name"]]
         if contender in ON_FILES:
             self.make_data(workload)
         kind = {"byhand": "byhand", "heap": "pagecast", "mapped": "pagecast"}.get(contender, "plain")
@@ -164,12 +111,7 @@ class Field:
         options = self.options
         if kind == "pagecast":
             return run_paged(self.pagecast, options.work, options.limit_bytes, command, options.timeout)
-        disk.forget()
-        if contender == "swap":
-            with self.swap.on(), MemoryGroup(options.limit_bytes, swap=True) as group:
-                return runs.run(command, group, timeout=options.timeout)
-        with MemoryGroup(options.limit_bytes, swap=False) as group:
-            return runs.run(command, group, timeout=options.timeout)
+        return self.run_limited(command, options.limit_bytes, options.timeout, on_swap=contender == "swap")
 
     def arguments(self, workload: Workload, contender: str) -> list:
         out = ["--memory-size", self.options.data_bytes, "--times", *workload.options]
@@ -204,20 +146,7 @@ class Field:
             raise Failed(f"the data cannot be made: {done.errors.strip()}")
 
     def result(self) -> dict:
-        return result("field", self.options, data_bytes=self.options.data_bytes, gathers=self.options.gathers, contenders=self.options.kinds,
-                      unavailable=self.unavailable, other_swap=others_in_use(), complete=self.complete,
-                      disk_samples=self.disk_samples, workloads=list(self.entries.values()))
-
-    def failures(self) -> list[str]:
-        """What must not be. That a plain program was killed or given up is a result."""
-        out = []
-        for entry in self.entries.values():
-            for contender in ("byhand", "heap", "mapped"):
-                bad = [s for s in entry["samples"][contender] if s["status"] not in ("ok", "timeout")]
-                out += [f"{entry['words']}: {CONTENDERS[contender]} ended with {s['status']}: {s['errors'].strip()}" for s in bad]
-            if identical(entry["samples"]) is False:
-                out.append(f"{entry['words']}: not every output is the same")
-        return list(dict.fromkeys(out))
+        return super().result(data_bytes=self.options.data_bytes, gathers=self.options.gathers)
 
 
 if __name__ == "__main__":
