@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from continuing import continue_without
+from continuing import assert_refused, continue_without
 from places import ROOT
 
 MIB = 1 << 20
@@ -102,6 +102,4 @@ def test_small_cases(built, disk_dir, memory_group):
     (["--table", "/nowhere/cases.json"], "/nowhere/cases.json cannot be read"),
 ])
 def test_bad_input_is_answered_with_a_sentence(tools, words, said):
-    done = tools.run(sys.executable, *HARNESS, *words)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.splitlines()[-1].startswith("cases: ") and said in done.stderr
+    assert_refused(tools, HARNESS, "cases", words, said)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from places import ROOT
-from continuing import continue_without
+from continuing import assert_refused, continue_without
 
 MIB = 1 << 20
 HARNESS = (ROOT / "bench", "field")
@@ -187,9 +187,7 @@ def test_a_small_field(built, disk_dir, memory_group):
     (["--table", "/nowhere/field.json"], "/nowhere/field.json cannot be read"),
 ])
 def test_bad_input_is_answered_with_a_sentence(tools, words, said):
-    done = tools.run(sys.executable, *HARNESS, *words)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.splitlines()[-1].startswith("field: ") and said in done.stderr
+    assert_refused(tools, HARNESS, "field", words, said)
 
 
 def test_without_root_it_says_so(tools, tmp_path, monkeypatch):

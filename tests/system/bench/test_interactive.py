@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from places import ROOT
-from continuing import continue_without
+from continuing import assert_refused, continue_without
 
 MIB = 1 << 20
 HARNESS = (ROOT / "bench", "interactive")
@@ -132,6 +132,4 @@ def test_a_small_run(built, disk_dir, memory_group):
     (["--table", "/nowhere/interactive.json"], "cannot be read"),
 ])
 def test_bad_input_is_answered_with_a_sentence(tools, words, said):
-    done = tools.run(sys.executable, *HARNESS, *words)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.splitlines()[-1].startswith("interactive: ") and said in done.stderr
+    assert_refused(tools, HARNESS, "interactive", words, said)

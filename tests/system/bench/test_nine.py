@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from continuing import assert_refused
 from places import ROOT
 
 MIB = 1 << 20
@@ -320,9 +321,7 @@ def test_static_part(built, tmp_path):
     (["--only", "static", "--build", "/nowhere", "--work", "WORK"], "/nowhere/bin/pagecast-cc is missing"),
 ])
 def test_bad_input_is_answered_with_a_sentence(tools, tmp_path, words, said):
-    done = tools.run(sys.executable, *NINE, *[str(tmp_path) if w == "WORK" else w for w in words])
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.splitlines()[-1].startswith("nine: ") and said in done.stderr
+    assert_refused(tools, NINE, "nine", [str(tmp_path) if w == "WORK" else w for w in words], said)
 
 
 def test_results_of_others_are_refused(tools, tmp_path):
