@@ -10,6 +10,15 @@ PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
 
+# $(call venv,FILE,VENV): an environment that has what FILE pins. It is made again when FILE has changed.
+define venv
+cmp -s $(1) $(2)/requirements.txt || { \
+	  echo 'deps: making $(2) with' $$(grep -v '^#' $(1)); \
+	  rm -rf $(2) && $(PYTHON) -m venv $(2) && \
+	  $(2)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r $(1) && \
+	  cp $(1) $(2)/requirements.txt; }
+endef
+
 .PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases interactive speculate manual docs wheel deb install clean
 .DEFAULT_GOAL := help
 
@@ -21,11 +30,7 @@ deps: ## install what is missing of Debian packages (needs root or sudo)
 	@sh cmake/deps.sh
 
 venv: deps
-	@cmp -s requirements.txt $(VENV)/requirements.txt || { \
-	  echo 'deps: making $(VENV) with' $$(grep -v '^#' requirements.txt); \
-	  rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) && \
-	  $(IN_VENV) -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt && \
-	  cp requirements.txt $(VENV)/requirements.txt; }
+	@$(call venv,requirements.txt,$(VENV))
 
 build: deps ## build everything into build/; the command is build/bin/pagecast
 	@cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING
@@ -64,11 +69,7 @@ nine: build venv ## the nine programs against all targets, as a Markdown table (
 	@$(IN_VENV) bench nine --build $(BUILD) $(NINE_ARGS)
 
 unmodified: build venv ## numpy, pandas and scikit-learn as they are, over 2.4 to 3.4 times their memory (root; minutes)
-	@cmp -s bench/requirements.txt $(BUILD)/venv-bench/requirements.txt || { \
-	  echo 'deps: making $(BUILD)/venv-bench with' $$(grep -v '^#' bench/requirements.txt); \
-	  rm -rf $(BUILD)/venv-bench && $(PYTHON) -m venv $(BUILD)/venv-bench && \
-	  $(BUILD)/venv-bench/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r bench/requirements.txt && \
-	  cp bench/requirements.txt $(BUILD)/venv-bench/requirements.txt; }
+	@$(call venv,bench/requirements.txt,$(BUILD)/venv-bench)
 	@$(IN_VENV) bench unmodified --build $(BUILD) --python $(BUILD)/venv-bench/bin/python $(UNMODIFIED_ARGS)
 
 field: build venv ## six workloads beside versions by hand, mmap and swap, as a Markdown table (root; half an hour)
@@ -90,10 +91,7 @@ manual: build venv ## put the runtime's table of options into docs/options.md
 	@$(IN_VENV) docs/manual.py $(BUILD)/lib/libpagecast.so
 
 docs: ## the documents as a site in build/site; links that lead nowhere are errors
-	@cmp -s docs/requirements.txt $(BUILD)/docs-venv/requirements.txt || { \
-	  rm -rf $(BUILD)/docs-venv && $(PYTHON) -m venv $(BUILD)/docs-venv && \
-	  $(BUILD)/docs-venv/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt && \
-	  cp docs/requirements.txt $(BUILD)/docs-venv/requirements.txt; }
+	@$(call venv,docs/requirements.txt,$(BUILD)/docs-venv)
 	@$(BUILD)/docs-venv/bin/python -m sphinx -q -W --keep-going -n -b html -c docs -d $(BUILD)/site.doctrees . $(BUILD)/site
 	@echo 'docs: $(BUILD)/site/index.html'
 
