@@ -32,3 +32,13 @@ def run_paged(tools, disk_dir, stats, *command, memory=BUDGET, options=(), **how
     figures = json.loads(stats.read_text())
     paged(figures)
     return done, figures
+
+
+# For interpreters that came with a package: data of 96 MiB, of which a byte a page is stored and summed.
+PYTHON_SUM = """
+data = bytearray(96 << 20)
+for i in range(0, len(data), 4096):
+    data[i] = i >> 12 & 255
+print(sum(data[i] for i in range(0, len(data), 4096)))
+"""
+PYTHON_SUMMED = f"{sum(i & 255 for i in range(96 << 8))}\n"

@@ -39,37 +39,33 @@ def installed(wheel, tmp_path_factory) -> Path:
     return place / "bin"
 
 
-def run(*command, **options):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, **options)
-
-
 def test_it_is_tagged_for_systems_of_the_last_years(wheel):
     assert "-py3-none-manylinux_2_3" in wheel.name
 
 
 def test_the_command_is_that_of_the_build(installed, tools):
-    said = run(installed / "pagecast", "--version")
-    assert (said.returncode, said.stdout) == (0, run(tools.pagecast, "--version").stdout)
-    assert run(installed / "pagecast", "run", "--", "sh", "-c", "exit 7").returncode == 7
+    said = tools.run(installed / "pagecast", "--version")
+    assert (said.returncode, said.stdout) == (0, tools.run(tools.pagecast, "--version").stdout)
+    assert tools.run(installed / "pagecast", "run", "--", "sh", "-c", "exit 7").returncode == 7
 
 
-def test_a_program_in_python_is_paged_and_gives_hints(installed, disk_dir):
-    done = run(installed / "pagecast", "run", "--memory", "32M", "--backing", disk_dir, "--", installed / "python", "-c", PAGED)
+def test_a_program_in_python_is_paged_and_gives_hints(tools, installed, disk_dir):
+    done = tools.run(installed / "pagecast", "run", "--memory", "32M", "--backing", disk_dir, "--", installed / "python", "-c", PAGED)
     assert (done.returncode, done.stdout) == (0, f"True {sum(i & 255 for i in range(96 << 8))}\n"), done.stderr
 
 
-def test_outside_pagecast_run_hints_do_nothing(installed):
+def test_outside_pagecast_run_hints_do_nothing(tools, installed):
     said = "import pagecast; d = bytearray(1 << 20); pagecast.release(d); print(pagecast.prefetch(d), pagecast.active(), pagecast.budget())"
-    assert run(installed / "python", "-c", said).stdout == "0 False 0\n"
+    assert tools.run(installed / "python", "-c", said).stdout == "0 False 0\n"
 
 
-def test_the_compiler_finds_its_plugin(installed, tmp_path):
+def test_the_compiler_finds_its_plugin(tools, installed, tmp_path):
     (tmp_path / "p.c").write_text("double f(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }\n")
-    done = run(installed / "pagecast-cc", "-O2", "-c", "p.c", "-o", "p.o", cwd=tmp_path)
+    done = tools.run(installed / "pagecast-cc", "-O2", "-c", "p.c", "-o", "p.o", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "__pagecast_enter" in run("llvm-nm-19", tmp_path / "p.o").stdout
+    assert "__pagecast_enter" in tools.run("llvm-nm-19", tmp_path / "p.o").stdout
 
 
-def test_what_installs_nothing_is_said(tmp_path):
-    done = run(sys.executable, ROOT / "python" / "make_wheel.py", "--build", tmp_path)
+def test_what_installs_nothing_is_said(tools, tmp_path):
+    done = tools.run(sys.executable, ROOT / "python" / "make_wheel.py", "--build", tmp_path)
     assert done.returncode == 1 and "cmake --install" in done.stderr and "Traceback" not in done.stderr
