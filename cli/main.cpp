@@ -201,7 +201,7 @@ ManualCommand manualOf(const CLI::App &command) {
     out.description.erase(at);
   }
   out.notes = command.get_footer();
-  out.startsProgram = out.name == "run" || out.name == "speculate";
+  out.startsProgram = command.get_prefix_command();
   if (out.name == "completions") out.values = kShells;
   for (const CLI::Option *o : command.get_options())
     if (!o->get_lnames().empty())

@@ -26,11 +26,11 @@ def make(build: "Path | None", output: Path) -> list[Path]:
         if not shutil.which(tool):
             raise RuntimeError(f"{tool} is missing; apt-get install debhelper dpkg-dev")
     with tempfile.TemporaryDirectory(prefix="pagecast-deb-") as folder:
-        source = Path(folder) / "pagecast-0.1.0"
+        source = Path(folder) / "pagecast"
         if build:
             source.mkdir()
         else:
-            run("git", "-C", ROOT, "archive", "--prefix", "pagecast-0.1.0/", "-o", Path(folder) / "sources.tar", "HEAD")
+            run("git", "-C", ROOT, "archive", "--prefix", "pagecast/", "-o", Path(folder) / "sources.tar", "HEAD")
             run("tar", "-xf", Path(folder) / "sources.tar", "-C", folder)
         shutil.copytree(HERE / "debian", source / "debian")
         run("dpkg-buildpackage", "--build=binary", "--no-sign", "--no-check-builddeps", cwd=source,
