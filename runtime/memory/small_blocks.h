@@ -22,8 +22,11 @@ public:
   bool note(uint64_t bytes) {
     return grown_.fetch_add(bytes, std::memory_order_seq_cst) + bytes > wake_.load(std::memory_order_relaxed);
   }
-  /// A thread has given so many bytes back, to be taken again.
-  void note_freed(uint64_t bytes) { take_back(bytes); }
+  /// A thread has given so many bytes back, to be taken again: from what has grown, but not more than that.
+  void note_freed(uint64_t bytes) {
+    uint64_t grown = grown_.load(std::memory_order_seq_cst);
+    while (!grown_.compare_exchange_weak(grown, grown - std::min(grown, bytes), std::memory_order_seq_cst)) {}
+  }
   /// Returns when there is room for what was noted, or when the pager has nothing to give back for it; or after kMostWaitNs: it
   /// may be busy. Seldom waits at all.
   template <typename Wake> void wait_for_room(Wake wake) {
@@ -55,7 +58,7 @@ public:
   /// After it: `seen` is what begin_look() said. `room`: bytes that may grow until the next one; `gives_back`: more is being
   /// made.
   void looked(uint64_t seen, uint64_t room, bool gives_back) {
-    take_back(seen); // some of it may have been given back meanwhile
+    note_freed(seen); // some of it may have been given back meanwhile
     room_.store(room, std::memory_order_relaxed);
     wake_.store(std::max(room / kWakePart, 2 * kLot), std::memory_order_relaxed);
     gives_back_.store(gives_back, std::memory_order_relaxed);
@@ -70,11 +73,6 @@ public:
 
 private:
   static constexpr uint64_t kMostWaitNs = 100000000, kWakePart = 4;
-  /// From what has grown, but not more than that.
-  void take_back(uint64_t bytes) {
-    uint64_t grown = grown_.load(std::memory_order_seq_cst);
-    while (!grown_.compare_exchange_weak(grown, grown - std::min(grown, bytes), std::memory_order_seq_cst)) {}
-  }
   std::atomic<uint64_t> grown_{0}; ///< bytes since the last look
   std::atomic<uint64_t> wake_{~uint64_t{0}}, room_{~uint64_t{0}};
   std::atomic<uint32_t> looks_{0}, waiting_{0};

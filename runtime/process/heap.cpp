@@ -2,6 +2,7 @@
 //
 // The malloc family. Small requests go to the C library unchanged; large ones get pages of their own, so
 // that they can become regions, and those between may lie together (medium_blocks.h). operator new is built on these.
+#include "runtime/memory/small_blocks.h"
 #include "runtime/process/allocations.h"
 #include "runtime/process/freed_cache.h"
 #include "runtime/state/locks.h"
@@ -48,7 +49,7 @@ size_t usable_to_be(size_t bytes) { return std::max<size_t>((bytes + 23) & ~size
 /// Small blocks are the C library's, and cannot be paged. Their growth may exhaust the memory unseen: what is taken less what is
 /// given back is summed up for each thread in turn, so that who takes and gives all the time tells nobody. Cost: a load, or
 /// 3 ns while they are watched.
-constexpr int64_t kSmallLot = 64 << 10;
+constexpr int64_t kSmallLot = SmallBlocks::kLot;
 thread_local int64_t small_growth __attribute__((tls_model("initial-exec"))) = 0; ///< bytes, since the last lot was told
 
 void note_small(size_t bytes) {

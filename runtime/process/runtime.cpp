@@ -280,7 +280,7 @@ void runtime_open_statistics() {
 Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes) {
   runtime_options();
   Engine *running = engine.load(std::memory_order_acquire);
-  if (small_blocks_watch.is_paged.load(std::memory_order_relaxed)) return running;
+  if (runtime_pages_memory()) return running;
   if (refused || !options.enable || sandboxed()) return nullptr;
   follow_limit(data_bytes);
   if (data_bytes <= unpaged_budget(data_bytes)) return watch_small_blocks(data_bytes), nullptr;
