@@ -32,24 +32,19 @@ struct Group {
     if (!directory[0] || !read_whole(path, text, sizeof text) || text[0] < '0' || text[0] > '9') return missing;
     return strtoull(text, nullptr, 10);
   }
-  /// A line of "name number" in memory.stat.
-  uint64_t fact(const char *name) const {
+  /// memory.stat: lines of "name number". "" where there is none.
+  const char *facts() const {
     static thread_local char text[16384];
     char path[600];
     snprintf(path, sizeof path, "%s/memory.stat", directory);
-    if (!directory[0] || !read_whole(path, text, sizeof text)) return 0;
-    const size_t length = strlen(name);
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-      if (*line == '\n') line++;
-      if (!strncmp(line, name, length) && line[length] == ' ') return strtoull(line + length, nullptr, 10);
-      if (!*line) break;
-    }
-    return 0;
+    return directory[0] && read_whole(path, text, sizeof text) ? text : "";
   }
   uint64_t limit() const { return number(second ? "memory.max" : "memory.limit_in_bytes", kUnlimited); }
   uint64_t used() const { return number(second ? "memory.current" : "memory.usage_in_bytes", 0); }
   uint64_t cached() const {
-    return second ? fact("inactive_file") + fact("active_file") : fact("total_inactive_file") + fact("total_active_file");
+    const char *const text = facts();
+    return field(text, second ? "inactive_file" : "total_inactive_file", 0, ' ') +
+           field(text, second ? "active_file" : "total_active_file", 0, ' ');
   }
 
 private:
@@ -79,11 +74,9 @@ uint64_t memory_left() {
 uint64_t bytes_refaulted() {
   const Group group = Group::of_this_process();
   if (group.limit() < kUnlimited)
-    return group.fact(group.second ? "workingset_refault_file" : "total_workingset_refault_file") * kPage;
+    return field(group.facts(), group.second ? "workingset_refault_file" : "total_workingset_refault_file", 0, ' ') * kPage;
   static thread_local char text[16384];
-  if (!read_whole("/proc/vmstat", text, sizeof text)) return 0;
-  const char *const found = strstr(text, "workingset_refault_file ");
-  return found ? strtoull(found + 24, nullptr, 10) * kPage : 0;
+  return read_whole("/proc/vmstat", text, sizeof text) ? field(text, "workingset_refault_file", 0, ' ') * kPage : 0;
 }
 
 } // namespace pagecast::speculate

@@ -38,11 +38,11 @@ unsigned read_whole(const char *path, char *to, unsigned capacity) {
   return length;
 }
 
-uint64_t field(const char *text, const char *name, uint64_t missing) {
+uint64_t field(const char *text, const char *name, uint64_t missing, char separator) {
   const size_t length = strlen(name);
   for (const char *line = text; line; line = strchr(line, '\n')) {
     if (*line == '\n') line++;
-    if (!strncmp(line, name, length) && line[length] == ':') return strtoull(line + length + 1, nullptr, 10);
+    if (!strncmp(line, name, length) && line[length] == separator) return strtoull(line + length + 1, nullptr, 10);
     if (!*line) break;
   }
   return missing;

@@ -10,8 +10,8 @@ namespace pagecast::speculate {
 /// Reads a file up to `capacity` - 1 bytes and ends them with a zero. Returns how many, 0 on failure.
 unsigned read_whole(const char *path, char *to, unsigned capacity);
 
-/// The number behind `name` in a text of "name: number" lines; `missing` when there is none.
-uint64_t field(const char *text, const char *name, uint64_t missing);
+/// The number behind `name` and the separator in a text of such lines; `missing` when there is none.
+uint64_t field(const char *text, const char *name, uint64_t missing, char separator = ':');
 
 /// A thread seen at one moment.
 struct Look {
