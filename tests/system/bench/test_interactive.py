@@ -94,7 +94,7 @@ def test_figures_are_drawn(tmp_path):
     assert draw_all(file) == []
 
 
-@pytest.mark.xdist_group("swap")
+@pytest.mark.alone  # what other groups put on swap meanwhile, the original lacks
 def test_a_small_run(built, disk_dir, memory_group):
     from harness.swap import SwapFile
     memory_group(48 * MIB)
