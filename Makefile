@@ -19,7 +19,7 @@ cmp -s $(1) $(2)/requirements.txt || { \
 	  cp $(1) $(2)/requirements.txt; }
 endef
 
-.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases cliff interactive speculate manual docs wheel deb install clean
+.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases cliff share interactive speculate manual docs wheel deb install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -83,6 +83,9 @@ releases: build venv ## what releases are worth: the nine programs with three po
 
 cliff: build venv ## hot data a little larger than memory, in no order: in core, on swap, with pagecast (root; CLIFF_ARGS='--programs buk,hash')
 	@$(IN_VENV) bench cliff --build $(BUILD) $(CLIFF_ARGS)
+
+share: build venv ## how much of a memory limit holds the program's own pages, and what takes the rest (root; a minute)
+	@$(IN_VENV) bench share --build $(BUILD) $(SHARE_ARGS)
 
 interactive: build venv ## an interactive task beside the nine programs (root; hours; INTERACTIVE_ARGS=--quick: minutes)
 	@$(IN_VENV) bench interactive --build $(BUILD) $(INTERACTIVE_ARGS)

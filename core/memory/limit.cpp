@@ -13,12 +13,12 @@ constexpr uint64_t kNotable = 128; ///< a fall by more than this part is somebod
 constexpr uint64_t kWorthwhile = 256u << 10; ///< bytes that make another look worth its cost
 constexpr uint64_t kWorthWaiting = 512u << 10; ///< and that a disk does not read while one waits for it
 constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
+/// The limit was hit: the reserve was too small, and is larger by so much for that long.
+constexpr uint64_t kHitStrain = 512, kHitForNs = 10 * kSecond;
 /// Somebody stalls for more than this part of the time: a strain. It takes 100 ms to double the reserve and a second
 /// to take that back.
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
 
-/// A reserve is by so much smaller where nobody else is there to take memory.
-constexpr uint64_t kAlonePart = 2;
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
 constexpr uint64_t kTrimmed = 32u << 20;
 /// For files that are read, the reserve grows by so many times what there is of their page cache. So little is kept while there
@@ -29,6 +29,8 @@ constexpr uint64_t kReadParts = 4;
 constexpr uint64_t kMachinePercent = 3, kMachineLeast = 64u << 20;
 /// What is left of a control group's: this part, and so many bytes; and, for files that are read, at most this part more.
 constexpr uint64_t kGroupPart = 64, kGroupLeast = 2u << 20, kReadPart = 8;
+/// The same where nobody else is there to take memory.
+constexpr uint64_t kAlonePart = 256, kAloneLeast = 512u << 10;
 /// A newcomer may take this part of what is free to begin with, reserve or not.
 constexpr uint64_t kBeginPart = 8;
 
@@ -38,8 +40,8 @@ uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 uint64_t reserve(const Pool &p) {
   if (p.machine) return most(kMachineLeast, p.size / 100 * kMachinePercent);
-  const uint64_t usual = kGroupLeast + p.size / kGroupPart;
-  return (p.shared ? usual : usual / kAlonePart) + least(least(kTrimmed, p.size / kReadPart), saturating_mul(p.read, kReadParts));
+  const uint64_t usual = p.shared ? kGroupLeast + p.size / kGroupPart : kAloneLeast + p.size / kAlonePart;
+  return usual + least(least(kTrimmed, p.size / kReadPart), saturating_mul(p.read, kReadParts));
 }
 
 void Limit::start(uint64_t cap, uint64_t lowest) {
@@ -48,12 +50,16 @@ void Limit::start(uint64_t cap, uint64_t lowest) {
   lowest_ = lowest;
 }
 
-uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t passed_ns) const {
+uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t now_ns, uint64_t passed_ns) const {
   const uint64_t stalled = s.stalled_ns && p.stalled_ns > s.stalled_ns ? p.stalled_ns - s.stalled_ns : 0;
   s.stalled_ns = p.stalled_ns;
   const uint64_t passed = least(passed_ns, kSecond);
+  const bool hit = s.hits && p.hits > s.hits;
+  s.hits = p.hits;
+  if (hit) s.hit_ns = now_ns;
   if (stalled > passed_ns / kStalledPart) s.strain = least(s.strain + passed * 1024 / kStrainNs, kMostStrain);
-  else s.strain = minus(s.strain, passed * 1024 / kRelaxNs);
+  else if (hit) s.strain = least(s.strain + kHitStrain, kMostStrain);
+  else if (now_ns - s.hit_ns >= kHitForNs || s.hit_ns == 0) s.strain = minus(s.strain, passed * 1024 / kRelaxNs);
   const uint64_t usual = reserve(p);
   return usual + usual / 1024 * s.strain;
 }
@@ -66,7 +72,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
   bool shared = pools == 0;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
-    const uint64_t kept = strained_reserve(pool[i], strain_[i], passed);
+    const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed);
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
     share = least(share, pool[i].shared ? could - could / (kShares + 1) : could);
     if (const uint64_t left = minus(pool[i].free, kept); left <= available) {
@@ -79,6 +85,8 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   }
   share_ = share;
   free_ = free;
+  size_ = size;
+  alone_ = !shared;
   budget = most(least(budget, share), lowest_);
   const uint64_t before = budget_;
   if (first) {

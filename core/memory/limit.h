@@ -28,15 +28,18 @@ struct Pool {
   uint64_t stalled_ns = 0; ///< time in which somebody waited for memory, since any begin; 0 = not known
   bool tells = false; ///< when three quarters of the reserve are left, there will be an event
   bool shared = true; ///< others hold memory in it
+  /// How often the limit was hit, or refused to fall, since any begin, though there was no page cache to give up and nobody
+  /// else; 0 = not known.
+  uint64_t hits = 0;
   /// Page cache of files that are read in it, bytes, where others hold memory in it that the kernel could put on swap for them.
   uint64_t read = 0;
 };
 inline constexpr unsigned kMostPools = 8;
 
 /// What is left to others and to the kernel, bytes: of the machine 3 %, at least 64 MiB; of a control group 1/64 and
-/// 2 MiB, for page tables, I/O under way, small data and what others take, or half of that where the program is alone. Where
-/// others in the group may be swapped out for the sake of files that are read, four times what there is of them more, up to
-/// 32 MiB and an eighth: with 4,096 pages of idle page cache to give up, Linux leaves memory that is not of files alone
+/// 2 MiB, for page tables, I/O under way, small data and what others take, or 1/256 and 512 KiB where the program
+/// is alone, which learns from hits of the limit when that is too little. Where others in the group may be swapped out for
+/// the sake of files that are read, four times what there is of them more, up to 32 MiB and an eighth: with 4,096 pages of idle page cache to give up, Linux leaves memory that is not of files alone
 /// (cache_trim_mode in mm/vmscan.c); with less, whoever reads a file costs a neighbour that sleeps its memory.
 uint64_t reserve(const Pool &);
 
@@ -59,6 +62,10 @@ public:
   uint64_t ceiling() const { return ceiling_; }
   /// What was free in the fullest pool at the last look, reserve and all, bytes.
   uint64_t free() const { return free_; }
+  /// Nobody else holds memory in the fullest pool.
+  bool alone() const { return alone_; }
+  /// Of the smallest pool, bytes.
+  uint64_t size() const { return size_; }
   /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
   bool rising() const { return rising_; }
   /// The ceiling will rise by so much that it is better to wait for that than to give up what is in memory.
@@ -79,13 +86,14 @@ private:
   struct Strain {
     uint64_t stalled_ns = 0;
     uint64_t strain = 0; ///< in 1/1024: by how many times the reserve has grown
+    uint64_t hits = 0, hit_ns = 0; ///< hits of the limit, and when the last ones were seen
   };
-  uint64_t strained_reserve(const Pool &, Strain &, uint64_t passed_ns) const;
+  uint64_t strained_reserve(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns) const;
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
-  uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0};
+  uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0}, size_ = ~uint64_t{0};
   uint64_t share_ = ~uint64_t{0}; ///< the budget if there were no cap
-  bool rising_ = false, worth_waiting_ = false;
+  bool rising_ = false, worth_waiting_ = false, alone_ = false;
   uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;
   Strain strain_[kMostPools];
 };

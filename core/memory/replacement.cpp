@@ -10,8 +10,10 @@ constexpr bool kBoth[] = {false, true};
 constexpr uint64_t kNever = ~uint64_t{0};
 } // namespace
 
-void Replacement::attach(Link *links, uint32_t slots) {
+void Replacement::attach(Link *links, uint32_t slots, uint16_t *groups) {
   links_ = links;
+  groups_ = groups;
+  groups_used_ = 0;
   slots_ = slots;
   active_ = aging_ = released_clean_ = all_released_ = 0;
   epoch_ = 0;
@@ -61,6 +63,7 @@ void Replacement::link_after(uint32_t slot, uint32_t where) {
 }
 
 void Replacement::touch(uint32_t slot) {
+  if (links_[slot].state == kFree) came(slot);
   unlink(slot);
   link_after(slot, link(slots_).prev);
   links_[slot].state = kActive;
@@ -125,7 +128,10 @@ void Replacement::not_cleaned(uint32_t slot) {
   if (is_released(slot)) put(slot, links_[slot].state - kReleased, true);
 }
 
-void Replacement::remove(uint32_t slot) { unlink(slot); }
+void Replacement::remove(uint32_t slot) {
+  if (links_[slot].state != kFree) went(slot);
+  unlink(slot);
+}
 
 /// Moves all of list `from` in front of list `to`.
 void Replacement::splice_front(uint32_t from, uint32_t to) {
@@ -196,7 +202,7 @@ uint32_t Replacement::pop_victims(uint32_t *out, uint32_t max, bool released_onl
   for (; n < max; ++n) {
     const uint32_t slot = released_only ? released_victim() : victim();
     if (slot == kNone) break;
-    unlink(slot);
+    remove(slot);
     out[n] = slot;
   }
   return n;
@@ -238,8 +244,11 @@ bool Replacement::is_valid(uint32_t slots) const {
   }
   if (released != all_released_) return false;
   listed += released;
+  uint32_t in_group = 0;
   for (uint32_t s = 0; s < slots_ && s < slots; ++s) {
     if (links_[s].state >= kReleased + kLevels) return false;
+    in_group = (s % kGroup ? in_group : 0) + (links_[s].state != kFree);
+    if (groups_ && s % kGroup == kGroup - 1 && (groups_[s / kGroup] & ~kUsed) != in_group) return false;
     in_use += links_[s].state != kFree;
     clean += links_[s].state >= kReleased && !links_[s].dirty;
   }

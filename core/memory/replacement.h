@@ -43,8 +43,20 @@ public:
   Replacement(const Replacement &) = delete; // the links may be shared memory; two owners would differ
   Replacement &operator=(const Replacement &) = delete;
 
-  /// `links`: one per slot, zeroed (a zeroed link is a free slot); at most 2^31 slots.
-  void attach(Link *links, uint32_t slots);
+  /// `links`: one per slot, zeroed (a zeroed link is a free slot); at most 2^31 slots. `groups`: one for each kGroup slots,
+  /// zeroed; without them is_idle() says no.
+  void attach(Link *links, uint32_t slots, uint16_t *groups = nullptr);
+
+  // --- memory of the links ---
+  static constexpr uint32_t kGroup = 1024;
+  /// All of the group's slots are free, but have not always been: its links may be made zero again, and forgotten.
+  bool is_idle(uint32_t group) const { return groups_ && groups_[group] == kUsed; }
+  void forget(uint32_t group) {
+    groups_[group] = 0;
+    --groups_used_;
+  }
+  /// Groups whose links are not all as they were at first.
+  uint32_t groups_used() const { return groups_used_; }
 
   void insert_active(uint32_t slot) { touch(slot); }
   /// To the tail of the active list, from wherever it was.
@@ -117,7 +129,20 @@ private:
   bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
   bool mark_is_valid(unsigned level, unsigned epoch, bool dirty) const;
 
+  static constexpr uint16_t kUsed = 1u << 15; ///< in groups_; the rest counts the slots that are not free
+  void came(uint32_t slot) {
+    if (!groups_) return;
+    uint16_t &group = groups_[slot / kGroup];
+    groups_used_ += !(group & kUsed);
+    group = uint16_t((group | kUsed) + 1);
+  }
+  void went(uint32_t slot) {
+    if (groups_) --groups_[slot / kGroup];
+  }
+
   Link *links_ = nullptr;
+  uint16_t *groups_ = nullptr;
+  uint32_t groups_used_ = 0;
   uint32_t slots_ = 0;
   uint32_t active_ = 0, aging_ = 0, released_clean_ = 0;
   uint32_t released_[kLevels] = {};

@@ -105,6 +105,7 @@ bool Engine::turn(uint64_t begun) {
   busy = pager_.keep_up(now, busy, forecasts_.soon());
   const uint64_t used = pager_.memory.bytes(pager_.memory.used) + statistics.own_bytes;
   statistics.peak_bytes = std::max(statistics.peak_bytes, used);
+  statistics.now.program = pager_.limit.program_bytes();
   statistics.note((now - begun) / 1000000, used);
   return busy;
 }

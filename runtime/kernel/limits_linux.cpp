@@ -61,6 +61,13 @@ uint64_t read_stalled_ns(int fd) {
   return total ? strtoull(total + 6, nullptr, 10) * 1000 : 0;
 }
 
+/// How often a group's limit was hit, and 1; 0 if that is not known.
+uint64_t read_hits(int fd, bool v2) {
+  char text[256];
+  if (!read_text(fd, text, sizeof text)) return 0;
+  return 1 + (v2 ? number_after(text, "max ") : strtoull(text, nullptr, 10));
+}
+
 uint64_t anonymous_bytes(int statm) {
   char text[128];
   char *at = text;
@@ -142,8 +149,21 @@ void MemoryWatch::mark(Group &g, uint64_t limit) {
   }
 }
 
+/// Reclaim that finds nothing tells. In version 1 a limit that is to fall below the use is refused then: nothing else shows that.
+void MemoryWatch::watch_refusals(const Group &g, const char *directory) {
+  if (g.control < 0) return;
+  const int level = open_in(directory, "memory.pressure_level");
+  for (const int fd : {refused_, event_}) {
+    char line[64];
+    const int n = snprintf(line, sizeof line, "%d %d critical", fd, level);
+    if (fd < 0 || level < 0 || ::write(g.control, line, static_cast<size_t>(n)) != n) break;
+  }
+  close_own(level);
+}
+
 void MemoryWatch::forked() {
   event_ = -1;
+  refused_ = -1;
   close_own(statm_); // the parent's
   statm_ = -1;
   for (Group &g : group_) {
@@ -153,8 +173,9 @@ void MemoryWatch::forked() {
   }
 }
 
-void MemoryWatch::open(int event) {
+void MemoryWatch::open(int event, int refused) {
   event_ = event;
+  refused_ = refused;
   meminfo_ = own_descriptor(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
   pressure_ = own_descriptor(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   statm_ = own_descriptor(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
@@ -170,8 +191,10 @@ void MemoryWatch::open(int event) {
       g.usage = open_in(directory, v2_ ? "memory.current" : "memory.usage_in_bytes");
       g.stat = open_in(directory, "memory.stat");
       g.swap = open_in(directory, v2_ ? "memory.swap.max" : "memory.memsw.limit_in_bytes");
+      g.hits = open_in(directory, v2_ ? "memory.events" : "memory.failcnt");
       g.pressure = v2_ ? open_in(directory, "memory.pressure") : -1;
       g.control = v2_ || event_ < 0 ? -1 : open_in(directory, "cgroup.event_control", O_WRONLY);
+      watch_refusals(g, directory);
       ++groups_;
     }
     char *slash = strrchr(directory, '/');
@@ -184,7 +207,7 @@ void MemoryWatch::close() {
   for (const int fd : {meminfo_, pressure_, statm_}) close_own(fd);
   for (unsigned i = 0; i < groups_; ++i)
     for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure, group_[i].control,
-                         group_[i].swap})
+                         group_[i].swap, group_[i].hits})
       close_own(fd);
   *this = MemoryWatch();
 }
@@ -194,6 +217,7 @@ unsigned MemoryWatch::look(core::Pool *pools) {
   unsigned n = 0;
   bool swaps = false;
   beside_others_ = false;
+  if (uint64_t posted = 0; refused_ >= 0 && syscall(SYS_read, refused_, &posted, sizeof posted) > 0) refusals_ += posted;
   if (read_text(meminfo_, text, 1024)) {
     swaps = statm_ >= 0 && number_after(text, "SwapTotal:") != 0;
     const uint64_t size = number_after(text, "MemTotal:") * 1024, free = number_after(text, "MemAvailable:") * 1024;
@@ -219,6 +243,8 @@ unsigned MemoryWatch::look(core::Pool *pools) {
       p.read = others && inactive + active > usual ? inactive + active - usual : 0;
       beside_others_ |= others;
     }
+    if (cache < kFewBytes && !p.shared) // else it is page cache that hits the limit, and goes then
+      p.hits = read_hits(g.hits, v2_) + refusals_;
     const uint64_t firm = usage > cache ? usage - cache : 0;
     p.free = limit > firm ? limit - firm : 0;
     p.stalled_ns = read_stalled_ns(g.pressure);

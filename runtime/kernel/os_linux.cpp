@@ -162,6 +162,16 @@ void *map_buffer(size_t bytes) {
   return buffer;
 }
 
+void give_back_zeros(void *addr, size_t bytes) {
+  const uint64_t page = page_size(), end = (reinterpret_cast<uint64_t>(addr) + bytes) & ~(page - 1);
+  for (uint64_t at = (reinterpret_cast<uint64_t>(addr) + page - 1) & ~(page - 1); at < end; at += page) {
+    const auto *words = reinterpret_cast<const uint64_t *>(at);
+    uint64_t any = 0;
+    for (uint64_t i = 0; i < page / sizeof *words && !any; ++i) any = words[i];
+    if (!any) syscall(SYS_madvise, at, page, MADV_DONTNEED);
+  }
+}
+
 int unmap(void *addr, size_t bytes) { return syscall(SYS_munmap, addr, bytes) ? -errno : 0; }
 
 /// The first call on a descriptor of userfaultfd: that the kernel has these features. It may be repeated when it fails.

@@ -18,13 +18,15 @@ void Allowance::start(uint64_t cap, Statistics &statistics) {
   cap_ = cap;
   limit_.start(cap, std::min(cap, kLeastMemory));
   event_ = os::event_open();
-  memory_.open(event_);
+  refused_ = os::event_open();
+  memory_.open(event_, refused_);
 }
 
 void Allowance::forked() {
   memory_.forked();
   close_own(event_);
-  event_ = -1;
+  close_own(refused_);
+  event_ = refused_ = -1;
   limit_.start(cap_, std::min<uint64_t>(cap_, kLeastMemory));
   next_look_ns_ = over_since_ns_ = 0;
   over_most_ = over_from_ = 0;

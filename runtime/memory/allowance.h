@@ -31,6 +31,9 @@ public:
   /// What is left of it for pages, and for the page cache of mapped files.
   uint64_t for_pages() const { return for_pages_.load(std::memory_order_relaxed); }
   uint64_t for_files() const { return for_files_.load(std::memory_order_relaxed); }
+  /// Bytes of the smallest pool, or of the cap if that is less; and what was left in the fullest one at the last look.
+  uint64_t size() const { return std::min(limit_.size(), cap_.load(std::memory_order_relaxed)); }
+  uint64_t left() const { return limit_.free(); }
   void set_cap(uint64_t bytes) { cap_.store(bytes, std::memory_order_relaxed); }
 
   // --- looks ---
@@ -71,8 +74,8 @@ public:
   /// How many pages may be used until the next look.
   uint32_t pages() const { return pages_; }
   uint32_t free(uint32_t used) const { return used < pages_ ? pages_ - used : 0; }
-  /// Pages that are kept free ahead of need; up to twice as many are.
-  uint32_t least_free() const { return std::max(128u, pages_ / 128); }
+  /// Pages that are kept free ahead of need; up to twice as many are. More where others take memory as well.
+  uint32_t least_free() const { return limit_.alone() ? std::max(64u, pages_ / 512) : std::max(128u, pages_ / 128); }
   /// The same for faults: while memory is given back, they may have a quarter of what has been.
   uint32_t free_for_faults(uint32_t used) const {
     return used <= pages_ ? pages_ - used : used < over_from_ ? (over_from_ - used) / 4 : 0;
@@ -91,7 +94,7 @@ private:
   std::atomic<uint64_t> cap_{0};
   core::Limit limit_;
   os::MemoryWatch memory_;
-  int event_ = -1;
+  int event_ = -1, refused_ = -1;
   uint64_t seen_cap_ = 0;
   uint64_t looked_ns_ = 0, next_look_ns_ = 0;
   int direction_ = 0; ///< of the budget's last change

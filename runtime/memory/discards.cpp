@@ -46,7 +46,9 @@ void Discards::flush() {
     pages += run_[i].pages;
   }
   os::discard(ranges, count_);
+  const unsigned count = count_;
   count_ = 0;
+  for (unsigned i = 0; i < count; ++i) tables_.gone(run_[i].slot, run_[i].pages);
   memory_.used -= pages;
   memory_.note_freed();
 }

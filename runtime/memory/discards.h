@@ -6,6 +6,7 @@
 #pragma once
 #include "runtime/memory/margins.h"
 #include "runtime/memory/paged_memory.h"
+#include "runtime/memory/table_space.h"
 
 #include <cstdint>
 
@@ -27,6 +28,7 @@ private:
   static constexpr unsigned kMost = 256;
   PagedMemory &memory_;
   Margins &margins_; ///< of pages that are absent
+  TableSpace tables_{memory_};
   Run run_[kMost];
   unsigned count_ = 0;
 };

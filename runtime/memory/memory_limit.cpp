@@ -27,9 +27,21 @@ void MemoryLimit::forked() {
   account();
 }
 
+/// Bytes of the tables; where no page of a stretch is in memory, all but its pages' states have been given back.
+uint64_t MemoryLimit::tables() const {
+  const uint64_t known = memory_.pages.slots_used(), listed = uint64_t{memory_.order.groups_used()} * core::Replacement::kGroup;
+  return known * sizeof(Page) + std::min(known, listed) * (sizeof(core::Replacement::Link) + kKernelTables);
+}
+
 void MemoryLimit::account() {
   uint64_t &own = memory_.statistics.own_bytes;
-  own = table_bytes(memory_.pages.slots_used() * memory_.page) + fixed_bytes_ + store_.staging_bytes() + margins_.bytes();
+  groups_seen_ = memory_.order.groups_used();
+  MemoryMakeUp &now = memory_.statistics.now;
+  now.tables = tables(), now.staging = store_.staging_bytes(), now.margins = margins_.bytes();
+  now.fixed = kBaseOwnBytes + fixed_bytes_;
+  own = now.tables + now.staging + now.margins + now.fixed;
+  now.limit = allowance_.size() == kAuto ? 0 : allowance_.size();
+  now.free = std::min(allowance_.left(), now.limit - std::min(now.limit, used_bytes()));
   if (allowance_.divide(own, memory_.regions.count() ? files_.bytes() : 0)) memory_.note_freed();
 }
 
@@ -57,10 +69,13 @@ uint64_t MemoryLimit::used_bytes() const {
   return memory_.bytes(memory_.used - staged()) + memory_.statistics.own_bytes + to_come_.load(std::memory_order_relaxed);
 }
 
+uint64_t MemoryLimit::program_bytes() const { return memory_.bytes(memory_.used - staged()); }
+
 /// Bytes that it may hold and does not: what is being read, and the reserve.
 uint64_t MemoryLimit::kept_free() const { return memory_.bytes(staged() + std::min(free_pages(), 2 * allowance_.least_free())); }
 
 void MemoryLimit::follow(uint64_t now) {
+  if (memory_.order.groups_used() != groups_seen_) account();
   if (!due(now)) return;
   const uint64_t grown = small_blocks.begin_look();
   allowance_.look(now, used_bytes(), kept_free(), in_motion());

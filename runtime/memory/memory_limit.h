@@ -64,6 +64,8 @@ public:
   uint32_t exposed(uint64_t burst) const { return allowance_.exposed(memory_.used, burst); }
   /// Bytes of memory that the program has in regions, and the runtime.
   uint64_t used_bytes() const;
+  /// Bytes of pages in memory, where the program sees them.
+  uint64_t program_bytes() const;
   void placed(uint32_t pages) { allowance_.placed(pages); }
 
   // --- looks ---
@@ -85,6 +87,7 @@ public:
 
 private:
   uint32_t staged() const;
+  uint64_t tables() const;
   uint64_t kept_free() const;
   bool in_motion() const;
   bool due(uint64_t now) const;
@@ -97,6 +100,7 @@ private:
   std::atomic<uint64_t> to_come_{0}; ///< bytes
   uint64_t fixed_bytes_ = 0;
   uint64_t files_seen_ = 0; ///< bytes of files' regions, when last accounted
+  uint32_t groups_seen_ = 0; ///< stretches whose tables take memory, then
 };
 
 } // namespace pagecast

@@ -16,7 +16,7 @@ constexpr uint32_t kReserve = 64; ///< free pages that hints leave to faults
 } // namespace
 
 bool Fetcher::start() {
-  zeros_ = static_cast<char *>(os::map_memory(bytes(), true));
+  zeros_ = static_cast<char *>(os::map_memory(kZeroPages * memory_.page, false)); // only read: the kernel's one page of zeros
   return zeros_ != nullptr;
 }
 

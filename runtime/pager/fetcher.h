@@ -27,7 +27,6 @@ public:
         marks_(marks) {}
   /// False if the memory cannot be had.
   bool start();
-  static uint64_t bytes() { return kZeroPages * os::page_size(); }
 
   struct Asked {
     uint16_t site;
@@ -68,7 +67,7 @@ private:
   const Margins &margins_;
   Eviction &eviction_;
   Marks &marks_;
-  char *zeros_ = nullptr; ///< kZeroPages pages, small enough to stay in a cache
+  char *zeros_ = nullptr; ///< kZeroPages pages, which take no memory
 };
 
 } // namespace pagecast

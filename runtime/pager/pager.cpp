@@ -18,7 +18,7 @@ enum WatchTag : uint64_t { kFaultsReadable, kEventReadable, kMemoryTells };
 
 // --- start -----------------------------------------------------------------------------------------
 
-static uint64_t fixed_bytes() { return Fetcher::bytes() + Marks::bytes(); }
+static uint64_t fixed_bytes() { return Marks::bytes(); }
 
 uint64_t Pager::bytes_to_start(uint64_t budget, uint64_t data_bytes) {
   return MemoryLimit::table_bytes(data_bytes) + BackingStore::staging_bytes_for(budget) + fixed_bytes();
@@ -31,7 +31,7 @@ bool Pager::start_tables(const Options &options, uint64_t budget) {
 }
 
 int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity) {
-  memory.order.attach(memory.pages.links(), memory.pages.capacity());
+  memory.order.attach(memory.pages.links(), memory.pages.capacity(), memory.pages.groups());
   if (!fetcher.start() || !marks.start()) {
     snprintf(why, capacity, "not enough memory for the pager");
     return -ENOMEM;

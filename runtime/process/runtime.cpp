@@ -167,6 +167,7 @@ int start_threads(Engine &p) {
 
 /// `made` if it is one and its threads run; else NULL, with a sentence in refused_why.
 Engine *running(Engine *made) {
+  if (made) os::give_back_zeros(made, sizeof *made); // that its construction stored, while nobody else knows it
   const int error = made ? start_threads(*made) : 0;
   if (error) snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
   return error ? nullptr : made;

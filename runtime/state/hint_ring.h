@@ -30,20 +30,21 @@ public:
   void start() {
     tail_.store(0, std::memory_order_relaxed);
     head_.store(0, std::memory_order_relaxed);
-    for (unsigned i = 0; i < kSize; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
+    for (Cell &cell : cells_)
+      if (cell.rounds.load(std::memory_order_relaxed)) cell.rounds.store(0, std::memory_order_relaxed);
   }
 
   bool push(const Hint &hint) {
     uint64_t at = tail_.load(std::memory_order_relaxed);
     for (;;) {
       Cell &cell = cells_[at % kSize];
-      const int64_t difference = static_cast<int64_t>(cell.turn.load(std::memory_order_acquire) - at);
+      const int64_t difference = static_cast<int64_t>(turn(at) - at);
       if (difference < 0) return false;
       if (difference > 0) {
         at = tail_.load(std::memory_order_relaxed);
       } else if (tail_.compare_exchange_weak(at, at + 1, std::memory_order_relaxed)) {
         cell.hint = hint;
-        cell.turn.store(at + 1, std::memory_order_release);
+        set_turn(at, at + 1);
         return true;
       }
     }
@@ -52,8 +53,7 @@ public:
   /// The oldest hint, which stays in the queue; NULL when empty. Pager's thread.
   const Hint *front() const {
     const uint64_t head = head_.load(std::memory_order_relaxed);
-    const Cell &cell = cells_[head % kSize];
-    return cell.turn.load(std::memory_order_acquire) == head + 1 ? &cell.hint : nullptr;
+    return turn(head) == head + 1 ? &cells_[head % kSize].hint : nullptr;
   }
 
   /// The first `pages` of the oldest hint have been seen to, but not all of it. Pager's thread.
@@ -65,7 +65,7 @@ public:
 
   void pop() {
     const uint64_t head = head_.load(std::memory_order_relaxed);
-    cells_[head % kSize].turn.store(head + kSize, std::memory_order_release);
+    set_turn(head, head + kSize);
     head_.store(head + 1, std::memory_order_release);
   }
 
@@ -76,10 +76,14 @@ public:
   }
 
 private:
+  /// The number at which the cell will be filled; that number and 1 when it has been. Of a new ring, the cell's own number, so
+  /// that what is kept is all zero, and takes no memory before it is used.
   struct Cell {
-    std::atomic<uint64_t> turn;
+    std::atomic<uint64_t> rounds;
     Hint hint;
   };
+  uint64_t turn(uint64_t at) const { return cells_[at % kSize].rounds.load(std::memory_order_acquire) + at % kSize; }
+  void set_turn(uint64_t at, uint64_t turn) { cells_[at % kSize].rounds.store(turn - at % kSize, std::memory_order_release); }
   alignas(64) std::atomic<uint64_t> tail_{0};
   alignas(64) std::atomic<uint64_t> head_{0}; ///< changed by the pager's thread alone
   alignas(64) Cell cells_[kSize];

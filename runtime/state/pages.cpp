@@ -11,9 +11,10 @@ bool PageTable::start() {
   shift_ = os::page_shift();
   pages_ = static_cast<Page *>(os::reserve(uint64_t{kSlots} * sizeof(Page)));
   links_ = static_cast<core::Replacement::Link *>(os::reserve(uint64_t{kSlots} * sizeof(core::Replacement::Link)));
+  groups_ = static_cast<uint16_t *>(os::reserve(kSlots / core::Replacement::kGroup * sizeof(uint16_t)));
   grain_address_ = static_cast<uint64_t *>(os::reserve(uint64_t{kSlots / kGrainPages} * sizeof(uint64_t)));
   used_ = static_cast<uint64_t *>(os::reserve(kSlots / kChunkPages / 8));
-  return pages_ && links_ && grain_address_ && used_;
+  return pages_ && links_ && groups_ && grain_address_ && used_;
 }
 
 void PageTable::use(uint32_t slot, uint32_t pages) {

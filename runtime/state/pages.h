@@ -92,6 +92,7 @@ public:
     return grain_address_[slot / kGrainPages] + (static_cast<uint64_t>(slot % kGrainPages) << shift_);
   }
   core::Replacement::Link *links() { return links_; }
+  uint16_t *groups() { return groups_; }
   uint32_t capacity() const { return kSlots; }
   /// Slots ever handed out: the length of the backing file in pages.
   uint32_t high_water() const { return next_; }
@@ -107,6 +108,7 @@ private:
 
   Page *pages_ = nullptr;
   core::Replacement::Link *links_ = nullptr;
+  uint16_t *groups_ = nullptr; ///< of links
   uint64_t *grain_address_ = nullptr;
   uint64_t *used_ = nullptr; ///< one bit per chunk
   uint32_t chunks_used_ = 0;

@@ -17,6 +17,10 @@
 
 namespace pagecast {
 
+static constexpr uint64_t MemoryMakeUp::*kKinds[] = {&MemoryMakeUp::limit,   &MemoryMakeUp::program, &MemoryMakeUp::tables,
+                                                     &MemoryMakeUp::staging, &MemoryMakeUp::margins, &MemoryMakeUp::fixed,
+                                                     &MemoryMakeUp::free};
+
 uint32_t Statistics::sites_of(const pagecast_nest *nest) {
   if (const uint64_t known = site_in(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE))) return static_cast<uint32_t>(known - 1);
   Guard guard(locks::sites);
@@ -43,6 +47,9 @@ void Statistics::note(uint64_t ms, uint64_t used) {
   }
   sample[samples++] = {ms, budget_bytes, used};
   next_sample_ms = ms + sample_every_ms;
+  if (evicted_clean + evicted_dirty == 0) return;
+  ++sums;
+  for (uint64_t MemoryMakeUp::*kind : kKinds) sum.*kind += now.*kind;
 }
 
 namespace {
@@ -142,6 +149,17 @@ void put_sites(Writer &w, const Statistics &s) {
   w.put("\n  ]\n");
 }
 
+/// Shares and bytes are means over samples. What is none of these kinds is other: the C library's, other processes', page cache.
+void put_make_up(Writer &w, const Statistics &s) {
+  MemoryMakeUp m = s.sum;
+  for (uint64_t MemoryMakeUp::*kind : kKinds) m.*kind /= s.sums ? s.sums : 1;
+  const uint64_t known = m.program + m.tables + m.staging + m.margins + m.fixed + m.free;
+  w.put("\"limit_bytes\": %llu, \"program_share\": %.4f, \"overhead\": {\"tables\": %llu, \"staging\": %llu, \"margins\": %llu, "
+        "\"runtime\": %llu, \"free\": %llu, \"other\": %llu}",
+        ull(m.limit), m.limit ? static_cast<double>(m.program) / static_cast<double>(m.limit) : 0.0, ull(m.tables),
+        ull(m.staging), ull(m.margins), ull(m.fixed), ull(m.free), ull(m.limit > known ? m.limit - known : 0));
+}
+
 void put_files(Writer &w, const Statistics &s) {
   const Statistics::Files &f = s.files;
   w.put("  \"back_end\": ");
@@ -216,7 +234,9 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       ull(s.budget_bytes), ull(s.own_bytes), ull(s.peak_bytes), ull(s.regions), ull(s.region_bytes));
   for (unsigned i = 0; i < s.samples; ++i)
     w.put("%s[%llu, %llu, %llu]", i ? ", " : "", ull(s.sample[i].ms), ull(s.sample[i].budget), ull(s.sample[i].used));
-  w.put("]},\n");
+  w.put("], ");
+  put_make_up(w, s);
+  w.put("},\n");
   w.put("  \"limit\": {\"looks\": %llu, \"lowered\": %llu, \"raised\": %llu, \"least_bytes\": %llu, \"most_bytes\": %llu, "
         "\"given_back_bytes\": %llu, \"reads_held_back\": %llu, \"slowest_give_back_s\": %.6f},\n",
         ull(s.looks), ull(s.lowered), ull(s.raised), ull(s.looks ? s.least_budget_bytes : 0), ull(s.most_budget_bytes),

@@ -36,6 +36,15 @@ struct DiskErrorCounts {
   uint64_t longest_io_ns = 0; ///< of these
 };
 
+/// What a memory limit holds, bytes.
+struct MemoryMakeUp {
+  uint64_t limit = 0;   ///< the lowest of the pools' sizes and the cap
+  uint64_t program = 0; ///< pages of large data
+  // The runtime's, of the budget.
+  uint64_t tables = 0, staging = 0, margins = 0, fixed = 0;
+  uint64_t free = 0; ///< in the fullest pool, at the last look
+};
+
 struct Statistics {
   // What became of pages that the program came to.
   std::atomic<uint64_t> not_prefetched{0}; ///< read by a fault
@@ -56,6 +65,9 @@ struct Statistics {
   uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later
   // Budget.
   uint64_t budget_bytes = 0, own_bytes = 0, peak_bytes = 0, regions = 0, region_bytes = 0;
+  MemoryMakeUp now; ///< as far as it is known now
+  MemoryMakeUp sum; ///< over `sums` samples that were taken after the first eviction
+  uint64_t sums = 0;
   // The limit (core/memory/limit.h): looks at it, changes of its direction, and what was given back because it fell.
   uint64_t looks = 0, lowered = 0, raised = 0, given_back_bytes = 0;
   uint64_t reads_postponed = 0; ///< done when more memory was in use than might be: until there is room

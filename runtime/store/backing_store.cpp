@@ -12,7 +12,7 @@ namespace pagecast {
 namespace {
 
 constexpr uint64_t kStagingShare = 32; ///< of the budget
-constexpr uint64_t kLeastStaging = 1u << 20, kMostStaging = 16u << 20;
+constexpr uint64_t kLeastStaging = 512u << 10, kMostStaging = 16u << 20;
 constexpr uint32_t kRequestShare = 4; ///< of staging: so many requests of the largest size fit at least
 /// Reads under way for hints: a disk is at its speed with fewer. What is left of Requests::kMostUnderWay is for writes.
 constexpr uint32_t kMostReading = 192;

@@ -144,19 +144,42 @@ TEST(Limit, AloneInAGroupItTakesAllButTheReserve) {
   EXPECT_GE(w.free_least, 6 * kMiB);
 }
 
-TEST(Limit, WhoIsAloneInAGroupKeepsHalfAsMuchFreeAndLeavesNoShare) {
+TEST(Limit, WhoIsAloneInAGroupKeepsLittleFreeAndLeavesNoShare) {
   Limit limit;
   Pool pool{false, 256 * kMiB, 56 * kMiB, 0};
   const uint64_t among_others = reserve(pool);
   pool.shared = false;
-  EXPECT_EQ(reserve(pool), among_others / 2);
+  EXPECT_LT(reserve(pool), among_others / 3);
   limit.start(kNoCap, kLowest);
   limit.update(1, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), 256 * kMiB - among_others / 2);
+  EXPECT_EQ(limit.budget(), 256 * kMiB - reserve(pool));
   EXPECT_EQ(limit.ceiling(), limit.budget()); // nobody else fills the group meanwhile
   pool.shared = true; // somebody came
   limit.update(2 * kMs, 200 * kMiB, &pool, 1);
   EXPECT_LE(limit.budget(), (256 * kMiB - among_others) / (Limit::kShares + 1) * Limit::kShares + Limit::kShares);
+}
+
+TEST(Limit, TheReserveGrowsWhereTheLimitWasHitAndStaysSoForAWhile) {
+  Limit limit;
+  Pool pool{false, 256 * kMiB, 50 * kMiB, 0};
+  pool.shared = false;
+  pool.hits = 7; // of long ago
+  limit.start(kNoCap, kLowest);
+  limit.update(1, 200 * kMiB, &pool, 1);
+  const uint64_t before = limit.budget(), usual = reserve(pool);
+  EXPECT_EQ(before, 250 * kMiB - usual);
+  pool.hits = 9;
+  limit.update(50 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before - usual / 2);
+  for (uint64_t s = 1; s <= 9; ++s) limit.update(s * 1000 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before - usual / 2);
+  for (uint64_t s = 10; s <= 13; ++s) limit.update(s * 1000 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before);
+  pool.hits = 0; // there is page cache that hits it
+  limit.update(13050 * kMs, 200 * kMiB, &pool, 1);
+  pool.hits = 20;
+  limit.update(13100 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before);
 }
 
 TEST(Limit, WhoIsAloneIsHeldBackOnlyByAPoolThatOthersFill) {

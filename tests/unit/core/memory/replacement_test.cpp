@@ -266,5 +266,35 @@ TEST(Replacement, DamageIsSeen) {
   EXPECT_FALSE(s.order.is_valid());
 }
 
+TEST(Replacement, GroupsOfLinksAreIdleWhenAllOfTheirSlotsHaveGone) {
+  constexpr uint32_t kSlots = 3 * Replacement::kGroup;
+  std::vector<Replacement::Link> links(kSlots);
+  std::vector<uint16_t> groups(3);
+  Replacement order;
+  order.attach(links.data(), kSlots, groups.data());
+  EXPECT_FALSE(order.is_idle(1)); // its links are as they were
+  for (uint32_t s = Replacement::kGroup; s < 2 * Replacement::kGroup; ++s) order.insert_active(s);
+  order.insert_active(0);
+  EXPECT_EQ(order.groups_used(), 2u);
+  order.release(Replacement::kGroup, 0);
+  order.touch(Replacement::kGroup); // it stays
+  uint32_t out[Replacement::kGroup];
+  order.remove(0);
+  order.remove(0); // once is enough
+  EXPECT_TRUE(order.is_idle(0));
+  EXPECT_EQ(order.pop_victims(out, Replacement::kGroup - 1), Replacement::kGroup - 1);
+  EXPECT_FALSE(order.is_idle(1));
+  EXPECT_TRUE(order.is_valid());
+  EXPECT_EQ(order.pop_victims(out, 1), 1u);
+  ASSERT_TRUE(order.is_idle(1));
+  std::fill(links.begin() + Replacement::kGroup, links.begin() + 2 * Replacement::kGroup, Replacement::Link{});
+  order.forget(1);
+  EXPECT_EQ(order.groups_used(), 1u);
+  EXPECT_FALSE(order.is_idle(1));
+  order.insert_active(Replacement::kGroup + 5);
+  EXPECT_EQ(order.victim(), Replacement::kGroup + 5);
+  EXPECT_TRUE(order.is_valid());
+}
+
 } // namespace
 } // namespace pagecast::core::test

@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -478,4 +480,27 @@ TEST(Pager, SlicesGiveUpOnUnreadableMemory) {
   EXPECT_EQ(reader.readable(address(other)), nullptr);
   reader.forget();
   EXPECT_NE(reader.readable(address(other)), nullptr);
+}
+
+/// Of what the kernel has of this process: page tables, bytes.
+static uint64_t page_table_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmPTE:")) return std::stoull(line.substr(6)) << 10;
+  return 0;
+}
+
+TEST(Pager, TablesOfPagesThatHaveGoneAreGivenBack) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  constexpr uint64_t kBytes = 256u << 20;
+  char *region = map(kBytes);
+  ASSERT_EQ(engine.add(address(region), kBytes), 0);
+  for (uint64_t i = 0; i < kBytes; i += os::page_size()) region[i] = static_cast<char>(i >> 12);
+  expect_valid();
+  const uint64_t pages = kBytes / os::page_size();
+  // 8 bytes for each page that was ever used, and 12 and the kernel's 8 for those of stretches with pages in memory.
+  EXPECT_LT(engine.statistics.own_bytes, (2u << 20) + (3u << 20) / 2 + pages * 8 + pages * 20 / 4);
+  EXPECT_LT(page_table_bytes(), pages * 8 / 2 + (1u << 20)) << "before Linux 6.14 the kernel keeps them";
+  for (uint64_t i = 0; i < kBytes; i += os::page_size()) ASSERT_EQ(region[i], static_cast<char>(i >> 12));
+  expect_valid();
 }

@@ -63,3 +63,10 @@ TEST(HintRing, NothingIsLostBetweenThreads) {
   }
   for (auto &t : threads) t.join();
 }
+
+TEST(HintRing, TakesNoMemoryBeforeItIsUsed) {
+  static HintRing<4096> ring;
+  ring.start();
+  const auto *bytes = reinterpret_cast<const char *>(&ring);
+  for (size_t i = 0; i < sizeof ring; ++i) ASSERT_EQ(bytes[i], 0) << "at " << i;
+}
