@@ -139,7 +139,10 @@ void Summary::say(const std::string &program_end) const {
     return;
   }
   try {
-    line = summaryOf(readRun(statistics_));
+    const Run run = readRun(statistics_);
+    if (!run.finished)
+      line = "the program " + (program_end.empty() ? "did not end by exit" : program_end) + "; the last figures before that: ";
+    line += summaryOf(run);
   } catch (const Failure &) {
     line = "the program left no statistics" + (program_end.empty() ? std::string() : ", as it " + program_end);
   }

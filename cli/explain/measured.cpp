@@ -58,6 +58,7 @@ Run readRun(const std::string &path) {
     out.pagecast = text(statistics, "pagecast");
     out.active = statistics.value("active", false);
     out.whyNot = text(statistics, "why_not");
+    out.finished = statistics.value("finished", true);
     out.compiled = statistics.value("compiled", true);
     if (const auto time = statistics.find("time"); time != statistics.end()) {
       out.wallSeconds = time->value("wall_s", 0.0);

@@ -27,6 +27,7 @@ struct Run {
   std::string pagecast; ///< the version that ran
   bool active = false;  ///< something was paged
   std::string whyNot;
+  bool finished = true; ///< written at the program's end, and not before
   bool compiled = true; ///< some part of the program was compiled with pagecast
   double wallSeconds = 0, stallSeconds = 0;
   uint64_t readBytes = 0, writtenBytes = 0;

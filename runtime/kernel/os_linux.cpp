@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -431,6 +433,13 @@ int create_file(const char *path, bool new_only) {
   const int fd = open(path, O_WRONLY | O_CREAT | (new_only ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
   return fd < 0 ? -errno : fd;
 }
+
+bool is_replaceable(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
+}
+
+int replace_file(const char *from, const char *to) { return rename(from, to) ? -errno : 0; }
 
 int append(int fd, const char *from, uint64_t bytes) {
   for (uint64_t done = 0; done < bytes;) {

@@ -11,6 +11,7 @@
 #include "runtime/state/locks.h"
 #include "runtime/kernel/message.h"
 #include "runtime/process/modules.h"
+#include "runtime/state/report.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/engine/engine.h"
 #include "runtime/kernel/sandbox.h"
@@ -114,6 +115,7 @@ void watch_small_blocks(uint64_t data_bytes) {
 void pager_thread() { reinterpret_cast<Engine *>(engine_memory)->run(); }
 void adviser_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run(); }
 void large_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_large(); }
+void report_thread() { report_run(reinterpret_cast<Engine *>(engine_memory)->statistics, options.stats, started_ns); }
 void reads_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_reads(); }
 
 /// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
@@ -158,6 +160,7 @@ int start_threads(Engine &p) {
   int error = os::start_thread("pagecast-pager", pager_thread);
   if (!error) error = p.wait_started();
   if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
+  if (!error && options.stats) os::start_thread("pagecast-report", report_thread);
   if (error || options.backend == BackEnd::kPager) return error;
   if (os::start_thread("pagecast-advise", adviser_thread)) files_refused = true;
   for (unsigned i = 0; i < Advise::kReaders; ++i) os::start_thread("pagecast-large", large_thread); // these only help
@@ -225,6 +228,7 @@ __attribute__((constructor(101))) void construct() {
 __attribute__((destructor)) void destruct() {
   Engine *running = engine.load(std::memory_order_acquire);
   if (!options.stats) return;
+  report_end();
   static Statistics none;
   Statistics &s = running ? running->statistics : none;
   if (!running) s.budget_bytes = budget;
@@ -334,6 +338,7 @@ void runtime_forked(bool shared) {
   statistics_file = kNotOpen;
   Engine *inherited = engine.load(std::memory_order_relaxed);
   if (!inherited) return;
+  report_forked();
   int error = -EPERM;
   if (shared) {
     error = inherited->recover();

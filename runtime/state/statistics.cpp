@@ -182,28 +182,46 @@ void put_files(Writer &w, const Statistics &s) {
       ull(f.read_behind), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(f.waits), ull(os::major_faults()));
 }
 
-} // namespace
+constexpr unsigned kLongestName = 4096;
 
-int open_statistics(const char *path, bool active) {
-  char name[4096];
+void expand_name(const char *path, char (&name)[kLongestName]) {
   unsigned n = 0;
   for (const char *c = path; *c && n + 16 < sizeof name; ++c) {
     if (c[0] == '%' && c[1] == 'p') n += static_cast<unsigned>(snprintf(name + n, 16, "%d", os::process_id())), ++c;
     else name[n++] = *c;
   }
   name[n] = 0;
+}
+
+} // namespace
+
+int open_statistics(const char *path, bool active) {
+  char name[kLongestName];
+  expand_name(path, name);
   // Where the runtime is preloaded, a program's children have it, too: those that page nothing leave the file alone.
   const char *preloaded = getenv("LD_PRELOAD");
   const bool keep = !active && preloaded && strstr(preloaded, "libpagecast");
   return own_descriptor(os::create_file(name, keep));
 }
 
-int write_statistics(const Statistics &s, int fd, bool active, const char *why_not, double wall_s) {
+int replace_statistics(const Statistics &s, const char *path, double wall_s) {
+  char name[kLongestName], part[kLongestName + 8];
+  expand_name(path, name);
+  snprintf(part, sizeof part, "%s.part", name);
+  if (!os::is_replaceable(name)) return 0;
+  const int fd = own_descriptor(os::create_file(part, false));
+  if (fd < 0) return fd;
+  const int error = write_statistics(s, fd, true, nullptr, wall_s, false);
+  return error ? error : os::replace_file(part, name);
+}
+
+int write_statistics(const Statistics &s, int fd, bool active, const char *why_not, double wall_s, bool finished) {
   const os::UsedTime used = sandboxed() ? os::UsedTime{} : os::used_time();
   const Totals t = total(s);
   Writer w(fd);
-  w.put("{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"compiled\": %s,\n  \"active\": %s,\n  \"why_not\": ",
-        PAGECAST_VERSION, s.modules ? "true" : "false", active ? "true" : "false");
+  w.put(
+      "{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"finished\": %s,\n  \"compiled\": %s,\n  \"active\": %s,\n  \"why_not\": ",
+      PAGECAST_VERSION, finished ? "true" : "false", s.modules ? "true" : "false", active ? "true" : "false");
   if (active || !why_not) w.put("null");
   else w.text(why_not);
   w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"stall_s\": %.6f, \"pager_cpu_s\": %.6f},\n",

@@ -125,7 +125,10 @@ struct Statistics {
 /// Opens the file that the statistics go to. `path` may hold %p. Returns a descriptor or -errno; -EEXIST: others
 /// have more to say there. The descriptor is the program's to close: it is seldom open for long.
 int open_statistics(const char *path, bool active);
-/// Writes the JSON, and closes the file. Returns 0 or -errno.
-int write_statistics(const Statistics &, int file, bool active, const char *why_not, double wall_s);
+/// Writes the JSON, and closes the file. `finished`: the program is at its end. Returns 0 or -errno.
+int write_statistics(const Statistics &, int file, bool active, const char *why_not, double wall_s, bool finished = true);
+/// Writes the JSON of a program that goes on, beside the file, and puts it in the file's place. Not if that is a device or a pipe.
+/// Returns 0 or -errno.
+int replace_statistics(const Statistics &, const char *path, double wall_s);
 
 } // namespace pagecast

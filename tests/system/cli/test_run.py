@@ -356,6 +356,33 @@ def test_a_signal_to_the_command_reaches_the_program_under_a_summary(tools):
         assert command.returncode == 5 and errors.startswith("pagecast: "), errors
 
 
+UNTIL_THERE = """#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+int main(int c, char **v) {
+  long n = 48 << 17;
+  double *a = malloc(n * 8), sum = 0;
+  struct stat s;
+  for (long i = 0; i < n; i++) a[i] = i;
+  do
+    for (long i = 0; i < n; i++) sum += a[i];
+  while (stat(v[1], &s) || s.st_size == 0);
+  return sum < 0 || raise(SIGKILL);
+}
+"""
+
+
+def test_a_run_that_is_killed_leaves_statistics(built, tmp_path):
+    (tmp_path / "until.c").write_text(UNTIL_THERE)
+    program = built.compile(built.cc, tmp_path / "until.c", "-O2")
+    stats = tmp_path / "s.json"
+    line = summary(summarized(built, "--stats", stats, "--", program, stats), -signal.SIGKILL)
+    figures = json.loads(stats.read_text())
+    assert figures["finished"] is False and figures["active"] and figures["io"]["written_bytes"] > 0
+    assert "was ended by Killed; the last figures before that: " in line and " MiB" in line
+    assert sorted(tmp_path.glob("s.json*")) == [stats]
+
+
 def test_compiled_program_runs_without_a_word(built, hello_source, tmp_path):
     program = tmp_path / "hello"
     assert built.run(built.cc, hello_source, "-o", program).returncode == 0
