@@ -3,6 +3,7 @@
 // Nests: growing chains of loops outwards.
 
 #include "nests/Nests.h"
+#include "nests/AddressCalls.h"
 #include "nests/Classify.h"
 #include "loops/Control.h"
 #include "nests/TickPlacement.h"
@@ -250,6 +251,17 @@ private:
         }
   }
 
+  /// The calls that keep the loop around from being part of the nest.
+  void refuseAddressCalls(const Nest &N) {
+    const Loop *Around = N.root()->getParentLoop();
+    for (const Group &G : N.Groups) {
+      const CallBase *Call = Around && !G.indirect() ? callBehind(G.Form.Base, Around, N.root()) : nullptr;
+      if (!Call || !Hidden.insert(Call).second) continue;
+      const Function *Callee = Call->getCalledFunction();
+      refuse(Refusal::AddressFromCall, Call, Callee ? Callee->getName().str() : "");
+    }
+  }
+
   /// Whether the nest is compiled for a case that does not arise with large data: loops are compiled once more for
   /// lengths of 0 or 1 or so. There others of their loops have no end, and rows are next to each other.
   bool isSpecialCase(const Nest &N, ArrayRef<Classified> References) {
@@ -301,6 +313,7 @@ private:
     for (const Classified &C : References)
       if (C.Is == Classified::Refused && !C.Ref.Passed && !C.Searched) refuse(C.Why, C.Ref.At);
     refuseCalls(N);
+    refuseAddressCalls(N);
     for (Instruction *I : Overflow) refuse(Refusal::TooManyGroups, I);
     sliceGroups(N);
     if (N.Groups.empty()) return;

@@ -19,6 +19,7 @@ StringRef nameOf(Refusal Why) {
   case Refusal::TooManyGroups: return "TooManyGroups";
   case Refusal::SliceTooLarge: return "SliceTooLarge";
   case Refusal::NotStripMinable: return "NotStripMinable";
+  case Refusal::AddressFromCall: return "AddressFromCall";
   case Refusal::HiddenByCall: return "HiddenByCall";
   }
   return "";
@@ -36,6 +37,8 @@ StringRef explain(Refusal Why) {
   case Refusal::TooManyGroups: return "not hinted: the nest has too many groups";
   case Refusal::SliceTooLarge: return "not hinted: the address computations of the nest are too long";
   case Refusal::NotStripMinable: return "loop not hinted: it cannot be split into strips";
+  case Refusal::AddressFromCall:
+    return "a call: what the loop around goes over next is not known before it, so that each iteration is hinted by itself";
   case Refusal::HiddenByCall: return "a call: what the function touches is hinted inside it, if at all";
   }
   return "";

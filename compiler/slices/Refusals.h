@@ -18,6 +18,7 @@ enum class Refusal {
   TooManyGroups,    ///< the nest has more groups than a site table holds
   SliceTooLarge,    ///< the slices of the nest need more operations or registers than there are
   NotStripMinable,  ///< the loop can be counted, but not split into strips, and has no loop around it
+  AddressFromCall,  ///< a call in the loop around says where an iteration goes
   HiddenByCall,     ///< a function that is called here touches memory that is not seen from here
 };
 
