@@ -53,7 +53,9 @@ bool FaultService::serve(uint64_t address, bool write, bool again) {
   if (r->draining) return false;
   const uint32_t slot = memory_.slot_of(*r, address);
   switch (memory_[slot].state) {
-  case PageState::kZero: return fetcher_.zero_fill(*r, slot, runs_.zeros_for_fault(*r, slot), {0, 0, 0, write, true}) != 0;
+  case PageState::kZero:
+    if (!again) nest_missed(address);
+    return fetcher_.zero_fill(*r, slot, runs_.zeros_for_fault(*r, slot), {0, 0, 0, write, true}) != 0;
   case PageState::kAbsent: return refill(*r, slot, write);
   case PageState::kMark: marks_.show(slot, write); return true;
   case PageState::kReading: wait_for(memory_[slot], write, again); return true;

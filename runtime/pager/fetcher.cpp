@@ -109,6 +109,7 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
   if (unread) memory_.statistics.site[asked.site].overwritten += pages;
   else if (asked.demand) memory_.statistics.zero_fill_fault += pages;
   else memory_.statistics.site[asked.site].zero_filled += pages;
+  if (!unread && !asked.demand && asked.site != Statistics::kHistory) nest_asked(asked.nest, pages);
   (asked.demand ? r.zero_faults : r.zero_hints) += pages;
   return pages;
 }

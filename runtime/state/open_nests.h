@@ -142,7 +142,7 @@ void nest_late(unsigned number, unsigned site);
 bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t due, unsigned site);
 /// Whether a nest that is open fetches `address` in its turn. Pager's thread.
 bool nest_covers(uint64_t address);
-/// The program faulted on a page at `address` that had to be read: the same; or the nest has asked for such pages. Nests that miss
+/// The program faulted on a page at `address` that had to be read, or made zero: the same; or the nest has asked for such pages. Nests that miss
 /// more than a page of eight cover nothing any more: what was assumed of where they go is wrong. Pager's thread.
 bool nest_missed(uint64_t address);
 void nest_asked(unsigned number, uint32_t pages);
