@@ -100,6 +100,7 @@ public:
       if (std::any_of(function.nests.begin(), function.nests.end(), [this](const ExplainedNest &n) { return isShown(n); }))
         print(function);
     if (all_.run) printStrangers();
+    printFaultStreams();
     printLeftOut();
     return out_;
   }
@@ -235,6 +236,10 @@ private:
       putWrapped(0, "\n" + std::to_string(others) +
                         (others == 1 ? " site of the run is in another file" : " sites of the run are in other files") +
                         "; explain that for more.");
+  }
+
+  void printFaultStreams() {
+    if (all_.faultStreams) putWrapped(0, "\nForetold by faults alone, where no hint did: " + shown(all_.faultStreams->counts));
   }
 
   void printLeftOut() {

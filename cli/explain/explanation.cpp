@@ -156,9 +156,15 @@ Explained *bestMatch(const Site &site, Explanation &all) {
   return best;
 }
 
+/// The site of fault streams, which belongs to the runtime.
+bool isOfFaultStreams(const Site &site) {
+  return site.name == "history" && site.at.file.empty() && site.at.line == 0 && site.function.empty();
+}
+
 void join(Explanation &all) {
   for (const Site &site : all.run->sites)
-    if (Explained *one = bestMatch(site, all)) one->sites.push_back(&site);
+    if (isOfFaultStreams(site)) all.faultStreams = &site;
+    else if (Explained *one = bestMatch(site, all)) one->sites.push_back(&site);
     else all.strangers.push_back(&site);
 }
 

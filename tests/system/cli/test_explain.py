@@ -281,6 +281,20 @@ def test_what_has_no_counterpart_is_said(built, run, tmp_path):
     assert "by hand" in text and "1 site of the run is in another file" in text
 
 
+def test_what_faults_foretold_stands_by_itself(built, run, tmp_path):
+    """Fault streams have a site, too, but no line: they come and go with the load of the machine."""
+    figures = json.loads((run / "s.json").read_text())
+    figures["sites"] = [s for s in figures["sites"] if s["name"] != "history"]
+    (tmp_path / "without.json").write_text(json.dumps(figures))
+    assert explained(built, "--run", tmp_path / "without.json", "p.c", cwd=run)["fault_streams"] is None
+    figures["sites"].append({**figures["sites"][0], "file": "", "function": "", "line": 0, "column": 0, "name": "history", "prefetched": 77})
+    (tmp_path / "with.json").write_text(json.dumps(figures))
+    all = explained(built, "--run", tmp_path / "with.json", "p.c", cwd=run)
+    assert all["fault_streams"]["prefetched"] == 77 and all["sites_without_remark"] == []
+    text = built.run(built.pagecast, "explain", "--run", tmp_path / "with.json", "p.c", cwd=run).stdout
+    assert "Foretold by faults alone" in text and "prefetched 77" in text and "no remark is about" not in text
+
+
 def test_nothing_is_said_of_single_lines_where_the_program_has_none(built, run, tmp_path):
     figures = json.loads((run / "s.json").read_text())
     for site in figures["sites"]:
