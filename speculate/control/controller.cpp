@@ -19,7 +19,10 @@
 namespace pagecast::speculate {
 namespace {
 
+constexpr uint64_t kFirst = 1000000;     ///< ns until the first look: the program is being loaded
+constexpr uint64_t kSettled = 50000000;  ///< ns: a program that runs so long is told if it gets no hints
 constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
+constexpr uint64_t kQuietParts = 32, kLongestQuiet = 500000000; ///< ns, after so many times as long without a wait
 constexpr uint64_t kShort = 1000000;                         ///< ns, while waits are short: a look costs some 15 us
 constexpr uint64_t kTreeEvery = 20000000;                   ///< ns
 constexpr uint64_t kLittleMemory = 256u << 20;              ///< bytes
@@ -33,7 +36,8 @@ uint64_t monotonic_now() {
   return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
-bool Controller::prepare() {
+/// The memory that is shared with copies, and the log.
+bool Controller::map_memory() {
   channel_file_ = memfd_create("pagecast-speculate", MFD_CLOEXEC);
   if (channel_file_ < 0 || ftruncate(channel_file_, sizeof(Channel))) return false;
   void *const memory = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, channel_file_, 0);
@@ -45,14 +49,14 @@ bool Controller::prepare() {
   return true;
 }
 
-/// Threads, at the first long wait: programs whose files are in memory never need them.
-bool Controller::start_threads() {
-  if (started_ || failed_) return started_;
+/// At the first wait that counts: programs whose files are in memory need nothing of this.
+bool Controller::prepare() {
+  if (prepared_ || failed_) return prepared_;
   pthread_t thread;
-  started_ = prefetcher_.start(&log_) && pthread_create(&thread, nullptr, run_feeder, this) == 0;
-  failed_ = !started_;
-  if (failed_) warn("there are no threads to be had");
-  return started_;
+  prepared_ = map_memory() && prefetcher_.start(&log_) && pthread_create(&thread, nullptr, run_feeder, this) == 0;
+  failed_ = !prepared_;
+  if (failed_) warn("there is no memory or no thread to be had");
+  return prepared_;
 }
 
 void *Controller::run_feeder(void *self) {
@@ -119,7 +123,7 @@ void Controller::follow_progress() {
 
 /// Gives what is prefetched its share of memory, by what it has displaced since the last time.
 void Controller::follow_memory(uint64_t now) {
-  if (!started_ || now - shared_ < kShareEvery) return;
+  if (!prepared_ || now - shared_ < kShareEvery) return;
   const uint64_t refaulted = bytes_refaulted(), prefetched = prefetcher_.counts().bytes;
   if (shared_ == 0) share_ = Share::of(memory_left());
   else share_.passed(prefetched - prefetched_, refaulted - refaulted_, memory_left());
@@ -136,37 +140,55 @@ void Controller::sleep_until_something(uint64_t nanoseconds) {
   ppoll(files, 2, &time, nullptr);
 }
 
+void Controller::refuse_early(pid_t program) {
+  const char *const reason = refusal(program);
+  for (unsigned i = 0; reason && i < count_; i++) watched_[i].refused = true;
+  if (reason) warn(reason);
+}
+
+/// Looks at everything once.
+void Controller::look(pid_t program, uint64_t now) {
+  if (now - tree_looked_ > kTreeEvery) {
+    if (has_new_tasks() || one_ended_) refresh_tree(program);
+    one_ended_ = false;
+    tree_looked_ = now;
+  }
+  check_copy(now);
+  judge_brief_copy(now);
+  bool waits = false, long_waits = false;
+  for (unsigned i = 0; i < count_; i++) {
+    examine(watched_[i], monotonic_now());
+    waits |= watched_[i].wait_begin != 0;
+    long_waits |= watched_[i].long_wait;
+  }
+  follow_progress();
+  follow_memory(now);
+  statistics_.looks++;
+  if (waits) wait_seen_ = now;
+  period_ = long_waits ? kShortest : waits ? kShort : std::min(period_ + period_ / 4, longest_period(now));
+}
+
+/// What is missed when waits begin is little beside the time without any.
+uint64_t Controller::longest_period(uint64_t now) const {
+  if (copied_) return kLongest;
+  return std::clamp((now - wait_seen_) / kQuietParts, kLongest, kLongestQuiet);
+}
+
 void Controller::run(pid_t program) {
   program_ = static_cast<int>(syscall(SYS_pidfd_open, program, 0));
-  if (program_ < 0) return;
-  period_ = kShortest;
+  void *const memory = mmap(nullptr, sizeof(Watched) * kWatched, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (program_ < 0 || memory == MAP_FAILED) return;
+  watched_ = static_cast<Watched *>(memory);
   const uint64_t begin = monotonic_now();
-  if (const char *const reason = refusal(program)) {
-    refresh_tree(program);
-    for (unsigned i = 0; i < count_; i++) watched_[i].refused = true;
-    warn(reason);
-  }
-  for (;;) {
+  uint64_t now = wait_seen_ = begin;
+  period_ = kFirst;
+  for (bool early = true;; early &= now - begin < kSettled) {
     sleep_until_something(period_);
     pollfd ended = {program_, POLLIN, 0};
     if (poll(&ended, 1, 0) > 0) break;
-    const uint64_t now = monotonic_now();
-    if (now - tree_looked_ > kTreeEvery) {
-      refresh_tree(program);
-      tree_looked_ = now;
-    }
-    check_copy(now);
-    judge_brief_copy(now);
-    bool waits = false, long_waits = false;
-    for (unsigned i = 0; i < count_; i++) {
-      examine(watched_[i], monotonic_now());
-      waits |= watched_[i].wait_begin != 0;
-      long_waits |= watched_[i].long_wait;
-    }
-    follow_progress();
-    follow_memory(now);
-    statistics_.looks++;
-    period_ = long_waits ? kShortest : waits ? kShort : std::min(period_ + period_ / 4, kLongest);
+    now = monotonic_now();
+    look(program, now);
+    if (early && now - begin >= kSettled) refuse_early(program);
   }
   if (copied_) end_copy(Ending::kOriginal);
   statistics_.seconds = static_cast<double>(monotonic_now() - begin) * 1e-9;

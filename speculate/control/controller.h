@@ -3,7 +3,7 @@
 // The controller: a process beside the program that looks now and then whether it waits for a disk, and has copies made that
 // run ahead. It is no ancestor of the program and does not trace it, but for moments: if it dies, nothing else happens.
 //
-// One copy at a time, of whichever process of the program's tree waits. No allocation after prepare() but for the threads, at the first long wait.
+// One copy at a time, of whichever process of the program's tree waits. No allocation after the first wait that counts.
 //
 // Threads: run() in one; a second takes hints out of the channel; the prefetcher's workers.
 #pragma once
@@ -41,8 +41,6 @@ struct Watched {
 
 class Controller {
 public:
-  /// Memory and the channel. False: there is not enough of something.
-  bool prepare();
   /// Looks after the program until it ends.
   void run(pid_t program);
 
@@ -52,6 +50,7 @@ private:
   static constexpr unsigned kWatched = 64;
 
   // control/tree.cpp
+  bool has_new_tasks();
   void refresh_tree(pid_t program);
   void visit(pid_t process);
   Watched *watched(pid_t process, pid_t thread);
@@ -77,12 +76,16 @@ private:
   void warn(const char *reason);
 
   // control/controller.cpp
+  void look(pid_t program, uint64_t now);
+  uint64_t longest_period(uint64_t now) const;
+  void refuse_early(pid_t program);
+  bool map_memory();
+  bool prepare();
   void sleep_until_something(uint64_t nanoseconds);
   void give_names(Watched &one);
   bool give_name(const char *base, const char *name);
   void follow_progress();
   void follow_memory(uint64_t now);
-  bool start_threads();
   static void *run_feeder(void *self);
   void feed();
   bool take_hint();
@@ -94,7 +97,7 @@ private:
   Prefetcher prefetcher_;
   CopyMaker maker_;
   Statistics statistics_;
-  Watched watched_[kWatched];
+  Watched *watched_ = nullptr; ///< kWatched at most; memory that is not touched before it is needed
   unsigned count_ = 0;
   int program_ = -1; ///< pidfd
 
@@ -111,9 +114,12 @@ private:
   uint64_t read_ = 0; ///< bytes that the original had read when it was looked at last
   uint64_t period_ = 0; ///< ns from look to look
   uint64_t tree_looked_ = 0; ///< ns
+  uint64_t last_task_ = 0; ///< number of the process or thread that was begun last, anywhere
+  uint64_t wait_seen_ = 0; ///< ns: when a thread was last found waiting, at first when the program began
+  bool one_ended_ = false; ///< a thread that was watched is no more
   Share share_; ///< of memory, for what is prefetched
   uint64_t shared_ = 0, refaulted_ = 0, prefetched_ = 0; ///< ns: when it was judged; bytes up to then
-  bool warned_ = false, started_ = false, failed_ = false;
+  bool warned_ = false, prepared_ = false, failed_ = false;
 };
 
 uint64_t monotonic_now();

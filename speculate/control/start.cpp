@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <linux/seccomp.h>
 #include <new>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -21,6 +22,8 @@
 
 namespace pagecast::speculate {
 namespace {
+
+constexpr size_t kStack = 256 << 10; ///< bytes, of the controller's first thread
 
 struct Pipe {
   int ends[2] = {-1, -1};
@@ -44,23 +47,29 @@ void close_all_but(int keep, int also) {
   syscall(SYS_close_range, next, ~0u, 0);
 }
 
-/// In the controller's process. `gate` ends when the program has begun; a byte in it says that there is none.
-/// `done` is closed when all has been written.
-[[noreturn]] void control(pid_t program, const Options &options, int gate, int done) {
+/// What the controller's process begins with.
+struct Beginning {
+  pid_t program;
+  const Options &options;
+  Pipe gate; ///< its end comes when the program has begun; a byte in it says that there is none
+  int done;  ///< closed when all has been written
+};
+
+/// In the controller's process, all signals blocked. Until the program has begun this shares memory with the process that
+/// becomes it, and so does nothing but wait.
+int control(void *argument) {
+  const Beginning &begin = *static_cast<const Beginning *>(argument);
+  char byte;
+  syscall(SYS_close, begin.gate.ends[1]);
+  if (syscall(SYS_read, begin.gate.ends[0], &byte, 1) != 0) syscall(SYS_exit_group, 0);
   setsid();
-  sigset_t all;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, nullptr);
   prctl(PR_SET_NAME, "pagecast-watch");
-  close_all_but(gate, done);
+  close_all_but(-1, begin.done);
+  const Options &options = begin.options;
   void *const memory = mmap(nullptr, sizeof(Controller), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) _exit(1);
   Controller &controller = *new (memory) Controller;
-  const bool ready = controller.prepare();
-  char byte;
-  if (read(gate, &byte, 1) != 0) _exit(0);
-  close(gate);
-  if (ready) controller.run(program);
+  controller.run(begin.program);
   controller.statistics().finished = true;
   if (!options.stats.empty() && !write_statistics(controller.statistics(), options.stats.c_str()))
     fprintf(stderr, "pagecast: warning: statistics cannot be written to %s: %s\n", options.stats.c_str(), strerror(errno));
@@ -68,24 +77,19 @@ void close_all_but(int keep, int also) {
   _exit(0);
 }
 
-/// Starts the controller for this process, which is to become the program. False: it runs without one.
-bool start_controller(const Options &options, int done, int *gate) {
-  Pipe pipe;
-  if (!pipe.make()) return false;
-  const pid_t program = getpid();
+/// Starts the controller for this process, which is to become the program. False: it runs without one. Memory is shared until
+/// then, and the controller's alone afterwards: to copy page tables would take as long as all else here.
+bool start_controller(Beginning &begin) {
+  void *const stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (stack == MAP_FAILED || !begin.gate.make()) return false;
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
   // No signal at its end: not a child that the program's wait calls would find.
-  const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, 0);
-  if (child == 0) {
-    close(pipe.ends[1]);
-    control(program, options, pipe.ends[0], done);
-  }
-  close(pipe.ends[0]);
-  if (child < 0) {
-    close(pipe.ends[1]);
-    return false;
-  }
+  const int child = clone(control, static_cast<char *>(stack) + kStack, CLONE_VM, &begin);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) return false;
   prctl(PR_SET_PTRACER, child, 0, 0, 0); // where only ancestors may trace
-  *gate = pipe.ends[1];
   return true;
 }
 
@@ -94,12 +98,12 @@ int become(const Options &options, int done) {
   std::vector<char *> arguments;
   for (const std::string &argument : options.command) arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
-  int gate = -1;
-  const bool watched = start_controller(options, done, &gate);
+  Beginning begin = {getpid(), options, {}, done};
+  const bool watched = start_controller(begin);
   if (!watched) fprintf(stderr, "pagecast: warning: the program runs without hints: %s\n", strerror(errno));
   execvp(arguments[0], arguments.data());
   const int failure = errno;
-  if (watched && write(gate, "x", 1) != 1) {} // the controller ends in any case when this process does
+  if (watched && write(begin.gate.ends[1], "x", 1) != 1) {} // the controller ends in any case when this process does
   return failure;
 }
 

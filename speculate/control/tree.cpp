@@ -2,6 +2,9 @@
 //
 // Which threads there are: the program's, and those of the processes that it has started.
 #include "speculate/control/controller.h"
+#include <cstdlib>
+#include <cstring>
+#include <new>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -11,6 +14,16 @@ namespace {
 constexpr unsigned kThreads = 16, kChildren = 64;
 
 } // namespace
+
+/// Whether any process or thread has begun since the last time: the kernel tells the last number that it has given to one.
+bool Controller::has_new_tasks() {
+  char text[128];
+  const char *const last = read_whole("/proc/loadavg", text, sizeof text) ? strrchr(text, ' ') : nullptr;
+  const uint64_t number = last ? strtoull(last, nullptr, 10) : 0;
+  const bool fresh = number == 0 || number != last_task_;
+  last_task_ = number;
+  return fresh;
+}
 
 Watched *Controller::watched(pid_t process, pid_t thread) {
   for (unsigned i = 0; i < count_; i++)
@@ -26,8 +39,7 @@ void Controller::visit(pid_t process) {
     if (!one && count_ < kWatched) {
       Watched fresh;
       if (!fresh.thread.open(process, threads[i])) continue;
-      one = &watched_[count_++];
-      *one = fresh;
+      one = new (&watched_[count_++]) Watched(fresh);
     }
     if (one) one->present = true;
   }

@@ -35,7 +35,10 @@ bool Controller::is_waiting(Watched &one, const Look &look) {
 
 void Controller::examine(Watched &one, uint64_t now) {
   const Look look = one.thread.look();
-  if (!look.alive) return;
+  if (!look.alive) {
+    one_ended_ = true;
+    return;
+  }
   const bool waiting = is_waiting(one, look);
   const bool same = waiting && one.wait_begin && look.runs == one.last.runs;
   if (&one == watched_ && one.looked) {
@@ -69,7 +72,7 @@ bool Controller::is_hinted(const WaitPlace &place) const {
 void Controller::account_wait(Watched &one, uint64_t now) {
   const Call call = one.thread.call();
   if (!call.known || call.number < 0 || !may_stop_in(call.number, one.by_name)) return;
-  if (!start_threads()) return;
+  if (!prepare()) return;
   give_names(one);
   WaitPlace &place = one.place;
   find_wait_place(one.thread.process(), call, &place);
@@ -97,11 +100,11 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
     one.since = one.looked;
     one.ran = one.last.ran;
   }
-  if (copied_ || (started_ && prefetcher_.queued())) return; // hints are on their way
+  if (copied_ || (prepared_ && prefetcher_.queued())) return; // hints are on their way
   one.worth.waited_briefly(std::min(passed, kMostBetween));
   if (one.worth.briefly() < kLeastBriefly) return;
   const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident);
-  if (!one.worth.is_due_briefly(one.looked, price) || !start_threads()) return;
+  if (!one.worth.is_due_briefly(one.looked, price) || !prepare()) return;
   give_names(one);
   make_copy(one, one.looked, true);
 }

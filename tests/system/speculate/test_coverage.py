@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -67,6 +68,16 @@ def test_nothing_is_done_when_all_is_in_memory(speculation, tree):
     figures = speculation.figures()
     assert beside.returncode == 0
     assert figures["copies"]["made"] == figures["prefetch"]["hints"] == figures["original"]["stopped_ns"] == 0
+
+
+def test_a_controller_has_nothing_before_it_is_needed(speculation):
+    """No memory for copies and no thread: a program that computes asks for its controller's."""
+    script = ("import glob, os\nn = sum(range(20000000))\n"
+              "for name in glob.glob('/proc/[0-9]*/stat'):\n    facts = open(name).read()\n    if f' {os.getpid()} ' in facts and '(pagecast-watch)' in facts:\n"
+              "        files = [os.readlink(f) for f in glob.glob(name[:-4] + 'fd/*')]\n"
+              "        print(len(os.listdir(name[:-4] + 'task')), sum('memfd' in f for f in files), max(map(len, files)) > 0)\n")
+    done = subprocess.run(speculation.command("/usr/bin/python3", "-c", script, stats=False), capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("1 0 True\n", "", 0)
 
 
 def test_processes_of_a_pipeline(speculation, storage, tree):

@@ -50,6 +50,15 @@ def test_statuses(speculation, script, status, stats):
 
 
 @pytest.mark.parametrize("stats", [False, True])
+@pytest.mark.parametrize("separator", [["--"], []])
+def test_arguments_and_environment(speculation, stats, separator):
+    command = speculation.command("sh", "-c", 'echo "$0" "$@" "$OF_THE_TEST"', "--", "", "-x", "--stats", stats=stats)
+    command[command.index("--"):command.index("--") + 1] = separator
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env={**os.environ, "OF_THE_TEST": "here"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "--  -x --stats here\n", "")
+
+
+@pytest.mark.parametrize("stats", [False, True])
 def test_a_program_that_is_not_there(speculation, stats):
     done = subprocess.run(speculation.command("/nowhere/program", stats=stats), capture_output=True, text=True, timeout=30)
     assert done.returncode == 127
