@@ -15,7 +15,7 @@ COMPILER = ["loops", "prepare", "slices", "nests", "emit"]
 # Each may include what stands before it.
 CLI = ["text", "programs", "machine", "explain", "commands"]
 # These do not know of each other: each may include core/ itself alone.
-CORE = ["nest", "memory", "faults", "files", "slices"]
+CORE = ["nest", "memory", "faults", "files", "slices", "sharing"]
 # Each may include what stands before it; what runs in a copy (copy) is used as one piece, and not included.
 SPECULATE = ["shared", "sandbox", "watch", "inject", "tip", "report", "control"]
 # Beside them: hints by hand, a library of its own.
@@ -32,7 +32,7 @@ def allowed() -> dict[str, list[str]]:
         "core": [], **{room: ["core"] for room in core[1:]},
         **{room: core + runtime[:i] for i, room in enumerate(runtime)},
         **{room: [abi, *compiler[:i]] for i, room in enumerate(compiler)}, "compiler": [abi, *compiler],
-        "simulator": core,
+        "simulator": core, "storage": ["core/sharing"],
         **{f"speculate/{room}": [f"speculate/{lower}" for lower in SPECULATE[:i]] for i, room in enumerate(SPECULATE)},
         "speculate/copy": ["speculate/shared"], "speculate/hand": [abi, *(f"speculate/{room}" for room in HAND)],
         **{room: cli[:i] for i, room in enumerate(cli)}, "cli": cli,

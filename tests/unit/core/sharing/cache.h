@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A storage cache with tables of its own, whose reads arrive at once.
+#pragma once
+#include "core/sharing/storage_cache.h"
+#include <vector>
+
+namespace pagecast::core::test {
+
+struct Cache {
+  explicit Cache(StoragePolicy policy, uint32_t frames, uint32_t clients = 4, uint32_t most_coming = ~0u)
+      : tables(StorageCache::bytes(frames, clients) / 8 + 1), block_of(frames, kNoBlock) {
+    cache.start(tables.data(), policy, frames, clients, most_coming);
+  }
+  /// What the reference found; the data arrive, and nothing stays pinned.
+  StorageCache::Found reference(uint64_t block, uint32_t client = 0) {
+    const StorageCache::Place place = cache.reference(block, client);
+    if (place.found == StorageCache::Found::kFull) return place.found;
+    arrive(place, block);
+    EXPECT_EQ(block_of[place.frame], block);
+    cache.unpin(place.frame);
+    return place.found;
+  }
+  StorageCache::Found prefetch(uint64_t block, uint32_t client = 0) {
+    const StorageCache::Place place = cache.prefetch(block, client);
+    arrive(place, block);
+    return place.found;
+  }
+  bool has(uint64_t block) const {
+    for (const uint64_t b : block_of)
+      if (b == block) return true;
+    return false;
+  }
+
+  StorageCache cache;
+  std::vector<uint64_t> tables;
+  std::vector<uint64_t> block_of; ///< of each frame, as its reader sees it
+
+private:
+  void arrive(const StorageCache::Place &place, uint64_t block) {
+    if (place.found != StorageCache::Found::kFetch) return;
+    block_of[place.frame] = block;
+    cache.arrived(place.frame);
+  }
+};
+
+} // namespace pagecast::core::test
