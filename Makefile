@@ -45,7 +45,7 @@ check: build venv ## the fast tests: units, the pass, texts, ten whole programs
 stress: build ## a million random operations on a pager whose disk fails: SEED=1 OPS=1000000 (minutes)
 	@PAGECAST_STRESS_SEED=$(or $(SEED),1) PAGECAST_STRESS_OPS=$(or $(OPS),1000000) $(BUILD)/tests/faults_test --gtest_filter='PagerStress.Buffered'
 
-sanitize: venv ## unit tests of core, runtime and simulator under the address, undefined and thread sanitizers: SANITIZERS=thread
+sanitize: venv ## unit tests of core, runtime, simulator and storage under the address, undefined and thread sanitizers: SANITIZERS=thread
 	@for kind in $(or $(SANITIZERS),address undefined thread); do \
 	  sh tests/unit/sanitize.sh $$kind $(BUILD)/sanitize-$$kind || exit 1; done
 

@@ -5,6 +5,7 @@
 #include "cli/commands/doctor.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/run.h"
+#include "cli/commands/serve.h"
 #include "cli/commands/speculate.h"
 #include "cli/text/manuals.h"
 #include "cli/text/message.h"
@@ -23,7 +24,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-const Arguments kCommands = {"cc", "c++", "fc", "run", "speculate", "explain", "doctor", "completions", "man"};
+const Arguments kCommands = {"cc", "c++", "fc", "run", "speculate", "explain", "serve", "doctor", "completions", "man"};
 
 constexpr const char *kExamples = R"(
 Examples:
@@ -34,6 +35,7 @@ Examples:
   pagecast run --stats s.json -- ./sort big    write what happened to s.json
   pagecast speculate -- grep -r needle /data   hints for any program that reads files
   pagecast explain sort.c                      which references get hints, and why others do not
+  pagecast serve /data                         its files for many, through one cache
   pagecast doctor                              what this machine allows
 
 `pagecast COMMAND --help` says more. Arguments of cc and c++ are clang's, of
@@ -56,6 +58,17 @@ nothing. Programs whose files are in memory, or on a fast disk, run as they woul
 Examples:
   pagecast speculate -- grep -r needle /data
   pagecast speculate --summary -- tar cf - /net/project | zstd >project.tar.zst
+)";
+
+constexpr const char *kServeNotes = R"(
+Clients are those of NBD, such as libnbd, nbdcopy or qemu; a file's name is the export's. NBD's cache request is a
+prefetch into the cache. Clients may give a name: FILE?client=NAME. An interruption ends it, and says what each client
+did; meanwhile the export pagecast:counts is that as JSON. docs/serve.md says more.
+
+Examples:
+  pagecast serve /data --cache 1G
+  pagecast serve /data --listen 127.0.0.1:10809 --policy 2q
+  pagecast serve /data --listen /run/data.socket --json >counts.json
 )";
 
 constexpr const char *kExplainNotes = R"(
@@ -164,6 +177,27 @@ void addExplain(CLI::App &app, ExplainOptions &options) {
   explain->footer(kExplainNotes);
 }
 
+void addServe(CLI::App &app, ServeOptions &options) {
+  CLI::App *serve = app.add_subcommand("serve", "serve the files of a directory through one cache that all clients share");
+  serve->add_option("DIR", options.directory, "the directory; what is below it is served, too")->required()->check(refuseEmpty);
+  serve->add_option("--cache", options.cache, "memory of the cache; default 150M")->type_name("SIZE")->check(refuseEmpty);
+  serve->add_option("--block", options.block, "what is cached in one piece; default 64K")->type_name("SIZE")->check(refuseEmpty);
+  serve->add_option("--policy", options.policy, "what stays: aging (default; least recently used, with a history) or 2q")
+      ->type_name("POLICY")
+      ->check(CLI::IsMember({"aging", "2q"}));
+  serve->add_option("--listen", options.listen, "a path for a socket, or HOST:PORT; default a socket that only you can use")
+      ->type_name("ADDRESS")
+      ->check(refuseEmpty);
+  serve->add_option("--tls", options.tls, "a directory of certificates, or a file of pre-shared keys, as nbdkit has them")
+      ->type_name("PATH")
+      ->check(refuseEmpty);
+  serve->add_option("--latency", options.latency, "for measurements: the disk reads one block at a time, in so many milliseconds")
+      ->type_name("MS")
+      ->check(CLI::Range(0.0, 10000.0));
+  serve->add_flag("--json", options.json, "print the address, and at the end the counts, as one line of JSON each");
+  serve->footer(kServeNotes);
+}
+
 void addDoctor(CLI::App &app, DoctorOptions &options) {
   CLI::App *doctor = app.add_subcommand("doctor", "say what this machine allows, and what to do about what it does not");
   doctor->add_flag("--json", options.json, "machine-readable");
@@ -247,6 +281,7 @@ int dispatch(Arguments arguments) {
   SpeculateOptions speculateOptions;
   DoctorOptions doctorOptions;
   ExplainOptions explainOptions;
+  ServeOptions serveOptions;
   const Arguments foreign = cutForeign(arguments);
 
   CLI::App app("Pagecast: programs on more data than memory, at the speed of the disk.", "pagecast");
@@ -258,6 +293,7 @@ int dispatch(Arguments arguments) {
   addRun(app, runOptions);
   addSpeculate(app, speculateOptions);
   addExplain(app, explainOptions);
+  addServe(app, serveOptions);
   addDoctor(app, doctorOptions);
   std::string shell, page;
   addCompletions(app, shell);
@@ -286,6 +322,7 @@ int dispatch(Arguments arguments) {
     explainOptions.compilerOptions = foreign;
     return explain(explainOptions);
   }
+  if (app.got_subcommand("serve")) return serve(serveOptions);
   if (app.got_subcommand("doctor")) return doctor(doctorOptions);
   std::fputs(textOf(app, shell, page).c_str(), stdout);
   return 0;

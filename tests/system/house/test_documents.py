@@ -78,7 +78,7 @@ def test_paths_exist(planted):
 
 
 def test_folders_of_sources_say_what_lives_in_them():
-    sources = [p for top in ("bench", "cli", "compiler", "core", "runtime", "simulator", "speculate")
+    sources = [p for top in ("bench", "cli", "compiler", "core", "runtime", "simulator", "speculate", "storage")
                for suffix in ("*.cpp", "*.h", "*.c", "*.py") for p in (ROOT / top).rglob(suffix)]
     assert len(sources) > 300
     assert not sorted({str(p.parent.relative_to(ROOT)) for p in sources if not (p.parent / "README.md").exists()})

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program that runs until this one is asked to end: by an interruption, a hangup or a termination, which it gets too.
+#pragma once
+#include <filesystem>
+#include <signal.h>
+#include <string>
+#include <vector>
+
+namespace pagecast::cli {
+
+class Server {
+public:
+  /// Starts `command`, whose first word is a path; throws Failure when it cannot.
+  explicit Server(const std::vector<std::string> &command);
+  Server(const Server &) = delete;
+  Server &operator=(const Server &) = delete;
+  /// Ends it, if it runs.
+  ~Server();
+
+  /// Whether it made the file `ready`, before it ended.
+  bool waitUntilReady(const std::filesystem::path &ready);
+  /// Whether it ended by itself, without an error.
+  bool waitUntilEnd();
+  /// A signal asked this program to end.
+  bool wasAsked() const { return asked_ > 0; }
+
+private:
+  void takeSignal(long milliseconds);
+  void look();
+
+  pid_t child_ = -1; ///< -1 once it has ended
+  int status_ = 0;
+  int asked_ = 0; ///< times; who asks twice does not want to wait
+  sigset_t awaited_, before_;
+};
+
+} // namespace pagecast::cli

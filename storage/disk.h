@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The disk below a storage cache: reads that someone waits for come before those that prefetches ask for, and otherwise
+// in the order in which they were asked for. What is read is reported on a thread of the disk's.
+//
+// Reads go through io_uring, which keeps many under way with one thread. With a latency, for measurements, and where the
+// host refuses io_uring, threads read one request each: with a latency there is one thread, so that one request at a
+// time takes at least that long, as on a disk with one arm.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <liburing.h>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace pagecast::storage {
+
+struct Read {
+  int fd;
+  void *into;
+  uint32_t bytes; ///< fewer may be there: at the end of the file
+  uint64_t offset;
+  uint64_t token; ///< the caller's
+};
+
+class Disk {
+public:
+  /// What becomes of a read: bytes, or -errno. Called without a lock of the disk's.
+  using Done = void (*)(void *context, const Read &, int64_t result);
+
+  static constexpr unsigned kDepth = 32; ///< reads under way at a time
+
+  Disk() = default;
+  Disk(const Disk &) = delete;
+  Disk &operator=(const Disk &) = delete;
+  ~Disk() { stop(); }
+
+  /// `latency`: of each read at least, in microseconds; 0 = as fast as it goes.
+  void start(uint64_t latency, Done done, void *context);
+  /// Ends when what is under way has been reported; what waits is not read.
+  void stop();
+
+  void ask(const Read &, bool is_waited_for);
+  /// Someone waits for a read that a prefetch asked for. Cost: the number of reads that wait.
+  void hurry(uint64_t token);
+
+  bool uses_uring() const { return uses_uring_; }
+  uint64_t reads() const;
+  uint64_t bytes() const;
+
+private:
+  bool take(Read *);
+  void count(int64_t result);
+  void submit_locked();
+  void reap();
+  void work();
+
+  Done done_ = nullptr;
+  void *context_ = nullptr;
+  uint64_t latency_ = 0;
+  bool uses_uring_ = false;
+
+  mutable std::mutex mutex_; ///< of all below
+  std::condition_variable wanted_;
+  std::deque<Read> waited_for_, foretold_;
+  bool is_stopping_ = false;
+  uint64_t reads_ = 0, bytes_ = 0;
+  io_uring ring_{};
+  Read under_way_[kDepth]{};
+  std::vector<unsigned> free_; ///< places of `under_way_`
+  std::vector<std::thread> threads_;
+};
+
+} // namespace pagecast::storage
