@@ -33,9 +33,30 @@ void Adviser::run() {
       unmap_passed();
       for (unsigned i = 0; i < kLooks && refresh() && !queue_.front(); ++i) {}
     }
-    const uint64_t until_watch = table_.any() && table_.options->history ? watch_.watch() : 0;
-    queue_.sleep(busy ? kRoundNs : until_watch);
+    uint64_t until = busy ? kRoundNs : 0;
+    if (table_.any() && table_.options->history) {
+      const uint64_t until_watch = watch_.watch(), until_look = std::min(follow_faults(), until_watch);
+      until = busy ? std::min(until, until_look) : until_look;
+    }
+    queue_.sleep(until);
   }
+}
+
+/// What faults at even distances foretell. Returns how long it is until the next look, ns.
+uint64_t Adviser::follow_faults() {
+  const uint64_t until = follower_.look();
+  core::Extent parts[kBatch];
+  while (const unsigned n = follower_.next(parts, kBatch)) {
+    iovec range[kBatch];
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < n; ++i) {
+      range[i] = {reinterpret_cast<void *>(parts[i].begin), parts[i].size()};
+      bytes += parts[i].size();
+    }
+    table_.statistics->files.strided += bytes >> table_.shift;
+    ask_for(range, n, bytes);
+  }
+  return until;
 }
 
 /// The hints at the head of the queue that are of one kind, in one call. What was passed waits for more of it.

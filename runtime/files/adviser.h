@@ -5,6 +5,7 @@
 #pragma once
 #include "core/types.h"
 #include "runtime/files/advice_queue.h"
+#include "runtime/files/fault_follower.h"
 #include "runtime/files/file_table.h"
 #include "runtime/files/read_around_watch.h"
 #include "runtime/files/under_way.h"
@@ -23,10 +24,12 @@ public:
   void forked() {
     passed_count_ = 0;
     watch_.forked();
+    follower_.forked();
   }
 
 private:
   void work_off();
+  uint64_t follow_faults();
   void ask_for(iovec *, unsigned ranges, uint64_t bytes);
   core::Extent absent_part(core::Extent);
   void unmap_passed();
@@ -38,6 +41,7 @@ private:
   FileTable &table_;
   AdviceQueue &queue_;
   ReadAroundWatch watch_{table_};
+  FaultFollower follower_{table_};
   uint64_t refresh_at_ = 0; ///< address
   UnderWay under_way_;
   core::Extent passed_[kBatch];

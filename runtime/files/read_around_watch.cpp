@@ -47,7 +47,7 @@ uint64_t ReadAroundWatch::watch() {
 bool ReadAroundWatch::choose_watched() {
   Guard guard(table_.lock);
   auto fits = [](FileRegion *r) {
-    if (!r || r->opaque) return false;
+    if (!r || r->opaque || r->strided) return false;
     r->quiet = std::exchange(r->hinted, false) ? 0 : static_cast<uint8_t>(std::min(r->quiet + 1, int(kQuiet)));
     return r->quiet == kQuiet;
   };
@@ -82,7 +82,8 @@ bool ReadAroundWatch::look_around(bool count) {
   {
     Guard guard(table_.lock);
     FileRegion *r = table_.regions.find(watched_.base);
-    if (!r || r->base != watched_.base || r->bytes != watched_.bytes || r->hinted) return read_around_.forget(), false;
+    if (!r || r->base != watched_.base || r->bytes != watched_.bytes || r->hinted || r->strided)
+      return read_around_.forget(), false;
     const core::ReadAround::Verdict verdict = read_around_.verdict(r->alone);
     if (verdict == core::ReadAround::Verdict::kGoOn) return true;
     alone = r->alone = verdict == core::ReadAround::Verdict::kAlone;

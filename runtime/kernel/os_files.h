@@ -75,6 +75,35 @@ bool drop_cached(int fd, uint64_t begin, uint64_t end);
 
 /// Page faults of this process that had to read, so far.
 uint64_t major_faults();
+/// The numbers of up to `most` threads of this process; returns how many. Cost: 2 us, and 0.1 us each.
+unsigned threads(int *ids, unsigned most);
+/// Bytes that this process has had read from disks so far, what was read ahead for it among them.
+uint64_t read_from_disks();
+
+/// Where the process's threads fault, as the kernel's events tell it (perf_event_open: root, CAP_PERFMON, or the sysctl
+/// perf_event_paranoid). A fault costs 0.3 us more while it is followed. One thread; its own faults are left out.
+class FaultEvents {
+public:
+  static constexpr unsigned kThreads = 32; ///< that are followed at most
+  static constexpr unsigned kPending = 2047; ///< faults of a thread that are kept until they are taken; later ones are lost
+  /// Follows the threads that there are now and were not before, and no longer those that have ended. How many are followed,
+  /// or -errno if none can be. Cost: 30 us a thread that is new, else 1 us.
+  int follow();
+  /// Up to `most` addresses, a thread's in their order; returns how many.
+  unsigned take(uint64_t *places, unsigned most);
+  void stop();
+  /// In the child of a fork: what is followed are the parent's threads.
+  void forked();
+
+private:
+  struct Followed {
+    int thread = 0, descriptor = -1; ///< 0: free
+    void *ring = nullptr;
+  };
+  int open(Followed &, int thread);
+  void close(Followed &);
+  Followed followed_[kThreads];
+};
 /// In the child of a fork, before anything else here: forgets descriptors that speak of the parent.
 void files_forked();
 /// Waits until `fd` can be read, or `timeout_ns` have passed (0 = no limit).

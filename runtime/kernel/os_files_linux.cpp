@@ -82,6 +82,29 @@ bool is_opaque(int fd, const struct stat &file) {
   return syscall(kAccess, fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) != 0;
 }
 
+/// The names in a directory of /proc that are numbers.
+unsigned numbers_in(const char *path, int *numbers, unsigned most) {
+  struct Entry { // linux_dirent64
+    uint64_t inode, offset;
+    unsigned short bytes;
+    unsigned char type;
+    char name[];
+  };
+  alignas(8) char entries[4096];
+  const int directory = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  unsigned n = 0;
+  for (long got = directory < 0 ? 0 : 1; got > 0 && n < most;) {
+    got = syscall(SYS_getdents64, directory, entries, sizeof entries);
+    for (long at = 0; at < got && n < most;) {
+      const auto *e = reinterpret_cast<const Entry *>(entries + at);
+      if (e->name[0] != '.') numbers[n++] = atoi(e->name);
+      at += e->bytes;
+    }
+  }
+  if (directory >= 0) syscall(SYS_close, directory);
+  return n;
+}
+
 } // namespace
 
 FileFacts file_facts(int fd) {
@@ -159,27 +182,9 @@ bool open_file(int fd, OpenFile *out) {
   return true;
 }
 
-unsigned open_descriptors(int *fds, unsigned most) {
-  struct Entry { // linux_dirent64
-    uint64_t inode, offset;
-    unsigned short bytes;
-    unsigned char type;
-    char name[];
-  };
-  alignas(8) char entries[4096];
-  const int directory = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  unsigned n = 0;
-  for (long got = directory < 0 ? 0 : 1; got > 0 && n < most;) {
-    got = syscall(SYS_getdents64, directory, entries, sizeof entries);
-    for (long at = 0; at < got && n < most;) {
-      const auto *e = reinterpret_cast<const Entry *>(entries + at);
-      if (e->name[0] != '.') fds[n++] = atoi(e->name);
-      at += e->bytes;
-    }
-  }
-  if (directory >= 0) syscall(SYS_close, directory);
-  return n;
-}
+unsigned open_descriptors(int *fds, unsigned most) { return numbers_in("/proc/self/fd", fds, most); }
+
+unsigned threads(int *ids, unsigned most) { return numbers_in("/proc/self/task", ids, most); }
 
 bool unshare_descriptors() {
   constexpr long kCloseRange = 436; // Linux 5.9
@@ -214,6 +219,12 @@ uint64_t major_faults() {
   rusage use{};
   if (!sandboxed()) getrusage(RUSAGE_SELF, &use);
   return static_cast<uint64_t>(use.ru_majflt);
+}
+
+uint64_t read_from_disks() {
+  rusage use{};
+  if (!sandboxed()) getrusage(RUSAGE_SELF, &use);
+  return static_cast<uint64_t>(use.ru_inblock) * 512;
 }
 
 void wait_readable(int fd, uint64_t timeout_ns) {

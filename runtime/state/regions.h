@@ -65,6 +65,7 @@ struct FileRegion : Region {
   bool shared = false;        ///< taking its pages out of this process's page table loses nothing
   bool scattered = false;     ///< the kernel was told not to read around misses
   bool alone = false; ///< the same, as no hint comes and what is read around them goes unused (core/files/read_around.h)
+  bool strided = false; ///< the same, while faults at even distances are followed (files/fault_follower.h)
   bool hinted = false; ///< hints have come for it since it was last looked at
   uint8_t quiet = 0; ///< looks at it since hints came
   core::AppendStreams append_streams;

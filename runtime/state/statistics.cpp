@@ -176,10 +176,11 @@ void put_files(Writer &w, const Statistics &s) {
     w.put(": %llu", ull(file_systems[i].mappings.load()));
   }
   w.put(
-      "}, \"streamed\": %llu, \"large_reads\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"passed_pages\": %llu, \"read_behind_bytes\": %llu, \"patterns\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
+      "}, \"streamed\": %llu, \"large_reads\": %llu, \"renewed_pages\": %llu, \"released_pages\": %llu, \"given_up_pages\": %llu, \"passed_pages\": %llu, \"read_behind_bytes\": %llu, \"patterns\": %llu, \"strided_pages\": %llu, \"found_pages\": %llu, \"reclaimed_pages\": %llu, "
       "\"kept_pages\": %llu, \"waits\": %llu, \"major_faults\": %llu},\n",
       ull(f.streamed), ull(f.large_reads.load()), ull(f.renewed), ull(f.released), ull(f.given_up), ull(f.passed),
-      ull(f.read_behind), ull(f.patterns), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(f.waits), ull(os::major_faults()));
+      ull(f.read_behind), ull(f.patterns), ull(f.strided), ull(f.found), ull(f.reclaimed), ull(f.kept), ull(f.waits),
+      ull(os::major_faults()));
 }
 
 constexpr unsigned kLongestName = 4096;

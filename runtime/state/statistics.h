@@ -91,6 +91,7 @@ struct Statistics {
     std::atomic<uint64_t> large_reads{0}; ///< blocks that were read in large folios
     uint64_t renewed = 0;             ///< hints for pages that were in memory
     uint64_t patterns = 0;            ///< changes between MADV_RANDOM and MADV_NORMAL
+    uint64_t strided = 0;             ///< pages asked for ahead of faults at an even distance
     uint64_t found = 0, reclaimed = 0;///< bits that were corrected by looking
     uint64_t kept = 0;                ///< the log's idea of the memory that there is, pages
   };
