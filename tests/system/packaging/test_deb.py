@@ -26,7 +26,7 @@ def packages(tools, tmp_path_factory) -> dict[str, Path]:
 def test_there_are_two(tools, packages):
     assert set(packages) == {"pagecast", "libpagecast-dev"}
     field = tools.run("dpkg-deb", "-f", packages["pagecast"], "Depends").stdout
-    assert "libc6" in field and "libyaml-cpp" in field and "llvm" not in field
+    assert "libc6" in field and "libyaml-cpp" not in field and "llvm" not in field
 
 
 def test_lintian_finds_nothing(tools, packages):
@@ -44,6 +44,19 @@ def test_the_command_runs_from_where_it_is_unpacked(packages, tmp_path, tools, d
     assert (done.returncode, done.stdout) == (0, PYTHON_SUMMED), done.stderr
     assert "prefix=/usr/lib/pagecast\n" in (tmp_path / "usr/share/pkgconfig/pagecast.pc").read_text()
     assert (tmp_path / "usr/include/pagecast/pagecast.h").exists()
+
+
+def test_a_program_that_gives_hints_about_files_links_without_more(packages, tmp_path, tools):
+    for package in packages.values():
+        assert tools.run("dpkg-deb", "-x", package, tmp_path).returncode == 0
+    libraries = next((tmp_path / "usr/lib").glob("*-linux-gnu"))
+    source = tmp_path / "hints.c"
+    source.write_text("#include <pagecast/hints.h>\nint main(void) { return pagecast_hint_path(\"hints.c\") < 0; }\n")
+    # As it would be for the paths of a system in which the packages are installed.
+    done = tools.run("cc", source, "-I", tmp_path / "usr/include", "-L", libraries, "-lpagecast-hints", "-o", tmp_path / "hints")
+    assert done.returncode == 0, done.stderr
+    done = tools.run(tmp_path / "hints", env={**os.environ, "LD_LIBRARY_PATH": str(libraries)}, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_is_missing_is_said(tools, tmp_path):
