@@ -69,20 +69,43 @@ void Prefetcher::work() {
   for (Hint hint;;) {
     if (!take(&hint)) {
       file.close(); // an idle thread holds no file: it could be in somebody's way
-      std::unique_lock lock(mutex_);
-      // Room in the lead is not announced by everyone who makes it.
-      if (head_ == tail_) change_.wait(lock);
-      else change_.wait_for(lock, std::chrono::milliseconds(2));
-      if (head_ != tail_ && is_too_far()) look_at_progress();
+      wait_for_work();
       continue;
     }
     carry_out(hint, file, scratch);
     const std::lock_guard lock(mutex_);
     std::replace(std::begin(running_), std::end(running_), static_cast<const Hint *>(&hint), static_cast<const Hint *>(nullptr));
     active_--;
-    device_of(hint).active--;
-    if (head_ != tail_) change_.notify_one();
+    device_of(hint).active--; // this thread takes what there is room for now
   }
+}
+
+/// Room in the lead is not announced by everyone who makes it, so one thread looks whether there is some.
+void Prefetcher::wait_for_work() {
+  std::unique_lock lock(mutex_);
+  if (can_take()) return;
+  idle_++;
+  const bool looks = head_ != tail_ && is_too_far() && !looking_;
+  looking_ |= looks;
+  if (looks) change_.wait_for(lock, std::chrono::milliseconds(2));
+  else change_.wait(lock);
+  if (looks) looking_ = false;
+  idle_--;
+  if (head_ != tail_ && is_too_far()) look_at_progress();
+}
+
+/// With the lock. Hints are in order: none is taken before the first, but those that are dropped.
+bool Prefetcher::can_take() {
+  if (head_ == tail_) return false;
+  const Item &first = items_[tail_ & (kQueue - 1)];
+  if (first.dropped || is_cancelled_now(first.hint)) return true;
+  const Device &device = device_of(first.hint);
+  return !is_too_far() && device.active < device.depth.depth();
+}
+
+/// With the lock. Wakes one thread if there is something for it, or nobody who looks; it wakes the next. All at once would be in each other's way.
+void Prefetcher::wake() {
+  if (idle_ && head_ != tail_ && (can_take() || (is_too_far() && !looking_))) change_.notify_one();
 }
 
 /// With the lock.
@@ -109,7 +132,7 @@ bool Prefetcher::take(Hint *hint) {
   for (; tail_ != head_; tail_++) {
     Item &item = items_[tail_ & (kQueue - 1)];
     if (item.dropped) continue;
-    if (item.hint.copy <= cancelled_ && item.hint.copy) {
+    if (is_cancelled_now(item.hint)) {
       counts_.cancelled++;
       continue;
     }
@@ -122,6 +145,7 @@ bool Prefetcher::take(Hint *hint) {
     device.active++;
     *std::find(std::begin(running_), std::end(running_), nullptr) = hint;
     if (++active_ == started_ && started_ < kWorkers) start_worker();
+    wake();
     return true;
   }
   return false;
@@ -149,7 +173,7 @@ void Prefetcher::answered(const Hint &hint, uint64_t nanoseconds) {
 
 bool Prefetcher::is_cancelled(const Hint &hint) {
   const std::lock_guard lock(mutex_);
-  return hint.copy && hint.copy <= cancelled_;
+  return is_cancelled_now(hint);
 }
 
 void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
@@ -216,14 +240,14 @@ bool Prefetcher::give(const Hint &hint) {
   item.hint = hint;
   item.dropped = false;
   counts_.hints++;
-  change_.notify_one();
+  wake();
   return true;
 }
 
 void Prefetcher::cancel(uint32_t copy) {
   const std::lock_guard lock(mutex_);
   cancelled_ = std::max(cancelled_, copy);
-  change_.notify_all();
+  wake();
 }
 
 uint64_t Prefetcher::drop_queued(uint32_t copy) {
@@ -250,18 +274,19 @@ void Prefetcher::passed(uint64_t inode, uint64_t offset, const char *path) {
   for (; tail_ != found; tail_++)
     if (!items_[tail_ & (kQueue - 1)].dropped) counts_.late++;
   consumed_ = fetched_; // what was fetched before it has been read, or never will be
-  change_.notify_all();
+  wake();
 }
 
 void Prefetcher::limit_depth(unsigned most) {
   const std::lock_guard lock(mutex_);
   for (Device &device : devices_) device.depth.limit(most);
-  change_.notify_all();
+  wake();
 }
 
 void Prefetcher::set_lead(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   lead_ = bytes;
+  wake();
 }
 
 uint64_t Prefetcher::lead_as_read() {
@@ -272,6 +297,7 @@ uint64_t Prefetcher::lead_as_read() {
 void Prefetcher::consumed(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   consumed_ = std::min(fetched_, consumed_ + bytes);
+  wake();
 }
 
 PrefetchCounts Prefetcher::counts() {

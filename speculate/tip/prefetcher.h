@@ -81,12 +81,16 @@ private:
   static void *run(void *self);
   void work();
   Device &device_of(const Hint &hint);
+  void wait_for_work();
+  bool can_take();
+  void wake();
   bool take(Hint *hint);
   void join(Hint *hint);
   void carry_out(Hint &hint, class FetchedFile &file, char *scratch);
   void fetch_range(Hint &hint, class FetchedFile &file, char *scratch);
   void answered(const Hint &hint, uint64_t nanoseconds);
   bool is_cancelled(const Hint &hint);
+  bool is_cancelled_now(const Hint &hint) const { return hint.copy && hint.copy <= cancelled_; } ///< with the lock
   /// Memory holds whole pages of what is asked for in bytes: small parts take more of it.
   double pages_per_byte() const { return fetched_ ? static_cast<double>(paged_) / static_cast<double>(fetched_) : 1; }
   bool is_too_far() const { return static_cast<double>(fetched_ - consumed_) * pages_per_byte() > static_cast<double>(lead_); }
@@ -97,6 +101,8 @@ private:
   Item *items_ = nullptr;
   uint64_t head_ = 0, tail_ = 0; ///< ever growing
   unsigned active_ = 0; ///< of all devices
+  unsigned idle_ = 0;    ///< workers that wait
+  bool looking_ = false; ///< one of them looks for room in the lead
   unsigned started_ = 0; ///< workers; another when all are busy and there is room
   const Hint *running_[kWorkers] = {}; ///< what workers carry out
   static constexpr unsigned kDevices = 8;
