@@ -154,7 +154,7 @@ void Controller::look(pid_t program, uint64_t now) {
     tree_looked_ = now;
   }
   check_copy(now);
-  judge_brief_copy(now);
+  judge_trial(now);
   bool waits = false, long_waits = false;
   for (unsigned i = 0; i < count_; i++) {
     examine(watched_[i], monotonic_now());
@@ -165,13 +165,14 @@ void Controller::look(pid_t program, uint64_t now) {
   follow_memory(now);
   statistics_.looks++;
   if (waits) wait_seen_ = now;
-  period_ = long_waits ? kShortest : waits ? kShort : std::min(period_ + period_ / 4, longest_period(now));
+  const uint64_t longer = now - wait_seen_ < kLongest ? period_ + period_ / 4 : period_ * 2;
+  period_ = long_waits ? kShortest : waits ? kShort : std::min(longer, longest_period(now));
 }
 
 /// What is missed when waits begin is little beside the time without any.
 uint64_t Controller::longest_period(uint64_t now) const {
   if (copied_) return kLongest;
-  return std::clamp((now - wait_seen_) / kQuietParts, kLongest, kLongestQuiet);
+  return std::clamp((now - std::max(wait_seen_, begin_)) / kQuietParts, kLongest, kLongestQuiet);
 }
 
 void Controller::run(pid_t program) {
@@ -179,19 +180,18 @@ void Controller::run(pid_t program) {
   void *const memory = mmap(nullptr, sizeof(Watched) * kWatched, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (program_ < 0 || memory == MAP_FAILED) return;
   watched_ = static_cast<Watched *>(memory);
-  const uint64_t begin = monotonic_now();
-  uint64_t now = wait_seen_ = begin;
+  uint64_t now = begin_ = monotonic_now();
   period_ = kFirst;
-  for (bool early = true;; early &= now - begin < kSettled) {
+  for (bool early = true;; early &= now - begin_ < kSettled) {
     sleep_until_something(period_);
     pollfd ended = {program_, POLLIN, 0};
     if (poll(&ended, 1, 0) > 0) break;
     now = monotonic_now();
     look(program, now);
-    if (early && now - begin >= kSettled) refuse_early(program);
+    if (early && now - begin_ >= kSettled) refuse_early(program);
   }
   if (copied_) end_copy(Ending::kOriginal);
-  statistics_.seconds = static_cast<double>(monotonic_now() - begin) * 1e-9;
+  statistics_.seconds = static_cast<double>(monotonic_now() - begin_) * 1e-9;
   statistics_.prefetch = prefetcher_.counts();
   rusage own = {};
   getrusage(RUSAGE_SELF, &own);

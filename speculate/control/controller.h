@@ -26,7 +26,8 @@ struct Watched {
   uint64_t wait_begin = 0; ///< ns; 0 = it does not wait
   bool long_wait = false; ///< two looks have seen this one
   uint64_t accounted = 0; ///< ns: the wait is accounted up to here
-  uint64_t since = 0, ran = 0; ///< ns: the last copy's end or the first short wait, and its processor time then
+  uint64_t since = 0, ran = 0; ///< ns: the first wait that counted after the last copy, and its processor time then
+  uint64_t long_waits = 0; ///< since then
   bool judged = false; ///< this wait has been counted
   bool by_name = false; ///< it waits in a call on names, which may show as sleeping
   bool unhinted = false; ///< this wait is for something that was not hinted when it was looked at last: `place`
@@ -57,9 +58,10 @@ private:
 
   // control/waits.cpp
   void examine(Watched &one, uint64_t now);
+  void begin_period(Watched &one);
   void account_short_wait(Watched &one, uint64_t passed);
   bool has_gained(const Watched &one, uint64_t now) const;
-  void judge_brief_copy(uint64_t now);
+  void judge_trial(uint64_t now);
   bool is_waiting(Watched &one, const Look &look);
   void account_wait(Watched &one, uint64_t now);
   bool is_hinted(const WaitPlace &place) const;
@@ -108,14 +110,14 @@ private:
   uint32_t copy_number_ = 0;
   uint64_t copy_made_ = 0; ///< ns
   uint64_t copy_missed_ = 0, copy_hit_ = 0; ///< waits
-  bool brief_ = false, judged_brief_ = false; ///< it was made because of short waits; its gain has been measured
+  bool on_trial_ = false; ///< it was made because of waits of a fast disk, and its gain has not been measured yet
   double share_before_ = 0; ///< of time that the original had a processor before it
   uint64_t trial_ = 0, ran_before_ = 0; ///< ns: when its trial began, and the original's processor time then
   uint64_t read_ = 0; ///< bytes that the original had read when it was looked at last
   uint64_t period_ = 0; ///< ns from look to look
   uint64_t tree_looked_ = 0; ///< ns
   uint64_t last_task_ = 0; ///< number of the process or thread that was begun last, anywhere
-  uint64_t wait_seen_ = 0; ///< ns: when a thread was last found waiting, at first when the program began
+  uint64_t begin_ = 0, wait_seen_ = 0; ///< ns: when the program began, and when a thread was last found waiting
   bool one_ended_ = false; ///< a thread that was watched is no more
   Share share_; ///< of memory, for what is prefetched
   uint64_t shared_ = 0, refaulted_ = 0, prefetched_ = 0; ///< ns: when it was judged; bytes up to then

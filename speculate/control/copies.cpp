@@ -78,8 +78,7 @@ void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
   copy_handle_ = made.handle;
   copy_made_ = now;
   copy_missed_ = copy_hit_ = 0;
-  brief_ = brief;
-  judged_brief_ = false;
+  on_trial_ = brief;
   trial_ = 0;
   share_before_ =
       one.since && now > one.since ? static_cast<double>(one.last.ran - one.ran) / static_cast<double>(now - one.since) : 1;

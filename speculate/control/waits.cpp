@@ -16,6 +16,7 @@ constexpr uint64_t kMostBetween = 1500000; ///< ns between two looks that are ta
 constexpr uint64_t kLeastBriefly = 20000000; ///< ns, before it is looked at more closely
 constexpr uint64_t kHeadStart = 30000000, kBriefTrial = 80000000; ///< ns until a copy must be of use, and in which it is judged
 constexpr double kLeastGain = 1.1;        ///< of the share of time that the original has a processor
+constexpr uint64_t kQuickWait = 4000000; ///< ns: a disk whose long waits are no longer on average is fast
 constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
 
 } // namespace
@@ -45,7 +46,10 @@ void Controller::examine(Watched &one, uint64_t now) {
     const double passed = static_cast<double>(now - one.looked) * 1e-9;
     (waiting ? statistics_.waiting_disk : look.state == 'R' ? statistics_.running : statistics_.waiting_other) += passed;
   }
+  if (one.looked) one.worth.passed(now - one.looked, waiting);
   if (one.unhinted && !same) wait_over(one, now);
+  if (one.long_wait && !same && one.looked - one.wait_begin < Worth::kLongWait)
+    one.worth.waited_briefly(one.looked - one.wait_begin);
   const bool briefly = waiting && !same && one.wait_begin && look.state == 'D';
   const uint64_t passed = now - one.looked;
   one.looked = now;
@@ -88,18 +92,27 @@ void Controller::account_wait(Watched &one, uint64_t now) {
     one.judged = true;
     return;
   }
+  if (now - one.wait_begin < Worth::kLongWait) return;
+  if (one.since == 0) begin_period(one);
+  one.long_waits += one.accounted == one.wait_begin;
   one.worth.waited(now - one.accounted);
   one.accounted = now;
-  if (!copied_ && one.worth.is_due(now, Worth::price(facts_of(one.thread.process(), one.thread.number()).resident)))
-    make_copy(one, now, false);
+  if (copied_ || !one.worth.is_due(now, Worth::price(facts_of(one.thread.process(), one.thread.number()).resident))) return;
+  const bool quick = one.worth.at_length() < one.long_waits * kQuickWait && now - one.since > kLeastBriefly;
+  make_copy(one, now, false);
+  on_trial_ |= quick;
+}
+
+/// What the copy that comes is compared with.
+void Controller::begin_period(Watched &one) {
+  one.since = one.looked;
+  one.ran = one.last.ran;
+  one.long_waits = 0;
 }
 
 /// Two looks have found it in different waits: it does little but wait, for something quick.
 void Controller::account_short_wait(Watched &one, uint64_t passed) {
-  if (one.since == 0) {
-    one.since = one.looked;
-    one.ran = one.last.ran;
-  }
+  if (one.since == 0) begin_period(one);
   if (copied_ || (prepared_ && prefetcher_.queued())) return; // hints are on their way
   one.worth.waited_briefly(std::min(passed, kMostBetween));
   if (one.worth.briefly() < kLeastBriefly) return;
@@ -109,21 +122,21 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
   make_copy(one, one.looked, true);
 }
 
-/// Short waits are too many to be judged one by one: a copy that is of use leaves the original more of the time to compute.
+/// Short waits, and those of a fast disk, are too many to be judged one by one: a copy that is of use leaves the original more of the time to compute.
 bool Controller::has_gained(const Watched &one, uint64_t now) const {
   const double share = static_cast<double>(one.last.ran - ran_before_) / static_cast<double>(now - trial_);
   return share >= share_before_ * kLeastGain;
 }
 
-/// Once for each copy that was made because of short waits.
-void Controller::judge_brief_copy(uint64_t now) {
-  if (!copied_ || !brief_ || judged_brief_ || now - copy_made_ < kHeadStart) return;
+/// Once for each copy that was made because of such waits.
+void Controller::judge_trial(uint64_t now) {
+  if (!copied_ || !on_trial_ || now - copy_made_ < kHeadStart) return;
   if (trial_ == 0) {
     trial_ = now;
     ran_before_ = copied_->last.ran;
   }
   if (now - trial_ < kBriefTrial) return;
-  judged_brief_ = true;
+  on_trial_ = false;
   if (!has_gained(*copied_, now)) end_copy(Ending::kNoGain);
 }
 

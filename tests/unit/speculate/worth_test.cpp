@@ -44,6 +44,30 @@ TEST(Worth, ShortWaitsMustCostFiftyTimesThePrice) {
   EXPECT_TRUE(worth.is_due_briefly(kSecond, price));
 }
 
+TEST(Worth, AProgramThatHardlyWaitsIsNotCopied) {
+  Worth worth;
+  const uint64_t price = Worth::price(0);
+  worth.waited(100 * price);
+  worth.waited_briefly(100 * price);
+  worth.passed(90 * kMillisecond, false);
+  worth.passed(12 * kMillisecond, true);
+  EXPECT_FALSE(worth.is_due(kSecond, price)) << "less than an eighth";
+  worth.passed(2 * kMillisecond, true);
+  EXPECT_TRUE(worth.is_due(kSecond, price));
+  EXPECT_FALSE(worth.is_due_briefly(kSecond, price)) << "less than a quarter";
+  worth.passed(20 * kMillisecond, true);
+  EXPECT_TRUE(worth.is_due_briefly(kSecond, price));
+}
+
+TEST(Worth, HowItOnceWaitedIsForgotten) {
+  Worth worth;
+  worth.waited(kSecond);
+  for (int i = 0; i < 10000; i++) worth.passed(kMillisecond, false);
+  EXPECT_FALSE(worth.is_due(kSecond, kMillisecond));
+  for (int i = 0; i < 100; i++) worth.passed(kMillisecond, true);
+  EXPECT_TRUE(worth.is_due(kSecond, kMillisecond)) << "a tenth of a second, after ten without a wait";
+}
+
 /// A program that only waits, and copies that are of no use: what they cost.
 TEST(Worth, UselessCopiesCostLessThanTwoPercent) {
   Worth worth;
