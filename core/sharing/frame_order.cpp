@@ -17,27 +17,27 @@ uint8_t FrameOrder::history_of(const Frame &frame) const {
   return passed > 7 ? 0 : uint8_t(frame.history >> passed);
 }
 
-/// A use of the frame, in its history.
-void FrameOrder::age(uint32_t f) {
+void FrameOrder::note_use(uint32_t f) {
   Frame &frame = frames_[f];
-  if (++uses_ > count_) {
-    uses_ = 1;
-    ++period_;
-  }
   frame.history = uint8_t(history_of(frame) | 0x80);
   frame.period = period_;
 }
 
 void FrameOrder::insert(uint32_t f) {
+  // By what comes in, and not by uses: many uses of few blocks must not age what was prefetched and is still to be used.
+  if (++came_ > count_) {
+    came_ = 1;
+    ++period_;
+  }
   Frame &frame = frames_[f];
   frame.history = 0;
   frame.queue = policy_ == StoragePolicy::kTwoQueues && !forget(frame.block) ? kNew : kMain;
   (frame.queue == kNew ? new_ : main_).push_front(frames_, f);
-  age(f);
+  note_use(f);
 }
 
 void FrameOrder::use(uint32_t f) {
-  age(f);
+  note_use(f);
   if (frames_[f].queue == kNew) return;
   main_.remove(frames_, f);
   main_.push_front(frames_, f);

@@ -3,7 +3,7 @@
 // The order in which the blocks of a storage cache go, by one of two policies.
 //
 // LRU with aging, as the paper has it (PACT 2008, section 5; it says no more than the name, and this is our reading).
-// Each block has a history of eight bits. A use sets the highest, and each time that as many uses were made as there are
+// Each block has a history of eight bits. A use sets the highest, and each time that as many blocks came in as there are
 // frames, all histories move one bit down. Of the kLookAt least recently used blocks the one with the lowest history
 // goes. A block used often thus outlives one whose last use was in the same period, but its only one.
 //
@@ -22,7 +22,7 @@ enum class StoragePolicy : uint8_t { kAging, kTwoQueues };
 
 class FrameOrder {
 public:
-  static constexpr uint32_t kLookAt = 64;
+  static constexpr uint32_t kLookAt = 8;
 
   /// Names that 2Q remembers for so many frames.
   static uint32_t remembered(uint32_t frames) { return frames / 2 + 1; }
@@ -46,7 +46,7 @@ public:
 private:
   enum Queue : uint8_t { kMain, kNew };
 
-  void age(uint32_t f);
+  void note_use(uint32_t f);
   uint8_t history_of(const Frame &frame) const;
   uint32_t least_history() const;
   void remember(uint64_t block);
@@ -56,7 +56,7 @@ private:
   Frame *frames_ = nullptr;
   uint32_t count_ = 0;
   FrameList main_, new_; ///< under LRU with aging all are in `main_`
-  uint32_t period_ = 0, uses_ = 0;
+  uint32_t period_ = 0, came_ = 0; ///< in this period
   Frame *names_ = nullptr; ///< a ring of blocks that went from the queue, with a table to find them
   uint32_t next_name_ = 0;
   FrameTable named_{&Frame::block, &Frame::next};

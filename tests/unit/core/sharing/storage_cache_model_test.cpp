@@ -33,7 +33,7 @@ private:
   struct Entry {
     uint64_t block;
     uint32_t client;
-    std::vector<uint64_t> uses; ///< when: in uses of all blocks
+    std::vector<uint64_t> uses; ///< in which periods
   };
   struct Prefetch {
     uint64_t block, victim;
@@ -52,13 +52,13 @@ private:
   bool bring(uint64_t block, uint32_t client, bool is_prefetch) {
     if (const Entry *e = find(main_, block)) { // the back is used least recently
       Entry moved = *e;
-      moved.uses.push_back(now_++);
+      moved.uses.push_back(period());
       main_.erase(main_.begin() + index(main_, block));
       main_.push_front(moved);
       return true;
     }
     if (find(new_, block)) {
-      new_[index(new_, block)].uses.push_back(now_++);
+      new_[index(new_, block)].uses.push_back(period());
       return true;
     }
     uint64_t victim = kNoBlock;
@@ -66,19 +66,20 @@ private:
     if (main_.size() + new_.size() == frames_) evict(&victim, &owner);
     if (is_prefetch) prefetches_.push_back({block, victim, client, owner, victim != kNoBlock});
     const auto name = std::find(names_.begin(), names_.end(), block);
+    ++came_;
     const bool is_known = name != names_.end();
     if (is_known) *name = kNoBlock;
-    (policy_ == StoragePolicy::kTwoQueues && !is_known ? new_ : main_).push_front({block, client, {now_++}});
+    (policy_ == StoragePolicy::kTwoQueues && !is_known ? new_ : main_).push_front({block, client, {period()}});
     return false;
   }
   static long index(const std::deque<Entry> &list, uint64_t block) {
     return std::find_if(list.begin(), list.end(), [&](const Entry &e) { return e.block == block; }) - list.begin();
   }
+  uint64_t period() const { return came_ ? (came_ - 1) / frames_ : 0; }
   unsigned history(const Entry &e) const {
     unsigned out = 0;
-    const uint64_t period = now_ ? (now_ - 1) / frames_ : 0;
     for (const uint64_t use : e.uses)
-      if (const uint64_t ago = period - use / frames_; ago < 8) out |= 0x80u >> ago;
+      if (const uint64_t ago = period() - use; ago < 8) out |= 0x80u >> ago;
     return out;
   }
   void evict(uint64_t *victim, uint32_t *owner) {
@@ -112,7 +113,7 @@ private:
   std::deque<Entry> main_, new_;
   std::deque<uint64_t> names_;
   std::vector<Prefetch> prefetches_;
-  uint64_t now_ = 0;
+  uint64_t came_ = 0;
 };
 
 class StorageCacheModel : public testing::TestWithParam<StoragePolicy> {};
