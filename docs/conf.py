@@ -21,7 +21,7 @@ html_show_sphinx = False
 
 PAGES = {
     "Using it": ["run", "compile", "explain", "statistics", "limits", "files", "failures", "programs", "speculate", "serve", "python", "api", "options"],
-    "Knowing more": ["ARCHITECTURE", "GLOSSARY", "BENCHMARKS", "DECISIONS", "LINUX", "TESTING"],
+    "Knowing more": ["ARCHITECTURE", "GLOSSARY", "BENCHMARKS", "DECISIONS", "sharing", "LINUX", "TESTING"],
 }
 
 

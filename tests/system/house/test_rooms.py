@@ -32,7 +32,7 @@ def allowed() -> dict[str, list[str]]:
         "core": [], **{room: ["core"] for room in core[1:]},
         **{room: core + runtime[:i] for i, room in enumerate(runtime)},
         **{room: [abi, *compiler[:i]] for i, room in enumerate(compiler)}, "compiler": [abi, *compiler],
-        "simulator": core, "storage": ["core/sharing"],
+        "simulator": core, "simulator/sharing": ["core/sharing"], "storage": ["core/sharing"],
         **{f"speculate/{room}": [f"speculate/{lower}" for lower in SPECULATE[:i]] for i, room in enumerate(SPECULATE)},
         "speculate/copy": ["speculate/shared"], "speculate/hand": [abi, *(f"speculate/{room}" for room in HAND)],
         **{room: cli[:i] for i, room in enumerate(cli)}, "cli": cli,
