@@ -17,6 +17,7 @@ constexpr uint64_t kLeastBriefly = 20000000; ///< ns, before it is looked at mor
 constexpr uint64_t kHeadStart = 30000000, kBriefTrial = 80000000; ///< ns until a copy must be of use, and in which it is judged
 constexpr double kLeastGain = 1.1;        ///< of the share of time that the original has a processor
 constexpr uint64_t kQuickWait = 4000000; ///< ns: a disk whose long waits are no longer on average is fast
+constexpr uint64_t kQuickFactor = 4; ///< times the price that its waits must have cost
 constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
 
 } // namespace
@@ -97,10 +98,11 @@ void Controller::account_wait(Watched &one, uint64_t now) {
   one.long_waits += one.accounted == one.wait_begin;
   one.worth.waited(now - one.accounted);
   one.accounted = now;
-  if (copied_ || !one.worth.is_due(now, Worth::price(facts_of(one.thread.process(), one.thread.number()).resident))) return;
-  const bool quick = one.worth.at_length() < one.long_waits * kQuickWait && now - one.since > kLeastBriefly;
+  const bool quick = one.worth.at_length() < one.long_waits * kQuickWait;
+  const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident) * (quick ? kQuickFactor : 1);
+  if (copied_ || !one.worth.is_due(now, price)) return;
   make_copy(one, now, false);
-  on_trial_ |= quick;
+  on_trial_ |= quick && one.since && now - one.since > kLeastBriefly;
 }
 
 /// What the copy that comes is compared with.

@@ -13,6 +13,8 @@
 // Example: a program of 10 MB waits 15 ms a read. The price is 1.4 ms: the first wait pays for it. A program of 1 GB pays
 // 120 ms: it must have waited a quarter of a second.
 //
+// Where most of the waiting is in short waits, a few long ones do not make a slow disk: all count as short ones.
+//
 // Long waits count that nothing was hinted for, and all short ones. Time is an argument. Not thread-safe.
 #pragma once
 #include <cstdint>

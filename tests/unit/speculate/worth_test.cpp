@@ -59,6 +59,20 @@ TEST(Worth, AProgramThatHardlyWaitsIsNotCopied) {
   EXPECT_TRUE(worth.is_due_briefly(kSecond, price));
 }
 
+TEST(Worth, AFewLongWaitsAmongShortOnesCountAsShort) {
+  Worth worth;
+  const uint64_t price = Worth::price(0);
+  worth.waited_briefly(11 * price);
+  worth.waited(10 * price);
+  EXPECT_FALSE(worth.is_due(0, price));
+  worth.waited_briefly(29 * price - 1);
+  EXPECT_FALSE(worth.is_due_briefly(0, price));
+  worth.waited_briefly(1);
+  EXPECT_TRUE(worth.is_due_briefly(0, price));
+  worth.waited(30 * price);
+  EXPECT_TRUE(worth.is_due(0, price)) << "now most of it was in long ones";
+}
+
 TEST(Worth, HowItOnceWaitedIsForgotten) {
   Worth worth;
   worth.waited(kSecond);
