@@ -21,8 +21,9 @@ def speculate_markdown(data: dict) -> str:
     machine, cells = data["machine"], data["cells"]
     heading = (f"Commit {machine['commit'][:12]}, Linux {machine['kernel']}, {machine['processors']} processors; {machine['files']} files, "
                f"{machine['objects']} objects, {machine['slices']} slices through {machine['edge']}³ floats.")
-    return document(heading, times_table(cells), MEANING, cached_table(cells), hinting_table(cells), HINTING, prefetching_table(cells),
-                    footprint_table(cells), FOOTPRINT)
+    cold = [cell for cell in cells if cell["storage"] != "cached"]  # nothing is prefetched in the others, and no statistics are kept
+    return document(heading, times_table(cells), MEANING, cached_table(cells), hinting_table(cold), HINTING, prefetching_table(cold),
+                    footprint_table(cold), FOOTPRINT)
 
 
 def seconds(cell: dict, contender: str) -> float | None:
