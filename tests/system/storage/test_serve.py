@@ -165,12 +165,12 @@ def test_a_file_that_shrinks_is_an_error_of_that_read(tools, tmp_path):
 
 def test_the_slow_disk_reads_for_those_who_wait_first(tools, data):
     """A demand overtakes prefetches that wait: of these, one is under way, and the others come after it."""
-    with serving(tools, data, "--cache", "8M", "--latency", "40") as server:
+    with serving(tools, data, "--cache", "8M", "--latency", "150") as server:
         handle = server.open("large", "rank")
         handle.cache(20 * BLOCK, 0)
         handle.pread(1, 30 * BLOCK)
-        assert server.counts()["disk"]["reads"] <= 10
+        assert server.counts()["disk"]["reads"] < 20, "it would have been the last of 21"
         handle.pread(1, 19 * BLOCK)  # the last that was foretold: it comes next, and not after the others
-        assert server.counts()["disk"]["reads"] <= 15
+        assert server.counts()["disk"]["reads"] < 20
         counts = server.end()
     assert counts["all"]["late"] == 1 and counts["all"]["prefetches"] == 20

@@ -87,7 +87,7 @@ TEST(Node, EndsWhileReadsWait) {
 TEST(Node, WhatIsPrefetchedBeyondHalfTheCacheIsDropped) {
   const Place place(60);
   Node node;
-  ASSERT_EQ(node.prepare(place.options(10, core::StoragePolicy::kAging, 50'000)), "");
+  ASSERT_EQ(node.prepare(place.options(10, core::StoragePolicy::kAging, 500'000)), "");
   node.start();
   File *file = nullptr;
   ASSERT_EQ(node.files().open("file", &file), 0);
