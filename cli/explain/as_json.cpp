@@ -87,7 +87,7 @@ std::string explanationAsJson(const Explanation &all) {
   }
   out["sites_without_remark"] = Json::array();
   for (const Site *site : all.strangers) out["sites_without_remark"].push_back(toJson(*site));
-  out["fault_streams"] = all.faultStreams ? toJson(all.faultStreams->counts) : Json();
+  out["fault_streams"] = all.faultStreams ? toJson(*all.faultStreams) : Json();
   // Names of files and source lines need not be UTF-8: what is not is replaced, not thrown at.
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -239,7 +239,7 @@ private:
   }
 
   void printFaultStreams() {
-    if (all_.faultStreams) putWrapped(0, "\nForetold by faults alone, where no hint did: " + shown(all_.faultStreams->counts));
+    if (all_.faultStreams) putWrapped(0, "\nForetold by faults alone, where no hint did: " + shown(*all_.faultStreams));
   }
 
   void printLeftOut() {

@@ -163,8 +163,10 @@ bool isOfFaultStreams(const Site &site) {
 
 void join(Explanation &all) {
   for (const Site &site : all.run->sites)
-    if (isOfFaultStreams(site)) all.faultStreams = &site;
-    else if (Explained *one = bestMatch(site, all)) one->sites.push_back(&site);
+    if (isOfFaultStreams(site)) {
+      all.faultStreams = site.counts;
+      all.faultStreams->insert(all.faultStreams->end(), all.run->faultStreams.begin(), all.run->faultStreams.end());
+    } else if (Explained *one = bestMatch(site, all)) one->sites.push_back(&site);
     else all.strangers.push_back(&site);
 }
 

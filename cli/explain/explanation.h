@@ -35,7 +35,7 @@ struct Explanation {
   std::vector<ExplainedFunction> functions; ///< those of the main file first, those of libraries last
   std::optional<Run> run;
   std::vector<const Site *> strangers; ///< sites of the run without a remark here
-  const Site *faultStreams = nullptr;  ///< what faults foretold in the run, which no line stands for
+  std::optional<Counts> faultStreams;  ///< what faults foretold in the run, which no line stands for
 };
 
 Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run);

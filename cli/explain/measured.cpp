@@ -69,6 +69,7 @@ Run readRun(const std::string &path) {
       out.writtenBytes = io->value("written_bytes", uint64_t{0});
     }
     if (const auto faults = statistics.find("faults"); faults != statistics.end()) out.faults = countsIn(*faults);
+    if (const auto streams = statistics.find("fault_streams"); streams != statistics.end()) out.faultStreams = countsIn(*streams);
     for (const Json &site : statistics["sites"]) out.sites.push_back(toSite(site));
     return out;
   } catch (const Json::exception &) {

@@ -31,7 +31,7 @@ struct Run {
   bool compiled = true; ///< some part of the program was compiled with pagecast
   double wallSeconds = 0, stallSeconds = 0;
   uint64_t readBytes = 0, writtenBytes = 0;
-  Counts faults;
+  Counts faults, faultStreams;
   std::vector<Site> sites;
 };
 

@@ -46,6 +46,7 @@ struct Stream {
   uint32_t window = 0;    ///< pages, see above
   bool stores = false;    ///< the program stores to its pages
   int64_t probe = kNoMark; ///< its owner's: the place that shows whether the program still stores
+  int64_t watched = kNoMark; ///< its owner's: the place that would have been asked for, while nothing is
   uint64_t blocked = 0;   ///< its owner's: what it waits for
   uint64_t used = 0;      ///< when the program was last seen in it, in faults
 

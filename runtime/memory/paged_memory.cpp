@@ -21,4 +21,24 @@ bool PagedMemory::start(const Options &given) {
   return bits && clusters && pages.start() && regions.start();
 }
 
+core::StreamInvestment *PagedMemory::investment_in(uint32_t slot) {
+  PagedRegion *r = region_of(slot);
+  if (!r) return nullptr;
+  return pages[slot].due == kInOrder ? &r->in_order : pages[slot].due == kApart ? &r->apart : nullptr;
+}
+
+void PagedMemory::stream_used(uint32_t slot) {
+  core::StreamInvestment *streams = investment_in(slot);
+  if (!streams) return;
+  streams->used();
+  ++statistics.streams.used;
+}
+
+void PagedMemory::stream_wasted(uint32_t slot) {
+  core::StreamInvestment *streams = investment_in(slot);
+  if (!streams) return;
+  statistics.streams.switched_off += streams->wasted();
+  ++statistics.streams.wasted;
+}
+
 } // namespace pagecast

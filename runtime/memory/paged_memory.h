@@ -32,6 +32,9 @@ struct PagedMemory {
   Page &operator[](uint32_t slot) { return pages[slot]; }
   const Page &operator[](uint32_t slot) const { return pages[slot]; }
   PagedRegion *region_of(uint32_t slot) { return regions.find(pages.address(slot)); }
+  /// A page that a stream of faults brought in was used, or went before that.
+  void stream_used(uint32_t slot);
+  void stream_wasted(uint32_t slot);
   uint32_t slot_of(const Region &r, uint64_t address) const {
     return r.first_slot + static_cast<uint32_t>((address - r.base) >> shift);
   }
@@ -69,6 +72,9 @@ struct PagedMemory {
   core::Cleaning cleaning;
   uint32_t used = 0;  ///< pages resident, reading or kept as marks
   uint64_t freed = 1; ///< counts what note_freed() was told
+
+private:
+  core::StreamInvestment *investment_in(uint32_t slot);
 };
 
 } // namespace pagecast

@@ -58,7 +58,7 @@ bool FaultService::serve(uint64_t address, bool write, bool again) {
     return fetcher_.zero_fill(*r, slot, runs_.zeros_for_fault(*r, slot), {0, 0, 0, write, true}) != 0;
   case PageState::kAbsent: return refill(*r, slot, write);
   case PageState::kMark: marks_.show(slot, write); return true;
-  case PageState::kReading: wait_for(memory_[slot], write, again); return true;
+  case PageState::kReading: wait_for(slot, write, again); return true;
   case PageState::kLost: // the program took the mark away behind our back
     placement_.poison(slot);
     placement_.wake(address, memory_.page);
@@ -71,12 +71,14 @@ bool FaultService::serve(uint64_t address, bool write, bool again) {
 }
 
 /// The page is on its way; its installation wakes the thread.
-void FaultService::wait_for(Page &p, bool write, bool again) {
+void FaultService::wait_for(uint32_t slot, bool write, bool again) {
+  Page &p = memory_[slot];
   p.flags |= static_cast<uint8_t>(kDemand | (write ? kWriteIntent : 0));
   if (!again && (p.flags & kPrefetched)) {
     ++memory_.statistics.site[p.site].late;
     p.flags &= static_cast<uint8_t>(~kPrefetched);
     if (p.site != Statistics::kHistory) nest_late(p.nest, p.site);
+    else memory_.stream_used(slot);
   }
   p.flags &= static_cast<uint8_t>(~kToMark);
 }

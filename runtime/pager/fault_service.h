@@ -42,7 +42,7 @@ public:
 private:
   void take(const os::Fault &);
   bool serve(uint64_t address, bool write, bool again);
-  void wait_for(Page &, bool write, bool again);
+  void wait_for(uint32_t slot, bool write, bool again);
   bool refill(PagedRegion &, uint32_t slot, bool write);
   void stored_to_protected(PagedRegion &, uint32_t slot);
   void stored_while_written(uint32_t slot);

@@ -20,23 +20,35 @@ void StreamFetcher::follow(uint64_t address, bool write) {
   if (!memory_.options->history || nest_covers(address)) return;
   PagedRegion *r = memory_.regions.find(address);
   if (!r || r->draining) return;
+  r->apart.fault(), r->in_order.fault();
   const auto found = fault_streams_.fault(static_cast<int64_t>(address), static_cast<int64_t>(r->base),
                                           static_cast<int64_t>(r->end()), limit_.pages() / kShare);
   if (found.stream == core::FaultStreams::kNone) return;
   core::Stream &s = fault_streams_[found.stream];
   if (found.started) give_up(found.replaced);
   s.blocked = 0;
+  if (s.watched != core::Stream::kNoMark && !found.started) investment(*r, s).missed();
+  s.watched = core::Stream::kNoMark;
   if (write) s.stores = true;
   else if (s.probe != core::Stream::kNoMark && memory_[slot_at(s.probe)].state == PageState::kClean) s.stores = false;
   s.probe = s.passed;
   settle_behind(s);
 }
 
+void StreamFetcher::settle_used(uint32_t slot) {
+  Page &p = memory_[slot];
+  if ((p.flags & kPrefetched) && p.site == Statistics::kHistory) memory_.stream_used(slot);
+  p.flags &= static_cast<uint8_t>(~kPrefetched);
+}
+
+core::StreamInvestment &StreamFetcher::investment(PagedRegion &r, const core::Stream &s) {
+  return s.sequential() ? r.in_order : r.apart;
+}
+
 /// Pages that the program has passed, but for the last window, were used.
 void StreamFetcher::settle_behind(core::Stream &s) {
   const int64_t end = s.passed - s.stride * s.window;
-  for (; s.steps(s.settled, end) > 0; s.settled += s.stride)
-    memory_[slot_at(s.settled)].flags &= static_cast<uint8_t>(~kPrefetched);
+  for (; s.steps(s.settled, end) > 0; s.settled += s.stride) settle_used(slot_at(s.settled));
 }
 
 /// The stream will not be moved on any more: what was fetched beyond its mark was not used, and goes first.
@@ -51,8 +63,12 @@ void StreamFetcher::give_up(const core::Stream &s) {
       continue;
     }
     if (p.site != Statistics::kHistory || !(p.flags & kPrefetched) || !PagedMemory::resident(p.state)) continue;
+    if (s.steps(used, place) < 0) {
+      settle_used(slot);
+      continue;
+    }
     p.flags &= static_cast<uint8_t>(~kPrefetched);
-    if (s.steps(used, place) < 0) continue;
+    memory_.stream_wasted(slot);
     ++memory_.statistics.site[Statistics::kHistory].unused;
     memory_.order.release(slot, 0, p.state == PageState::kDirty);
     memory_.map.clear(memory_.extent(slot, 1));
@@ -71,6 +87,7 @@ bool StreamFetcher::push_on(unsigned i) {
   core::Stream &s = fault_streams_[i];
   PagedRegion *r = memory_.regions.find(static_cast<uint64_t>(s.next));
   if (!r || r->draining) return false;
+  if (core::StreamInvestment &streams = investment(*r, s); !streams.pays()) return watch(i, streams), false;
   bool busy = false;
   for (uint32_t n = s.sequential() ? 1 : kRunsAtOnce; n && s.left; --n) {
     const uint32_t slot = slot_at(s.next);
@@ -96,11 +113,23 @@ bool StreamFetcher::push_on(unsigned i) {
   return busy;
 }
 
+/// Nothing is fetched now: notes what would be, which is the first page that is not there.
+void StreamFetcher::watch(unsigned i, core::StreamInvestment &streams) {
+  core::Stream &s = fault_streams_[i];
+  while (s.left && memory_[slot_at(s.next)].state != PageState::kAbsent) fault_streams_.asked(i, 1);
+  if (s.left) {
+    s.watched = s.next;
+    streams.forgone();
+    ++memory_.statistics.streams.forgone;
+  }
+  s.left = 0;
+}
+
 /// Sees to a run of pages alike, of which `slot` is the one that the program comes to first. Returns how many, from the lowest on; 0: not now.
 uint32_t StreamFetcher::push_run(PagedRegion &r, core::Stream &s, uint32_t slot, uint32_t pages) {
   const uint32_t first = s.backward() ? slot - pages + 1 : slot;
   const bool wants_mark = s.mark == core::Stream::kNoMark && s.unmarked == 0;
-  const Fetcher::Asked asked{Statistics::kHistory, 0, 0, s.stores, false};
+  const Fetcher::Asked asked{Statistics::kHistory, 0, s.sequential() ? kInOrder : kApart, s.stores, false};
   switch (memory_[slot].state) {
   case PageState::kZero:
     if (wants_mark) {

@@ -6,6 +6,8 @@
 // A mark (see there) on a page that was never stored to is simply left out. One on a page of the backing store is read
 // with its neighbours, but kept in a buffer (marks.h) until the program faults on it: a fault without a read.
 //
+// Where what was fetched went unused, nothing is for a while (core/faults/stream_investment.h).
+//
 // Pages behind a stream stay as all others do, and go first in, first out: faults do not prove that the program has
 // finished with anything.
 //
@@ -37,6 +39,9 @@ public:
 
 private:
   uint32_t slot_at(int64_t place);
+  static core::StreamInvestment &investment(PagedRegion &, const core::Stream &);
+  void settle_used(uint32_t slot);
+  void watch(unsigned stream, core::StreamInvestment &);
   void settle_behind(core::Stream &);
   void give_up(const core::Stream &);
   bool push_on(unsigned stream);

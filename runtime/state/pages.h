@@ -33,6 +33,9 @@ enum PageFlag : uint8_t {
   kToMark = 128, ///< reading, to be kept as a mark
 };
 
+/// `due` of pages that streams of faults asked for: by the distance of their pages.
+enum StreamKind : uint32_t { kInOrder = 1, kApart = 2 };
+
 /// Widths of what a page remembers of the hint that asked for it.
 inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kDueBits = 22;
 /// What a field of so many bits keeps of `value`.

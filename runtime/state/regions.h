@@ -5,7 +5,9 @@
 // held across a system call or a page access.
 #pragma once
 #include "core/faults/append_streams.h"
+#include "core/faults/fault_streams.h"
 #include "core/faults/store_predictor.h"
+#include "core/faults/stream_investment.h"
 
 #include <cstdint>
 
@@ -54,6 +56,8 @@ struct PagedRegion : Region {
   uint64_t zero_hints = 0;  ///< and by hints
   core::AppendStreams append_streams;
   core::AppendStreams refill;           ///< the same of pages that have contents
+  /// Streams of faults (pager/stream_fetcher.h), by the distance of their pages.
+  core::StreamInvestment apart{core::FaultStreams::kMostWindowApart}, in_order{core::FaultStreams::kMostWindow};
   core::StorePredictor store_predictor; ///< whether pages that are read for loads will be stored to
 };
 

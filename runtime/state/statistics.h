@@ -53,6 +53,12 @@ struct Statistics {
   uint64_t protect_faults = 0;   ///< first stores to protected pages, in pages unprotected
   uint64_t stores_expected = 0;  ///< pages read for loads that were mapped writable, as stores followed lately
   uint64_t stall_ns = 0;         ///< from the pager's seeing a fault to its end, summed over threads
+  struct Streams {
+    uint64_t used = 0, wasted = 0; ///< pages that the program came to, and that went before
+    uint64_t switched_off = 0;     ///< times that fetching ended because of these
+    uint64_t forgone = 0;          ///< pages that would have been asked for meanwhile
+  };
+  Streams streams; ///< of faults
   // Movement.
   uint64_t read_bytes = 0, reads = 0, written_bytes = 0, writes = 0;
   uint64_t evicted_clean = 0, evicted_dirty = 0;

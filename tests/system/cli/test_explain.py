@@ -288,11 +288,12 @@ def test_what_faults_foretold_stands_by_itself(built, run, tmp_path):
     (tmp_path / "without.json").write_text(json.dumps(figures))
     assert explained(built, "--run", tmp_path / "without.json", "p.c", cwd=run)["fault_streams"] is None
     figures["sites"].append({**figures["sites"][0], "file": "", "function": "", "line": 0, "column": 0, "name": "history", "prefetched": 77})
+    figures["fault_streams"] = {"used": 12, "wasted": 5, "switched_off": 3, "forgone": 4}
     (tmp_path / "with.json").write_text(json.dumps(figures))
     all = explained(built, "--run", tmp_path / "with.json", "p.c", cwd=run)
-    assert all["fault_streams"]["prefetched"] == 77 and all["sites_without_remark"] == []
+    assert all["fault_streams"]["prefetched"] == 77 and all["fault_streams"]["switched_off"] == 3 and all["sites_without_remark"] == []
     text = built.run(built.pagecast, "explain", "--run", tmp_path / "with.json", "p.c", cwd=run).stdout
-    assert "Foretold by faults alone" in text and "prefetched 77" in text and "no remark is about" not in text
+    assert "Foretold by faults alone" in text and "prefetched 77" in text and "switched_off 3" in text and "no remark is about" not in text
 
 
 def test_nothing_is_said_of_single_lines_where_the_program_has_none(built, run, tmp_path):

@@ -33,6 +33,15 @@ def test_same_output(built, disk_dir, tmp_path, source, release):
     assert list(disk_dir.iterdir()) == []
 
 
+def test_streams_that_do_not_pay_are_switched_off(built, disk_dir, tmp_path):
+    """Four threads at even distances in one array, whose slices ask for nearly all: what few faults foretell goes unused."""
+    hinted = optimized(built, built.cc, "threads.c")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    streams = figures["fault_streams"]
+    assert streams["switched_off"] >= 1 and streams["forgone"] > 0
+    assert streams["used"] + streams["wasted"] < 4000  # 700 of 12,000 that there were, while they were always followed
+
+
 def test_what_copies_store_over_is_not_read(built, disk_dir, tmp_path):
     hinted = optimized(built, built.cc, "transfers.c")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
