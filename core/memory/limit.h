@@ -38,8 +38,10 @@ inline constexpr unsigned kMostPools = 8;
 
 /// What is left to others and to the kernel, bytes: of the machine 3 %, at least 64 MiB; of a control group 1/64 and
 /// 2 MiB, for page tables, I/O under way, small data and what others take, or 1/256 and 512 KiB where the program
-/// is alone, which learns from hits of the limit when that is too little. Where others in the group may be swapped out for
-/// the sake of files that are read, four times what there is of them more, up to 32 MiB and an eighth: with 4,096 pages of idle page cache to give up, Linux leaves memory that is not of files alone
+/// is alone, which learns from hits of the limit when that is too little.
+///
+/// Where others in the group may be swapped out for the sake of files that are read, four times what there is of them more, up
+/// to 32 MiB and an eighth: with 4,096 pages of idle page cache to give up, Linux leaves memory that is not of files alone
 /// (cache_trim_mode in mm/vmscan.c); with less, whoever reads a file costs a neighbour that sleeps its memory.
 uint64_t reserve(const Pool &);
 

@@ -103,9 +103,9 @@ bool Engine::turn(uint64_t begun) {
   busy |= hints_.take();
   const uint64_t now = os::now_ns();
   busy = pager_.keep_up(now, busy, forecasts_.soon());
-  const uint64_t used = pager_.memory.bytes(pager_.memory.used) + statistics.own_bytes;
-  statistics.peak_bytes = std::max(statistics.peak_bytes, used);
   statistics.now.program = pager_.limit.program_bytes();
+  const uint64_t used = statistics.now.program + statistics.own_bytes;
+  statistics.peak_bytes = std::max(statistics.peak_bytes, used);
   statistics.note((now - begun) / 1000000, used);
   return busy;
 }

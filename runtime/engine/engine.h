@@ -77,7 +77,7 @@ public:
   void poke();
   core::ResidencyMap &map() { return pager_.memory.map; }
   /// The largest request, bytes.
-  uint64_t max_io() const { return pager_.memory.bytes(pager_.store.io_pages()); }
+  uint64_t max_io() const { return pager_.memory.bytes(pager_.store.read_pages()); }
   /// Of the page of `r`, a copy from look_up(), which is no file's. It may change right after.
   PageState state_of(const Region &r, uint64_t page) const {
     return __atomic_load_n(&pager_.memory[pager_.memory.slot_of(r, page)].state, __ATOMIC_RELAXED);

@@ -127,9 +127,18 @@ bool MemoryWatch::may_swap_others(const Group &g, uint64_t limit, const char *st
 
 bool MemoryWatch::moved() {
   if (groups_) next_asked_ = (next_asked_ + 1) % groups_;
-  for (unsigned i = 0; i < groups_; ++i)
-    if ((i == next_asked_ || group_[i].seen_limit != kNoLimit) && limit_of(group_[i]) != group_[i].seen_limit) return true;
+  for (unsigned i = 0; i < groups_; ++i) {
+    const bool limited = group_[i].seen_limit != kNoLimit;
+    if ((i == next_asked_ || limited) && limit_of(group_[i]) != group_[i].seen_limit) return true;
+    if (limited && is_filled(group_[i])) return true;
+  }
   return false;
+}
+
+/// Whether less is left than the half of what is kept free, unless that was so at the last look.
+bool MemoryWatch::is_filled(const Group &g) {
+  char text[64];
+  return g.seen_filled && read_text(g.usage, text, sizeof text) && strtoull(text, nullptr, 10) > g.seen_filled;
 }
 
 /// Has the kernel post the event when use passes the point where alarm() is left, and when it passes half of that.
@@ -247,6 +256,8 @@ unsigned MemoryWatch::look(core::Pool *pools) {
       p.hits = read_hits(g.hits, v2_) + refusals_;
     const uint64_t firm = usage > cache ? usage - cache : 0;
     p.free = limit > firm ? limit - firm : 0;
+    const uint64_t kept = core::reserve(p) / 2;
+    g.seen_filled = p.free > kept ? usage + p.free - kept : 0;
     p.stalled_ns = read_stalled_ns(g.pressure);
     // Where others' page cache fills the group, its use is past the marks already, and says nothing of who needs memory.
     p.tells = g.tells && limit == g.marked_limit && usage + alarm(limit) <= limit;

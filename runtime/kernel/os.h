@@ -131,8 +131,8 @@ public:
   unsigned look(core::Pool *pools);
   /// Whether, at the last look, files were being read in a group where others hold memory that could be put on swap for them.
   bool beside_others() const { return beside_others_; }
-  /// Whether a group has another limit than at the last look: of those without one, another one is asked each time.
-  /// Cost: 1 us for each group with a limit, and 1 us.
+  /// Whether a group has another limit than at the last look: of those without one, another one is asked each time. Or somebody
+  /// fills it: less is left than half of its reserve. Cost: 2 us for each group with a limit, and 1 us.
   bool moved();
   /// In the child of a fork: the event is the parent's.
   void forked();
@@ -144,10 +144,12 @@ private:
   struct Group {
     int limit = -1, high = -1, usage = -1, stat = -1, pressure = -1, control = -1, swap = -1, hits = -1;
     uint64_t seen_limit = 0, marked_limit = 0; ///< at the last look; for which the marks are
+    uint64_t seen_filled = 0; ///< use that leaves half of the reserve, by what could be had at the last look; 0: that was less
     unsigned markings = 0;
     bool tells = false;
   };
   static uint64_t limit_of(const Group &);
+  static bool is_filled(const Group &);
   bool may_swap_others(const Group &, uint64_t limit, const char *stat) const;
   void mark(Group &, uint64_t limit);
   void watch_refusals(const Group &, const char *directory);
@@ -171,7 +173,7 @@ struct UsedTime {
   double user_s = 0, system_s = 0;
 };
 UsedTime used_time();
-int event_open();                 ///< non-blocking eventfd
+int event_open(); ///< non-blocking eventfd
 /// Two ends, for either side of a fork. 0 or -errno.
 int token_pair(int ends[2]);
 /// All holders of the other end have closed it.

@@ -5,7 +5,9 @@
 
 namespace pagecast {
 namespace {
-constexpr uint32_t kVictims = 256, kLeastVictims = 128; ///< pages given up together
+constexpr uint32_t kVictims = 256; ///< pages given up together, at most
+/// And at least, as a share of the budget and in pages.
+constexpr uint32_t kLotShare = 256, kLeastLot = 32, kMostLot = 128;
 /// Released clean pages that are to be there, as a share of the budget and in pages: what the disk moves in some
 /// milliseconds.
 constexpr uint32_t kStockShare = 128, kLeastStock = 128, kMostStock = 8192;
@@ -21,16 +23,16 @@ constexpr uint32_t kShortShare = 16, kAgingShare = 4, kAgingLots = 64, kAgingLot
 
 uint32_t Eviction::evict(uint32_t pages) {
   uint32_t done = 0;
+  const uint32_t lot = std::clamp(limit_.pages() / kLotShare, kLeastLot, kMostLot);
   for (passed_ = 0; done < pages && passed_ < kMostPassedOver;) {
     uint32_t victims[kVictims];
-    while (memory_.order.released() < kLeastVictims && releases_.release_oldest_cluster()) {}
+    while (memory_.order.released() < lot && releases_.release_oldest_cluster()) {}
     // The next one is dirty, and as much as may be is being written: its turn comes.
     if (memory_.order.released() && memory_[memory_.order.victim()].state == PageState::kDirty && write_back_.full() &&
         !store_.writes_are_stuck())
       break;
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
-    const uint32_t n =
-        memory_.order.pop_victims(victims, std::clamp(pages - done, kLeastVictims, kVictims), memory_.order.released() > 0);
+    const uint32_t n = memory_.order.pop_victims(victims, std::clamp(pages - done, lot, kVictims), memory_.order.released() > 0);
     if (n == 0) break;
     if (memory_.order.released() == 0) crowded_.store(crowded() + n, std::memory_order_relaxed);
     std::sort(victims, victims + n);
@@ -112,7 +114,7 @@ void Eviction::keep_aging() {
 
 bool Eviction::give_back(uint64_t now) {
   if (!limit_.exceeded(now)) return false;
-  const uint32_t before = memory_.used, over = memory_.used - limit_.pages(), coming = store_.pages_coming_free();
+  const uint32_t before = memory_.used, over = limit_.placed_pages() - limit_.pages(), coming = store_.pages_coming_free();
   if (over > coming) evict(std::min(over - coming, kGivenBack));
   memory_.cleaning.gave_back(now);
   return memory_.used < before && limit_.over();

@@ -62,17 +62,14 @@ void MemoryLimit::came(uint32_t pages) {
   to_come_.store(expected - std::min(expected, memory_.bytes(pages)), std::memory_order_relaxed);
 }
 
-/// Of the pages in use, those that are still being read: they are in staging.
-uint32_t MemoryLimit::staged() const { return std::min(memory_.used, store_.staging_in_use()); }
-
 uint64_t MemoryLimit::used_bytes() const {
-  return memory_.bytes(memory_.used - staged()) + memory_.statistics.own_bytes + to_come_.load(std::memory_order_relaxed);
+  return program_bytes() + memory_.statistics.own_bytes + to_come_.load(std::memory_order_relaxed);
 }
 
-uint64_t MemoryLimit::program_bytes() const { return memory_.bytes(memory_.used - staged()); }
+uint64_t MemoryLimit::program_bytes() const { return memory_.bytes(placed_pages()); }
 
-/// Bytes that it may hold and does not: what is being read, and the reserve.
-uint64_t MemoryLimit::kept_free() const { return memory_.bytes(staged() + std::min(free_pages(), 2 * allowance_.least_free())); }
+/// Bytes that it may hold and does not: what is kept ahead of need.
+uint64_t MemoryLimit::kept_free() const { return memory_.bytes(std::min(free_pages(), 2 * allowance_.least_free())); }
 
 void MemoryLimit::follow(uint64_t now) {
   if (memory_.order.groups_used() != groups_seen_) account();

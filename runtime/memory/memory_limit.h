@@ -52,16 +52,20 @@ public:
   /// Pages that were expected are counted in `used` now.
   void came(uint32_t pages);
   uint32_t pages() const { return allowance_.pages(); }
-  uint32_t free_pages() const { return allowance_.free(memory_.used); }
+  /// Pages that take memory. Those that are being read are in staging until they have come.
+  uint32_t placed_pages() const { return memory_.used - staged(); }
+  /// Of the pages in use, those that are still being read.
+  uint32_t staged() const { return std::min(memory_.used, store_.staging_in_use()); }
+  uint32_t free_pages() const { return allowance_.free(placed_pages()); }
   /// The same for faults, which get some while memory is given back.
-  uint32_t free_for_faults() const { return allowance_.free_for_faults(memory_.used); }
+  uint32_t free_for_faults() const { return allowance_.free_for_faults(placed_pages()); }
   uint32_t least_free() const { return allowance_.least_free(); }
   /// More is used than may be.
-  bool over() const { return memory_.used > allowance_.pages(); }
+  bool over() const { return placed_pages() > allowance_.pages(); }
   /// The same; notes how long that lasts. Once in each turn of the loop.
-  bool exceeded(uint64_t now) { return allowance_.exceeded(memory_.used, now); }
+  bool exceeded(uint64_t now) { return allowance_.exceeded(placed_pages(), now); }
   bool fits(uint32_t pages) const { return allowance_.fits(used_bytes(), pages); }
-  uint32_t exposed(uint64_t burst) const { return allowance_.exposed(memory_.used, burst); }
+  uint32_t exposed(uint64_t burst) const { return allowance_.exposed(placed_pages(), burst); }
   /// Bytes of memory that the program has in regions, and the runtime.
   uint64_t used_bytes() const;
   /// Bytes of pages in memory, where the program sees them.
@@ -86,7 +90,6 @@ public:
   }
 
 private:
-  uint32_t staged() const;
   uint64_t tables() const;
   uint64_t kept_free() const;
   bool in_motion() const;

@@ -13,7 +13,7 @@ void Arrivals::arrive(Request &q) {
   store_.measured(now - q.started_ns);
   if (q.site != Statistics::kHistory) nest_measured(q.nest, now - q.started_ns);
   limit_.mind(now);
-  if (limit_.over() || store_.postponed()) {
+  if (store_.postponed() || !has_room(q)) {
     ++memory_.statistics.reads_postponed;
     return store_.postpone(q);
   }
@@ -21,11 +21,17 @@ void Arrivals::arrive(Request &q) {
   free_request(q);
 }
 
+/// Whether there is memory for its pages, or others could go for them.
+bool Arrivals::has_room(const Request &q) {
+  const uint32_t free = limit_.free_pages();
+  if (free < q.pages && !limit_.over()) eviction_.evict(q.pages - free);
+  return limit_.free_pages() >= q.pages;
+}
+
 bool Arrivals::arrive_late() {
   bool any = false;
-  if (store_.postponed()) discards_.flush();
   while (Request *q = store_.postponed()) {
-    if (limit_.over() && store_.pages_coming_free() && !limit_.fits(q->pages)) {
+    if (!has_room(*q) && store_.pages_coming_free() && !(limit_.over() && limit_.fits(q->pages))) {
       limit_.look_soon();
       break;
     }

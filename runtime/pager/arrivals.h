@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads that are done. Their pages go to where the program sees them at once, but where the limit has fallen below what
-// is in use: reads that were under way then wait in the staging memory until others' pages have gone.
+// Reads that are done. Until then their pages take none of the memory that the program may have: others that can go at once make
+// room for them now. Where only dirty ones are left, or the limit has fallen below what is in use, they wait in the staging
+// memory until others' pages have gone.
 //
 // Pager's thread.
 #pragma once
-#include "runtime/memory/discards.h"
+#include "runtime/memory/eviction.h"
 #include "runtime/memory/memory_limit.h"
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/placement.h"
@@ -18,8 +19,8 @@ namespace pagecast {
 
 class Arrivals {
 public:
-  Arrivals(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Discards &discards, Marks &marks)
-      : memory_(memory), limit_(limit), store_(store), placement_(placement), discards_(discards), marks_(marks) {}
+  Arrivals(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Eviction &eviction, Marks &marks)
+      : memory_(memory), limit_(limit), store_(store), placement_(placement), eviction_(eviction), marks_(marks) {}
   /// A read is done.
   void arrive(Request &);
   /// The backing store cannot give the pages back. Those that only a hint wanted are absent as before. A thread that
@@ -31,6 +32,7 @@ public:
   bool arrive_late();
 
 private:
+  bool has_room(const Request &);
   void install(Request &);
   uint32_t install_run(uint32_t slot, const char *from, uint32_t pages);
   void free_request(Request &);
@@ -39,7 +41,7 @@ private:
   MemoryLimit &limit_;
   BackingStore &store_;
   Placement &placement_;
-  Discards &discards_;
+  Eviction &eviction_;
   Marks &marks_;
 };
 

@@ -27,11 +27,19 @@ uint32_t Fetcher::admit(uint32_t pages, bool demand) {
   if (limit_.free_pages() < pages + reserve) limit_.raise_ceiling();
   // Memory that is given back, or that may be had in a moment, is not found by evicting for hints.
   const bool wait = !demand && (limit_.over() || limit_.worth_waiting());
-  if (limit_.free_pages() < pages + reserve && !wait) eviction_.evict(pages + reserve - limit_.free_pages());
+  if (!wait) make_room(pages + reserve);
   const uint32_t free = demand ? limit_.free_for_faults() : limit_.free_pages();
   const uint32_t available = free > reserve ? free - reserve : 0;
   if (!demand && available < std::min(pages, kLeastLot)) return 0;
   return std::min(available, pages);
+}
+
+/// Pages that are being read need room only when they have come. What is dirty must begin to go now for that.
+void Fetcher::make_room(uint32_t pages) {
+  const uint32_t free = limit_.free_pages(), wanted = limit_.staged() + pages,
+                 ready = free + store_.pages_coming_free() + memory_.order.released_clean();
+  if (free < pages) eviction_.evict(pages - free);
+  else if (ready < wanted) eviction_.evict(wanted - ready);
 }
 
 bool Fetcher::fetch(uint64_t &begin, uint64_t end, const Asked &asked) {

@@ -54,6 +54,7 @@ public:
 
 private:
   uint32_t admit(uint32_t pages, bool demand);
+  void make_room(uint32_t pages);
   bool goes_unread(const Asked &, uint32_t slot, uint32_t *pages) const;
   bool has_margins(const Asked &, uint32_t slot, uint32_t *pages) const;
   uint32_t fill_rows(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);

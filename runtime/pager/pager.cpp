@@ -11,7 +11,8 @@ namespace pagecast {
 namespace {
 
 constexpr unsigned kMostCompletions = 64; ///< in one turn of the loop
-constexpr uint32_t kMostArrivals = 128;   ///< pages, at least, whose reads are done, in one turn
+/// Pages, at least, whose reads are done, in one turn: a share of staging, so that others are under way meanwhile.
+constexpr uint32_t kArrivalShare = 4, kLeastArrivals = 16, kMostArrivals = 128;
 enum WatchTag : uint64_t { kFaultsReadable, kEventReadable, kMemoryTells };
 
 } // namespace
@@ -62,8 +63,9 @@ int Pager::open(int event) {
 bool Pager::take_completions() {
   bool busy = false;
   uint32_t arrived = 0;
+  const uint32_t most_arrivals = std::clamp(store.staging().pages() / kArrivalShare, kLeastArrivals, kMostArrivals);
   BackingStore::Done done;
-  for (unsigned n = 0; n < kMostCompletions && arrived < kMostArrivals && store.next(&done); ++n) {
+  for (unsigned n = 0; n < kMostCompletions && arrived < most_arrivals && store.next(&done); ++n) {
     if (done.kind == BackingStore::Done::kWatched) {
       if (done.tag == kEventReadable) os::event_clear(event_);
       if (done.tag == kMemoryTells) limit.pressed();

@@ -111,7 +111,7 @@ public:
   Cleaner cleaner{memory, limit, store, releases, write_back};
   // What comes into it.
   Marks marks{memory, placement};
-  Arrivals arrivals{memory, limit, store, placement, discards, marks};
+  Arrivals arrivals{memory, limit, store, placement, eviction, marks};
   Fetcher fetcher{memory, limit, store, placement, margins, eviction, marks};
   AppendRuns runs{memory, limit};
   StreamFetcher streams{memory, limit, placement, marks, fetcher};

@@ -53,7 +53,7 @@ int RegionChanges::adopt_populated(PagedRegion &r) {
     }
   }
   limit_.account();
-  if (limit_.over()) eviction_.evict(memory_.used - limit_.pages());
+  if (limit_.over()) eviction_.evict(limit_.placed_pages() - limit_.pages());
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/store/backing_store.h"
 
+#include "core/arithmetic.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
 
@@ -11,12 +12,16 @@
 namespace pagecast {
 namespace {
 
-constexpr uint64_t kStagingShare = 32; ///< of the budget
-constexpr uint64_t kLeastStaging = 512u << 10, kMostStaging = 16u << 20;
-constexpr uint32_t kRequestShare = 4; ///< of staging: so many requests of the largest size fit at least
+/// Of the budget: in pages, and where it is enough for large ones. These take half: a device transfers to fewer places, and a
+/// disk is at its speed with 2 MiB under way, as long as that is many requests.
+constexpr uint64_t kStagingShare = 64, kLargeStagingShare = 128;
+constexpr uint64_t kLeastStaging = 512u << 10, kMostInPages = 3 * os::kLargePage / 4, kMostStaging = 16u << 20;
+constexpr uint32_t kReadShare = 16; ///< of staging: so many reads of the largest size fit at least,
+constexpr uint32_t kLeastRead = 16; ///< but in pages
 /// Reads under way for hints: a disk is at its speed with fewer. What is left of Requests::kMostUnderWay is for writes.
 constexpr uint32_t kMostReading = 192;
-constexpr uint32_t kStagingForFaults = 64; ///< pages of staging that hints leave to faults
+constexpr uint32_t kStagingForFaults = 64,
+                   kShareForFaults = 8; ///< pages of staging that hints leave to faults, and at most this part
 constexpr unsigned kLastRequests = 8;      ///< that writes leave to faults
 /// Room for pages mostly comes within a millisecond.
 constexpr uint64_t kLateRoomNs = 100'000'000;
@@ -25,7 +30,9 @@ constexpr uint64_t kWatchDiskNs = 1'000'000'000;
 } // namespace
 
 uint64_t BackingStore::staging_bytes_for(uint64_t budget) {
-  return std::clamp<uint64_t>(budget / kStagingShare, kLeastStaging, kMostStaging);
+  const uint64_t in_pages = std::max(budget / kStagingShare, kLeastStaging);
+  if (in_pages < kMostInPages) return in_pages;
+  return core::round_up(std::min(budget / kLargeStagingShare, kMostStaging), os::kLargePage);
 }
 
 int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity) {
@@ -35,7 +42,9 @@ int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflo
     snprintf(why, capacity, "not enough memory for the pager");
     return -ENOMEM;
   }
-  io_pages_ = static_cast<uint32_t>(std::clamp<uint64_t>(io >> shift_, 1, staging_.pages() / kRequestShare));
+  io_pages_ = static_cast<uint32_t>(std::max<uint64_t>(io >> shift_, 1));
+  read_pages_ = std::min(io_pages_, std::max(kLeastRead, staging_.pages() / kReadShare));
+  for_faults_ = std::min(kStagingForFaults, staging_.pages() / kShareForFaults);
   if (const int error = fork_files_.start(directory, overflow, why, capacity)) return error;
   disk_errors_.start(fork_files_.directory(), &statistics_.disk_errors);
   preallocation_.start(disk_, fork_files_, disk_errors_);
@@ -45,7 +54,7 @@ int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflo
 void BackingStore::start_without(uint64_t io) {
   shift_ = os::page_shift();
   requests_.start();
-  io_pages_ = static_cast<uint32_t>(std::max<uint64_t>(io >> shift_, 1));
+  io_pages_ = read_pages_ = static_cast<uint32_t>(std::max<uint64_t>(io >> shift_, 1));
 }
 
 int BackingStore::open() {
@@ -59,13 +68,13 @@ int BackingStore::open() {
 
 bool BackingStore::takes_read(bool demand) const {
   if (!demand &&
-      (reading_ >= kMostReading || requests_.under_way() >= Requests::kMostUnderWay || staging_.free_pages() < kStagingForFaults))
+      (reading_ >= kMostReading || requests_.under_way() >= Requests::kMostUnderWay || staging_.free_pages() < for_faults_))
     return false;
   return requests_.free() != 0;
 }
 
 uint32_t BackingStore::longest_read(uint32_t slot, uint32_t pages) const {
-  return fork_files_.run(slot, std::min(pages, io_pages_));
+  return fork_files_.run(slot, std::min(pages, read_pages_));
 }
 
 uint32_t BackingStore::read(uint32_t slot, uint32_t pages, uint16_t site, uint8_t nest) {
@@ -246,7 +255,7 @@ bool BackingStore::move_contents(const PageTable &pages, const PagedRegion &r, u
       s = pages.next_used(s + 1, end);
       continue;
     }
-    const uint32_t most = fork_files_.run(s, std::min(end - s, io_pages_));
+    const uint32_t most = fork_files_.run(s, std::min(end - s, read_pages_));
     uint32_t n = 1;
     while (n < most && to_move(s + n)) ++n;
     const uint64_t bytes = uint64_t{n} << shift_, offset = uint64_t{s} << shift_;

@@ -40,7 +40,8 @@ public:
   void watch(int fd, uint64_t tag) { disk_.watch(fd, tag); }
 
   // --- what is under way ---
-  uint32_t io_pages() const { return io_pages_; } ///< of the largest request
+  uint32_t io_pages() const { return io_pages_; } ///< of the largest write
+  uint32_t read_pages() const { return read_pages_; } ///< of the largest read
   uint64_t latency_ns() const { return latency_ns_; } ///< of reads
   uint32_t reading() const { return reading_; } ///< read requests
   uint32_t pages_writing() const { return pages_writing_; }
@@ -141,7 +142,8 @@ private:
   Statistics &statistics_;
   bool open_ = false;
   unsigned shift_ = 12;
-  uint32_t io_pages_ = 128;
+  uint32_t io_pages_ = 128, read_pages_ = 128;
+  uint32_t for_faults_ = 0; ///< pages of staging that hints leave to faults
   Staging staging_;
   ForkFiles fork_files_;
   Disk disk_;

@@ -19,5 +19,5 @@ def test_the_programs_share_of_a_small_limit(built, disk_dir, memory_group, orde
               *order, timeout=600)
     entry = json.loads(out.read_text())["limits"][0]
     middle = entry["median"]
-    assert middle["program"] / entry["limit_bytes"] >= 0.87, middle  # alone 0.91: other programs run beside this one
+    assert middle["program"] / entry["limit_bytes"] >= 0.91, middle  # alone 0.93: other programs run beside this one
     assert sum(middle.values()) <= 1.03 * entry["limit_bytes"], "every byte is of one kind"

@@ -139,8 +139,9 @@ def use_file(group) -> Path:
 @contextlib.contextmanager
 def neighbour(group, mib: int, ms: float = 16, patient: bool = True):
     """Takes memory of the group; if `patient`, as fast as room is made: that of dirty pages is made no faster than the disk writes,
-    and disks differ. Much of what the program keeps free (core/memory/limit.cpp) is left then: if it makes none, the test ends there."""
-    most = group.limit - 3 * MIB if patient else 1 << 62
+    and disks differ. What it takes at a time is left of what the program keeps free (core/memory/limit.cpp): if none is made after
+    that, the test ends there."""
+    most = group.limit - MIB if patient else 1 << 62
     process = subprocess.Popen([sys.executable, "-c", NEIGHBOUR, group.path / "cgroup.procs", use_file(group), str(most), str(mib), str(ms)],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/kernel/os.h"
+#include "runtime/store/backing_store.h"
 #include "runtime/store/staging.h"
 
 #include <gtest/gtest.h>
@@ -50,4 +51,13 @@ TEST(Staging, RunsNeverOverlapAndAllComesBack) {
   while (const uint32_t n = staging.take(512, &first)) taken += n;
   EXPECT_EQ(taken, 512u);
   EXPECT_EQ(staging.take(1, &first), 0u);
+}
+
+TEST(Staging, IsASmallPartOfTheBudget) {
+  constexpr uint64_t kMiB = 1 << 20;
+  EXPECT_EQ(BackingStore::staging_bytes_for(16 * kMiB), kMiB / 2);
+  EXPECT_EQ(BackingStore::staging_bytes_for(64 * kMiB), kMiB);
+  EXPECT_EQ(BackingStore::staging_bytes_for(255 * kMiB), os::kLargePage) << "a large page is worth more than half of one";
+  EXPECT_EQ(BackingStore::staging_bytes_for(1023 * kMiB), 8 * kMiB);
+  EXPECT_EQ(BackingStore::staging_bytes_for(65536 * kMiB), 16 * kMiB);
 }
