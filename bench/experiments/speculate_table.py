@@ -121,4 +121,4 @@ def footprint_table(cells: list[dict]) -> str:
         ended = ", ".join(f"{count} {why}" for why, count in s["copies"]["ended"].items() if count)
         rows.append([*name(cell), f"{s['controller']['seconds']:.3f} s", f"{s['controller']['bytes'] / 1e6:.1f} MB", str(s["copies"]["made"]), ended,
                      str(s["copies"]["page_faults"]), f"{s['original']['stopped_ns'] / 1e6:.2f} ms"])
-    return table(["program", "storage", "controller", "memory", "copies", "ended", "page faults", "stopped"], rows)
+    return table(["program", "storage", "controller", "memory", "copies", "ended", "page faults", "stopped"], rows) if rows else ""
