@@ -33,9 +33,9 @@ sys.path.insert(0, str(ROOT / "tests" / "system" / "speculate"))
 import slow  # noqa: E402
 from programs import compiled_app  # noqa: E402
 
-from experiments.speculate_programs import KINDS, PROGRAMS, Program  # noqa: E402
-from experiments.speculate_storage import limited, storage_of, without_cache  # noqa: E402
-from experiments.speculate_table import speculate_markdown  # noqa: E402
+from experiments.slow_storage.programs import KINDS, PROGRAMS, Program  # noqa: E402
+from experiments.slow_storage.storage import limited, storage_of, without_cache  # noqa: E402
+from experiments.slow_storage.table import speculate_markdown  # noqa: E402
 
 READERS = 32
 CACHED_RUNS = 15
@@ -181,7 +181,7 @@ def write_json(path: Path, cells: list[dict], options):
 
 
 def show(path: Path):
-    from experiments.speculate_plots import draw_all  # needs a library that measuring does not
+    from experiments.slow_storage.plots import draw_all  # needs a library that measuring does not
     text = speculate_markdown(json.loads(path.read_text()))
     path.with_suffix(".md").write_text(text)
     print(text)

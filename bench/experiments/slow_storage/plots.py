@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402, the backend comes first
 
-from experiments.speculate_table import CONTENDERS, cut, seconds  # noqa: E402
+from experiments.slow_storage.table import CONTENDERS, cut, seconds  # noqa: E402
 
 MARKERS = {"speculating": "o", "hinted": "s", "ahead": "^"}
 
