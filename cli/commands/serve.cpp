@@ -13,9 +13,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -23,19 +25,24 @@ namespace fs = std::filesystem;
 namespace pagecast::cli {
 namespace {
 
+constexpr char kSocket[] = "socket"; ///< in the private directory
 constexpr uint64_t kLeastBlock = 4096, kMostBlock = 16 << 20, kLeastBlocks = 4;
 
 /// A directory that no other user can enter, and that goes with this object.
 class PrivateDirectory {
 public:
-  PrivateDirectory() {
+  /// `file`: what will be in it. A socket's path may have 107 bytes.
+  explicit PrivateDirectory(const char *file) {
     std::error_code error;
-    std::string name = (fs::path(environment("XDG_RUNTIME_DIR").value_or("")) / "pagecast-serve-XXXXXX").native();
-    if (name[0] != '/' || !mkdtemp(name.data())) {
-      name = (fs::temp_directory_path(error) / "pagecast-serve-XXXXXX").native();
-      if (!mkdtemp(name.data())) throw Failure{name + " cannot be made: " + errorText(errno) + "; set TMPDIR"};
+    std::string name;
+    for (const fs::path &place :
+         {fs::path(environment("XDG_RUNTIME_DIR").value_or("")), fs::temp_directory_path(error), fs::path("/tmp")}) {
+      name = (place / "pagecast-serve-XXXXXX").native();
+      if (name[0] != '/' || name.size() + 1 + strlen(file) >= sizeof sockaddr_un::sun_path || !mkdtemp(name.data())) continue;
+      path_ = name;
+      return;
     }
-    path_ = name;
+    throw Failure{name + " cannot be made: " + errorText(errno) + "; set TMPDIR"};
   }
   PrivateDirectory(const PrivateDirectory &) = delete;
   PrivateDirectory &operator=(const PrivateDirectory &) = delete;
@@ -83,7 +90,7 @@ uint64_t cacheOf(const ServeOptions &options, uint64_t block) {
 }
 
 Address addressOf(const ServeOptions &options, const fs::path &place) {
-  const Address address = options.listen.empty() ? Address{(place / "socket").native(), "", 0} : parseAddress(options.listen);
+  const Address address = options.listen.empty() ? Address{(place / kSocket).native(), "", 0} : parseAddress(options.listen);
   if (!address.isLocal() && options.tls.empty())
     throw Failure{"other machines can reach " + options.listen + "; serve it with --tls, or at 127.0.0.1 or a socket"};
   return address;
@@ -149,7 +156,7 @@ void printCounts(const nlohmann::json &counts) {
 int serve(const ServeOptions &options) {
   requireDirectory(options.directory);
   std::signal(SIGPIPE, SIG_IGN); // who reads the results may have gone: the directory and the server must go all the same
-  const PrivateDirectory place;
+  const PrivateDirectory place(kSocket);
   const Address address = addressOf(options, place.path());
   Server server(commandOf(options, address, place.path()));
   if (!server.waitUntilReady(place.path() / "ready")) {

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,19 +57,37 @@ def test_without_the_server_it_is_named(tools, data):
     assert done.returncode == 2 and "apt install nbdkit" in done.stderr
 
 
+@pytest.fixture
+def short_place():
+    """A directory for sockets: pytest's own have paths that are nearly as long as a socket's may be."""
+    with tempfile.TemporaryDirectory(prefix="pc-", dir="/tmp") as place:
+        yield Path(place)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_end_it_and_nothing_is_left(tools, data, tmp_path, monkeypatch, how):
-    (tmp_path / "runtime").mkdir()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+def test_signals_end_it_and_nothing_is_left(tools, data, short_place, monkeypatch, how):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_place))
     with serving(tools, data) as server:
         handle = server.open("file", "one")
         assert handle.pread(4, 0) == bytes(range(4))
-        (private,) = (tmp_path / "runtime").iterdir()
+        (private,) = short_place.iterdir()
         assert private.stat().st_mode & 0o777 == 0o700 and server.socket.startswith(str(private))
         (child,) = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
         counts = server.end(how)  # with the connection open
     assert counts["final"] and counts["all"]["misses"] == 1
-    assert not list((tmp_path / "runtime").iterdir()) and not Path(f"/proc/{child}").exists()
+    assert not list(short_place.iterdir()) and not Path(f"/proc/{child}").exists()
+
+
+def test_a_directory_whose_name_is_too_long_for_a_socket_is_left_alone(tools, data, short_place, monkeypatch):
+    long = short_place / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    monkeypatch.setenv("TMPDIR", str(long))
+    with serving(tools, data) as server:
+        assert server.open("file", "one").pread(4, 0) == bytes(range(4))
+        assert Path(server.socket).parent.parent == Path("/tmp") and not list(long.iterdir())
+        server.end(signal.SIGINT)
+    assert not Path(server.socket).parent.exists()
 
 
 def test_the_server_does_not_outlive_the_command(tools, data):
