@@ -51,7 +51,7 @@ bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &p
   uint64_t capacity = kLeastLog;
   while (capacity < pages && capacity < kMostLog) capacity *= 2;
   auto *entries = static_cast<core::Hinted *>(os::reserve(capacity * sizeof(core::Hinted)));
-  if (!entries || !queue_.start()) return false;
+  if (!entries || !queue_.start() || !adviser_.start()) return false;
   log_.attach(entries, capacity, table_.shift, pages / 2, pages);
   large_.start(budget);
   return true;

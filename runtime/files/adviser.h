@@ -18,6 +18,8 @@ namespace pagecast {
 class Adviser {
 public:
   Adviser(FileTable &table, AdviceQueue &queue) : table_(table), queue_(queue) {}
+  /// False: not enough address space.
+  bool start() { return follower_.start(); }
   /// The thread's body; never returns.
   void run();
   /// In the child of a fork, before its own.

@@ -29,6 +29,8 @@ namespace pagecast {
 class FaultFollower {
 public:
   explicit FaultFollower(FileTable &table) : table_(table) {}
+  /// False: not enough address space.
+  bool start() { return events_.start(); }
   /// Looks, if it is time, and returns how long it is until the next look, ns. Then next() says what is to be asked for.
   uint64_t look();
   /// Up to `most` parts of files that the program will come to; returns how many. 0: no more until the next look.

@@ -20,6 +20,8 @@ namespace pagecast::os {
 namespace {
 
 constexpr uint64_t kRingPages = 8; ///< behind the page that says how far it is written
+uint64_t ring_bytes() { return (1 + kRingPages) * page_size(); }
+
 struct Sample {
   perf_event_header header;
   uint64_t address;
@@ -37,29 +39,42 @@ int open_event(int thread, bool user_only) {
   return fd < 0 ? -errno : static_cast<int>(fd);
 }
 
+/// Nothing is there, and nobody gets these addresses.
+bool vacate(char *at, uint64_t bytes) {
+  return syscall(SYS_mmap, at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != -1;
+}
+
 } // namespace
+
+bool FaultEvents::start() {
+  space_ = static_cast<char *>(reserve(kThreads * ring_bytes()));
+  return space_ && vacate(space_, kThreads * ring_bytes());
+}
+
+char *FaultEvents::place_of(const Followed &f) const { return space_ + static_cast<uint64_t>(&f - followed_) * ring_bytes(); }
 
 int FaultEvents::open(Followed &f, int thread) {
   int fd = open_event(thread, false);
   if (fd == -EACCES || fd == -EPERM) fd = open_event(thread, true);
   if (fd < 0) return fd;
-  void *ring = mmap(nullptr, (1 + kRingPages) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (ring == MAP_FAILED) {
+  if (syscall(SYS_mmap, place_of(f), ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == -1) {
     const int error = errno;
-    ::close(fd);
+    syscall(SYS_close, fd);
+    vacate(place_of(f), ring_bytes());
     return -error;
   }
-  f = {thread, own_descriptor(fd), ring};
+  f = {thread, own_descriptor(fd)};
   return 0;
 }
 
 void FaultEvents::close(Followed &f) {
-  if (f.ring) munmap(f.ring, (1 + kRingPages) * page_size());
+  vacate(place_of(f), ring_bytes());
   close_own(f.descriptor);
   f = {};
 }
 
 int FaultEvents::follow() {
+  if (!space_) return -ENOMEM;
   if (filtered()) return -EPERM; // a filter may kill who makes a call that it does not know
   int ids[kThreads], followed = 0, error = 0;
   const unsigned n = threads(ids, kThreads);
@@ -85,8 +100,8 @@ unsigned FaultEvents::take(uint64_t *places, unsigned most) {
   unsigned n = 0;
   for (Followed &f : followed_) {
     if (!f.thread) continue;
-    auto *const page = static_cast<perf_event_mmap_page *>(f.ring);
-    const char *const data = static_cast<const char *>(f.ring) + page_size();
+    auto *const page = reinterpret_cast<perf_event_mmap_page *>(place_of(f));
+    const char *const data = place_of(f) + page_size();
     const uint64_t mask = kRingPages * page_size() - 1;
     const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = page->data_tail;
@@ -108,12 +123,7 @@ void FaultEvents::stop() {
     if (f.thread) close(f);
 }
 
-/// The rings are not in the child's memory: such mappings are not copied.
-void FaultEvents::forked() {
-  for (Followed &f : followed_) {
-    f.ring = nullptr;
-    if (f.thread) close(f);
-  }
-}
+/// The rings are not in the child's memory: such mappings are not copied. Their places are made empty before others get them.
+void FaultEvents::forked() { stop(); }
 
 } // namespace pagecast::os

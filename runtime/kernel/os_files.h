@@ -86,6 +86,9 @@ class FaultEvents {
 public:
   static constexpr unsigned kThreads = 32; ///< that are followed at most
   static constexpr unsigned kPending = 2047; ///< faults of a thread that are kept until they are taken; later ones are lost
+  /// Takes address space, before the program relies on which addresses are free: what it has unmapped it may map again. False:
+  /// there is not enough.
+  bool start();
   /// Follows the threads that there are now and were not before, and no longer those that have ended. How many are followed,
   /// or -errno if none can be. Cost: 30 us a thread that is new, else 1 us.
   int follow();
@@ -98,11 +101,12 @@ public:
 private:
   struct Followed {
     int thread = 0, descriptor = -1; ///< 0: free
-    void *ring = nullptr;
   };
+  char *place_of(const Followed &) const;
   int open(Followed &, int thread);
   void close(Followed &);
   Followed followed_[kThreads];
+  char *space_ = nullptr; ///< a ring's for each; without access while it is not used
 };
 /// In the child of a fork, before anything else here: forgets descriptors that speak of the parent.
 void files_forked();
