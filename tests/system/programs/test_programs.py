@@ -12,8 +12,9 @@ import pytest
 from places import ROOT
 from paging import BUDGET, SOURCES, optimized, paged, run_paged
 
-# Of the fast tier: nests and transfers, places, growing vectors, threads, and protections.
-CHECKED = ("allocations.c", "globals.c", "levels.c", "many_rows.cpp", "overwrite.c", "searches.c", "sweeps.c", "threads.c", "transfers.c",
+# Of the fast tier: nests and transfers, places, growing vectors, threads, and protections. Not threads.c: its four threads take a
+# second where one of them is ahead, and two minutes where all go round side by side in data just larger than the budget.
+CHECKED = ("allocations.c", "globals.c", "levels.c", "many_rows.cpp", "often.c", "overwrite.c", "searches.c", "sweeps.c", "transfers.c",
            "vectors.cpp")
 
 
