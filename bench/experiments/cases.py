@@ -11,21 +11,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import disk
 from harness import runs
 from harness.asked import Failed, chosen, parse
 from harness.building import KINDS, Source, compile_once
 from harness.contenders import ROOT
 from experiments.cases_table import CONTENDERS, cases_markdown
-from harness.contest import Contest
-from harness.figures import ended, values
+from harness.contest import PassContest
 from harness.experiment import main, run_paged
-from harness.limits import in_core_refusal
 from harness.report import Screen, parse_size
 
 SOURCES = ROOT / "tests" / "cases"
-PATIENCE = 5  # times the best of the others
-LEAST_PATIENCE = 2.0  # seconds: shorter runs vary
 SMALL_LIMIT, SMALL_PYTHON_LIMIT = "32M", "64M"
 
 
@@ -87,7 +82,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-class Cases(Contest):
+class Cases(PassContest):
     NAME, ENTRIES, CONTENDERS, OURS = "cases", "cases", CONTENDERS, ("pagecast", "without")
 
     def __init__(self, options: argparse.Namespace, screen: Screen):
@@ -112,16 +107,9 @@ class Cases(Contest):
         return self.options.work / f"{source.removesuffix('.c')}-{kind}"
 
     def measure(self):
-        data = max(e["data_bytes"] for e in self.entries.values())
-        if reason := in_core_refusal(data):
-            self.unavailable["incore"] = reason
-        self.measure_within(min(e["limit_bytes"] for e in self.entries.values()), data)
-
-    def patience(self, entry: dict, contender: str) -> float:
-        """Seconds after which a run is stopped. What is in core is no rival of the others."""
-        rivals = [min(times) for c, samples in entry["samples"].items()
-                  if c not in ("incore", contender) and (times := values(ended(samples), "wall_s"))]
-        return min(self.options.timeout, max(PATIENCE * min(rivals), LEAST_PATIENCE)) if rivals else self.options.timeout
+        data = max(e["data_bytes"] for e in self.entries)
+        self.refuse_in_core(data)
+        self.measure_within(min(e["limit_bytes"] for e in self.entries), data)
 
     def run(self, entry: dict, contender: str) -> runs.Run:
         command, limit, timeout = self.command(CASES[entry["name"]], contender), entry["limit_bytes"], self.patience(entry, contender)
@@ -130,8 +118,7 @@ class Cases(Contest):
             return run_paged(self.pagecast, self.options.work, limit, command, timeout, *options)
         if contender == "swap":
             return self.run_limited(command, limit, timeout, on_swap=True)
-        disk.forget()
-        return runs.run(command, timeout=timeout)
+        return self.run_in_core(command, timeout)
 
     def command(self, case: Case, contender: str) -> list:
         arguments = list(case.small if self.options.small else case.arguments)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of the cases in Markdown, made from its JSON alone."""
 
-from harness.figures import given_up, identical, middle, quotient, values
-from harness.markdown import NOTHING, bullets, document, lacking, measured_on, repeated, same_output, table, times
+from harness.figures import given_up, identical, longer, middle, quotient, values
+from harness.markdown import NOTHING, bullets, document, lacking, measured_on, repeated, same_output, table, times_or_least
 
 CONTENDERS = {"incore": "in core", "pagecast": "pagecast", "without": "pagecast, no slices", "swap": "Linux swap"}
 MOST_OF_SLICES = 1.1  # with slices over without
@@ -23,25 +23,12 @@ def main_table(data: dict) -> str:
 
 
 def row(case: dict, contenders: list[str]) -> list[str]:
-    return [case["words"], f"{case['limit_bytes'] >> 20} MiB", *(cell(case, c) for c in contenders),
+    return [case["words"], f"{case['limit_bytes'] >> 20} MiB", *(times_or_least(case["samples"][c]) for c in contenders),
             ratio(of_slices(case), MOST_OF_SLICES), speed(case), both(case, read_mb), both(case, waits), same_output(identical(case["samples"]))]
 
 
-def wall_s(case: dict, contender: str) -> float | None:
-    """Of a run that was stopped, the time until then: it is at least that."""
-    samples = case["samples"][contender]
-    if given_up(samples):
-        return max(s["wall_s"] for s in samples if s["status"] == "timeout")
-    return middle(values(samples, "wall_s"))
-
-
-def cell(case: dict, contender: str) -> str:
-    samples = case["samples"][contender]
-    return f"≥ {wall_s(case, contender):.1f}" if given_up(samples) else times(samples)
-
-
 def of_slices(case: dict) -> float | None:
-    return quotient(wall_s(case, "pagecast"), wall_s(case, "without"))
+    return longer(case["samples"], "pagecast", "without")
 
 
 def ratio(value: float | None, most: float) -> str:
@@ -51,7 +38,7 @@ def ratio(value: float | None, most: float) -> str:
 
 
 def speed(case: dict) -> str:
-    value = quotient(wall_s(case, "swap"), wall_s(case, "pagecast"))
+    value = longer(case["samples"], "swap", "pagecast")
     if value is None:
         return NOTHING
     least = "≥ " if given_up(case["samples"]["swap"]) else ""
@@ -79,7 +66,7 @@ def remarks(data: dict) -> list[str]:
     out = lacking(data, CONTENDERS)
     out += judgement(data, of_slices, MOST_OF_SLICES, "with slices")
     out += twins(data)
-    slower = [c["words"] for c in data["cases"] if (quotient(wall_s(c, "pagecast"), wall_s(c, "swap")) or 0) > 1]
+    slower = [c["words"] for c in data["cases"] if (longer(c["samples"], "pagecast", "swap") or 0) > 1]
     out += [f"Slower than on swap: {', '.join(slower)}."] if slower else []
     out += [f"{c['words']}: NOT every output is the same." for c in data["cases"] if identical(c["samples"]) is False]
     out += [f"{c['words']}: {CONTENDERS[k]} ended with {s['status']}." for c in data["cases"] for k in CONTENDERS

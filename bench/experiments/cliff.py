@@ -7,26 +7,20 @@ Markdown, goes to standard output, progress to standard error, all raw samples t
 
 import argparse
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from harness import disk
 from harness import runs
 from harness.asked import Failed, chosen, parse
 from harness.building import KINDS, Source, compile_once
 from harness.contenders import ROOT
 from experiments.cliff_table import CONTENDERS, cliff_markdown
-from harness.figures import ended, identical, values
-from harness.experiment import main, result, run_paged
-from harness.limits import MemoryGroup, in_core_refusal, limit_refusal
-from harness.report import Screen, parse_size, write_json
-from harness.swap import SwapFile, others_in_use, swap_for
-from harness.turns import Part, make, missing, run_part
-
-PATIENCE = 5  # times the other's time
-LEAST_PATIENCE = 2.0  # seconds: shorter runs vary
+from harness.contest import Contest, failures_of, why_it_failed
+from harness.figures import identical
+from harness.experiment import main, run_paged
+from harness.report import Screen, parse_size
+from harness.turns import Part
 
 
 @dataclass(frozen=True)
@@ -78,20 +72,17 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-class Cliff:
-    def __init__(self, options: argparse.Namespace, screen: Screen):
-        self.options, self.screen = options, screen
-        self.pagecast = options.build / "bin" / "pagecast"
-        self.unavailable: dict[str, str] = {}  # contender: why
-        self.disk_samples: list[dict] = []
-        self.complete = False
-        self.swap: SwapFile | None = None
-        self.entries = [self.new_entry(name) for name in options.chosen]
+class Cliff(Contest):
+    NAME, ENTRIES = "cliff", "programs"
 
-    def new_entry(self, name: str) -> dict:
-        points = [{"factor": f, "limit_bytes": int(f * self.options.hot_bytes) & ~0xFFF,
-                   "samples": {c: [] for c in CONTENDERS if c != "incore"}} for f in self.options.limits]
-        return {"name": name, "words": PROGRAMS[name].words, "data_bytes": int(PROGRAMS[name].data * self.options.hot_bytes),
+    def __init__(self, options: argparse.Namespace, screen: Screen):
+        super().__init__(options, screen, [self.new_entry(name, options) for name in options.chosen])
+
+    @staticmethod
+    def new_entry(name: str, options: argparse.Namespace) -> dict:
+        points = [{"factor": f, "limit_bytes": int(f * options.hot_bytes) & ~0xFFF,
+                   "samples": {c: [] for c in CONTENDERS if c != "incore"}} for f in options.limits]
+        return {"name": name, "words": PROGRAMS[name].words, "data_bytes": int(PROGRAMS[name].data * options.hot_bytes),
                 "incore": [], "points": points}
 
     def prepare(self):
@@ -104,83 +95,51 @@ class Cliff:
     def executable(self, name: str, kind: str) -> Path:
         return self.options.work / f"{name}-{kind}"
 
-    def resume(self, earlier: dict):
-        self.disk_samples, self.entries = earlier["disk_samples"], earlier["programs"]
-
     def measure(self):
-        if reason := limit_refusal(min(p["limit_bytes"] for e in self.entries for p in e["points"])):
-            self.unavailable = {c: reason for c in self.options.kinds}
-            self.screen.say(f"not measured: {reason}")
-            return
         data = max(e["data_bytes"] for e in self.entries)
-        if reason := in_core_refusal(data):
-            self.unavailable["incore"] = reason
-        parts = missing(self.options.runs, self.turn, self.measure_disk)
-        with self.screen.steps(len(parts)):
-            wanted = parts and "swap" in self.options.kinds
-            with swap_for(data, self.options.work, self.screen.say) if wanted else nullcontext() as self.swap:
-                if self.swap and self.swap.why_not:
-                    self.unavailable["swap"] = self.swap.why_not
-                make(parts, self.screen, lambda: write_json(self.options.json, self.result()))
-        self.complete = True
-
-    def measure_disk(self):
-        self.disk_samples.append(vars(disk.measure(self.pagecast, self.options.work, 1)))
+        self.refuse_in_core(data)
+        self.measure_within(min(p["limit_bytes"] for e in self.entries for p in e["points"]), data)
 
     def turn(self, _: int) -> list[Part]:
         parts = []
         for entry in self.entries:
             if "incore" in self.options.kinds:
-                parts.append(run_part(f"{entry['words']}: {CONTENDERS['incore']}", entry["incore"], partial(self.sample, entry, None, "incore"),
-                                      lambda: "incore" not in self.unavailable))
-            parts += [run_part(f"{entry['words']}, {p['factor']:g} times its hot data: {CONTENDERS[c]}", p["samples"][c],
-                               partial(self.sample, entry, p, c), lambda c=c: c not in self.unavailable)
+                parts.append(self.part(f"{entry['words']}: {CONTENDERS['incore']}", "incore", entry["incore"],
+                                       partial(self.sample, entry, None, "incore")))
+            parts += [self.part(f"{where(entry, p)}: {CONTENDERS[c]}", c, p["samples"][c], partial(self.sample, entry, p, c))
                       for p in entry["points"] for c in self.options.kinds if c != "incore"]
         return parts
 
-    def patience(self, point: dict | None, contender: str) -> float:
-        """Seconds after which a run is stopped."""
-        others = [min(times) for c, samples in (point or {"samples": {}})["samples"].items()
-                  if c != contender and (times := values(ended(samples), "wall_s"))]
-        return min(self.options.timeout, max(PATIENCE * min(others), LEAST_PATIENCE)) if others else self.options.timeout
-
     def sample(self, entry: dict, point: dict | None, contender: str) -> dict:
         done = self.run(entry, point, contender, self.patience(point, contender))
-        return {**done.sample(), "errors": "" if done.ok else done.errors[-400:]}
+        return {**done.sample(), "errors": why_it_failed(done)}
 
     def run(self, entry: dict, point: dict | None, contender: str, timeout: float) -> runs.Run:
         executable = self.executable(entry["name"], "pagecast" if contender == "pagecast" else "plain")
         command = [executable, "--memory-size", entry["data_bytes"], *PROGRAMS[entry["name"]].options]
         if contender == "pagecast":
             return run_paged(self.pagecast, self.options.work, point["limit_bytes"], command, timeout)
-        disk.forget()
         if contender == "incore":
-            return runs.run(command, timeout=timeout)
-        with self.swap.on(), MemoryGroup(point["limit_bytes"], swap=True) as group:
-            return runs.run(command, group, timeout=timeout)
+            return self.run_in_core(command, timeout)
+        return self.run_limited(command, point["limit_bytes"], timeout, on_swap=True)
 
     def result(self) -> dict:
-        return result("cliff", self.options, contenders=self.options.kinds, hot_bytes=self.options.hot_bytes, unavailable=self.unavailable,
-                      other_swap=others_in_use(), complete=self.complete, disk_samples=self.disk_samples, programs=self.entries)
+        return super().result(hot_bytes=self.options.hot_bytes)
 
     def failures(self) -> list[str]:
         """What must not be. That a run was given up, or a plain one was killed, is a result."""
         out = []
         for entry in self.entries:
             for point in entry["points"]:
-                where = f"{entry['words']}, {point['factor']:g} times its hot data"
-                out += [f"{where}: pagecast ended with {s['status']}: {s['errors'].strip()}" for s in point["samples"]["pagecast"]
-                        if s["status"] not in ("ok", "timeout")]
+                out += failures_of(f"{where(entry, point)}: pagecast", point["samples"]["pagecast"])
                 if identical({**point["samples"], "incore": entry["incore"]}) is False:
-                    out.append(f"{where}: not every output is the same")
+                    out.append(f"{where(entry, point)}: not every output is the same")
         return list(dict.fromkeys(out))
 
 
-def draw(json_file: Path, screen: Screen):
-    from experiments.cliff_plots import draw_all  # matplotlib takes a second to load
-    for file in draw_all(json_file):
-        screen.say(f"cliff: {file}")
+def where(entry: dict, point: dict) -> str:
+    return f"{entry['words']}, {point['factor']:g} times its hot data"
 
 
 if __name__ == "__main__":
-    sys.exit(main("cliff", parse_arguments, cliff_markdown, Cliff, draw))
+    sys.exit(main("cliff", parse_arguments, cliff_markdown, Cliff, plots="experiments.cliff_plots"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The cliff's table in Markdown, made from its JSON alone, and the figures that its curves share with it."""
 
-from harness.figures import given_up, middle, quotient, values
-from harness.markdown import NOTHING, bullets, document, lacking, measured_on, repeated, table, times
+from harness.figures import given_up, least_wall_s, longer, middle, values
+from harness.markdown import NOTHING, bullets, document, lacking, measured_on, repeated, table, times, times_or_least
 
 CONTENDERS = {"incore": "in core", "pagecast": "pagecast", "swap": "Linux swap"}
 MOST_OVER_SWAP = 1.05  # pagecast over swap, at any limit
@@ -23,26 +23,14 @@ def main_table(data: dict) -> str:
 
 
 def row(entry: dict, point: dict) -> list[str]:
-    return [entry["words"], f"{point['factor']:g} ({point['limit_bytes'] >> 20} MiB)", times(entry["incore"]), cell(point, "pagecast"),
-            cell(point, "swap"), speed(entry, point), read_mb(point)]
-
-
-def wall_s(point: dict, contender: str) -> float | None:
-    """Of a run that was stopped, the time until then: it is at least that."""
-    samples = point["samples"][contender]
-    if given_up(samples):
-        return max(s["wall_s"] for s in samples if s["status"] == "timeout")
-    return middle(values(samples, "wall_s"))
-
-
-def cell(point: dict, contender: str) -> str:
-    samples = point["samples"][contender]
-    return f"≥ {wall_s(point, contender):.1f}" if given_up(samples) else times(samples)
+    return [entry["words"], f"{point['factor']:g} ({point['limit_bytes'] >> 20} MiB)", times(entry["incore"]),
+            *(times_or_least(point["samples"][c]) for c in ("pagecast", "swap")), speed(entry, point), read_mb(point)]
 
 
 def is_met(entry: dict, point: dict) -> bool | None:
     """Whether pagecast is as much faster than swap as it should be. None: not known."""
-    swap, pagecast, core = wall_s(point, "swap"), wall_s(point, "pagecast"), middle(values(entry["incore"], "wall_s"))
+    swap, pagecast = (least_wall_s(point["samples"][c]) for c in ("swap", "pagecast"))
+    core = middle(values(entry["incore"], "wall_s"))
     if swap is None or pagecast is None:
         return None
     if core and swap > BAD * core and not pagecast * FASTER <= swap:
@@ -51,7 +39,7 @@ def is_met(entry: dict, point: dict) -> bool | None:
 
 
 def speed(entry: dict, point: dict) -> str:
-    value = quotient(wall_s(point, "swap"), wall_s(point, "pagecast"))
+    value = longer(point["samples"], "swap", "pagecast")
     if value is None:
         return NOTHING
     text = f"{'≥ ' if given_up(point['samples']['swap']) else ''}{value:.2f}"

@@ -16,7 +16,7 @@ from harness.asked import Failed, chosen, parse
 from harness.building import Source, compile_once
 from harness.contenders import ROOT
 from experiments.field_table import CONTENDERS, field_markdown
-from harness.contest import Contest
+from harness.contest import PassContest
 from harness.experiment import main, run_paged
 from harness.report import Screen, parse_size
 
@@ -79,7 +79,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-class Field(Contest):
+class Field(PassContest):
     NAME, ENTRIES, CONTENDERS, OURS = "field", "workloads", CONTENDERS, ("byhand", "heap", "mapped")
 
     def __init__(self, options: argparse.Namespace, screen: Screen):

@@ -238,11 +238,5 @@ class Interactive:
         return list(dict.fromkeys(out))
 
 
-def draw(json_file: Path, screen: Screen):
-    from experiments.interactive_plots import draw_all  # matplotlib takes a second to load
-    for file in draw_all(json_file):
-        screen.say(f"interactive: a figure is in {file}")
-
-
 if __name__ == "__main__":
-    sys.exit(main("interactive", parse_arguments, interactive_markdown, Interactive, draw))
+    sys.exit(main("interactive", parse_arguments, interactive_markdown, Interactive, plots="experiments.interactive_plots"))

@@ -4,12 +4,8 @@
 import json
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402, the backend comes first
-
-from experiments.interactive_table import VERSIONS, hard_faults, over_alone, response_ms, versions_beside  # noqa: E402
+from experiments.interactive_table import VERSIONS, hard_faults, over_alone, response_ms, versions_beside
+from harness.plots import plt, save
 
 MARKERS = {"original": "o", "prefetch": "s", "aggressive": "^", "buffered": "D", "incore": "v", "alone": "x"}
 CHOSEN_SLEEP = 5.0  # seconds: the paper's, for b and c; the nearest that was measured
@@ -20,19 +16,11 @@ def draw_all(json_file: Path) -> list[Path]:
     data = json.loads(json_file.read_text())
     if not data["points"]:
         return []
-    plt.rcParams["svg.hashsalt"] = "pagecast"  # the same figures from the same JSON
     sleep = min(data["sleeps_s"], key=lambda s: abs(s - CHOSEN_SLEEP))
     out = [save(response_figure(data, p), json_file, f"a-{p}") for p in data["programs"]]
     out.append(save(bars(data, sleep, over_alone, f"response over alone, sleep {sleep:g} s", 1.0), json_file, "b"))
     out.append(save(bars(data, sleep, hard_faults, f"hard faults of a sweep, sleep {sleep:g} s", None), json_file, "c"))
     return out
-
-
-def save(figure, json_file: Path, name: str) -> Path:
-    file = json_file.with_name(f"{json_file.stem}-{name}.svg")
-    figure.savefig(file, metadata={"Date": None})
-    plt.close(figure)
-    return file
 
 
 def response_figure(data: dict, program: str):

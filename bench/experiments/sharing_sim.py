@@ -9,13 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import matplotlib
+from harness.asked import Failed
+from harness.experiment import exit_status
+from harness.markdown import table
+from harness.plots import plt, save
 
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402, the backend comes first
-
-SCHEMES = {"independent": "independent", "1 reserved": "1 reserved", "2 reserved": "2 reserved", "3 reserved": "3 reserved",
-           "adaptive": "adaptive", "live": "live"}
+SCHEMES = ("independent", "1 reserved", "2 reserved", "3 reserved", "adaptive", "live")
 USUAL = {"nodes": 1, "cache": 150, "threshold": 0.8, "interval": 0.1, "policy": "aging"}
 # What the paper says in words: (what, scheme, over, processors, per cent).
 SAID = [("independent over none", "independent", "none", 8, 9.1), ("adaptive over none", "adaptive", "none", 8, 19.9),
@@ -108,16 +107,16 @@ def figures(cells: Cells) -> dict:
     return drawn
 
 
-def table(cells: Cells) -> str:
-    rows = [("what", "processors", "paper", "simulated")]
+def sharing_markdown(cells: Cells) -> str:
+    rows = []
     show = lambda value: "–" if value is None else f"{value:.1f} %"  # noqa: E731
     for what, scheme, over, processors, said in SAID:
-        rows.append((what, str(processors), show(said), show(cells.mean(scheme, over, processors=processors))))
+        rows.append([what, str(processors), show(said), show(cells.mean(scheme, over, processors=processors))])
     for processors, said in HF_ALONE:
-        rows.append(("HF, independent over none", str(processors), show(said), show(cells.saved("HF", "independent", "none", processors=processors))))
+        rows.append(["HF, independent over none", str(processors), show(said), show(cells.saved("HF", "independent", "none", processors=processors))])
     for program, said in SPEEDUPS.items():
-        rows.append((f"{program}, speedup", "16", f"{said}", f"{cells.speedup(program, 16):.1f}"))
-    return "\n".join("| " + " | ".join(row) + " |" + ("\n|---|---|---|---|" if row is rows[0] else "") for row in rows)
+        rows.append([f"{program}, speedup", "16", f"{said}", f"{cells.speedup(program, 16):.1f}"])
+    return table(["what", "processors", "paper", "simulated"], rows)
 
 
 def main() -> int:
@@ -129,25 +128,20 @@ def main() -> int:
     options = parser.parse_args()
     simulator = options.build / "bin" / "pagecast-sharing-sim"
     if not simulator.exists():
-        print(f"sharing_sim: {simulator} is missing; run make build", file=sys.stderr)
-        return 2
+        raise Failed(f"{simulator} is missing; run make build")
     done = subprocess.run([simulator, "--processors", str(options.processors), *(["--quick"] if options.quick else [])], capture_output=True, text=True)
     if done.returncode:
-        print(f"sharing_sim: {done.stderr.strip() or 'the simulator failed'}", file=sys.stderr)
-        return 2
+        raise Failed(done.stderr.strip() or "the simulator failed")
     options.output.mkdir(parents=True, exist_ok=True)
     file = options.output / "sharing-sim.json"
     file.write_text(done.stdout)
     cells = Cells(json.loads(done.stdout))
-    plt.rcParams["svg.hashsalt"] = "pagecast"  # the same figures from the same JSON
-    for name, figure in figures(cells).items():
-        figure.savefig(options.output / f"sharing-sim-{name}.svg", metadata={"Date": None})
-        plt.close(figure)
+    drawn = [save(figure, file, name) for name, figure in figures(cells).items()]
     if options.processors >= 16:
-        print(table(cells))
-    print(f"sharing_sim: {file} and {len(list(options.output.glob('sharing-sim-*.svg')))} figures beside it")
+        print(sharing_markdown(cells))
+    print(f"sharing_sim: {file} and {len(drawn)} figures beside it")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status("sharing_sim", main))

@@ -5,6 +5,7 @@ import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from harness import disk
@@ -59,9 +60,10 @@ def measure_and_report(name: str, measured, json_file: Path, table: Callable[[di
 
 
 def main(name: str, parse: Callable[[], Namespace], table: Callable[[dict], str], kind: Callable[[Namespace, Screen], object],
-         draw: Callable[[Path, Screen], None] | None = None) -> int:
+         plots: str | None = None) -> int:
     """The command: measures what `kind` makes of the options; it has resume(result) for an earlier run, and prepare().
-    Options with `table` set only make the table, and the figures, of an earlier run."""
+    Options with `table` set only make the table, and the figures, of an earlier run. `plots` names a module whose draw_all(JSON)
+    makes these."""
     def work() -> int:
         screen, options = Screen(sys.stderr), parse()
         if options.table:
@@ -73,8 +75,8 @@ def main(name: str, parse: Callable[[], Namespace], table: Callable[[dict], str]
                 measured.resume(options.earlier)
             measured.prepare()
             file, status = options.json, measure_and_report(name, measured, options.json, table, screen)
-        if draw:
-            draw(file, screen)
+        for figure in import_module(plots).draw_all(file) if plots else ():
+            screen.say(f"{name}: a figure is in {figure}")
         return status
     return exit_status(name, work)
 

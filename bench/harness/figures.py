@@ -29,6 +29,18 @@ def middle(numbers: list[float]) -> float | None:
     return median(numbers) if numbers else None
 
 
+def least_wall_s(samples: list[dict]) -> float | None:
+    """The median; of runs that were given up, the longest time until then: a run takes at least that."""
+    if given_up(samples):
+        return max(s["wall_s"] for s in samples if s["status"] == "timeout")
+    return middle(values(samples, "wall_s"))
+
+
+def longer(samples: dict[str, list[dict]], contender: str, than: str) -> float | None:
+    """How many times as long one takes as another; least_wall_s() of each."""
+    return quotient(least_wall_s(samples[contender]), least_wall_s(samples[than]))
+
+
 def cpu(sample: dict) -> float:
     return sample["user_s"] + sample["system_s"]
 

@@ -2,7 +2,7 @@
 """What the tables of the harnesses have in common: Markdown, how a contender's times are written, where they were measured,
 and what could not be."""
 
-from harness.figures import middle, typical_rates, values
+from harness.figures import given_up, least_wall_s, middle, typical_rates, values
 
 NOTHING = "-"
 
@@ -34,6 +34,11 @@ def times(samples: list[dict], field: str = "wall_s") -> str:
     if known:
         return spread(known)
     return samples[-1]["status"] if samples else NOTHING
+
+
+def times_or_least(samples: list[dict]) -> str:
+    """Of runs that were given up, what they take at least."""
+    return f"≥ {least_wall_s(samples):.1f}" if given_up(samples) else times(samples)
 
 
 def same_output(identical: bool | None) -> str:

@@ -5,12 +5,8 @@ import json
 import re
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402, the backend comes first
-
-from experiments.slow_storage.table import CONTENDERS, cut, seconds  # noqa: E402
+from experiments.slow_storage.table import CONTENDERS, cut, seconds
+from harness.plots import plt, save
 
 MARKERS = {"speculating": "o", "hinted": "s", "ahead": "^"}
 
@@ -18,19 +14,11 @@ MARKERS = {"speculating": "o", "hinted": "s", "ahead": "^"}
 def draw_all(json_file: Path) -> list[Path]:
     """The files that were written, beside the JSON: those for which there are cells."""
     cells = json.loads(json_file.read_text())["cells"]
-    plt.rcParams["svg.hashsalt"] = "pagecast"  # the same figures from the same JSON
     figures = {"3-times": times(cells), "4-cached": cached(cells),
                "5-servers": lines(cells, r"slow-(\d+)x15$", "servers of 15 ms"),
                "6-latency": lines(cells, r"slow-4x([\d.]+)$", "ms a request of four servers"),
                "7-cache": lines(cells, r"slow-4x15-(\d+)M$", "MB of cache, four servers of 15 ms")}
     return [save(figure, json_file, name) for name, figure in figures.items() if figure]
-
-
-def save(figure, json_file: Path, name: str) -> Path:
-    file = json_file.with_name(f"{json_file.stem}-{name}.svg")
-    figure.savefig(file, metadata={"Date": None})
-    plt.close(figure)
-    return file
 
 
 def times(cells: list[dict]):
