@@ -4,26 +4,6 @@
 #include <cstdio>
 
 namespace pagecast::storage {
-namespace {
-
-struct Member {
-  const char *name;
-  uint64_t core::ClientCounts::*value;
-};
-
-constexpr Member kMembers[] = {
-    {"hits", &core::ClientCounts::hits},
-    {"late", &core::ClientCounts::late},
-    {"misses", &core::ClientCounts::misses},
-    {"prefetches", &core::ClientCounts::prefetches},
-    {"dropped", &core::ClientCounts::dropped},
-    {"duplicate", &core::ClientCounts::duplicate},
-    {"unused", &core::ClientCounts::unused},
-    {"harmful_intra", &core::ClientCounts::harmful_intra},
-    {"harmful_inter", &core::ClientCounts::harmful_inter},
-};
-
-} // namespace
 
 uint32_t Clients::number_of(const std::string &name) {
   const bool is_full = names_.size() + 1 >= kMostClients;
@@ -47,15 +27,11 @@ std::string json_string(const std::string &text) {
 
 std::string json_members(const core::ClientCounts &counts) {
   std::string out;
-  for (const Member &member : kMembers) {
+  for (const core::NamedCount &count : core::kClientCounts) {
     if (!out.empty()) out += ", ";
-    out += json_string(member.name) + ": " + std::to_string(counts.*member.value);
+    out += json_string(count.name) + ": " + std::to_string(counts.*count.value);
   }
   return out;
-}
-
-void add(core::ClientCounts *sum, const core::ClientCounts &counts) {
-  for (const Member &member : kMembers) sum->*member.value += counts.*member.value;
 }
 
 } // namespace pagecast::storage

@@ -27,6 +27,5 @@ private:
 std::string json_string(const std::string &text);
 /// The counts as the members of a JSON object, without its braces.
 std::string json_members(const core::ClientCounts &);
-void add(core::ClientCounts *sum, const core::ClientCounts &);
 
 } // namespace pagecast::storage

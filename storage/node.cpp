@@ -139,7 +139,7 @@ std::string Node::counts(bool is_final) {
   std::string clients;
   for (uint32_t c = 0; c < clients_.count(); ++c) {
     const core::ClientCounts counts = is_final ? cache_.final_counts(c) : cache_.counts(c);
-    add(&sum, counts);
+    sum += counts;
     clients +=
         std::string(c ? "," : "") + "\n    {\"name\": " + json_string(clients_.name(c)) + ", " + json_members(counts) + "}";
   }

@@ -27,7 +27,31 @@ struct ClientCounts {
   uint64_t duplicate = 0;  ///< prefetches of what was there or on its way
   uint64_t unused = 0;     ///< prefetched blocks that went without a reference
   uint64_t harmful_intra = 0, harmful_inter = 0;
+
+  ClientCounts &operator+=(const ClientCounts &);
 };
+
+/// Each of the counts, by its name for people and programs.
+struct NamedCount {
+  const char *name;
+  uint64_t ClientCounts::*value;
+};
+inline constexpr NamedCount kClientCounts[] = {
+    {"hits", &ClientCounts::hits},
+    {"late", &ClientCounts::late},
+    {"misses", &ClientCounts::misses},
+    {"prefetches", &ClientCounts::prefetches},
+    {"dropped", &ClientCounts::dropped},
+    {"duplicate", &ClientCounts::duplicate},
+    {"unused", &ClientCounts::unused},
+    {"harmful_intra", &ClientCounts::harmful_intra},
+    {"harmful_inter", &ClientCounts::harmful_inter},
+};
+
+inline ClientCounts &ClientCounts::operator+=(const ClientCounts &more) {
+  for (const NamedCount &count : kClientCounts) this->*count.value += more.*count.value;
+  return *this;
+}
 
 class StorageCache {
 public:

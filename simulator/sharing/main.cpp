@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 namespace {
 
@@ -44,17 +46,8 @@ public:
                    {"policy", m.policy == pagecast::core::StoragePolicy::kAging ? "aging" : "2q"}};
       if (!keys_.insert(cell.dump()).second) continue;
       const SharedReport r = run_shared(program, m, named.scheme);
-      cell.update({{"micros", r.micros},
-                   {"disk_reads", r.disk_reads},
-                   {"helpers", r.helpers},
-                   {"hits", r.counts.hits},
-                   {"late", r.counts.late},
-                   {"misses", r.counts.misses},
-                   {"prefetches", r.counts.prefetches},
-                   {"duplicate", r.counts.duplicate},
-                   {"unused", r.counts.unused},
-                   {"harmful_intra", r.counts.harmful_intra},
-                   {"harmful_inter", r.counts.harmful_inter}});
+      cell.update({{"micros", r.micros}, {"disk_reads", r.disk_reads}, {"helpers", r.helpers}});
+      for (const pagecast::core::NamedCount &count : pagecast::core::kClientCounts) cell[count.name] = r.counts.*count.value;
       out_.push_back(cell);
     }
   }

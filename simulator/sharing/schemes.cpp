@@ -36,19 +36,12 @@ public:
     report_.micros = now_;
     for (const auto &node : nodes_) {
       report_.disk_reads += node->reads();
-      for (uint32_t c = 0; c < clients_; ++c) add(node->counts(c));
+      for (uint32_t c = 0; c < clients_; ++c) report_.counts += node->counts(c);
     }
     return report_;
   }
 
 private:
-  void add(const core::ClientCounts &c) {
-    core::ClientCounts &sum = report_.counts;
-    sum.hits += c.hits, sum.late += c.late, sum.misses += c.misses;
-    sum.prefetches += c.prefetches, sum.dropped += c.dropped, sum.duplicate += c.duplicate;
-    sum.unused += c.unused, sum.harmful_intra += c.harmful_intra, sum.harmful_inter += c.harmful_inter;
-  }
-
   void run(const Phase &phase) {
     teams_ = make_teams(program_, phase, m_, scheme_);
     start();

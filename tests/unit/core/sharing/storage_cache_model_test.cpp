@@ -140,14 +140,7 @@ TEST_P(StorageCacheModel, Agrees) {
       if (i % 64 == 0) { ASSERT_TRUE(real.cache.is_valid()); }
     }
     ClientCounts sum;
-    for (uint32_t c = 0; c < 4; ++c) {
-      const ClientCounts &of = real.cache.counts(c);
-      sum.hits += of.hits;
-      sum.prefetches += of.prefetches;
-      sum.unused += of.unused;
-      sum.harmful_intra += of.harmful_intra;
-      sum.harmful_inter += of.harmful_inter;
-    }
+    for (uint32_t c = 0; c < 4; ++c) sum += real.cache.counts(c);
     EXPECT_EQ(sum.hits, hits);
     EXPECT_EQ(sum.prefetches, started);
     EXPECT_EQ(sum.unused, model.unused) << seed;
