@@ -35,8 +35,8 @@ void Adviser::run() {
     }
     uint64_t until = busy ? kRoundNs : 0;
     if (table_.any() && table_.options->history) {
-      const uint64_t until_watch = watch_.watch(), until_look = std::min(follow_faults(), until_watch);
-      until = busy ? std::min(until, until_look) : until_look;
+      const uint64_t until_watch = watch_.watch(), until_look = follow_faults();
+      until = std::min(busy ? until : until_watch, until_look);
     }
     queue_.sleep(until);
   }
@@ -44,7 +44,7 @@ void Adviser::run() {
 
 /// What faults at even distances foretell. Returns how long it is until the next look, ns.
 uint64_t Adviser::follow_faults() {
-  const uint64_t until = follower_.look();
+  const uint64_t until = follower_.look(watch_.program_waits());
   core::Extent parts[kBatch];
   while (const unsigned n = follower_.next(parts, kBatch)) {
     iovec range[kBatch];
@@ -191,8 +191,7 @@ void Adviser::expect(const Hint &hint) {
     base = r->base;
     bytes = r->bytes;
   }
-  ++table_.statistics->files.patterns;
-  os::expect_scattered(base, bytes, small);
+  table_.expect_scattered(base, bytes, small);
 }
 
 /// Looks at a piece of the regions, round and round, and corrects the map. False if there is none.

@@ -7,12 +7,12 @@
 namespace pagecast {
 namespace {
 
+constexpr uint64_t kNever = ~uint64_t{0};
 constexpr uint64_t kRestNs = 200000000, kFirstRestNs = 1000000000, kLongestRestNs = 64000000000;
 constexpr uint64_t kLookNs = 200000, kLongestLookNs = 5000000; ///< between looks at faults, and where there are none
 constexpr uint64_t kTryNs = 500000000;    ///< until faults at even distances must have been seen
 constexpr uint64_t kUselessNs = 1000000000; ///< without a region that is worth it
 constexpr uint64_t kThreadsNs = 250000000;
-constexpr uint64_t kMajors = 4;           ///< faults that read, between two looks, that make them worth while
 constexpr uint64_t kAheadShare = 8;       ///< of the memory, the part that streams may be ahead
 constexpr unsigned kTaken = 512;          ///< faults at a time
 constexpr int64_t kBack = 32;             ///< places that a stream's other pages may come after
@@ -21,31 +21,25 @@ constexpr uint32_t kSome = 4;             ///< one place in so many that has a p
 
 } // namespace
 
-bool FaultFollower::has_waited() {
-  const uint64_t majors = os::major_faults();
-  const bool waited = majors - majors_ >= kMajors;
-  majors_ = majors;
-  return waited;
+uint64_t FaultFollower::look(bool waits) {
+  const uint64_t now = os::now_ns();
+  if (now >= next_look_) {
+    if (state_ != State::kResting) go_on(now);
+    else if (waits) begin(now);
+  }
+  return state_ == State::kResting ? kNever : next_look_ - now;
 }
 
-uint64_t FaultFollower::look() {
-  const uint64_t now = os::now_ns();
-  if (now < next_look_) return next_look_ - now;
-  if (state_ == State::kResting) {
-    next_look_ = now + kRestNs;
-    if (has_waited()) begin(now);
-    return next_look_ - now;
-  }
+void FaultFollower::go_on(uint64_t now) {
   if (now >= next_threads_) {
     next_threads_ = now + kThreadsNs;
-    if (events_.follow() <= 0) return rest(now), next_look_ - now;
+    if (events_.follow() <= 0) return rest(now);
   }
   const bool any = take_faults(now);
   judge(now);
-  if (now - std::max(since_, useful_at_) > (state_ == State::kLooking ? kTryNs : kUselessNs)) return rest(now), next_look_ - now;
+  if (now - std::max(since_, useful_at_) > (state_ == State::kLooking ? kTryNs : kUselessNs)) return rest(now);
   pause_ns_ = any ? kLookNs : std::min(2 * pause_ns_, kLongestLookNs);
   next_look_ = now + pause_ns_;
-  return pause_ns_;
 }
 
 void FaultFollower::begin(uint64_t now) {
@@ -59,7 +53,18 @@ void FaultFollower::begin(uint64_t now) {
 /// Until there is a reason again. What was of use for longer than it is looked for may be so again soon.
 void FaultFollower::rest(uint64_t now) {
   const bool was_of_use = state_ == State::kHelping && now - since_ > 2 * kUselessNs;
-  rest_ns_ = was_of_use ? 0 : std::clamp(2 * rest_ns_, kFirstRestNs, kLongestRestNs);
+  rest_ns_ = was_of_use ? kRestNs : std::clamp(2 * rest_ns_, kFirstRestNs, kLongestRestNs);
+  next_look_ = now + rest_ns_;
+  let_go();
+}
+
+void FaultFollower::forked() {
+  next_look_ = 0;
+  let_go();
+}
+
+/// Follows nothing any more, and has the kernel read as it did.
+void FaultFollower::let_go() {
   for (Watched &w : watched_) {
     if (w.apart) read_apart(w, false);
     w = {};
@@ -70,15 +75,6 @@ void FaultFollower::rest(uint64_t now) {
   width_ = 1;
   places_ = 0;
   std::fill_n(beyond_, kWidest, 0u);
-  next_look_ = now + std::max(rest_ns_, kRestNs);
-}
-
-void FaultFollower::forked() {
-  events_.forked();
-  for (Watched &w : watched_) w = {};
-  streams_.forget(0, INT64_MAX);
-  state_ = State::kResting;
-  majors_ = next_look_ = 0;
 }
 
 /// False: there were none in files.
@@ -190,8 +186,7 @@ bool FaultFollower::read_apart(Watched &w, bool apart) {
     as_it_was = r->alone || r->scattered;
   }
   if (as_it_was) return true;
-  ++table_.statistics->files.patterns;
-  os::expect_scattered(w.region.base, w.region.bytes, apart);
+  table_.expect_scattered(w.region.base, w.region.bytes, apart);
   return true;
 }
 

@@ -4,7 +4,7 @@
 // an even distance, down a column or down the panels of a matrix, the pages ahead are asked for, and misses are read alone while
 // that brings the program forward faster than reading around does (core/files/fault_mix.h). Passes in order are the kernel's.
 //
-//   resting   nobody waits for files, or following was of no use: a look at the count of faults that read, every 200 ms
+//   resting   the program does not wait for files, or following was of no use
 //   looking   where do they lie? For half a second at most
 //   helping   pages are asked for: 64 ahead of each stream, fewer where memory is small
 //
@@ -31,8 +31,9 @@ public:
   explicit FaultFollower(FileTable &table) : table_(table) {}
   /// False: not enough address space.
   bool start() { return events_.start(); }
-  /// Looks, if it is time, and returns how long it is until the next look, ns. Then next() says what is to be asked for.
-  uint64_t look();
+  /// Looks, if it is time, and returns how long it is until the next look, ns; ~0: until the program waits. Then next() says
+  /// what is to be asked for. `waits`: the program has waited for reads of files lately.
+  uint64_t look(bool waits);
   /// Up to `most` parts of files that the program will come to; returns how many. 0: no more until the next look.
   unsigned next(core::Extent *parts, unsigned most);
   /// In the child of a fork: its faults are its own.
@@ -51,9 +52,10 @@ private:
   static constexpr unsigned kWatched = 8;
   static constexpr unsigned kWidest = 8; ///< pages at one place
 
-  bool has_waited();
   void begin(uint64_t now);
+  void go_on(uint64_t now);
   void rest(uint64_t now);
+  void let_go();
   bool take_faults(uint64_t now);
   Watched *watched(uint64_t place, uint64_t now);
   void follow(Watched &, int64_t place);
@@ -69,7 +71,7 @@ private:
   uint64_t next_look_ = 0, pause_ns_ = 0; ///< between looks
   uint64_t since_ = 0, useful_at_ = 0; ///< when the state began; when a region was last found worth it
   uint64_t next_threads_ = 0; ///< when new threads are looked for
-  uint64_t rest_ns_ = 0, majors_ = 0, looks_ = 0;
+  uint64_t rest_ns_ = 0, looks_ = 0;
   uint32_t places_ = 0, beyond_[kWidest] = {}; ///< faults of streams: at places, and so many pages behind one
   unsigned width_ = 1; ///< pages that are asked for at a place
   unsigned stream_ = 0; ///< next()'s

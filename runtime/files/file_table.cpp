@@ -2,6 +2,7 @@
 #include "runtime/files/file_table.h"
 
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
 
 #include <algorithm>
 
@@ -55,6 +56,11 @@ void FileTable::cut(uint64_t begin, uint64_t end) {
   count.store(regions.count(), std::memory_order_relaxed);
   map->clear({begin, end});
   bytes -= gone;
+}
+
+void FileTable::expect_scattered(uint64_t base, uint64_t bytes, bool scattered) {
+  ++statistics->files.patterns;
+  os::expect_scattered(base, bytes, scattered);
 }
 
 } // namespace pagecast

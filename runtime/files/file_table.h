@@ -31,6 +31,8 @@ struct FileTable {
   bool insert(const FileRegion &);
   /// Ends them; `unmapping` is held.
   void cut(uint64_t begin, uint64_t end);
+  /// Tells the kernel, and counts that. `scattered`: a miss there should read its page alone.
+  void expect_scattered(uint64_t base, uint64_t bytes, bool scattered);
 
   const Options *options = nullptr;
   core::ResidencyMap *map = nullptr;

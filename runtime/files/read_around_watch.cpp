@@ -35,11 +35,11 @@ uint64_t ReadAroundWatch::watch() {
   const uint64_t now = os::now_ns();
   if (now < next_watch_) return next_watch_ - now;
   const uint64_t majors = os::major_faults();
-  const bool waits = majors - majors_ >= kMajors;
+  waits_ = majors - majors_ >= kMajors;
   majors_ = majors;
-  watch_ns_ = waits ? kWatchNs : std::clamp(2 * watch_ns_, kWatchNs, kLongestWatchNs);
+  watch_ns_ = waits_ ? kWatchNs : std::clamp(2 * watch_ns_, kWatchNs, kLongestWatchNs);
   next_watch_ = now + watch_ns_;
-  looked_ = waits && choose_watched() && look_around(looked_);
+  looked_ = waits_ && choose_watched() && look_around(looked_);
   return watch_ns_;
 }
 
@@ -89,8 +89,7 @@ bool ReadAroundWatch::look_around(bool count) {
     alone = r->alone = verdict == core::ReadAround::Verdict::kAlone;
   }
   watched_for_ = 0;
-  ++table_.statistics->files.patterns;
-  os::expect_scattered(watched_.base, watched_.bytes, alone);
+  table_.expect_scattered(watched_.base, watched_.bytes, alone);
   return true;
 }
 

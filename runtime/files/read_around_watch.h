@@ -19,9 +19,11 @@ public:
   explicit ReadAroundWatch(FileTable &table) : table_(table) {}
   /// Looks, if it is time; returns how long it is until the next look, ns.
   uint64_t watch();
+  /// At the last look, the program had waited for reads of files since the one before.
+  bool program_waits() const { return waits_; }
   /// In the child of a fork: its faults are its own.
   void forked() {
-    looked_ = false;
+    looked_ = waits_ = false;
     majors_ = 0;
   }
 
@@ -35,6 +37,7 @@ private:
   FileRegion watched_;
   uint64_t was_there_[kWatched]; ///< at the last look
   bool looked_ = false; ///< there was one
+  bool waits_ = false;
   unsigned watched_for_ = 0; ///< looks
   uint64_t next_watch_ = 0, watch_ns_ = 0, majors_ = 0;
 };

@@ -123,7 +123,4 @@ void FaultEvents::stop() {
     if (f.thread) close(f);
 }
 
-/// The rings are not in the child's memory: such mappings are not copied. Their places are made empty before others get them.
-void FaultEvents::forked() { stop(); }
-
 } // namespace pagecast::os

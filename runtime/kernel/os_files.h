@@ -94,9 +94,9 @@ public:
   int follow();
   /// Up to `most` addresses, a thread's in their order; returns how many.
   unsigned take(uint64_t *places, unsigned most);
+  /// In the child of a fork, too, to which the parent's threads are no business, and which has no rings: such mappings are not
+  /// copied, and their places are made empty before others get them.
   void stop();
-  /// In the child of a fork: what is followed are the parent's threads.
-  void forked();
 
 private:
   struct Followed {
