@@ -38,6 +38,7 @@ public:
     for (const fs::path &place :
          {fs::path(environment("XDG_RUNTIME_DIR").value_or("")), fs::temp_directory_path(error), fs::path("/tmp")}) {
       name = (place / "pagecast-serve-XXXXXX").native();
+      errno = ENAMETOOLONG;
       if (name[0] != '/' || name.size() + 1 + strlen(file) >= sizeof sockaddr_un::sun_path || !mkdtemp(name.data())) continue;
       path_ = name;
       return;

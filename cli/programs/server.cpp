@@ -2,7 +2,7 @@
 #include "cli/programs/server.h"
 #include "cli/text/message.h"
 #include <cerrno>
-#include <cerrno>
+#include <csignal>
 #include <ctime>
 #include <fcntl.h>
 #include <spawn.h>
