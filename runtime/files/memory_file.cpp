@@ -2,6 +2,7 @@
 #include "runtime/files/memory_file.h"
 
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/own_files.h"
 #include "runtime/kernel/os_files.h"
 #include "runtime/kernel/os_memory_file.h"
 #include "runtime/kernel/sandbox.h"

@@ -3,7 +3,7 @@
 // The disk as it is. Nothing else is defined here, since unit tests replace this file (tests/unit/runtime/pager/failing_disk.cpp).
 #include "runtime/kernel/disk.h"
 
-#include "runtime/kernel/os.h"
+#include "runtime/kernel/own_files.h"
 
 namespace pagecast {
 

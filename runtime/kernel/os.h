@@ -214,22 +214,6 @@ bool filtered();
 /// Runs `body` in a copy of this process of which the program learns nothing. False: it cannot be had, or was killed.
 bool child_survives(void (*body)());
 
-/// False if it does not fit or is not there.
-bool absolute_path(const char *path, char *out, unsigned capacity);
-/// 0 or -errno; whole pages, past the program's cache.
-int read_file(int fd, void *to, uint64_t bytes, uint64_t offset);
-/// What disk.cpp makes of that.
-int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset);
-int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset);
-/// A file for writing, which is emptied; `new_only`: -EEXIST if it is there. Its descriptor, or -errno.
-int create_file(const char *path, bool new_only);
-/// Whether a file can take the place of what is at `path`: a file, or nothing.
-bool is_replaceable(const char *path);
-/// `from` takes the place of `to`. Who opens that finds the one or the other. 0 or -errno.
-int replace_file(const char *from, const char *to);
-/// All of it, one after the other. 0 or -errno.
-int append(int fd, const char *from, uint64_t bytes);
-
 // --- address space, past our own interposers ---------------------------------------------------------
 
 /// mprotect, or with key >= 0 pkey_mprotect. 0 or -errno.

@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
@@ -17,7 +15,6 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -415,44 +412,6 @@ int in_page_table(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map
 bool touched(uint64_t addr) {
   uint8_t there = 0;
   return in_page_table(addr, 1, &there) == 0 && there;
-}
-
-bool absolute_path(const char *path, char *out, unsigned capacity) {
-  char full[PATH_MAX];
-  if (!realpath(path, full) || strlen(full) >= capacity) return false;
-  strcpy(out, full);
-  return true;
-}
-
-int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset) {
-  const ssize_t n = syscall(SYS_pread64, fd, to, bytes, static_cast<off_t>(offset));
-  return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
-}
-
-int create_file(const char *path, bool new_only) {
-  const int fd = open(path, O_WRONLY | O_CREAT | (new_only ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
-  return fd < 0 ? -errno : fd;
-}
-
-bool is_replaceable(const char *path) {
-  struct stat status;
-  return lstat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
-}
-
-int replace_file(const char *from, const char *to) { return rename(from, to) ? -errno : 0; }
-
-int append(int fd, const char *from, uint64_t bytes) {
-  for (uint64_t done = 0; done < bytes;) {
-    const ssize_t n = write(fd, from + done, bytes - done);
-    if (n <= 0) return n < 0 && errno ? -errno : -EIO;
-    done += static_cast<uint64_t>(n);
-  }
-  return 0;
-}
-
-int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset) {
-  const ssize_t n = pwrite(fd, from, bytes, static_cast<off_t>(offset));
-  return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
 }
 
 bool may_lock(uint64_t bytes) {

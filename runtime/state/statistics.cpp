@@ -6,6 +6,7 @@
 #include "runtime/kernel/file_systems.h"
 #include "runtime/state/locks.h"
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/own_files.h"
 #include "runtime/kernel/os_files.h"
 #include "runtime/kernel/sandbox.h"
 

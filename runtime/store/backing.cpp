@@ -3,7 +3,7 @@
 
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/os.h"
-#include "runtime/kernel/unlinked_file.h"
+#include "runtime/kernel/own_files.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -3,6 +3,7 @@
 
 #include "core/arithmetic.h"
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/own_files.h"
 #include "runtime/kernel/os_files.h"
 
 #include <algorithm>

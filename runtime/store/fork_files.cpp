@@ -3,6 +3,7 @@
 
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/own_files.h"
 #include "runtime/state/pages.h"
 
 #include <cerrno>

@@ -4,6 +4,7 @@
 #include "runtime/kernel/disk.h"
 #include "runtime/store/preallocation.h"
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/own_files.h"
 
 #include <cerrno>
 #include <random>

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/kernel/own_files.h"
+
+#include "runtime/kernel/file_systems.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pagecast::os {
+
+int directory_facts(const char *path, DirectoryFacts *facts) {
+  *facts = {};
+  struct stat s;
+  if (stat(path, &s)) return -errno;
+  facts->is_directory = S_ISDIR(s.st_mode);
+  struct statfs f;
+  if (statfs(path, &f)) return 0;
+  const FileSystem *known = known_file_system(static_cast<uint32_t>(f.f_type));
+  if (known && known->in_memory) facts->in_memory = known->name;
+  facts->free_bytes = static_cast<uint64_t>(f.f_bavail) * static_cast<uint64_t>(f.f_bsize);
+  return 0;
+}
+
+int open_unlinked(const char *directory) {
+  const int flags = O_RDWR | O_DIRECT | O_CLOEXEC;
+  int fd = open(directory, O_TMPFILE | flags, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return fd >= 0 ? fd : -errno;
+  char path[4096];
+  if (snprintf(path, sizeof path, "%s/.pagecast-XXXXXX", directory) >= static_cast<int>(sizeof path)) return -ENAMETOOLONG;
+  fd = mkostemp(path, O_DIRECT | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  unlink(path);
+  return fd;
+}
+
+int reserve_space(int fd, uint64_t offset, uint64_t bytes) {
+  return fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) ? -errno : 0;
+}
+
+bool absolute_path(const char *path, char *out, unsigned capacity) {
+  char full[PATH_MAX];
+  if (!realpath(path, full) || strlen(full) >= capacity) return false;
+  strcpy(out, full);
+  return true;
+}
+
+int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset) {
+  const ssize_t n = syscall(SYS_pread64, fd, to, bytes, static_cast<off_t>(offset));
+  return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
+}
+
+int create_file(const char *path, bool new_only) {
+  const int fd = open(path, O_WRONLY | O_CREAT | (new_only ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
+  return fd < 0 ? -errno : fd;
+}
+
+bool is_replaceable(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
+}
+
+int replace_file(const char *from, const char *to) { return rename(from, to) ? -errno : 0; }
+
+int append(int fd, const char *from, uint64_t bytes) {
+  for (uint64_t done = 0; done < bytes;) {
+    const ssize_t n = write(fd, from + done, bytes - done);
+    if (n <= 0) return n < 0 && errno ? -errno : -EIO;
+    done += static_cast<uint64_t>(n);
+  }
+  return 0;
+}
+
+int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset) {
+  const ssize_t n = pwrite(fd, from, bytes, static_cast<off_t>(offset));
+  return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
+}
+
+} // namespace pagecast::os
