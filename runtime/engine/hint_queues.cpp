@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/engine/hint_queues.h"
 
+#include "runtime/kernel/os.h"
 #include "runtime/state/open_nests.h"
+#include "runtime/state/statistics.h"
 
 namespace pagecast {
 namespace {
@@ -110,14 +112,23 @@ bool HintQueues::take() {
     by_hand_.pop();
     busy = true;
   }
-  if (blocked_ == pager_.memory.freed) return busy;
-  for (unsigned n = 0; n < kOfSlices; ++n) {
-    const Hint *h = of_slices_.front();
-    if (!h || !take_of_slice(*h)) break;
+  return blocked_ == pager_.memory.freed ? busy : take_of_slices() || busy;
+}
+
+bool HintQueues::take_of_slices() {
+  const Hint *h = of_slices_.front();
+  if (!h) return false;
+  // The time is charged to the slice whose hint is the last: mostly, one runs at a time.
+  SliceStatistics *costs = nullptr;
+  const uint64_t since = os::thread_cpu_ns();
+  unsigned n = 0;
+  for (; n < kOfSlices && h; ++n, h = of_slices_.front()) {
+    costs = nest_table[h->nest].costs.load(std::memory_order_relaxed);
+    if (!take_of_slice(*h)) break;
     of_slices_.pop();
-    busy = true;
   }
-  return busy;
+  if (costs) costs->pager_ns.fetch_add(os::thread_cpu_ns() - since, std::memory_order_relaxed);
+  return n > 0;
 }
 
 } // namespace pagecast

@@ -30,6 +30,7 @@ public:
 
 private:
   bool take_by_hand(const Hint &);
+  bool take_of_slices();
   bool take_of_slice(const Hint &);
   bool advise(const Hint &, core::Extent, bool from_slice);
   bool fetch_range(const Hint &, core::Extent, const Fetcher::Asked &);

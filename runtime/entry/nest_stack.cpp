@@ -2,6 +2,7 @@
 #include "runtime/entry/nest_stack.h"
 
 #include "runtime/kernel/os.h"
+#include "runtime/state/statistics.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -34,7 +35,11 @@ void thread_ends(void *) {
 void close_nest(OpenNest *nest) {
   nest->state.store(OpenNest::kClosing, std::memory_order_seq_cst);
   // The slice reads the program's memory, which may be freed once we return.
+  if (!nest->slicing.load(std::memory_order_seq_cst)) return;
+  SliceStatistics *const costs = nest->costs.load(std::memory_order_relaxed);
+  const uint64_t since = os::now_ns();
   while (nest->slicing.load(std::memory_order_seq_cst)) os::futex_wait(reinterpret_cast<uint32_t *>(&nest->slicing), 1);
+  if (costs) costs->waited_ns.fetch_add(os::now_ns() - since, std::memory_order_relaxed);
 }
 
 /// Closes nests whose frames have gone without passing an exit: longjmp, exceptions. The stack grows down.

@@ -81,10 +81,22 @@ void SliceHints::release_passed(uint64_t program_step) {
     engine_.slice_hint({e.begin, pages_of(e), Hint::kRelease, 0, site_of(group), static_cast<uint32_t>(step_), number()});
 }
 
+/// A page that must be read, and that is no neighbour of what was asked for before: nothing but the slice foresees it.
+bool SliceHints::is_alone(unsigned group, core::Extent e) {
+  core::Extent &before = nest_.asked[group];
+  const bool near = e.begin <= before.end + os::page_size() && before.begin <= e.end + os::page_size();
+  before = e;
+  if (near || e.size() > os::page_size()) return false;
+  const Region r = engine_.look_up(e.begin);
+  return r.bytes != 0 && (r.is_file() || engine_.state_of(r, e.begin) == PageState::kAbsent);
+}
+
 /// Pages that a slice found absent.
 bool SliceHints::ask(unsigned group, core::Extent e) {
   if (overwritten(group)) return true;
+  const bool alone = is_alone(group, e);
   if (!tell(group, e)) return false;
+  nest_.alone += alone;
   if (window_) window_->add(step_, pages_of(e));
   return true;
 }

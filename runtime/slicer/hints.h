@@ -57,6 +57,7 @@ private:
   bool overwritten(unsigned group) const { return nest_.overwritten.load(std::memory_order_relaxed) >> group & 1; }
   bool writes(unsigned group) const { return nest_.description->group[group].flags & PAGECAST_WRITES; }
   uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(nest_.sites + group); }
+  bool is_alone(unsigned group, core::Extent);
   bool ask(unsigned group, core::Extent);
   bool tell(unsigned group, core::Extent);
   void count(core::Extent);

@@ -11,6 +11,7 @@
 #include "runtime/state/open_nests.h"
 #include "runtime/kernel/os.h"
 #include "runtime/engine/engine.h"
+#include "runtime/slicer/accounts.h"
 #include "runtime/slicer/hints.h"
 #include "runtime/slices/machine.h"
 #include "runtime/slicer/reader.h"
@@ -19,17 +20,22 @@ namespace pagecast {
 namespace {
 
 std::atomic<uint32_t> slicer_asleep{0};
-constexpr uint64_t kSlicerPollNs = 100000;
+constexpr uint64_t kSlicerPollNs = 100000, kOffPollNs = 1000000; ///< the latter where all slices are switched off
 constexpr unsigned kBurst = 64;             ///< steps, before other nests have their turn
 constexpr uint64_t kIndexLead = 8;          ///< steps, by which index arrays are kept in memory ahead of the slice
 /// Of the budget, that pages asked for by slices may take before the program has come to them. What they found in
 /// memory must still be there then: fewer pages than are on probation (Eviction::keep_aging).
 constexpr uint64_t kAheadShare = 8;
-constexpr uint64_t kSearchRounds = 4;       ///< so much further ahead are stages that must run their steps again
-constexpr uint64_t kStepWork = 64u << 20;   ///< operations times lanes: what takes longer is given up
+/// Where only a slice knows what a step touches, and runs it by samples, a distance in steps says little: it goes so many times as
+/// far, until so many pages have been asked for that the program has not come to. Slices that run all iterations do not: they would
+/// keep the disk from the faults of a program that is still at their first step.
+constexpr uint64_t kTimesSampled = 2048, kLeastSampled = 512;
+constexpr uint64_t kSearchRounds = 4; ///< so much further ahead are stages that must run their steps again
+constexpr uint64_t kStepWork = 64u << 20; ///< operations times lanes: what takes longer is given up
 
 SliceMachine machine;
 SliceReader reader;
+SliceAccounts accounts;
 core::Backoff backoffs[Statistics::kSites]; ///< of the stages of each nest, from the number of its first site on
 Lock running; ///< held during each run
 std::atomic<uint32_t> waiting_for_it{0}; ///< threads in slicer_let_go()
@@ -54,16 +60,21 @@ void keep_index(Engine &engine, OpenNest &nest, uint64_t position) {
 }
 
 /// The index arrays of this step are there: the slice will not stall.
-bool index_resident(Engine &engine, const OpenNest &nest, const core::Cursor &cursor, SliceHints &hints) {
+bool index_ready(Engine &engine, const OpenNest &nest, const core::Cursor &cursor) {
   bool there = true;
-  for_each_index(nest, cursor, [&](unsigned group, core::Extent e) {
-    hints.ask_absent(group, e);
+  for_each_index(nest, cursor, [&](unsigned, core::Extent e) {
     for (uint64_t page = e.begin; there && page < e.end; page += os::page_size()) {
       const Region r = engine.look_up(page);
       there = r.bytes == 0 || engine.ready(r, page);
     }
   });
   return there;
+}
+
+/// The same; what is absent of them is asked for.
+bool index_resident(Engine &engine, const OpenNest &nest, const core::Cursor &cursor, SliceHints &hints) {
+  for_each_index(nest, cursor, [&](unsigned group, core::Extent e) { hints.ask_absent(group, e); });
+  return index_ready(engine, nest, cursor);
 }
 
 /// Runs `call`; adds to `spent`. False: something that it needs is on its way.
@@ -76,8 +87,26 @@ bool run_call(Engine &engine, const SliceCall &call, SliceHints &hints, SliceOut
   return !reader.was_early();
 }
 
-/// One step of one stage; adds to `spent`. False: something that it needs is on its way.
-bool run_step(Engine &engine, OpenNest &nest, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent) {
+/// How many steps are run at once: where few of the iterations are, those of one step are not worth a run. What the nest reads
+/// for its slice is looked at once a page.
+uint64_t steps_at_once(Engine &engine, const OpenNest &nest, unsigned stage, const core::Cursor &cursor, uint64_t most) {
+  const core::Shape &shape = nest.policy.shape();
+  const uint64_t every = nest.slice_sampling[stage - 1].every(), strip = core::most(nest.policy.strip(), 1);
+  if (every == 1 || shape.ticked + 1 != shape.loops) return 1;
+  const uint64_t left = shape.trips[shape.ticked] - core::least(shape.trips[shape.ticked], cursor.first());
+  const uint64_t steps = core::most(1, core::least(core::least(most, left / strip), every * SliceMachine::kLanes / strip));
+  const uint64_t bytes = nest.policy.plan().step_bytes, stride = bytes ? core::most(1, os::page_size() / bytes) : steps;
+  core::Cursor ahead = cursor;
+  for (uint64_t n = stride; n < steps; n += stride) {
+    ahead.seek(cursor.position() + n);
+    if (!index_ready(engine, nest, ahead)) return n;
+  }
+  return steps;
+}
+
+/// One step of one stage, or `steps` that follow each other; adds to `spent`. False: something that it needs is on its way.
+bool run_step(Engine &engine, OpenNest &nest, const core::Cursor &cursor, unsigned stage, SliceHints &hints, uint64_t *spent,
+              uint64_t steps = 1) {
   const pagecast_nest &d = *nest.description;
   uint64_t index[PAGECAST_MAX_LOOPS];
   for (unsigned k = 0; k < d.ticked; ++k) index[k] = cursor.index(k);
@@ -92,8 +121,16 @@ bool run_step(Engine &engine, OpenNest &nest, const core::Cursor &cursor, unsign
   } else if (d.ticked + 1 != d.loops) {
     return true;
   }
+  if (steps > 1) call.count = steps * nest.policy.strip(); // all of them are whole
   SliceOutcome outcome;
-  if (!part.carries()) return run_call(engine, call, hints, &outcome, spent);
+  if (!part.carries()) {
+    SliceSampling &sampling = nest.slice_sampling[stage - 1];
+    call.every = sampling.every();
+    const bool done = run_call(engine, call, hints, &outcome, spent);
+    if (!sampling.ran(machine.in_order() || outcome != SliceOutcome::kDone)) return done;
+    call.every = 1;
+    return run_call(engine, call, hints, &outcome, spent);
+  }
   SliceState &state = nest.slice_state[stage - 1];
   SliceCarried carried = state.before(cursor.position());
   call.carried = &carried;
@@ -156,7 +193,8 @@ uint64_t asked_up_to(const OpenNest &nest, unsigned stage) {
 }
 
 /// What a stage finds is gathered over the further half of its lead, to be asked for in large pieces. What is nearer, and
-/// at the end all of it, is asked for now; single pages are when the step that found them is done.
+/// at the end all of it, is asked for now; single pages are when the step that found them is done,
+/// unless they follow each other.
 void ask_gathered(OpenNest &nest, unsigned stage, uint64_t program_step, SliceHints &hints) {
   const core::Cursor &cursor = nest.slice_cursor[stage - 1];
   const bool last = cursor.at_end();
@@ -164,7 +202,7 @@ void ask_gathered(OpenNest &nest, unsigned stage, uint64_t program_step, SliceHi
   const uint64_t by = at_once ? ~0ull : program_step + (cursor.position() - core::least(cursor.position(), program_step)) / 2;
   for (unsigned g = 0; g < nest.description->groups; ++g) {
     if (!belongs_to(nest, g, stage)) continue;
-    const bool alone = nest.touch_stage[g] == stage && nest.trail.waiting(g).size() == os::page_size();
+    const bool alone = nest.touch_stage[g] == stage && nest.trail.waiting(g).size() == os::page_size() && !nest.trail.goes_on(g);
     if (alone || nest.trail.waits_since(g) <= by) hints.found(g, nest.trail.take(g, last));
   }
   hints.ask_found(by);
@@ -205,6 +243,7 @@ bool run_stage(Engine &engine, OpenNest &nest, unsigned stage, bool missed) {
   SliceWindow &window = nest.slice_window[stage - 1];
   SliceLead &lead = nest.slice_lead[stage - 1];
   const bool searches = nest.stage[stage - 1].searches(), carries = nest.stage[stage - 1].carries();
+  const bool blind = nest.policy.plan().step_bytes == 0;
   const uint64_t distance =
       nest.slice_ahead.load(std::memory_order_relaxed) * (d.slice->depths - stage + 1) * (searches ? kSearchRounds : 1);
   if (core::Backoff *backoff = missed ? backoff_of(nest, stage) : nullptr)
@@ -222,7 +261,10 @@ bool run_stage(Engine &engine, OpenNest &nest, unsigned stage, bool missed) {
       const uint64_t back = core::least(step + 1, cursor.position());
       move(cursor, window, carries ? nest.slice_state[stage - 1].back_to(back, cursor.position()) : back);
     }
-    const uint64_t most_ahead = core::least(SliceWindow::end(step, distance, worked), lead.end(step));
+    const bool further = blind && window.pages() < kLeastSampled && nest.slice_sampling[stage - 1].every() > 1;
+    const uint64_t times = further ? kTimesSampled : 1;
+    const uint64_t most_ahead =
+        core::least(SliceWindow::end(step, core::saturating_mul(distance, times), worked), lead.end(step));
     const bool ended = cursor.at_end();
     SliceHints hints(engine, nest, &window, cursor.position());
     hints.release_passed(step);
@@ -233,14 +275,16 @@ bool run_stage(Engine &engine, OpenNest &nest, unsigned stage, bool missed) {
     if (nest.state.load(std::memory_order_relaxed) != OpenNest::kOpen) break;
     if (stage == 1) keep_index(engine, nest, cursor.position());
     if (stage == 1 && !index_resident(engine, nest, cursor, hints)) break;
-    if (stage > 1 && cursor.position() >= asked_up_to(nest, stage - 1)) break;
+    const uint64_t limit = stage > 1 ? core::least(most_ahead, asked_up_to(nest, stage - 1)) : most_ahead;
+    if (cursor.position() >= limit) break;
     SliceHints found(engine, nest, &window, cursor.position());
     uint64_t work = 0;
     lead.runs(cursor.position(), engine.crowded());
     const uint64_t failed = machine.failed_loads();
-    if (!run_step(engine, nest, cursor, stage, found, &work) && (carries || !searches)) break;
+    const uint64_t steps = steps_at_once(engine, nest, stage, cursor, limit - cursor.position());
+    if (!run_step(engine, nest, cursor, stage, found, &work, steps) && (carries || !searches)) break;
     if (searches) nest.slice_repeats[stage - 1].ran(cursor.position(), machine.failed_loads() == failed);
-    const uint64_t done = cursor.position();
+    const uint64_t done = cursor.position() + steps - 1;
     move(cursor, window, core::most(next_step(engine, nest, stage, done, work, found, distance), carries ? 0 : step));
     worked = true;
     for (unsigned g = 0; g < d.groups; ++g)
@@ -266,7 +310,25 @@ void prepare_stages(Engine &engine, OpenNest &nest) {
     nest.slice_lead[stage].start(share);
     nest.slice_state[stage].start();
     nest.slice_repeats[stage].start();
+    nest.slice_sampling[stage].start(!nest.stage[stage].empty() && slice_can_sample(nest.stage[stage].nest()));
   }
+}
+
+/// Runs what the stages lack, if the slice is worth it now.
+bool serve_stages(Engine &engine, OpenNest &nest) {
+  const uint64_t missed = engine.statistics.not_prefetched.load(std::memory_order_relaxed);
+  if (!accounts.runs(engine, nest)) return false;
+  const bool first = nest.slices_run++ == 0, more = !first && missed != nest.missed_seen;
+  nest.missed_seen = missed;
+  if (first) prepare_stages(engine, nest);
+  bool worked = false;
+  for (unsigned stage = 1; stage <= nest.stages; ++stage) {
+    core::Backoff *backoff = first ? backoff_of(nest, stage) : nullptr;
+    if (backoff) backoff->enter();
+    worked |= run_stage(engine, nest, stage, more);
+  }
+  accounts.ran(engine, nest);
+  return worked;
 }
 
 } // namespace
@@ -276,17 +338,7 @@ bool slicer_serve(Engine &engine, OpenNest &nest) {
   bool worked = false;
   // Only now does the nest stay: before, it may have closed, and another, without a slice, have been opened in its place.
   const bool open = nest.state.load(std::memory_order_seq_cst) == OpenNest::kOpen && nest.sliced.load(std::memory_order_relaxed);
-  if (open && reader.start(engine, false)) {
-    const uint64_t missed = engine.statistics.not_prefetched.load(std::memory_order_relaxed);
-    const bool first = nest.slices_run++ == 0, more = !first && missed != nest.missed_seen;
-    nest.missed_seen = missed;
-    if (first) prepare_stages(engine, nest);
-    for (unsigned stage = 1; stage <= nest.stages; ++stage) {
-      core::Backoff *backoff = first ? backoff_of(nest, stage) : nullptr;
-      if (backoff) backoff->enter();
-      worked |= run_stage(engine, nest, stage, more);
-    }
-  }
+  if (open && reader.start(engine, false)) worked = serve_stages(engine, nest);
   if (worked) engine.poke();
   nest.slicing.store(0, std::memory_order_seq_cst);
   os::futex_wake(reinterpret_cast<uint32_t *>(&nest.slicing));
@@ -296,16 +348,17 @@ bool slicer_serve(Engine &engine, OpenNest &nest) {
 void slicer_run() {
   for (;;) {
     Engine *engine = engine_in_charge.load(std::memory_order_acquire);
-    bool worked = false, any = false;
+    bool worked = false, any = false, soon = false;
     for (OpenNest &nest : OpenNests()) {
       if (!engine) break;
       if (nest.state.load(std::memory_order_acquire) != OpenNest::kOpen || !nest.sliced.load(std::memory_order_relaxed)) continue;
       any = true;
       worked |= slicer_serve(*engine, nest);
+      soon |= !accounts.is_off(*engine, nest);
     }
     if (worked) continue;
     if (any) { // waiting for the program or for the index arrays: look again soon
-      os::sleep(kSlicerPollNs);
+      os::sleep(soon ? kSlicerPollNs : kOffPollNs);
     } else {
       slicer_asleep.store(1, std::memory_order_seq_cst);
       bool work = false;

@@ -144,8 +144,10 @@ SliceOutcome SliceMachine::run(const SliceCall &call, const SliceFilter &filter,
   start(call, filter, memory, sink, *work);
   start_carried(call);
   const unsigned chain = call.nest->live + call.nest->loops - 1;
-  const Flow flow = slice.loops ? scalar_loop(0, slice.ops, chain, call.first, call.count)
-                                : vector_loop(0, slice.ops, PAGECAST_VECTOR, call.first, call.count);
+  watching_ = in_order_ = call.every > 0 && slice_can_sample(*call.nest);
+  const Flow flow = slice.loops                   ? scalar_loop(0, slice.ops, chain, call.first, call.count)
+                    : watching_ && call.every > 1 ? sampled_loop(slice.ops, call.first, call.count, call.every)
+                                                  : vector_loop(0, slice.ops, PAGECAST_VECTOR, call.first, call.count);
   *work = work_;
   if (flow == Flow::kOn && call.carried) end_carried(call);
   return flow == Flow::kRefused ? SliceOutcome::kRefused : flow == Flow::kTired ? SliceOutcome::kTired : SliceOutcome::kDone;

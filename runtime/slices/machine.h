@@ -57,6 +57,10 @@ struct SliceFilter {
 /// properly, and vectors are used inside vector loops only. Cost: one pass over the operations.
 bool slice_valid(const pagecast_nest &);
 
+/// Whether its iterations are vectors of their own, do the same things, and touch places one by one: then a sample of them says
+/// what the others touch, as long as the places follow each other.
+bool slice_can_sample(const pagecast_nest &);
+
 /// What the iteration before the first handed on, by the number of the PREVIOUS.
 struct SliceCarried {
   uint64_t value[PAGECAST_MAX_CARRIED];
@@ -72,6 +76,7 @@ struct SliceCall {
   unsigned stage;        ///< 1 .. slice->depths
   SliceCarried *carried = nullptr; ///< of a run that is done, what its last iteration hands on; NULL: nothing is known
   bool silent = false;   ///< no hints
+  uint64_t every = 1;    ///< of so many iterations one is run, if slice_can_sample(): see SliceMachine::in_order()
 };
 
 enum class SliceOutcome : uint8_t {
@@ -96,6 +101,9 @@ public:
 
   /// Runs a valid slice. `work` counts operations times lanes, and is used up.
   SliceOutcome run(const SliceCall &, const SliceFilter &, SliceMemory &, SliceSink &, uint64_t *work);
+  /// Of a slice that can be sampled: whether the last run touched places in ascending order. If it did, what lies between two
+  /// iterations that were run is in their pages; where they were more than a page apart, all between them were run, too.
+  bool in_order() const { return in_order_; }
   /// Loads that found no memory, since the start: for statistics.
   uint64_t failed_loads() const { return failed_loads_; }
 
@@ -123,6 +131,8 @@ private:
   Flow vector_loop(unsigned begin, unsigned end, unsigned to, uint64_t first, uint64_t count);
   Flow vector_body(unsigned begin, unsigned end);
   Flow vector_op(unsigned number);
+  Flow sampled_loop(unsigned end, uint64_t first, uint64_t count, uint64_t every);
+  void watch(const uint64_t *address);
   bool executed(const pagecast_op &) const;
   uint64_t scalar(unsigned operand) const;
   const uint64_t *lanes(unsigned operand, unsigned scratch);
@@ -202,6 +212,10 @@ private:
   uint8_t *found_; ///< of the innermost search open: the lanes whose search has ended
   alignas(64) uint64_t v_[PAGECAST_MAX_VECTORS][kLanes];
   alignas(64) uint64_t spread_[3][kLanes]; ///< scalar operands, once per lane
+
+  // Of runs that can be sampled:
+  bool watching_ = false, in_order_ = false;
+  uint8_t far_[kLanes]; ///< what the lane touches is more than a page from what the one before it does
 
   uint64_t failed_loads_ = 0;
 };

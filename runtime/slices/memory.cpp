@@ -146,6 +146,7 @@ SliceMachine::Flow SliceMachine::touch(unsigned group, uint64_t address) {
 
 SliceMachine::Flow SliceMachine::touch_lanes(const pagecast_op &op) {
   const uint64_t *const address = lanes(op.a, 0);
+  if (watching_) watch(address);
   return some_do_not(op) ? touch_each<true>(op.extra, address) : touch_each<false>(op.extra, address);
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How far a stage of a slice has come, in four parts.
+// How far a stage of a slice has come, in five parts.
 //
 //   SliceWindow   how much it has asked for that the program has not come to yet
 //   SliceLead     whether what it found in memory will still be there when the program comes
 //   SliceRepeats  which of its steps are to be run again, as their searches had not ended
 //   SliceState    what its steps hand on to the next ones
+//   SliceSampling how many of its iterations are run
 //
 // Threads: the slicer's. Each belongs to one stage of one execution of a nest.
 #pragma once
@@ -207,6 +208,37 @@ private:
 
   SliceCarried kept_[kKept];
   uint64_t first_ = 0, end_ = 0; ///< the steps that are known of, [first, end)
+};
+
+/// How many iterations of a stage that can be sampled (slice_can_sample()) are run: one of every(). While places come in order it
+/// is one of more and more. When they do not all are run, for longer each time that this happens.
+class SliceSampling {
+public:
+  static constexpr uint64_t kMost = 64, kTimes = 4, kLongest = 4096;
+
+  void start(bool can) {
+    *this = {};
+    can_ = can;
+  }
+  uint64_t every() const { return every_; }
+
+  /// A run with every() has touched places in order, or not. True: it must be run again, with all iterations.
+  bool ran(bool in_order) {
+    if (!can_) return false;
+    if (in_order) {
+      if (++good_ >= wait_ && every_ < kMost) every_ *= kTimes;
+      return false;
+    }
+    const bool again = every_ > 1;
+    if (again || good_ > 0) wait_ = std::min(wait_ * kTimes, kLongest);
+    every_ = 1;
+    good_ = 0;
+    return again;
+  }
+
+private:
+  bool can_ = false;
+  uint64_t every_ = 1, good_ = 0, wait_ = 1;
 };
 
 } // namespace pagecast

@@ -44,6 +44,7 @@ Extent SliceTrail::take(unsigned group, bool last) {
   if (p.empty()) return {};
   taken_since_ = stream_[group].since;
   const Extent whole{round_down(p.begin, page_), last ? round_up(p.end, page_) : round_down(p.end, page_)};
+  if (!whole.empty()) stream_[group].taken = whole.end;
   if (last) p = {};
   else p.begin = most(p.begin, whole.end), stream_[group].since = stream_[group].latest; // a part of a page
   return whole.empty() ? Extent{} : whole;

@@ -29,6 +29,8 @@ public:
   uint64_t taken_since() const { return taken_since_; }
   /// The first step that touched what has not been asked for; ~0: all has been.
   uint64_t waits_since(unsigned group) const { return stream_[group].pending.empty() ? ~0ull : stream_[group].since; }
+  /// What has not been asked for goes on where that ended which was asked for last: neighbours will follow.
+  bool goes_on(unsigned group) const { return stream_[group].pending.begin == stream_[group].taken; }
   /// What has not been asked for; bytes.
   core::Extent waiting(unsigned group) const { return stream_[group].pending; }
 
@@ -44,6 +46,7 @@ private:
   struct Stream {
     core::Extent pending; ///< touched, not asked for yet; bytes
     uint64_t since = 0, latest = 0; ///< the steps that touched the first of it, and the last
+    uint64_t taken = 0;   ///< the end of what was asked for last
     uint64_t first = 0;   ///< the page of the first touch
     uint64_t low = 0;     ///< pages below have been noted for release
     uint64_t high = 0;    ///< the furthest end so far

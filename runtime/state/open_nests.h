@@ -20,6 +20,7 @@
 namespace pagecast {
 
 class Engine;
+struct SliceStatistics;
 
 struct OpenNest {
   enum State : uint32_t {
@@ -64,6 +65,10 @@ struct OpenNest {
 
   // Slicer's thread, once open.
   std::atomic<bool> sliced{false}; ///< of the nest that is open: who has not kept it open may read another's
+  uint64_t alone;                           ///< pages that its slice has asked for alone, since it was looked at last
+  core::Extent asked[PAGECAST_MAX_GROUPS];  ///< what it has asked for last, of each group
+  std::atomic<SliceStatistics *> costs{nullptr}; ///< of its slice; NULL: not counted
+  uint64_t seen_ns, seen_step;              ///< when the slicer looked at it last; 0: never; and where it was then
   bool advised;                             ///< what its slice only reads is, in part, in files (advise.h)
   bool covers;                              ///< its slice goes through loops inside, whose own nests need no hints
   core::Cursor slice_cursor[PAGECAST_MAX_DEPTH]; ///< of each stage
@@ -83,6 +88,7 @@ struct OpenNest {
   SliceLead slice_lead[PAGECAST_MAX_DEPTH];
   SliceState slice_state[PAGECAST_MAX_DEPTH];
   SliceRepeats slice_repeats[PAGECAST_MAX_DEPTH];
+  SliceSampling slice_sampling[PAGECAST_MAX_DEPTH];
 
   /// Steps that the program has finished. Any thread.
   uint64_t step() const { return ticks.steps(__atomic_load_n(&ticket.step, __ATOMIC_ACQUIRE)); }

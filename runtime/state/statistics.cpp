@@ -161,6 +161,28 @@ void put_make_up(Writer &w, const Statistics &s) {
         ull(m.staging), ull(m.margins), ull(m.fixed), ull(m.free), ull(m.limit > known ? m.limit - known : 0));
 }
 
+/// Slices that were run: what they cost, and what they brought as far as it was compared.
+void put_slices(Writer &w, const Statistics &s) {
+  w.put("  \"slices\": [");
+  for (uint32_t i = 0; i < s.slices.load(std::memory_order_acquire); ++i) {
+    const SliceStatistics &slice = s.slice[i];
+    unsigned g = 0;
+    while (g + 1 < slice.nest->groups && !(slice.nest->group[g].flags & PAGECAST_INDIRECT)) ++g;
+    const auto seconds = [](uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
+    w.put("%s\n    {\"file\": ", i ? "," : "");
+    w.text(slice.nest->file);
+    w.put(", \"function\": ");
+    w.text(slice.nest->function);
+    w.put(", \"line\": %u, \"cpu_s\": %.6f, \"pager_cpu_s\": %.6f, \"waited_s\": %.6f, ", slice.nest->group[g].line,
+          seconds(slice.cpu_ns.load()), seconds(slice.pager_ns.load()), seconds(slice.waited_ns.load()));
+    if (slice.trials) w.put("\"saved_s\": %.6f, ", static_cast<double>(slice.saved_ns) * 1e-9);
+    else w.put("\"saved_s\": null, ");
+    w.put("\"trials\": %llu, \"switched_off\": %llu, \"off\": %s}", ull(slice.trials), ull(slice.switched_off),
+          slice.is_off ? "true" : "false");
+  }
+  w.put("\n  ],\n");
+}
+
 void put_files(Writer &w, const Statistics &s) {
   const Statistics::Files &f = s.files;
   w.put("  \"back_end\": ");
@@ -264,6 +286,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
         ull(s.looks), ull(s.lowered), ull(s.raised), ull(s.looks ? s.least_budget_bytes : 0), ull(s.most_budget_bytes),
         ull(s.given_back_bytes), ull(s.reads_postponed), static_cast<double>(s.slowest_give_back_ns) * 1e-9);
   put_files(w, s);
+  put_slices(w, s);
   put_sites(w, s);
   w.put("}\n");
   w.flush();

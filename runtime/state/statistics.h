@@ -26,6 +26,17 @@ struct SiteStatistics {
   uint64_t probes;        ///< steps run as a sample
 };
 
+/// What the slice of one nest costs and brings (core/slices/investment.h). The slicer's thread writes what is not atomic.
+struct SliceStatistics {
+  const pagecast_nest *nest = nullptr;
+  std::atomic<uint64_t> cpu_ns{0};    ///< of the slicer's thread
+  std::atomic<uint64_t> waited_ns{0}; ///< that threads of the program waited for that
+  std::atomic<uint64_t> pager_ns{0};  ///< processor time of the pager's thread, for hints
+  int64_t saved_ns = 0;               ///< that the program was faster by
+  uint64_t trials = 0, switched_off = 0;
+  bool is_off = false;
+};
+
 /// What went wrong with the backing store (disk_errors.h).
 struct DiskErrorCounts {
   uint64_t no_room = 0;       ///< times that space for data could not be had
@@ -118,6 +129,10 @@ struct Statistics {
   static constexpr uint16_t kHistory = kSites; ///< the site of streams: core/faults/fault_streams.h
   SiteStatistics site[kSites + 1]{};
   std::atomic<uint32_t> sites{1};
+
+  static constexpr unsigned kSlices = 128;
+  SliceStatistics slice[kSlices];
+  std::atomic<uint32_t> slices{0}; ///< of them in use
 
   /// The lowest bits of pagecast_nest.cache are 1 + the nest's first site, or 0. What else is in it is entry/'s.
   static constexpr unsigned kSiteBits = 16;

@@ -88,5 +88,18 @@ TEST(SliceTrail, WhatLiesElsewhereIsNotWaitedFor) {
   EXPECT_EQ(p.of(kV, 3).step, 5u);
 }
 
+TEST(SliceTrail, KnowsWhetherPagesFollowEachOther) {
+  SliceTrail trail;
+  trail.start(kPage, 16 * kPage, 0);
+  trail.add(0, {kU, kU + kPage}, 0);
+  EXPECT_FALSE(trail.goes_on(0)) << "nothing was before it";
+  trail.take(0, true);
+  trail.add(0, {kU + kPage, kU + 2 * kPage}, 1);
+  EXPECT_TRUE(trail.goes_on(0));
+  trail.take(0, true);
+  trail.add(0, {kU + 5 * kPage, kU + 6 * kPage}, 2);
+  EXPECT_FALSE(trail.goes_on(0));
+}
+
 } // namespace
 } // namespace pagecast

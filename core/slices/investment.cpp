@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/slices/investment.h"
+#include "core/arithmetic.h"
+
+namespace pagecast::core {
+namespace {
+
+/// Of one iteration; where not even a step was finished, as if one had been at the end.
+double each(uint64_t ns, uint64_t work, uint64_t step) {
+  return static_cast<double>(ns) / static_cast<double>(most(most(work, step), 1));
+}
+
+} // namespace
+
+void Investment::begin(Phase phase) {
+  phase_ = phase;
+  window_ = {};
+}
+
+void Investment::spent(uint64_t ns) {
+  cost_ += ns;
+  since_trial_ += ns;
+  window_.cost += ns;
+}
+
+/// The present window shows less than half the other's pace, and is no accident of a few steps.
+bool Investment::clearly_slower(const Window &other) const {
+  if (window_.ns < kLeast || other.ns == 0) return false;
+  const double expected = static_cast<double>(window_.ns) / static_cast<double>(other.ns);
+  return expected * static_cast<double>(other.steps) >= 4 &&
+         2 * static_cast<double>(window_.work) < expected * static_cast<double>(other.work);
+}
+
+void Investment::went(const Progress &p, uint64_t now) {
+  window_.add(p);
+  if (runs()) work_ += p.work;
+  switch (phase_) {
+  case kRunning:
+    if (since_trial_ < trial_at_) break;
+    if (put_off_ || saturating_mul(foreseen_, kWait) < saturating_mul(4, since_trial_)) begin(kWith);
+    else put_off_ = true, trial_at_ += kFirstTrial;
+    break;
+  case kWith:
+    if (!window_.full()) break;
+    with_ = window_;
+    begin(kDraining);
+    break;
+  case kDraining:
+    if (!p.covered) begin(kWithout);
+    break;
+  case kWithout:
+    if (!window_.full() && !clearly_slower(with_)) break;
+    without_ = window_;
+    judge(with_, without_, now);
+    break;
+  case kOff: rest(p, now); break;
+  case kWarming:
+    if (window_.ns >= kSettle) begin(kAgain);
+    break;
+  case kAgain:
+    if (!window_.full() && !clearly_slower(without_)) break;
+    judge(window_, without_, now);
+    break;
+  }
+}
+
+/// It is off. The last whole window is what it will be compared to.
+void Investment::rest(const Progress &p, uint64_t now) {
+  const uint64_t rested = now - least(now, off_since_);
+  const bool slower = rested >= kLeastRest && clearly_slower(with_);
+  if (window_.full() || slower) {
+    without_ = window_;
+    window_ = {};
+  }
+  if ((rested >= rest_ || slower) && p.may_begin) begin(kWarming);
+}
+
+/// What the slice brings for each iteration. Where a window ended early, it is clear which of the two is slower, and not by how
+/// much: twice as slow is taken then, which is less than it was.
+double Investment::gain(const Window &with, const Window &without, uint64_t step) {
+  const double one = each(with.ns, with.work, step), other = each(without.ns, without.work, step);
+  if (with.full() && without.full()) return other - one;
+  return other > one ? one : -other;
+}
+
+bool Investment::pays(const Window &with, const Window &without, uint64_t step) const {
+  if (gain_ * static_cast<double>(kDear) >= each(with.cost, with.work, step)) return true;
+  const bool much_slower = 4 * each(with.ns, with.work, step) > 5 * each(without.ns, without.work, step);
+  return !much_slower && saturating_mul(foreseen_, kWait) >= saturating_mul(2, since_trial_);
+}
+
+void Investment::judge(const Window &with, const Window &without, uint64_t now) {
+  ++trials_;
+  const uint64_t step = most(with.work / most(with.steps, 1), without.work / most(without.steps, 1));
+  gain_ = gain(with, without, step);
+  saved_ += gain_ * static_cast<double>(work_);
+  work_ = 0;
+  const bool good = pays(with, without, step);
+  if (!good && phase_ == kWithout && !doubted_) { // it may be the nest that has changed meanwhile
+    doubted_ = true;
+    return begin(kWith);
+  }
+  doubted_ = false;
+  since_trial_ = foreseen_ = 0;
+  if (!good) return switch_off(now);
+  with_ = with;
+  trial_at_ = ++passed_ > 1 ? least(4 * trial_at_, kMostTrial) : kFirstTrial;
+  begin(kRunning);
+}
+
+void Investment::switch_off(uint64_t now) {
+  if (switched_off_++ > 0) rest_ = least(2 * rest_, kMostRest);
+  off_since_ = now;
+  put_off_ = false;
+  trial_at_ = kFirstTrial;
+  passed_ = 0;
+  begin(kOff);
+}
+
+int64_t Investment::saved() const { return static_cast<int64_t>(saved_ + gain_ * static_cast<double>(work_)); }
+
+} // namespace pagecast::core

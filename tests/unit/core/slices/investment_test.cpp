@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A nest in virtual time: each of its steps takes so long with the slice and so long without, and the slice costs so much.
+#include "core/slices/investment.h"
+
+#include <gtest/gtest.h>
+
+namespace pagecast::core::test {
+namespace {
+
+constexpr uint64_t kUs = 1000, kMs = Investment::kMs;
+
+struct Nest {
+  uint64_t with = 20 * kUs, without = 100 * kUs, cost = 10 * kUs; ///< of a step
+  uint64_t ahead = 50;                                            ///< steps that the slice has run when it is switched off
+  bool may_begin = true;
+
+  /// Goes on for so many steps, a look at each of them.
+  void run(uint64_t steps) {
+    for (; steps > 0; --steps) {
+      const bool on = investment.runs();
+      if (on) {
+        investment.spent(cost);
+        covered = ahead;
+        ++steps_with;
+      } else if (covered > 0) {
+        --covered;
+      }
+      const uint64_t ns = on || covered > 0 ? with : without;
+      now += ns;
+      investment.went({1, 10, ns, covered > 0, may_begin}, now);
+    }
+  }
+  void run_for(uint64_t ns) {
+    for (const uint64_t end = now + ns; now < end;) run(1);
+  }
+
+  Investment investment = {};
+  uint64_t now = 1, covered = 0, steps_with = 0; ///< of the run
+};
+
+TEST(Investment, OneThatPaysGoesOnAndIsTriedSeldom) {
+  Nest nest;
+  nest.run_for(10000 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 0u);
+  EXPECT_GE(nest.investment.trials(), 3u);
+  EXPECT_LE(nest.investment.trials(), 5u);
+  EXPECT_TRUE(nest.investment.runs());
+  EXPECT_EQ(nest.investment.saved(), static_cast<int64_t>(20 * kUs * nest.steps_with)) << "twice as slow without, at least";
+}
+
+TEST(Investment, WhatItSavesIsKnownWhereBothWereMeasuredToTheEnd) {
+  Nest nest{.with = 60 * kUs};
+  nest.run_for(10000 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 0u);
+  const auto expected = static_cast<double>(40 * kUs * nest.steps_with);
+  EXPECT_NEAR(static_cast<double>(nest.investment.saved()), expected, 0.02 * expected);
+}
+
+TEST(Investment, ATrialOfOneThatPaysCostsLittle) {
+  Nest nest{.with = 10 * kUs, .without = 1000 * kUs, .cost = 4 * kUs};
+  nest.run_for(10000 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 0u);
+  EXPECT_GT(nest.steps_with * nest.with, 9900 * kMs) << "a hundredth of the time went into trials";
+}
+
+TEST(Investment, OneWithoutWhichNothingGoesOnPays) {
+  Nest nest{.with = 10 * kUs, .without = 200 * kMs};
+  nest.run_for(3000 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 0u);
+  EXPECT_EQ(nest.investment.saved(), static_cast<int64_t>(10 * kUs * nest.steps_with))
+      << "at least: by how much was not waited for";
+}
+
+TEST(Investment, AChanceDoesNotDecideForLong) {
+  Nest nest{.with = 100 * kUs, .without = 1000 * kUs, .cost = 90 * kUs};
+  while (nest.investment.trials() == 0) nest.run(1);
+  nest.without = 100 * kUs; // the disk had stood still
+  while (!nest.investment.is_off() && nest.now < 10000 * kMs) nest.run(1);
+  EXPECT_LT(nest.investment.cost(), 400 * kMs);
+}
+
+TEST(Investment, OneThatCostsMoreIsSwitchedOffWithin300MsOfItsTime) {
+  Nest nest{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs};
+  while (!nest.investment.is_off() && nest.now < 10000 * kMs) nest.run(1);
+  EXPECT_TRUE(nest.investment.is_off());
+  EXPECT_EQ(nest.investment.switched_off(), 1u);
+  EXPECT_LT(nest.investment.cost(), 250 * kMs);
+  EXPECT_LE(nest.investment.saved(), 0);
+}
+
+TEST(Investment, OneThatIsSlowerSaysHowMuchItHasCost) {
+  Nest nest{.with = 200 * kUs, .without = 100 * kUs, .cost = 150 * kUs};
+  while (!nest.investment.is_off() && nest.now < 10000 * kMs) nest.run(1);
+  EXPECT_NEAR(static_cast<double>(nest.investment.saved()), -100.0 * kUs * static_cast<double>(nest.steps_with),
+              2.0 * static_cast<double>(kMs));
+}
+
+TEST(Investment, ASmallGainAtAHighCostIsNotWorthIt) {
+  Nest small{.with = 90 * kUs, .without = 100 * kUs, .cost = 80 * kUs},
+      enough{.with = 70 * kUs, .without = 100 * kUs, .cost = 80 * kUs};
+  small.run_for(2000 * kMs);
+  enough.run_for(2000 * kMs);
+  EXPECT_GE(small.investment.switched_off(), 1u);
+  EXPECT_EQ(enough.investment.switched_off(), 0u);
+}
+
+TEST(Investment, PagesThatNothingElseForeseesSpeakForIt) {
+  Nest many{.with = 100 * kUs, .without = 100 * kUs, .cost = 30 * kUs},
+      slower{.with = 140 * kUs, .without = 100 * kUs, .cost = 30 * kUs};
+  for (Nest *nest : {&many, &slower})
+    for (unsigned i = 0; i < 10000; ++i) {
+      if (nest->investment.runs()) nest->investment.foresaw(1); // 80 us of waiting
+      nest->run(1);
+    }
+  EXPECT_EQ(many.investment.switched_off(), 0u) << "the windows had few waits in them";
+  EXPECT_GE(slower.investment.switched_off(), 1u) << "what it brings pushes out what is in use";
+}
+
+TEST(Investment, OneBadTrialIsMadeOnceMore) {
+  Nest nest{.with = 60 * kUs, .without = 60 * kUs, .cost = 50 * kUs};
+  while (nest.investment.trials() == 0) nest.run(1);
+  nest.without = 600 * kUs; // there was nothing to wait for then
+  nest.run_for(500 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 0u);
+}
+
+TEST(Investment, ItIsTriedAgainMoreAndMoreSeldom) {
+  Nest nest{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs};
+  nest.run_for(2000 * kMs);
+  const uint64_t early = nest.investment.switched_off();
+  nest.run_for(38000 * kMs);
+  EXPECT_EQ(early, 2u);
+  EXPECT_EQ(nest.investment.switched_off(), 6u) << "rests of 1, 2, 4, 8, and 16 s";
+  EXPECT_LT(nest.investment.cost(), 500 * kMs);
+}
+
+TEST(Investment, ItComesBackWhenTheNestBecomesSlow) {
+  Nest nest{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs};
+  nest.run_for(5000 * kMs);
+  ASSERT_TRUE(nest.investment.is_off());
+  nest.without = 1000 * kUs;
+  nest.run_for(200 * kMs);
+  EXPECT_TRUE(nest.investment.runs()) << "long before its rest is over";
+  nest.run_for(1000 * kMs);
+  EXPECT_TRUE(nest.investment.runs());
+}
+
+TEST(Investment, WhatHasBeenAskedForIsNoMeasureOfTheNestWithout) {
+  Nest nest{.ahead = 2000}; // 40 ms of steps
+  nest.run_for(3000 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 0u);
+}
+
+TEST(Investment, LongStepsAreCountedLonger) {
+  Nest nest{.with = 5 * kMs, .without = 6 * kMs, .cost = 1 * kMs};
+  nest.run_for(20000 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 0u) << "16 steps, not 16 ms";
+}
+
+TEST(Investment, OneThatMustBeginWithItsNestWaitsForThat) {
+  Nest nest{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs};
+  nest.may_begin = false;
+  nest.run_for(5000 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 1u);
+  nest.may_begin = true;
+  nest.run_for(200 * kMs);
+  EXPECT_EQ(nest.investment.switched_off(), 2u);
+}
+
+} // namespace
+} // namespace pagecast::core::test
