@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What slices cost, and how nests go with them and without: the figures that core/slices/investment.h decides by. There is
+// What slices cost, and how nests go with them and without: the figures that core/slices/slice_investment.h decides by. There is
 // one account for each nest of the source, whichever of its executions is open; the first Statistics::kSlices have one.
 //
 // Threads: the slicer's.
 #pragma once
-#include "core/slices/investment.h"
+#include "core/slices/slice_investment.h"
 #include "runtime/engine/engine.h"
 #include "runtime/state/open_nests.h"
 
@@ -22,7 +22,7 @@ public:
 
 private:
   struct Account {
-    core::Investment investment;
+    core::SliceInvestment investment;
     uint64_t charged = 0; ///< of what others spent for it
   };
   SliceStatistics *costs_of(Engine &, OpenNest &);

@@ -26,7 +26,7 @@ struct SiteStatistics {
   uint64_t probes;        ///< steps run as a sample
 };
 
-/// What the slice of one nest costs and brings (core/slices/investment.h). The slicer's thread writes what is not atomic.
+/// What the slice of one nest costs and brings (core/slices/slice_investment.h). The slicer's thread writes what is not atomic.
 struct SliceStatistics {
   const pagecast_nest *nest = nullptr;
   std::atomic<uint64_t> cpu_ns{0};    ///< of the slicer's thread

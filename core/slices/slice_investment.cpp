@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/slices/investment.h"
+#include "core/slices/slice_investment.h"
 #include "core/arithmetic.h"
 
 namespace pagecast::core {
@@ -12,26 +12,26 @@ double each(uint64_t ns, uint64_t work, uint64_t step) {
 
 } // namespace
 
-void Investment::begin(Phase phase) {
+void SliceInvestment::begin(Phase phase) {
   phase_ = phase;
   window_ = {};
 }
 
-void Investment::spent(uint64_t ns) {
+void SliceInvestment::spent(uint64_t ns) {
   cost_ += ns;
   since_trial_ += ns;
   window_.cost += ns;
 }
 
 /// The present window shows less than half the other's pace, and is no accident of a few steps.
-bool Investment::clearly_slower(const Window &other) const {
+bool SliceInvestment::clearly_slower(const Window &other) const {
   if (window_.ns < kLeast || other.ns == 0) return false;
   const double expected = static_cast<double>(window_.ns) / static_cast<double>(other.ns);
   return expected * static_cast<double>(other.steps) >= 4 &&
          2 * static_cast<double>(window_.work) < expected * static_cast<double>(other.work);
 }
 
-void Investment::went(const Progress &p, uint64_t now) {
+void SliceInvestment::went(const Progress &p, uint64_t now) {
   window_.add(p);
   if (runs()) work_ += p.work;
   switch (phase_) {
@@ -65,7 +65,7 @@ void Investment::went(const Progress &p, uint64_t now) {
 }
 
 /// It is off. The last whole window is what it will be compared to.
-void Investment::rest(const Progress &p, uint64_t now) {
+void SliceInvestment::rest(const Progress &p, uint64_t now) {
   const uint64_t rested = now - least(now, off_since_);
   const bool slower = rested >= kLeastRest && clearly_slower(with_);
   if (window_.full() || slower) {
@@ -77,19 +77,19 @@ void Investment::rest(const Progress &p, uint64_t now) {
 
 /// What the slice brings for each iteration. Where a window ended early, it is clear which of the two is slower, and not by how
 /// much: twice as slow is taken then, which is less than it was.
-double Investment::gain(const Window &with, const Window &without, uint64_t step) {
+double SliceInvestment::gain(const Window &with, const Window &without, uint64_t step) {
   const double one = each(with.ns, with.work, step), other = each(without.ns, without.work, step);
   if (with.full() && without.full()) return other - one;
   return other > one ? one : -other;
 }
 
-bool Investment::pays(const Window &with, const Window &without, uint64_t step) const {
+bool SliceInvestment::pays(const Window &with, const Window &without, uint64_t step) const {
   if (gain_ * static_cast<double>(kDear) >= each(with.cost, with.work, step)) return true;
   const bool much_slower = 4 * each(with.ns, with.work, step) > 5 * each(without.ns, without.work, step);
   return !much_slower && saturating_mul(foreseen_, kWait) >= saturating_mul(2, since_trial_);
 }
 
-void Investment::judge(const Window &with, const Window &without, uint64_t now) {
+void SliceInvestment::judge(const Window &with, const Window &without, uint64_t now) {
   ++trials_;
   const uint64_t step = most(with.work / most(with.steps, 1), without.work / most(without.steps, 1));
   gain_ = gain(with, without, step);
@@ -108,7 +108,7 @@ void Investment::judge(const Window &with, const Window &without, uint64_t now) 
   begin(kRunning);
 }
 
-void Investment::switch_off(uint64_t now) {
+void SliceInvestment::switch_off(uint64_t now) {
   if (switched_off_++ > 0) rest_ = least(2 * rest_, kMostRest);
   off_since_ = now;
   put_off_ = false;
@@ -117,6 +117,6 @@ void Investment::switch_off(uint64_t now) {
   begin(kOff);
 }
 
-int64_t Investment::saved() const { return static_cast<int64_t>(saved_ + gain_ * static_cast<double>(work_)); }
+int64_t SliceInvestment::saved() const { return static_cast<int64_t>(saved_ + gain_ * static_cast<double>(work_)); }
 
 } // namespace pagecast::core

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A nest in virtual time: each of its steps takes so long with the slice and so long without, and the slice costs so much.
-#include "core/slices/investment.h"
+#include "core/slices/slice_investment.h"
 
 #include <gtest/gtest.h>
 
 namespace pagecast::core::test {
 namespace {
 
-constexpr uint64_t kUs = 1000, kMs = Investment::kMs;
+constexpr uint64_t kUs = 1000, kMs = SliceInvestment::kMs;
 
 struct Nest {
   uint64_t with = 20 * kUs, without = 100 * kUs, cost = 10 * kUs; ///< of a step
@@ -35,11 +35,11 @@ struct Nest {
     for (const uint64_t end = now + ns; now < end;) run(1);
   }
 
-  Investment investment = {};
+  SliceInvestment investment = {};
   uint64_t now = 1, covered = 0, steps_with = 0; ///< of the run
 };
 
-TEST(Investment, OneThatPaysGoesOnAndIsTriedSeldom) {
+TEST(SliceInvestment, OneThatPaysGoesOnAndIsTriedSeldom) {
   Nest nest;
   nest.run_for(10000 * kMs);
   EXPECT_EQ(nest.investment.switched_off(), 0u);
@@ -49,7 +49,7 @@ TEST(Investment, OneThatPaysGoesOnAndIsTriedSeldom) {
   EXPECT_EQ(nest.investment.saved(), static_cast<int64_t>(20 * kUs * nest.steps_with)) << "twice as slow without, at least";
 }
 
-TEST(Investment, WhatItSavesIsKnownWhereBothWereMeasuredToTheEnd) {
+TEST(SliceInvestment, WhatItSavesIsKnownWhereBothWereMeasuredToTheEnd) {
   Nest nest{.with = 60 * kUs};
   nest.run_for(10000 * kMs);
   EXPECT_EQ(nest.investment.switched_off(), 0u);
@@ -57,14 +57,14 @@ TEST(Investment, WhatItSavesIsKnownWhereBothWereMeasuredToTheEnd) {
   EXPECT_NEAR(static_cast<double>(nest.investment.saved()), expected, 0.02 * expected);
 }
 
-TEST(Investment, ATrialOfOneThatPaysCostsLittle) {
+TEST(SliceInvestment, ATrialOfOneThatPaysCostsLittle) {
   Nest nest{.with = 10 * kUs, .without = 1000 * kUs, .cost = 4 * kUs};
   nest.run_for(10000 * kMs);
   EXPECT_EQ(nest.investment.switched_off(), 0u);
   EXPECT_GT(nest.steps_with * nest.with, 9900 * kMs) << "a hundredth of the time went into trials";
 }
 
-TEST(Investment, OneWithoutWhichNothingGoesOnPays) {
+TEST(SliceInvestment, OneWithoutWhichNothingGoesOnPays) {
   Nest nest{.with = 10 * kUs, .without = 200 * kMs};
   nest.run_for(3000 * kMs);
   EXPECT_EQ(nest.investment.switched_off(), 0u);
@@ -72,7 +72,7 @@ TEST(Investment, OneWithoutWhichNothingGoesOnPays) {
       << "at least: by how much was not waited for";
 }
 
-TEST(Investment, AChanceDoesNotDecideForLong) {
+TEST(SliceInvestment, AChanceDoesNotDecideForLong) {
   Nest nest{.with = 100 * kUs, .without = 1000 * kUs, .cost = 90 * kUs};
   while (nest.investment.trials() == 0) nest.run(1);
   nest.without = 100 * kUs; // the disk had stood still
@@ -80,7 +80,7 @@ TEST(Investment, AChanceDoesNotDecideForLong) {
   EXPECT_LT(nest.investment.cost(), 400 * kMs);
 }
 
-TEST(Investment, OneThatCostsMoreIsSwitchedOffWithin300MsOfItsTime) {
+TEST(SliceInvestment, OneThatCostsMoreIsSwitchedOffWithin300MsOfItsTime) {
   Nest nest{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs};
   while (!nest.investment.is_off() && nest.now < 10000 * kMs) nest.run(1);
   EXPECT_TRUE(nest.investment.is_off());
@@ -89,14 +89,14 @@ TEST(Investment, OneThatCostsMoreIsSwitchedOffWithin300MsOfItsTime) {
   EXPECT_LE(nest.investment.saved(), 0);
 }
 
-TEST(Investment, OneThatIsSlowerSaysHowMuchItHasCost) {
+TEST(SliceInvestment, OneThatIsSlowerSaysHowMuchItHasCost) {
   Nest nest{.with = 200 * kUs, .without = 100 * kUs, .cost = 150 * kUs};
   while (!nest.investment.is_off() && nest.now < 10000 * kMs) nest.run(1);
   EXPECT_NEAR(static_cast<double>(nest.investment.saved()), -100.0 * kUs * static_cast<double>(nest.steps_with),
               2.0 * static_cast<double>(kMs));
 }
 
-TEST(Investment, ASmallGainAtAHighCostIsNotWorthIt) {
+TEST(SliceInvestment, ASmallGainAtAHighCostIsNotWorthIt) {
   Nest small{.with = 90 * kUs, .without = 100 * kUs, .cost = 80 * kUs},
       enough{.with = 70 * kUs, .without = 100 * kUs, .cost = 80 * kUs};
   small.run_for(2000 * kMs);
@@ -105,7 +105,7 @@ TEST(Investment, ASmallGainAtAHighCostIsNotWorthIt) {
   EXPECT_EQ(enough.investment.switched_off(), 0u);
 }
 
-TEST(Investment, PagesThatNothingElseForeseesSpeakForIt) {
+TEST(SliceInvestment, PagesThatNothingElseForeseesSpeakForIt) {
   Nest many{.with = 100 * kUs, .without = 100 * kUs, .cost = 30 * kUs},
       slower{.with = 140 * kUs, .without = 100 * kUs, .cost = 30 * kUs};
   for (Nest *nest : {&many, &slower})
@@ -117,7 +117,7 @@ TEST(Investment, PagesThatNothingElseForeseesSpeakForIt) {
   EXPECT_GE(slower.investment.switched_off(), 1u) << "what it brings pushes out what is in use";
 }
 
-TEST(Investment, OneBadTrialIsMadeOnceMore) {
+TEST(SliceInvestment, OneBadTrialIsMadeOnceMore) {
   Nest nest{.with = 60 * kUs, .without = 60 * kUs, .cost = 50 * kUs};
   while (nest.investment.trials() == 0) nest.run(1);
   nest.without = 600 * kUs; // there was nothing to wait for then
@@ -125,7 +125,7 @@ TEST(Investment, OneBadTrialIsMadeOnceMore) {
   EXPECT_EQ(nest.investment.switched_off(), 0u);
 }
 
-TEST(Investment, ItIsTriedAgainMoreAndMoreSeldom) {
+TEST(SliceInvestment, ItIsTriedAgainMoreAndMoreSeldom) {
   Nest nest{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs};
   nest.run_for(2000 * kMs);
   const uint64_t early = nest.investment.switched_off();
@@ -135,7 +135,7 @@ TEST(Investment, ItIsTriedAgainMoreAndMoreSeldom) {
   EXPECT_LT(nest.investment.cost(), 500 * kMs);
 }
 
-TEST(Investment, ItComesBackWhenTheNestBecomesSlow) {
+TEST(SliceInvestment, ItComesBackWhenTheNestBecomesSlow) {
   Nest nest{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs};
   nest.run_for(5000 * kMs);
   ASSERT_TRUE(nest.investment.is_off());
@@ -146,19 +146,19 @@ TEST(Investment, ItComesBackWhenTheNestBecomesSlow) {
   EXPECT_TRUE(nest.investment.runs());
 }
 
-TEST(Investment, WhatHasBeenAskedForIsNoMeasureOfTheNestWithout) {
+TEST(SliceInvestment, WhatHasBeenAskedForIsNoMeasureOfTheNestWithout) {
   Nest nest{.ahead = 2000}; // 40 ms of steps
   nest.run_for(3000 * kMs);
   EXPECT_EQ(nest.investment.switched_off(), 0u);
 }
 
-TEST(Investment, LongStepsAreCountedLonger) {
+TEST(SliceInvestment, LongStepsAreCountedLonger) {
   Nest nest{.with = 5 * kMs, .without = 6 * kMs, .cost = 1 * kMs};
   nest.run_for(20000 * kMs);
   EXPECT_EQ(nest.investment.switched_off(), 0u) << "16 steps, not 16 ms";
 }
 
-TEST(Investment, OneThatMustBeginWithItsNestWaitsForThat) {
+TEST(SliceInvestment, OneThatMustBeginWithItsNestWaitsForThat) {
   Nest nest{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs};
   nest.may_begin = false;
   nest.run_for(5000 * kMs);

@@ -18,13 +18,16 @@
 // What a nest does is not always the same: a window may have few waits in it. So a slice also goes on where it has asked for single
 // pages, apart from each other, whose waits would have taken twice what it cost, and the nest is not much slower with it.
 //
+// What streams of faults fetch is an investment, too (core/faults/stream_investment.h). There pages used are compared with pages
+// wasted, since a stream costs no processor time to speak of, and is not asked for by a nest whose pace could be compared.
+//
 // No clock, no allocation; not thread-safe. Times are nanoseconds.
 #pragma once
 #include <cstdint>
 
 namespace pagecast::core {
 
-class Investment {
+class SliceInvestment {
 public:
   static constexpr uint64_t kMs = 1000000;
   static constexpr uint64_t kFirstTrial = 100 * kMs; ///< of cost
