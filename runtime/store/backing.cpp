@@ -11,6 +11,20 @@
 #include <cstring>
 
 namespace pagecast {
+
+int Room::start_room() {
+  constexpr uint64_t kWords = 1u << 16;
+  reserved_ = static_cast<uint64_t *>(os::reserve(kWords * sizeof(uint64_t)));
+  if (!reserved_) return -ENOMEM;
+  reserved_words_ = kWords;
+  return 0;
+}
+
+void Room::stop_room() {
+  if (reserved_) os::unmap(reserved_, reserved_words_ * sizeof(uint64_t));
+  reserved_ = nullptr;
+}
+
 const char *Backing::directory(const char *given) {
   if (!given) given = secure_getenv("TMPDIR");
   return given && *given ? given : "/var/tmp";
@@ -43,19 +57,9 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned capacit
     return fd;
   }
   fd_ = own_descriptor(fd);
-  reserved_words_ = 1u << 16;
-  reserved_ = static_cast<uint64_t *>(os::reserve(reserved_words_ * sizeof(uint64_t)));
-  if (!reserved_) {
-    snprintf(why, capacity, "no address space for the backing file's map");
-    return -ENOMEM;
-  }
-  return 0;
-}
-
-bool Backing::reserved(uint64_t offset, uint64_t bytes) const {
-  for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e)
-    if (!has_extent(e)) return false;
-  return true;
+  const int error = start_room();
+  if (error) snprintf(why, capacity, "no address space for the backing file's map");
+  return error;
 }
 
 int Backing::reserve(uint64_t offset, uint64_t bytes) {
@@ -71,9 +75,8 @@ int Backing::reserve(uint64_t offset, uint64_t bytes) {
 
 void Backing::stop() {
   close_own(fd_);
-  if (reserved_) os::unmap(reserved_, reserved_words_ * sizeof(uint64_t));
+  stop_room();
   fd_ = -1;
-  reserved_ = nullptr;
 }
 
 } // namespace pagecast

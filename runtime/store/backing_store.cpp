@@ -3,7 +3,6 @@
 
 #include "core/arithmetic.h"
 #include "runtime/kernel/os.h"
-#include "runtime/kernel/own_files.h"
 #include "runtime/kernel/os_files.h"
 
 #include <algorithm>
@@ -46,9 +45,10 @@ int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflo
   io_pages_ = static_cast<uint32_t>(std::max<uint64_t>(io >> shift_, 1));
   read_pages_ = std::min(io_pages_, std::max(kLeastRead, staging_.pages() / kReadShare));
   for_faults_ = std::min(kStagingForFaults, staging_.pages() / kShareForFaults);
-  if (const int error = fork_files_.start(directory, overflow, why, capacity)) return error;
-  disk_errors_.start(fork_files_.directory(), &statistics_.disk_errors);
-  preallocation_.start(disk_, fork_files_, disk_errors_);
+  local_.start(disk_, directory);
+  if (const int error = fork_files_.start(local_, overflow, why, capacity)) return error;
+  disk_errors_.start(local_.name(), &statistics_.disk_errors);
+  preallocation_.start(fork_files_, disk_errors_);
   return 0;
 }
 
@@ -80,14 +80,13 @@ uint32_t BackingStore::longest_read(uint32_t slot, uint32_t pages) const {
 
 uint32_t BackingStore::read(uint32_t slot, uint32_t pages, uint16_t site, uint8_t nest) {
   const unsigned file = fork_files_.file_of(slot);
-  disk_.use(file, fork_files_.fd(file));
   uint32_t first = 0;
   pages = staging_.take(pages, &first);
   if (pages == 0) return 0;
   Request &q = requests_.take();
   q = {os::now_ns(), slot, pages, first, site, nest, false, true};
   const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
-  if (!disk_.read(file, staging_.address(first), bytes, offset, requests_.tag(q))) {
+  if (!fork_files_.store().read(file, staging_.address(first), bytes, offset, requests_.tag(q))) {
     staging_.give(first, pages);
     free_request(q);
     return 0;
@@ -104,8 +103,9 @@ void BackingStore::read_done(Request &q) {
 }
 
 const char *BackingStore::read_now(uint32_t slot) {
-  const int fd = fork_files_.fd(fork_files_.file_of(slot));
-  return os::read_file(fd, staging_.base(), uint64_t{1} << shift_, uint64_t{slot} << shift_) ? nullptr : staging_.base();
+  const int error =
+      fork_files_.store().read_now(fork_files_.file_of(slot), staging_.base(), uint64_t{1} << shift_, uint64_t{slot} << shift_);
+  return error ? nullptr : staging_.base();
 }
 
 // --- writes ----------------------------------------------------------------------------------------
@@ -132,7 +132,6 @@ int BackingStore::file_for(uint32_t slot, uint32_t pages, uint32_t high_water) {
 }
 
 void BackingStore::move_to(unsigned file, uint32_t slot, uint32_t pages) {
-  disk_.use(file, fork_files_.fd(file));
   fork_files_.put(slot, pages, file);
   file_ = file;
 }
@@ -142,9 +141,9 @@ const Request &BackingStore::write(uint32_t slot, uint32_t pages, uint64_t addre
   q = {os::now_ns(), slot, pages, 0, 0, 0, true, true, false, idle};
   const auto *from = reinterpret_cast<const void *>(address);
   const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
-  if (!disk_.write(file_, from, bytes, offset, requests_.tag(q))) {
+  if (!fork_files_.store().write(file_, from, bytes, offset, requests_.tag(q))) {
     disk_.submit(); // the submission queue was full, not the ring: once more
-    disk_.write(file_, from, bytes, offset, requests_.tag(q));
+    fork_files_.store().write(file_, from, bytes, offset, requests_.tag(q));
   }
   pages_writing_ += pages;
   if (idle) pages_cleaning_ += pages;
@@ -162,7 +161,7 @@ int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address) {
   const int error = os::copy_protected_memory(staging_.address(first), address, bytes);
   Request &q = requests_.take();
   const auto tag = requests_.tag(q);
-  if (error || !disk_.write(fork_files_.file_of(slot), staging_.address(first), bytes, offset, tag)) {
+  if (error || !fork_files_.store().write(fork_files_.file_of(slot), staging_.address(first), bytes, offset, tag)) {
     staging_.give(first, pages);
     free_request(q);
     return error;
@@ -217,7 +216,7 @@ void BackingStore::recover() {
   fork_files_.after_fork(true);
   disk_.stop(); // our view of the parent's ring
   open_ = false;
-  disk_errors_.start(fork_files_.directory(), &statistics_.disk_errors);
+  disk_errors_.start(local_.name(), &statistics_.disk_errors);
 }
 
 /// What files that are no longer shared hold moves to the oldest of them; where all are shared, everything moves to a new one.
@@ -228,17 +227,15 @@ void BackingStore::merge_files(const PageTable &pages, PagedRegions &regions) {
   if (target < 0) return;
   bool all_but_target_shared = true;
   for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
-    if (fork_files_.fd(i) >= 0 && static_cast<int>(i) != target) all_but_target_shared &= fork_files_.shared(i);
+    if (fork_files_.is_open(i) && static_cast<int>(i) != target) all_but_target_shared &= fork_files_.shared(i);
   uint32_t moved = 0;
   for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
-    moved |= (fork_files_.fd(i) >= 0 && (all_but_target_shared || !fork_files_.shared(i))) ? 1u << i : 0;
+    moved |= (fork_files_.is_open(i) && (all_but_target_shared || !fork_files_.shared(i))) ? 1u << i : 0;
   moved &= ~(1u << target);
   for (unsigned i = 0; i < regions.count(); ++i)
     if (!move_contents(pages, regions[i], moved, static_cast<unsigned>(target))) return;
   for (unsigned i = 0; i < ForkFiles::kFiles; ++i) {
-    if (!(moved >> i & 1)) continue;
-    disk_.use(i, -1);
-    fork_files_.close_file(i);
+    if (moved >> i & 1) fork_files_.close_file(i);
   }
 }
 
@@ -260,9 +257,10 @@ bool BackingStore::move_contents(const PageTable &pages, const PagedRegion &r, u
     uint32_t n = 1;
     while (n < most && to_move(s + n)) ++n;
     const uint64_t bytes = uint64_t{n} << shift_, offset = uint64_t{s} << shift_;
-    int error = os::read_file(fork_files_.fd(fork_files_.file_of(s)), staging_.base(), bytes, offset);
-    if (!error) error = fork_files_.reserve(to, offset, bytes);
-    if (!error) error = os::write_file(fork_files_.fd(to), staging_.base(), bytes, offset);
+    Store &store = fork_files_.store();
+    int error = store.read_now(fork_files_.file_of(s), staging_.base(), bytes, offset);
+    if (!error) error = store.make_room_now(to, offset, bytes);
+    if (!error) error = store.write_now(to, staging_.base(), bytes, offset);
     if (error) return false;
     fork_files_.put(s, n, to);
     s += n;

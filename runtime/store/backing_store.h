@@ -15,6 +15,7 @@
 #include "runtime/state/statistics.h"
 #include "runtime/store/disk_errors.h"
 #include "runtime/store/fork_files.h"
+#include "runtime/store/local_store.h"
 #include "runtime/store/preallocation.h"
 #include "runtime/store/requests.h"
 #include "runtime/store/staging.h"
@@ -58,7 +59,7 @@ public:
   static uint64_t staging_bytes_for(uint64_t budget);
   uint32_t staging_in_use() const { return staging_.pages() - staging_.free_pages(); }
   const Requests &requests() const { return requests_; }
-  const char *directory() const { return fork_files_.directory(); }
+  const char *directory() const { return local_.name(); }
 
   // --- reads ---
   /// Whether there is a place for one more; hints leave the last ones to faults.
@@ -145,8 +146,9 @@ private:
   uint32_t io_pages_ = 128, read_pages_ = 128;
   uint32_t for_faults_ = 0; ///< pages of staging that hints leave to faults
   Staging staging_;
-  ForkFiles fork_files_;
   Disk disk_;
+  LocalStore local_;
+  ForkFiles fork_files_;
   DiskErrors disk_errors_;
   Preallocation preallocation_;
   Requests requests_;

@@ -3,7 +3,6 @@
 
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/os.h"
-#include "runtime/kernel/own_files.h"
 #include "runtime/state/pages.h"
 
 #include <cerrno>
@@ -13,25 +12,24 @@
 
 namespace pagecast {
 
-int ForkFiles::start(const char *directory, uint64_t need, char *why, unsigned capacity) {
-  if (const int error = file_[0].start(directory, need, why, capacity)) return error;
-  // Files are made later too, when the program may be in another directory.
-  if (!os::absolute_path(Backing::directory(directory), directory_, sizeof directory_)) directory_[0] = 0;
+int ForkFiles::start(Store &store, uint64_t need, char *why, unsigned capacity) {
+  store_ = &store;
+  if (const int error = store.make(0, need, &room_[0], why, capacity)) return error;
   place_ = static_cast<uint8_t *>(os::reserve(PageTable::kSlots));
   return place_ ? 0 : -ENOMEM;
 }
 
 unsigned ForkFiles::count() const {
   unsigned n = 0;
-  for (const Backing &f : file_) n += f.fd() >= 0;
+  for (const Room *room : room_) n += room != nullptr;
   return n;
 }
 
 int ForkFiles::open_own() {
   for (unsigned i = 0; i < kFiles; ++i) {
-    if (file_[i].fd() >= 0) continue;
+    if (is_open(i)) continue;
     char why[400];
-    if (const int error = file_[i].start(directory_[0] ? directory_ : nullptr, 0, why, sizeof why)) return error;
+    if (const int error = store_->make(i, 0, &room_[i], why, sizeof why)) return error;
     sharers_[i] = 0;
     return static_cast<int>(i);
   }
@@ -39,7 +37,8 @@ int ForkFiles::open_own() {
 }
 
 void ForkFiles::close_file(unsigned file) {
-  file_[file].stop();
+  store_->remove(file);
+  room_[file] = nullptr;
   sharers_[file] = 0;
   for (unsigned t = 0; t < tokens_; ++t) token_[t].files &= ~(1u << file);
 }
@@ -59,7 +58,7 @@ void ForkFiles::look_for_ends() {
 int ForkFiles::home() {
   if (tokens_) look_for_ends();
   for (unsigned i = 0; i < kFiles; ++i)
-    if (file_[i].fd() >= 0 && !shared(i)) return static_cast<int>(i);
+    if (is_open(i) && !shared(i)) return static_cast<int>(i);
   return open_own();
 }
 
@@ -82,7 +81,7 @@ void ForkFiles::after_fork(bool child) {
   close_own(pair_[child ? 0 : 1]);
   uint32_t files = 0;
   for (unsigned i = 0; i < kFiles; ++i) {
-    if (file_[i].fd() < 0) continue;
+    if (!is_open(i)) continue;
     files |= 1u << i;
     ++sharers_[i];
   }

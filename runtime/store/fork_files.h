@@ -11,7 +11,7 @@
 // left behind empty by themselves. Nothing is copied at a fork unless kCrowded files have come together.
 // Pager's thread, or the thread that forks while the pager holds still.
 #pragma once
-#include "runtime/store/backing.h"
+#include "runtime/store/store.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace pagecast {
 
 class ForkFiles {
 public:
-  static constexpr unsigned kFiles = 12;
+  static constexpr unsigned kFiles = Store::kFiles;
   static constexpr unsigned kCrowded = 8; ///< files from which on they are merged at the next fork
 
-  /// As Backing::start. The directory is remembered as an absolute path.
-  int start(const char *directory, uint64_t need, char *why, unsigned capacity);
+  /// Makes the first file in the store, which must outlive this: Store::make.
+  int start(Store &, uint64_t need, char *why, unsigned capacity);
 
   /// The file that may be written; made if there is none. Its number, or -errno. Cost: a poll while shared.
   int home();
@@ -34,11 +34,11 @@ public:
   uint32_t run(uint32_t slot, uint32_t pages) const;
   /// The slots' contents are in `file` from now on.
   void put(uint32_t slot, uint32_t pages, unsigned file);
-  int fd(unsigned file) const { return file_[file].fd(); }
-  Backing &backing(unsigned file) { return file_[file]; }
-  /// Where the files are, for sentences.
-  const char *directory() const { return directory_; }
-  int reserve(unsigned file, uint64_t offset, uint64_t bytes) { return file_[file].reserve(offset, bytes); }
+  Store &store() { return *store_; }
+  const Store &store() const { return *store_; }
+  bool is_open(unsigned file) const { return room_[file] != nullptr; }
+  /// Of a file that is open.
+  Room &room(unsigned file) { return *room_[file]; }
 
   /// Files in use.
   unsigned count() const;
@@ -61,14 +61,14 @@ private:
     int fd;
     uint32_t files; ///< bit per file
   };
-  Backing file_[kFiles];
+  Store *store_ = nullptr;
+  Room *room_[kFiles] = {}; ///< NULL: there is no such file
   uint16_t sharers_[kFiles] = {};
   bool split_ = false; ///< some slot may be in another file than number 0
   uint8_t *place_ = nullptr;
   Token token_[kTokens];
   unsigned tokens_ = 0;
   int pair_[2] = {-1, -1};
-  char directory_[1024] = {};
 };
 
 } // namespace pagecast

@@ -13,7 +13,6 @@
 //
 // One request at a time. Pager's thread only.
 #pragma once
-#include "runtime/kernel/disk.h"
 #include "runtime/store/fork_files.h"
 #include "runtime/store/disk_errors.h"
 
@@ -24,7 +23,7 @@ namespace pagecast {
 class Preallocation {
 public:
   /// All must outlive this.
-  void start(Disk &, ForkFiles &, DiskErrors &);
+  void start(ForkFiles &, DiskErrors &);
 
   /// Whether [offset, offset+bytes) of the file can be written without running out of space. False: not now: room is
   /// being made, or could not be had. `end`: bytes of the file that may be needed at all. Cost: 10 ns where there is
@@ -47,7 +46,6 @@ private:
   bool ask(Purpose, unsigned file, uint64_t first, uint64_t extents);
   void grow_ahead(unsigned file, uint64_t last, uint64_t end);
 
-  Disk *disk_ = nullptr;
   ForkFiles *fork_files_ = nullptr;
   DiskErrors *disk_errors_ = nullptr;
   bool asynchronous_ = true; ///< the kernel takes such requests

@@ -69,7 +69,7 @@ def test_of_the_runtime_the_compiler_includes_abi_alone():
 # System calls are in runtime/kernel. What else includes their headers, and why.
 STAND_INS = {"closing", "handlers_interpose", "locking", "mappings", "reads_interpose", "sandbox_interpose"}  # pass calls on
 CONSTANTS = {"allocations": {"sys/mman.h", "sys/uio.h"}, "medium_blocks": {"sys/mman.h"}, "memory_file": {"sys/mman.h"},
-             "preallocation": {"linux/falloc.h"}, "reads": {"fcntl.h"}, "options": {"sys/auxv.h"}}  # names, and types
+             "local_store": {"linux/falloc.h"}, "reads": {"fcntl.h"}, "options": {"sys/auxv.h"}}  # names, and types
 
 
 def system_headers(text: str) -> set[str]:

@@ -2,6 +2,7 @@
 //
 // Backing files across forks: nobody writes to a file that somebody else still reads.
 #include "runtime/store/fork_files.h"
+#include "runtime/store/local_store.h"
 
 #include "runtime/kernel/descriptors.h"
 
@@ -14,10 +15,16 @@ using namespace pagecast;
 
 namespace {
 
-std::unique_ptr<ForkFiles> fresh() {
-  auto l = std::make_unique<ForkFiles>();
+struct LocalFiles : ForkFiles {
+  Disk disk;
+  LocalStore store;
+};
+
+std::unique_ptr<LocalFiles> fresh() {
+  auto l = std::make_unique<LocalFiles>();
   char why[400];
-  if (l->start("/var/tmp", 0, why, sizeof why)) return nullptr;
+  l->store.start(l->disk, "/var/tmp");
+  if (l->start(l->store, 0, why, sizeof why)) return nullptr;
   return l;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Room in real files, asked for through a real ring.
+#include "runtime/store/local_store.h"
 #include "runtime/store/preallocation.h"
 
 #include <gtest/gtest.h>
@@ -11,16 +12,17 @@ using namespace pagecast;
 
 namespace {
 
-constexpr uint64_t kExtent = Backing::kExtent, kEnd = 64 * kExtent;
+constexpr uint64_t kExtent = Room::kExtent, kEnd = 64 * kExtent;
 
 class PreallocationTest : public testing::Test {
 protected:
   void SetUp() override {
     char why[400];
-    if (fork_files_->start("/var/tmp", 0, why, sizeof why)) GTEST_SKIP() << why;
+    store_.start(disk_, "/var/tmp");
+    if (fork_files_->start(store_, 0, why, sizeof why)) GTEST_SKIP() << why;
     if (disk_.start(8)) GTEST_SKIP() << "no io_uring";
     disk_errors_.start("/var/tmp", &counts_);
-    preallocation_.start(disk_, *fork_files_, disk_errors_);
+    preallocation_.start(*fork_files_, disk_errors_);
   }
   void TearDown() override { disk_.stop(); }
 
@@ -37,12 +39,13 @@ protected:
   /// How many extents are reserved from the first one on.
   uint64_t reserved() const {
     uint64_t n = 0;
-    while (fork_files_->backing(0).has_extent(n)) ++n;
+    while (fork_files_->room(0).has_extent(n)) ++n;
     return n;
   }
 
   std::unique_ptr<ForkFiles> fork_files_ = std::make_unique<ForkFiles>();
   Disk disk_;
+  LocalStore store_;
   DiskErrorCounts counts_;
   DiskErrors disk_errors_;
   Preallocation preallocation_;
@@ -55,9 +58,9 @@ TEST_F(PreallocationTest, WhatIsNeededComesWithTheDisksAnswer) {
   settle();
   EXPECT_TRUE(have_room(5));
   EXPECT_FALSE(preallocation_.busy()) << "one extent alone foretells nothing";
-  EXPECT_FALSE(fork_files_->backing(0).has_extent(6));
+  EXPECT_FALSE(fork_files_->room(0).has_extent(6));
   struct stat file;
-  ASSERT_EQ(fstat(fork_files_->fd(0), &file), 0);
+  ASSERT_EQ(fstat(store_.fd(0), &file), 0);
   EXPECT_GE(static_cast<uint64_t>(file.st_blocks) * 512, kExtent);
 }
 
@@ -104,7 +107,7 @@ TEST_F(PreallocationTest, AFailureAheadIsNoErrorAndOfWhatIsNeededItIs) {
     n += disk_.completions(done, 2);
   }
   preallocation_.done(0);
-  EXPECT_FALSE(fork_files_->backing(0).has_extent(2));
+  EXPECT_FALSE(fork_files_->room(0).has_extent(2));
   EXPECT_TRUE(have_room(1));
   EXPECT_FALSE(preallocation_.busy()) << "not again so soon";
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A place where files for pages can be made: a directory (local_store.h) is one. Who uses it gives the files numbers
+// (fork_files.h). Requests end as completions with their tag. One indirect call a request, none a page. Pager's thread, and the
+// thread that forks while the pager holds still.
+#pragma once
+#include "runtime/store/room.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class Store {
+public:
+  static constexpr unsigned kFiles = 12; ///< numbers of files are below
+
+  /// For sentences: a directory, or an address.
+  virtual const char *name() const = 0;
+
+  /// Makes an empty file of this number, for which `need` bytes must be free, else -ENOSPC. 0 with its room, or -errno with
+  /// a sentence in `why`.
+  virtual int make(unsigned file, uint64_t need, Room **room, char *why, unsigned capacity) = 0;
+  /// Its contents are lost.
+  virtual void remove(unsigned file) = 0;
+
+  // --- requests: false if no more can be taken now ---
+  virtual bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) = 0;
+  virtual bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) = 0;
+  /// Makes room for [offset, offset+bytes), or, where `back`, gives up what was made.
+  virtual bool make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) = 0;
+
+  // --- the same at once; 0 or -errno. Cost: as long as the store takes. ---
+  virtual int read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) = 0;
+  virtual int write_now(unsigned file, const void *from, uint64_t bytes, uint64_t offset) = 0;
+  virtual int make_room_now(unsigned file, uint64_t offset, uint64_t bytes) = 0;
+
+protected:
+  ~Store() = default; // stores live as long as the program
+};
+
+} // namespace pagecast
