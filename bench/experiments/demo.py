@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The main job: BUK and MATVEC on more data than memory, in core, on Linux swap, and with pagecast.
+"""The main job: BUK and MATVEC on more data than memory, in core, on Linux swap, and with pagecast. BUK sorts keys of files, of
+which some are frequent, and uniform ones, for which each place is as likely as any other.
 
 Every run starts cold. The original and pagecast run in a memory control group with the same limit;
 repetitions are interleaved, so that a busy moment of the machine hits all contenders alike."""
@@ -7,7 +8,7 @@ repetitions are interleaved, so that a busy moment of the machine hits all conte
 import argparse
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
@@ -36,7 +37,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--programs", default="buk,matvec", help="NAME or NAME:MULTIPLE of the limit, with commas between")
     parser.add_argument("--json", type=Path, default=ROOT / "results" / "demo.json")
     parser.add_argument("--work", type=Path, help="directory for keys, swap and backing files; default BUILD/demo")
-    parser.add_argument("--keys", default="usr", choices=("usr", "random"), help="BUK's input")
+    parser.add_argument("--keys", default="both", choices=("both", "usr", "random"),
+                        help="BUK's input: files under /usr, in which some keys are frequent, or uniform random numbers; default both")
     parser.add_argument("--budget", help="pagecast run --memory; default: it follows the control group by itself")
     parser.add_argument("--timeout", type=float, default=900, help="seconds after which a run is given up")
     options = parser.parse_args()
@@ -48,25 +50,41 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
+@dataclass(frozen=True)
+class Job:
+    """A program and the kind of keys that it is given, where it takes any."""
+    program: Program
+    keys: str | None = None  # usr or random
+
+    @property
+    def words(self) -> str:
+        return f"{self.program.name}, uniform keys" if self.keys == "random" else self.program.name
+
+
+def jobs_of(programs: list[Program], keys: str) -> list[Job]:
+    """Skewed keys and uniform ones are two jobs: what is fast with one may be slow with the other."""
+    kinds = ("usr", "random") if keys == "both" else (keys,)
+    return [Job(p, k) for p in programs for k in (kinds if p.takes_keys else (None,))]
+
+
 class Demo:
     def __init__(self, options: argparse.Namespace, screen: Screen):
         self.options, self.screen = options, screen
-        self.programs = chosen_programs(options.programs)
+        self.jobs = jobs_of(chosen_programs(options.programs), options.keys)
         self.pagecast = options.build / "bin" / "pagecast"
         self.keys = options.work / "keys"
-        self.samples = {i: {c: [] for c in CONTENDERS} for i in range(len(self.programs))}
+        self.samples = [{c: [] for c in CONTENDERS} for _ in self.jobs]
         self.rates: list[disk.Rates] = []
 
     def prepare(self):
         self.options.work.mkdir(parents=True, exist_ok=True)
-        if self.options.keys == "usr":
-            prepare_keys_for(self.programs, self.options.limit_bytes, self.keys, self.screen.say)
-        self.built = {p.name: compile_both(p, self.options.build, self.options.work) for p in self.programs}
+        prepare_keys_for([j.program for j in self.jobs if j.keys == "usr"], self.options.limit_bytes, self.keys, self.screen.say)
+        self.built = {p.name: compile_both(p, self.options.build, self.options.work) for p in dict.fromkeys(j.program for j in self.jobs)}
 
     def measure(self):
-        most = max(p.data_bytes(self.options.limit_bytes) for p in self.programs)
+        most = max(j.program.data_bytes(self.options.limit_bytes) for j in self.jobs)
         with swap_for(most, self.options.work, self.screen.say) as self.swap:
-            steps = self.options.repetitions * (len(self.programs) * len(CONTENDERS) + 1)
+            steps = self.options.repetitions * (len(self.jobs) * len(CONTENDERS) + 1)
             with self.screen.steps(steps):
                 for repetition in range(self.options.repetitions):
                     self.measure_once(repetition)
@@ -75,13 +93,14 @@ class Demo:
         turn = f"run {repetition + 1} of {self.options.repetitions}"
         self.screen.step(f"measuring the disk, {turn}")
         self.rates.append(disk.measure(self.pagecast, self.options.work, 0.5 if self.options.quick else 2))
-        for index, program in enumerate(self.programs):
+        for job, samples in zip(self.jobs, self.samples):
             for contender in CONTENDERS:
-                self.screen.step(f"{program.name}, {WORDS[contender]}, {turn}")
-                self.samples[index][contender].append(self.run(program, contender))
+                self.screen.step(f"{job.words}, {WORDS[contender]}, {turn}")
+                samples[contender].append(self.run(job, contender))
 
-    def run(self, program: Program, contender: str) -> runs.Run:
-        arguments = program.arguments(program.data_bytes(self.options.limit_bytes), self.keys if self.options.keys == "usr" else "random")
+    def run(self, job: Job, contender: str) -> runs.Run:
+        program = job.program
+        arguments = program.arguments(program.data_bytes(self.options.limit_bytes), self.keys if job.keys == "usr" else "random")
         if contender == "pagecast":
             budget = ["--memory", self.options.budget] if self.options.budget else []
             return run_paged(self.pagecast, self.options.work, self.options.limit_bytes, [self.built[program.name]["pagecast"], *arguments],
@@ -100,10 +119,10 @@ class Demo:
         rates = disk.typical(self.rates)
         return provenance(limit_bytes=self.options.limit_bytes, repetitions=self.options.repetitions, keys=self.options.keys,
                           disk=asdict(rates), disk_samples=[asdict(r) for r in self.rates],
-                          programs=[self.entry(i, p, rates) for i, p in enumerate(self.programs)])
+                          programs=[self.entry(j, s, rates) for j, s in zip(self.jobs, self.samples)])
 
-    def entry(self, index: int, program: Program, rates: disk.Rates) -> dict:
-        samples = self.samples[index]
+    def entry(self, job: Job, samples: dict[str, list[runs.Run]], rates: disk.Rates) -> dict:
+        program = job.program
         medians = {c: median_of(samples[c], "wall_s") for c in CONTENDERS}
         cpu = median_of(samples["in_core"], "cpu_s") or 0.0
         traffic = program.work(program.data_bytes(self.options.limit_bytes)).least(self.options.limit_bytes)
@@ -111,7 +130,7 @@ class Demo:
         shares = fault_shares([s.sample() for s in samples["pagecast"]])
         plain, ours = (code_bytes(self.built[program.name][k]) for k in ("plain", "pagecast"))
         return {
-            "name": program.name, "multiple": program.multiple, "data_bytes": program.data_bytes(self.options.limit_bytes),
+            "name": job.words, "keys": job.keys, "multiple": program.multiple, "data_bytes": program.data_bytes(self.options.limit_bytes),
             "identical": identical(samples),
             **{f"{c}_s": medians[c] for c in CONTENDERS}, "in_core_cpu_s": cpu, "limit_s": limit,
             "limit_bytes_read": traffic.read, "limit_bytes_written": traffic.written,
@@ -126,13 +145,13 @@ class Demo:
     def failures(self) -> list[str]:
         """What makes the figures void. That the original was killed or could not be had is a result."""
         out = []
-        for index, program in enumerate(self.programs):
+        for job, samples in zip(self.jobs, self.samples):
             for contender in ("in_core", "pagecast"):
-                for run in self.samples[index][contender]:
+                for run in samples[contender]:
                     if not run.ok:
-                        out.append(f"{program.name}, {WORDS[contender]}, ended with {run.status}: {run.errors.strip()[-400:]}")
-            if not identical(self.samples[index]):
-                out.append(f"{program.name}: not every output is the same as in core")
+                        out.append(f"{job.words}, {WORDS[contender]}, ended with {run.status}: {run.errors.strip()[-400:]}")
+            if not identical(samples):
+                out.append(f"{job.words}: not every output is the same as in core")
         return list(dict.fromkeys(out))
 
 

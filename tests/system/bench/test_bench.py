@@ -164,7 +164,7 @@ def test_tiny_demo(built, tmp_path, disk_dir):
                      "--work", disk_dir, timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(result.read_text())
-    assert {p["name"] for p in data["programs"]} == {"buk", "matvec"}
+    assert [(p["name"], p["keys"]) for p in data["programs"]] == [("buk", "usr"), ("buk, uniform keys", "random"), ("matvec", None)]
     for program in data["programs"]:
         assert program["identical"] is True
         assert {"in_core_s", "original_s", "pagecast_s", "limit_s", "prefetched_hit_share", "code_growth", "samples"} <= set(program)
