@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Hints by hand for arrays whose data do not fit in memory, in a program that `pagecast run` started.
+"""Arrays larger than memory, and hints for them, in a program that `pagecast run` started.
 
-    import numpy, pagecast
-    a = numpy.zeros((100_000, 10_000))           # 8 GB
+    import pagecast
+    a = pagecast.zeros((100_000, 10_000))        # 8 GB
     for i in range(0, len(a), 1000):
         pagecast.prefetch(a[i + 1000:i + 2000])  # the next rows, while these are worked on
         work(a[i:i + 1000])
         pagecast.release(a[i:i + 1000])          # these are done with
 
-Hints never change a result. Elsewhere than under `pagecast run`, and while all data fit, they do nothing.
+Nothing here changes a result. Elsewhere than under `pagecast run` arrays are numpy's own and hints do nothing; `loaded` tells.
+numpy is needed to make arrays, and by nothing else.
 """
 
-from ._hints import active, budget, prefetch, release
+from ._arrays import empty, memmap, zeros
+from ._hints import prefetch, release
+from ._runtime import active, budget, loaded
+from ._sequential import sequential
+from ._statistics import Stats, stats
 
 __version__ = "0.1.0"
-__all__ = ["active", "budget", "prefetch", "release"]
+__all__ = ["Stats", "active", "budget", "empty", "loaded", "memmap", "prefetch", "release", "sequential", "stats", "zeros"]

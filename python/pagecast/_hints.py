@@ -1,36 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Hints for arrays: the ranges of memory that a view covers, and the runtime's functions for them (pagecast.h)."""
+"""Hints for arrays: the ranges of memory that a view covers, and what is said of them to the runtime (pagecast.h)."""
 
 import ctypes
 import errno
 import itertools
 import mmap
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator
 
-
-class _Runtime:
-    """The functions of the runtime, which `pagecast run` has loaded into this process."""
-
-    def __init__(self, library: ctypes.CDLL):
-        def function(name: str, result: Any, *arguments: Any) -> Any:
-            found = getattr(library, name)
-            found.restype, found.argtypes = result, list(arguments)
-            return found
-        self.prefetch = function("pagecast_prefetch", ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
-        self.prefetch_write = function("pagecast_prefetch_write", ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
-        self.release = function("pagecast_release", ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint)
-        self.budget = function("pagecast_budget", ctypes.c_uint64)
-        self.active = function("pagecast_active", ctypes.c_int)
-
-
-def _loaded() -> Optional[_Runtime]:
-    try:
-        return _Runtime(ctypes.CDLL(None))
-    except AttributeError:  # not started by pagecast run
-        return None
-
-
-_runtime = _loaded()
+from ._runtime import runtime
 
 
 def _interface(array: Any) -> "tuple[int, int, tuple[int, ...], tuple[int, ...]]":
@@ -79,12 +56,12 @@ def _ranges(array: Any) -> Iterator["tuple[int, int]"]:
 def prefetch(array: Any, *, write: bool = False) -> int:
     """Will use `array` soon: a numpy array or view, or a buffer that can be written.
 
-    `write`: it will be stored to, too, which saves a fault at each first store. Returns the pages that were newly asked for;
+    `write`: it will be stored to, too, which saves a fault at each first store. Returns the pages that were newly asked for:
     0 where all are in memory or nothing is paged. When the queue of hints is full the rest is dropped. Cost: 1 us a range of
     the view, and 0.1 to 2 us in the runtime. Any thread."""
-    if _runtime is None:
+    if runtime is None:
         return 0
-    ask = _runtime.prefetch_write if write else _runtime.prefetch
+    ask = runtime.prefetch_write if write else runtime.prefetch
     pages = 0
     for address, size in _ranges(array):
         asked = ask(address, size)
@@ -98,21 +75,11 @@ def release(array: Any, *, priority: int = 0) -> None:
     """Has finished with `array`, whose contents are kept: who touches it again gets it back.
 
     `priority`: 0, never used again, to 7, soon used again; the lowest goes first. Only pages that lie wholly inside a range of
-    the view are released. Cost: as of prefetch. Any thread."""
+    the view are released. Cost: as of prefetch. ValueError: no such priority. TypeError: as of prefetch. Any thread."""
     if not 0 <= priority <= 7:
         raise ValueError(f"priority is 0 to 7, not {priority}")
-    if _runtime is None:
+    if runtime is None:
         return
     for address, size in _ranges(array):
-        if _runtime.release(address, size, priority) == -errno.ENOSPC:
+        if runtime.release(address, size, priority) == -errno.ENOSPC:
             break
-
-
-def budget() -> int:
-    """Bytes of memory that large data may take now; 0 while nothing is paged."""
-    return int(_runtime.budget()) if _runtime else 0
-
-
-def active() -> bool:
-    """Whether some data are paged: their sum exceeded the budget, under `pagecast run`."""
-    return bool(_runtime and _runtime.active())

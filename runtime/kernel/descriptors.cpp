@@ -2,7 +2,9 @@
 #include "runtime/kernel/descriptors.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +17,11 @@ std::atomic<uint64_t> own[kMost / 64];
 int own_descriptor(int fd) {
   if (fd >= 0 && static_cast<unsigned>(fd) < kMost) own[fd / 64].fetch_or(1ull << (fd % 64), std::memory_order_relaxed);
   return fd;
+}
+
+int own_duplicate(int fd) {
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  return copy < 0 ? -errno : own_descriptor(copy);
 }
 
 void disown_descriptor(int fd) {

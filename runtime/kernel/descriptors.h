@@ -8,6 +8,8 @@ namespace pagecast {
 
 /// Notes that `fd` is the runtime's; returns it. Negative ones (errors) pass through. Any thread.
 int own_descriptor(int fd);
+/// Another number for the program's file, as ours. -errno if it cannot be had.
+int own_duplicate(int fd);
 /// Takes the note back, before somebody else closes it.
 void disown_descriptor(int fd);
 /// Closes one of the runtime's. Negative ones are ignored.

@@ -49,14 +49,16 @@ void end_region(Engine &engine, const Allocation &b, uint64_t from, uint64_t to)
   else engine.files().remove_memory(from, to);
 }
 
-/// Starts the paging of everything, or of the newest allocation, at `newest`. Called with the lock held.
-void page_allocations(uint64_t newest) {
+/// Starts the paging of everything, or of the newest allocation, at `newest`. `at_once`: also if all fit in the budget. Called
+/// with the lock held.
+void page_allocations(uint64_t newest, bool at_once = false) {
   if (freed_bytes() && !runtime_fits(total + freed_bytes())) freed_drop();
   uint64_t sparse = 0;
   for (unsigned i = 0; i < count && !runtime_fits(total); ++i)
     sparse += allocations[i].kind == Allocation::kSparse ? allocations[i].bytes : 0;
   const uint64_t held = total + freed_bytes();
-  Engine *memory = runtime_engine(held, held - sparse), *files = file_total ? runtime_file_engine(total, file_total) : nullptr;
+  Engine *memory = runtime_engine(held, held - sparse, at_once),
+         *files = file_total ? runtime_file_engine(total, file_total) : nullptr;
   if (!memory && !files) return;
   for (unsigned i = 0; i < count; ++i) {
     Engine *engine = allocations[i].kind == Allocation::kFile ? files : memory;
@@ -123,6 +125,12 @@ uint64_t allocations_in_memory() {
 void allocations_page() {
   Guard guard(locks::allocations);
   page_allocations(kNoAllocation);
+}
+
+bool allocations_begin() {
+  Guard guard(locks::allocations);
+  if (!runtime_pages_memory()) page_allocations(kNoAllocation, true);
+  return runtime_pages_memory();
 }
 
 bool allocation_near(uint64_t begin, uint64_t end) {

@@ -47,6 +47,9 @@ uint64_t allocations_in_memory();
 /// Pages what could not be paged when it was added, if anything is. Any thread.
 void allocations_page();
 
+/// Pages all large data now, whatever the budget. False: they cannot be paged. Any thread.
+bool allocations_begin();
+
 /// True if [begin, end) may overlap an allocation. Cost: 2 ns.
 bool allocation_near(uint64_t begin, uint64_t end);
 /// True if some of [begin, end) lies in paged allocations of anonymous memory.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hints by hand (pagecast/pagecast.h).
+// Hints by hand, and paging by hand (pagecast/pagecast.h).
 #include "pagecast/pagecast.h"
 
 #include "runtime/engine/engine.h"
+#include "runtime/kernel/os.h"
+#include "runtime/process/allocations.h"
 #include "runtime/process/runtime.h"
 
 #include <algorithm>
@@ -40,6 +42,20 @@ int prefetch(const void *addr, size_t bytes, Hint::Kind kind) {
 using namespace pagecast;
 
 extern "C" {
+
+__attribute__((visibility("default"))) int pagecast_begin(void) { return allocations_begin() ? 0 : -ENOTSUP; }
+
+__attribute__((visibility("default"))) void *pagecast_map(size_t bytes) {
+  if (bytes == 0) return errno = EINVAL, nullptr;
+  const uint64_t page = os::page_size();
+  void *base = bytes <= SIZE_MAX - page ? os::map_memory((bytes + page - 1) & ~(page - 1), false) : nullptr;
+  if (!base) return errno = ENOMEM, nullptr;
+  allocations_begin();
+  allocation_add(reinterpret_cast<uint64_t>(base), (bytes + page - 1) & ~(page - 1), Allocation::kMapping);
+  return base;
+}
+
+__attribute__((visibility("default"))) int pagecast_statistics(int fd) { return runtime_write_statistics(fd); }
 
 __attribute__((visibility("default"))) int pagecast_prefetch(const void *addr, size_t bytes) {
   return prefetch(addr, bytes, Hint::kFetch);

@@ -176,8 +176,19 @@ Engine *running(Engine *made) {
   return error ? nullptr : made;
 }
 
+/// Why an engine is started.
+enum class Start { kMemory, kFiles, kAtOnce };
+
+constexpr const char *reason_of(Start start) {
+  if (start == Start::kFiles)
+    return "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files";
+  if (start == Start::kAtOnce) return "large data of %llu MiB, and a budget of %llu MiB: paging, as the program asks for it";
+  return "large data of %llu MiB and what paging takes itself exceed the budget of %llu MiB: paging";
+}
+
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
-bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
+bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, Start why) {
+  const bool files = why == Start::kFiles;
   // What the C library asks for on behalf of the threads must not come back here while the allocations' lock is held.
   small_blocks_watch.left.store(SmallBlocksWatch::kNot, std::memory_order_relaxed);
   if (!inherited_sandbox_allows_paging()) {
@@ -191,9 +202,7 @@ bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, bool files) {
   handlers_watch();
   nests_start(made);
   engine.store(made, std::memory_order_release);
-  tell(files ? "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files"
-             : "large data of %llu MiB and what paging takes itself exceed the budget of %llu MiB: paging",
-       static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20));
+  tell(reason_of(why), static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20));
   if (options.hints) modules_set_gates(options.gate);
   return true;
 }
@@ -218,6 +227,18 @@ const char *why_inactive() {
   return has_other_allocator() ? refused_why : "large data fit in the budget";
 }
 
+/// Writes the statistics so far, and closes the file. 0 or -errno.
+int write_now(int file, bool finished) {
+  static Statistics none;
+  Engine *running = engine.load(std::memory_order_acquire);
+  Statistics &s = running ? running->statistics : none;
+  if (!running) s.budget_bytes = budget;
+  s.files.left_alone = left_alone.load();
+  s.modules = modules_registered();
+  const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
+  return write_statistics(s, file, running != nullptr, why_inactive(), wall, finished);
+}
+
 __attribute__((constructor(101))) void construct() {
   started_ns = os::now_ns();
   watch_forks();
@@ -226,19 +247,11 @@ __attribute__((constructor(101))) void construct() {
 }
 
 __attribute__((destructor)) void destruct() {
-  Engine *running = engine.load(std::memory_order_acquire);
   if (!options.stats) return;
   report_end();
-  static Statistics none;
-  Statistics &s = running ? running->statistics : none;
-  if (!running) s.budget_bytes = budget;
-  s.files.left_alone = left_alone.load();
-  s.modules = modules_registered();
-  const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
   if (!sandboxed()) runtime_open_statistics();
   if (statistics_file == kNotOpen || statistics_file == -EEXIST) return;
-  if (const int error =
-          statistics_file < 0 ? statistics_file : write_statistics(s, statistics_file, running != nullptr, why_inactive(), wall))
+  if (const int error = statistics_file < 0 ? statistics_file : write_now(statistics_file, true))
     say("the statistics could not be written to %s: %s", options.stats, strerror(-error));
 }
 
@@ -282,20 +295,30 @@ void runtime_open_statistics() {
     statistics_file = open_statistics(options.stats, runtime_running_engine() != nullptr);
 }
 
-Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes) {
+int runtime_write_statistics(int fd) {
+  const int own = own_duplicate(fd);
+  return own < 0 ? own : write_now(own, false);
+}
+
+Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, bool at_once) {
   runtime_options();
   Engine *running = engine.load(std::memory_order_acquire);
   if (runtime_pages_memory()) return running;
   if (refused || !options.enable || sandboxed()) return nullptr;
-  follow_limit(data_bytes);
-  if (data_bytes <= unpaged_budget(data_bytes)) return watch_small_blocks(data_bytes), nullptr;
+  if (at_once) budget = find_budget(allocations_in_memory());
+  else follow_limit(data_bytes);
+  if (!at_once && data_bytes <= unpaged_budget(data_bytes)) return watch_small_blocks(data_bytes), nullptr;
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
-              : start_engine(data_bytes, filled_bytes, false)) {
+              : start_engine(data_bytes, filled_bytes, at_once ? Start::kAtOnce : Start::kMemory)) {
     small_blocks_watch.is_paged.store(true, std::memory_order_relaxed);
     small_blocks_watch.left.store(0, std::memory_order_relaxed); // watched, by the engine from now on
     return engine.load(std::memory_order_relaxed);
   }
   refused = true;
+  if (at_once) {
+    say("the program asks for paging, but its data cannot be paged: %s. It runs as it would without pagecast", refused_why);
+    return nullptr;
+  }
   say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",
       static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20), refused_why);
   return nullptr;
@@ -308,7 +331,7 @@ Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes) {
   if (running) return running;
   follow_limit(data_bytes + file_bytes);
   if (data_bytes + file_bytes <= unpaged_budget(data_bytes)) return nullptr;
-  if (start_engine(data_bytes + file_bytes, 0, true)) // what memory holds fits: no room on the disk is needed yet
+  if (start_engine(data_bytes + file_bytes, 0, Start::kFiles)) // what memory holds fits: no room on the disk is needed yet
     return files_refused ? nullptr : engine.load(std::memory_order_relaxed);
   files_refused = true;
   tell("hints for mapped files cannot be given: %s", refused_why);

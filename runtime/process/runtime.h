@@ -24,9 +24,9 @@ extern SmallBlocksWatch small_blocks_watch;
 const Options &runtime_options();
 
 /// The pager, if large data of `data_bytes` must be paged: starts it the first time that they exceed the
-/// budget. The disk should have room for `filled_bytes`. NULL: they fit, or cannot be paged here (said once). Called
-/// with the allocations' lock held.
-Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes);
+/// budget, or now (`at_once`). The disk should have room for `filled_bytes`. NULL: they fit, or cannot be paged here (said
+/// once). Called with the allocations' lock held.
+Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, bool at_once);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
 /// Whether so much large data can be held without paging, and the pager's own memory still be had when more comes.
@@ -41,6 +41,9 @@ inline bool runtime_watches_small_blocks() {
 bool runtime_small_blocks(uint64_t bytes);
 /// Notes that so many bytes of them were given back. Any thread.
 void runtime_small_blocks_freed(uint64_t bytes);
+
+/// Writes the statistics so far to a file of the program's. 0 or -errno. Any thread.
+int runtime_write_statistics(int fd);
 
 /// Opens the file for the statistics now, since it may be forbidden at exit.
 void runtime_open_statistics();

@@ -33,6 +33,20 @@ int pagecast_prefetch_write(void *addr, size_t bytes);
 /// Returns 0, or -ENOSPC when the queue is full. Cost: 0.1-2 us.
 int pagecast_release(const void *addr, size_t bytes, unsigned priority);
 
+/// Starts paging now, whatever the budget: all large data, of memory and of mapped files, become regions, as they do by
+/// themselves once they exceed the budget. Returns 0, also when they are already, or -ENOTSUP when they cannot be paged
+/// here; the reason is in the statistics. Cost: some ms the first time, then 0.1 us.
+int pagecast_begin(void);
+
+/// Memory of its own pages, all zero, that is paged whatever the budget, as pagecast_begin() says; give it back with
+/// munmap(). Where nothing can be paged it is memory like any other. NULL with errno ENOMEM or EINVAL (no bytes).
+/// Cost: that of mmap, and 1 us.
+void *pagecast_map(size_t bytes);
+
+/// Writes the statistics so far to the file `fd` as JSON, the same as at the end of a program (docs/statistics.md).
+/// Returns 0 or -errno. Cost: 0.1 ms, and 0.3 us for each reference that has hints.
+int pagecast_statistics(int fd);
+
 /// Bytes of physical memory that regions may hold now; 0 when nothing is paged.
 uint64_t pagecast_budget(void);
 
