@@ -84,7 +84,7 @@ private:
   bool map_memory();
   bool prepare();
   void sleep_until_something(uint64_t nanoseconds);
-  void give_names(Watched &one);
+  void give_names(Watched &one, const Call &call);
   bool give_name(const char *base, const char *name);
   void follow_progress();
   void follow_memory(uint64_t now);

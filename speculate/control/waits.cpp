@@ -78,7 +78,7 @@ void Controller::account_wait(Watched &one, uint64_t now) {
   const Call call = one.thread.call();
   if (!call.known || call.number < 0 || !may_stop_in(call.number, one.by_name)) return;
   if (!prepare()) return;
-  give_names(one);
+  give_names(one, call);
   WaitPlace &place = one.place;
   find_wait_place(one.thread.process(), call, &place);
   if (place.kind == WaitPlace::Kind::kUnknown) return;
@@ -120,7 +120,7 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
   if (one.worth.briefly() < kLeastBriefly) return;
   const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident);
   if (!one.worth.is_due_briefly(one.looked, price) || !prepare()) return;
-  give_names(one);
+  give_names(one, one.thread.call());
   make_copy(one, one.looked, true);
 }
 

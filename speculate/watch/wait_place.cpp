@@ -112,4 +112,14 @@ void find_wait_place(pid_t process, const Call &call, WaitPlace *place) {
   }
 }
 
+void find_wait_path(pid_t process, const Call &call, char *to, size_t capacity) {
+  WaitPlace place;
+  to[0] = 0;
+  if (!call.known || call.number < 0) return;
+  find_wait_place(process, call, &place);
+  if (place.kind == WaitPlace::Kind::kName) snprintf(to, capacity, "%s", place.path);
+  else if (place.kind == WaitPlace::Kind::kRead && !read_link(process, "fd", static_cast<long>(call.argument[0]), to, capacity))
+    to[0] = 0;
+}
+
 } // namespace pagecast::speculate

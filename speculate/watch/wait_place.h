@@ -16,6 +16,8 @@ struct WaitPlace {
 
 /// The thread must be in the call while this looks, or the answer is of another moment.
 void find_wait_place(pid_t process, const Call &call, WaitPlace *place);
+/// The file that it waits for, in either kind of place; empty where there is none.
+void find_wait_path(pid_t process, const Call &call, char *to, size_t capacity);
 
 /// Writes `base`/`name` without "." and double slashes, as copies do. False: too long.
 bool join_path(char *to, size_t capacity, const char *base, const char *name);

@@ -62,6 +62,15 @@ def test_files_that_the_command_line_names(speculation, storage, tree):
     assert speculation.figures()["prefetch"]["named"] == len(names)
 
 
+def test_names_that_have_been_passed_are_no_hints(speculation, storage, tree):
+    names = [f"d{d}/f{f}.txt" for d in range(8) for f in range(10)]
+    place = storage(tree)
+    for name in names[:40]:
+        (place / name).read_bytes()
+    speculation.run("sha256sum", *names, cwd=place)
+    assert 20 <= speculation.figures()["prefetch"]["named"] <= 40
+
+
 def test_nothing_is_done_when_all_is_in_memory(speculation, tree):
     speculation.plain("grep", "-r", "needle", ".", cwd=tree)
     beside = speculation.run("grep", "-r", "needle", ".", cwd=tree)
