@@ -12,11 +12,23 @@ Nothing here changes a result. Elsewhere than under `pagecast run` arrays are nu
 numpy is needed to make arrays, and by nothing else.
 """
 
+from typing import TYPE_CHECKING
+
 from ._arrays import empty, memmap, zeros
 from ._hints import prefetch, release
 from ._runtime import active, budget, loaded
 from ._sequential import sequential
 from ._statistics import Stats, stats
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+def load_ipython_extension(shell: "InteractiveShell") -> None:
+    """`%load_ext pagecast`: cells that begin with `%%pagecast` say what they did. IPython calls this."""
+    from ._jupyter import PagecastMagics
+    shell.register_magics(PagecastMagics)
+
 
 __version__ = "0.1.0"
 __all__ = ["Stats", "active", "budget", "empty", "loaded", "memmap", "prefetch", "release", "sequential", "stats", "zeros"]

@@ -133,6 +133,13 @@ bool allocations_begin() {
   return runtime_pages_memory();
 }
 
+uint64_t allocations_set_memory(uint64_t bytes) {
+  Guard guard(locks::allocations);
+  const uint64_t before = runtime_set_memory(bytes);
+  page_allocations(kNoAllocation);
+  return before;
+}
+
 bool allocation_near(uint64_t begin, uint64_t end) {
   return begin < highest.load(std::memory_order_relaxed) && end > lowest.load(std::memory_order_relaxed);
 }

@@ -50,6 +50,9 @@ void allocations_page();
 /// Pages all large data now, whatever the budget. False: they cannot be paged. Any thread.
 bool allocations_begin();
 
+/// The user's limit of the budget from now on, bytes; returns the one before. May start the paging. Any thread.
+uint64_t allocations_set_memory(uint64_t bytes);
+
 /// True if [begin, end) may overlap an allocation. Cost: 2 ns.
 bool allocation_near(uint64_t begin, uint64_t end);
 /// True if some of [begin, end) lies in paged allocations of anonymous memory.

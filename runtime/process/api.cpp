@@ -55,6 +55,8 @@ __attribute__((visibility("default"))) void *pagecast_map(size_t bytes) {
   return base;
 }
 
+__attribute__((visibility("default"))) uint64_t pagecast_set_memory(uint64_t bytes) { return allocations_set_memory(bytes); }
+
 __attribute__((visibility("default"))) int pagecast_statistics(int fd) { return runtime_write_statistics(fd); }
 
 __attribute__((visibility("default"))) int pagecast_prefetch(const void *addr, size_t bytes) {

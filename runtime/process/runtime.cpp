@@ -275,6 +275,15 @@ const Options &runtime_options() {
 
 uint64_t runtime_budget() { return budget; }
 
+uint64_t runtime_set_memory(uint64_t bytes) {
+  runtime_options();
+  const uint64_t before = options.memory;
+  options.memory = std::max(bytes, kLeastMemory);
+  if (Engine *running = engine.load(std::memory_order_acquire)) running->set_cap(options.memory);
+  else budget = find_budget(allocations_in_memory());
+  return before;
+}
+
 bool runtime_fits(uint64_t data_bytes) { return data_bytes <= unpaged_budget(data_bytes); }
 
 bool runtime_small_blocks(uint64_t bytes) {

@@ -50,6 +50,10 @@ int pagecast_statistics(int fd);
 /// Bytes of physical memory that regions may hold now; 0 when nothing is paged.
 uint64_t pagecast_budget(void);
 
+/// From now on large data take at most `bytes` of memory, and at least 16 MiB; UINT64_MAX: what there is. Returns what was
+/// said before, by --memory or by this. Paging begins if they exceed it; what is too much goes within some ms. Cost: 1 us.
+uint64_t pagecast_set_memory(uint64_t bytes);
+
 /// 1 when some data are paged (their sum exceeded the budget), else 0. Cost: 1 ns.
 int pagecast_active(void);
 
