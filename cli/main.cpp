@@ -133,7 +133,8 @@ void addRun(CLI::App &app, RunOptions &options) {
   run->add_option("--memory", options.memory, "memory that the program's large data may take, or auto (default): what is left")
       ->type_name("SIZE")
       ->check(refuseEmpty);
-  run->add_option("--backing", options.backing, "directory for data that is not in memory: on a disk, not tmpfs")
+  run->add_option("--backing", options.backing,
+                  "directories for data that is not in memory: on disks, not tmpfs; several on different disks are used at once")
       ->type_name("DIR")
       ->check(refuseEmpty);
   run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends by exit")

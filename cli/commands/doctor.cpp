@@ -4,6 +4,7 @@
 #include "cli/commands/doctor.h"
 #include "cli/commands/speculate.h"
 #include "cli/machine/disk.h"
+#include "cli/machine/filesystem.h"
 #include "cli/machine/limit.h"
 #include "cli/machine/memory.h"
 #include "cli/machine/probes.h"
@@ -21,8 +22,8 @@ namespace {
 
 struct Report {
   std::vector<Check> checks;
-  std::optional<DiskRates> disk;
   std::string backing;
+  std::vector<std::pair<std::string, DiskRates>> disks; ///< by directory, as far as they could be measured
 };
 
 std::string backingDirectory() {
@@ -38,14 +39,15 @@ void showProgress(const char *what) {
   if (isatty(STDERR_FILENO)) std::fprintf(stderr, *what ? "\r\033[Kmeasuring the disk: %s ..." : "\r\033[K%s", what);
 }
 
-Check measure(Report &report, double seconds) {
+Check measure(Report &report, const std::string &directory, const std::string &where, double seconds) {
   try {
-    report.disk = measureDisk(report.backing, seconds, showProgress);
+    const DiskRates rates = measureDisk(directory, seconds, showProgress);
+    report.disks.emplace_back(directory, rates);
     showProgress("");
     char text[160];
-    std::snprintf(text, sizeof text, "reads %.0f MB/s, writes %.0f MB/s, %.0f random 4 KiB reads/s",
-                  report.disk->sequentialRead / 1e6, report.disk->sequentialWrite / 1e6, report.disk->randomRead);
-    return {"disk", Status::kOk, text, ""};
+    std::snprintf(text, sizeof text, "reads %.0f MB/s, writes %.0f MB/s, %.0f random 4 KiB reads/s", rates.sequentialRead / 1e6,
+                  rates.sequentialWrite / 1e6, rates.randomRead);
+    return {"disk", Status::kOk, text + where, ""};
   } catch (const Failure &failure) {
     showProgress("");
     return {"disk", Status::kWarn, "not measured: " + failure.sentence, "see backing, direct I/O and io_uring"};
@@ -55,23 +57,20 @@ Check measure(Report &report, double seconds) {
 Report examine(const DoctorOptions &options) {
   Report report;
   report.backing = backingDirectory();
-  report.checks = {probeKernel(),
-                   probeUserfaultfd(),
-                   probeUserfaultfdFeatures(),
-                   probeIoUring(),
-                   probeProcessMadvise(),
-                   probeBackEnds(),
-                   probeControlGroup(),
-                   probeMemory(),
-                   probeLimit(),
-                   probeSwap(),
-                   probeBacking(report.backing),
-                   probeDirectIo(report.backing),
-                   probeClang(),
-                   probeFlang(),
-                   probeRuntime(),
-                   probeSpeculation()};
-  if (!options.noDisk) report.checks.push_back(measure(report, options.diskSeconds));
+  report.checks = {probeKernel(),       probeUserfaultfd(),    probeUserfaultfdFeatures(),
+                   probeIoUring(),      probeProcessMadvise(), probeBackEnds(),
+                   probeControlGroup(), probeMemory(),         probeLimit(),
+                   probeSwap(),         probeClang(),          probeFlang(),
+                   probeRuntime(),      probeSpeculation()};
+  const std::vector<std::string> backings = backingParts(report.backing);
+  auto after = std::find_if(report.checks.begin(), report.checks.end(), [](const Check &c) { return c.name == "swap"; }) + 1;
+  for (const std::string &backing : backings) {
+    after = report.checks.insert(after, probeBacking(backing)) + 1;
+    after = report.checks.insert(after, probeDirectIo(backing)) + 1;
+  }
+  for (const std::string &backing : backings)
+    if (!options.noDisk)
+      report.checks.push_back(measure(report, backing, backings.size() > 1 ? " in " + backing : "", options.diskSeconds));
   return report;
 }
 
@@ -116,10 +115,15 @@ nlohmann::json toJson(const Report &report) {
                                      {"reserve_bytes", core::reserve(pool)}});
   out["backing"] = report.backing;
   out["disk"] = nullptr;
-  if (report.disk)
-    out["disk"] = {{"read_bytes_per_s", report.disk->sequentialRead},
-                   {"write_bytes_per_s", report.disk->sequentialWrite},
-                   {"random_reads_per_s", report.disk->randomRead}};
+  out["disks"] = nlohmann::json::array(); // of which the first is "disk"
+  for (const auto &[directory, rates] : report.disks) {
+    nlohmann::json disk = {{"read_bytes_per_s", rates.sequentialRead},
+                           {"write_bytes_per_s", rates.sequentialWrite},
+                           {"random_reads_per_s", rates.randomRead}};
+    if (out["disk"].is_null()) out["disk"] = disk;
+    disk["directory"] = directory;
+    out["disks"].push_back(disk);
+  }
   return out;
 }
 

@@ -63,13 +63,17 @@ void applyMemory(const std::string &given) {
 }
 
 void applyBacking(const std::string &given) {
-  const std::string directory = chosen(given, kBacking);
-  if (directory.empty()) return;
-  const DirectoryInfo info = checkBackingDirectory(directory);
-  if (info.freeBytes < kLittleSpace)
-    warn("only " + showSize(info.freeBytes) + " are free in the backing directory " + directory +
-         "; data beyond memory must fit there");
-  setVariable(kBacking.variable, fs::absolute(directory).string());
+  const std::string list = chosen(given, kBacking);
+  if (list.empty()) return;
+  std::string absolute;
+  for (const std::string &directory : backingParts(list)) {
+    const DirectoryInfo info = checkBackingDirectory(directory);
+    if (info.freeBytes < kLittleSpace)
+      warn("only " + showSize(info.freeBytes) + " are free in the backing directory " + directory +
+           "; data beyond memory must fit there");
+    absolute += (absolute.empty() ? "" : ",") + fs::absolute(directory).string();
+  }
+  setVariable(kBacking.variable, absolute);
 }
 
 /// Takes away what an earlier run left, so that none of it is taken for this run's (see the runtime's open_statistics), but

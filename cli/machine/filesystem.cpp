@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <sstream>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -62,6 +63,16 @@ static void requireWritable(const std::string &directory) {
     throw Failure{"the backing directory " + directory + " is on a read-only file system; name a writable one with --backing"};
   throw Failure{"no file can be made in the backing directory " + directory + ": " + errorText(-file) +
                 "; name a writable one with --backing"};
+}
+
+std::vector<std::string> backingParts(const std::string &list) {
+  struct stat s;
+  if (stat(list.c_str(), &s) == 0) return {list};
+  std::vector<std::string> parts;
+  std::istringstream text(list);
+  for (std::string part; std::getline(text, part, ',');)
+    if (!part.empty()) parts.push_back(part);
+  return parts.empty() ? std::vector<std::string>{list} : parts;
 }
 
 DirectoryInfo checkBackingDirectory(const std::string &directory) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace pagecast::cli {
 
@@ -19,6 +20,9 @@ struct DirectoryInfo {
 /// Throws Failure when `directory` cannot hold a backing file: missing, not a directory, in memory,
 /// read-only, not writable, full.
 DirectoryInfo checkBackingDirectory(const std::string &directory);
+
+/// The parts of a list DIR,DIR,... which is one part where a directory has that name.
+std::vector<std::string> backingParts(const std::string &list);
 
 /// A nameless file in `directory`, opened for reading and writing with `flags`; -errno on failure.
 int openNameless(const std::string &directory, int flags);

@@ -10,17 +10,34 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace pagecast::os {
 
+/// The number of the device, or of the disk that it is a partition of.
+static uint64_t whole_device(dev_t device) {
+  char path[96], link[256];
+  snprintf(path, sizeof path, "/sys/dev/block/%u:%u/partition", major(device), minor(device));
+  if (access(path, F_OK)) return device;
+  snprintf(path, sizeof path, "/sys/dev/block/%u:%u/../dev", major(device), minor(device));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return device;
+  const ssize_t n = read(fd, link, sizeof link - 1);
+  close(fd);
+  unsigned high = 0, low = 0;
+  link[n > 0 ? n : 0] = 0;
+  return sscanf(link, "%u:%u", &high, &low) == 2 ? makedev(high, low) : device;
+}
+
 int directory_facts(const char *path, DirectoryFacts *facts) {
   *facts = {};
   struct stat s;
   if (stat(path, &s)) return -errno;
   facts->is_directory = S_ISDIR(s.st_mode);
+  facts->device = whole_device(s.st_dev);
   struct statfs f;
   if (statfs(path, &f)) return 0;
   const FileSystem *known = known_file_system(static_cast<uint32_t>(f.f_type));

@@ -11,6 +11,7 @@ struct DirectoryFacts {
   bool is_directory = false;
   const char *in_memory = nullptr; ///< name of the file system, if its files are in memory
   uint64_t free_bytes = ~uint64_t{0}; ///< ~0: that cannot be found out
+  uint64_t device = 0; ///< that holds it, whatever part of it
 };
 /// 0, or -errno if there is nothing of that name.
 int directory_facts(const char *path, DirectoryFacts *);

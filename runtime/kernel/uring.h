@@ -17,7 +17,7 @@ public:
   /// Tags with this bit are wake-ups of watched descriptors, not requests.
   static constexpr uint64_t kWatch = 1ull << 63;
 
-  static constexpr unsigned kFiles = 16;
+  static constexpr unsigned kFiles = 32;
   /// A queue for `depth` requests. 0 or -errno.
   int start(unsigned depth);
   /// Requests for `file` (below kFiles) go to this descriptor; -1: to none. Costs a system call when it changes.

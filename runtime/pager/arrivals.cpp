@@ -81,7 +81,7 @@ uint32_t Arrivals::install_run(uint32_t slot, const char *from, uint32_t pages) 
 void Arrivals::fail(Request &q, int result) {
   const bool passing = result == -EAGAIN || result == -EINTR || result == -ENOMEM;
   const bool lost = !passing && q.pages == 1 && (memory_[q.slot].flags & kDemand);
-  store_.read_failed(result, lost, os::now_ns());
+  store_.read_failed(q, result, lost, os::now_ns());
   if (PagedRegion *r = memory_.region_of(q.slot)) --r->in_flight;
   for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
     memory_[s].state = lost ? PageState::kLost : PageState::kAbsent;

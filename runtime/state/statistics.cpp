@@ -125,6 +125,18 @@ Totals total(const Statistics &s) {
   return t;
 }
 
+void put_stores(Writer &w, const Statistics &s) {
+  w.put("  \"stores\": [");
+  for (unsigned i = 0; i < s.stores; ++i) {
+    const Statistics::Store &store = s.store[i];
+    w.put(i ? ", {\"name\": " : "{\"name\": ");
+    w.text(store.name);
+    w.put(", \"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu, \"failed\": %llu}",
+          ull(store.read_bytes), ull(store.written_bytes), ull(store.reads), ull(store.writes), ull(store.failed));
+  }
+  w.put("],\n");
+}
+
 void put_sites(Writer &w, const Statistics &s) {
   w.put("  \"sites\": [");
   const char *separator = "";
@@ -267,6 +279,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
         ull(s.streams.used), ull(s.streams.wasted), ull(s.streams.switched_off), ull(s.streams.forgone));
   w.put("  \"io\": {\"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu},\n", ull(s.read_bytes),
         ull(s.written_bytes), ull(s.reads), ull(s.writes));
+  put_stores(w, s);
   const DiskErrorCounts &bad = s.disk_errors;
   w.put(
       "  \"trouble\": {\"no_room\": %llu, \"full_s\": %.3f, \"write_errors\": %llu, \"read_errors\": %llu, \"lost_pages\": %llu, "

@@ -92,6 +92,14 @@ struct Statistics {
   uint64_t slowest_give_back_ns = 0; ///< from a fall until no more is used than may be
   uint64_t pager_cpu_ns = 0;
   DiskErrorCounts disk_errors;
+  /// A place where pages are (store.h).
+  struct Store {
+    const char *name;
+    uint64_t read_bytes, reads, written_bytes, writes;
+    uint64_t failed; ///< reads and writes
+  };
+  Store store[8] = {};
+  unsigned stores = 0;
 
   /// The advise back end's. Hints are counted by the pager's thread, calls by the adviser's.
   struct Files {

@@ -2,8 +2,9 @@
 #include "runtime/store/backing_store.h"
 
 #include "core/arithmetic.h"
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
-#include "runtime/kernel/os_files.h"
+#include "runtime/kernel/own_files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -35,7 +36,66 @@ uint64_t BackingStore::staging_bytes_for(uint64_t budget) {
   return core::round_up(std::min(budget / kLargeStagingShare, kMostStaging), os::kLargePage);
 }
 
-int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity) {
+/// Two directories on one device are one store, since that is no faster for being asked twice.
+static void drop_same_devices(StoreList &list) {
+  uint64_t device[Stripes::kMost] = {};
+  for (unsigned i = 0; i < list.count(); ++i) {
+    os::DirectoryFacts facts;
+    if (os::directory_facts(list[i], &facts)) continue; // whoever makes a file there will say it
+    device[i] = facts.device;
+    for (unsigned before = 0; before < i; ++before) {
+      if (device[before] != device[i]) continue;
+      say("%s and %s are on one device: pages go to the first of them only", list[before], list[i]);
+      list.drop(i--);
+      break;
+    }
+  }
+}
+
+int BackingStore::start(const char *directories, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity) {
+  if (!list_.read(directories)) {
+    snprintf(why, capacity, "the backing directories are more than %u, or their names are too long", Stripes::kMost);
+    return -E2BIG;
+  }
+  if (list_.count() > 1) drop_same_devices(list_);
+  Store *stores[Stripes::kMost];
+  for (unsigned i = 0; i < list_.count(); ++i) {
+    local_[i].start(disk_, list_[i]);
+    stores[i] = &local_[i];
+  }
+  return start(stores, list_.count(), budget, overflow, io, why, capacity);
+}
+
+int BackingStore::start(Store *const *stores, unsigned count, uint64_t budget, uint64_t overflow, uint64_t io, char *why,
+                        unsigned capacity) {
+  if (const int error = start_staging(budget, io, why, capacity)) return error;
+  if (const int error = fork_files_.start(stores, count, overflow, why, capacity)) return error;
+  places_ = count;
+  uint64_t free = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    place_[i].store = stores[i];
+    place_[i].preallocation.start(fork_files_, place_[i].errors, i);
+    if (count > 1) free += std::min(stores[i]->free_bytes(), ~uint64_t{0} / Stripes::kMost);
+  }
+  start_errors();
+  if (count == 1) return 0;
+  if (free < overflow) {
+    snprintf(why, capacity, "the backing directories have %llu MiB free together, but %llu MiB may be needed",
+             static_cast<unsigned long long>(free >> 20), static_cast<unsigned long long>(overflow >> 20));
+    return -ENOSPC;
+  }
+  return stripes_.start(count);
+}
+
+void BackingStore::start_errors() {
+  for (unsigned i = 0; i < places_; ++i) {
+    place_[i].errors.start(place_[i].store->name(), &statistics_.disk_errors, places_ > 1);
+    statistics_.store[i].name = place_[i].store->name();
+  }
+  statistics_.stores = places_;
+}
+
+int BackingStore::start_staging(uint64_t budget, uint64_t io, char *why, unsigned capacity) {
   shift_ = os::page_shift();
   requests_.start();
   if (!staging_.start(staging_bytes_for(budget))) {
@@ -45,10 +105,6 @@ int BackingStore::start(const char *directory, uint64_t budget, uint64_t overflo
   io_pages_ = static_cast<uint32_t>(std::max<uint64_t>(io >> shift_, 1));
   read_pages_ = std::min(io_pages_, std::max(kLeastRead, staging_.pages() / kReadShare));
   for_faults_ = std::min(kStagingForFaults, staging_.pages() / kShareForFaults);
-  local_.start(disk_, directory);
-  if (const int error = fork_files_.start(local_, overflow, why, capacity)) return error;
-  disk_errors_.start(local_.name(), &statistics_.disk_errors);
-  preallocation_.start(fork_files_, disk_errors_);
   return 0;
 }
 
@@ -86,14 +142,13 @@ uint32_t BackingStore::read(uint32_t slot, uint32_t pages, uint16_t site, uint8_
   Request &q = requests_.take();
   q = {os::now_ns(), slot, pages, first, site, nest, false, true};
   const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
-  if (!fork_files_.store().read(file, staging_.address(first), bytes, offset, requests_.tag(q))) {
+  if (!fork_files_.store(file).read(file, staging_.address(first), bytes, offset, requests_.tag(q))) {
     staging_.give(first, pages);
     free_request(q);
     return 0;
   }
   ++reading_;
-  ++statistics_.reads;
-  statistics_.read_bytes += bytes;
+  begin(q, file, bytes);
   return pages;
 }
 
@@ -103,16 +158,46 @@ void BackingStore::read_done(Request &q) {
 }
 
 const char *BackingStore::read_now(uint32_t slot) {
-  const int error =
-      fork_files_.store().read_now(fork_files_.file_of(slot), staging_.base(), uint64_t{1} << shift_, uint64_t{slot} << shift_);
+  const unsigned file = fork_files_.file_of(slot);
+  const int error = fork_files_.store(file).read_now(file, staging_.base(), uint64_t{1} << shift_, uint64_t{slot} << shift_);
   return error ? nullptr : staging_.base();
 }
 
 // --- writes ----------------------------------------------------------------------------------------
 
+bool BackingStore::Place::stuck() const {
+  return errors.writes_refused() || errors.stalled() ||
+         (preallocation.busy() && os::now_ns() - preallocation.started_ns() > kLateRoomNs);
+}
+
 bool BackingStore::writes_are_stuck() const {
-  return disk_errors_.writes_refused() || disk_errors_.stalled() ||
-         (preallocation_.busy() && os::now_ns() - preallocation_.started_ns() > kLateRoomNs);
+  return !any([](const Place &p) { return !p.stuck(); });
+}
+
+/// The store for pages from now on. One that refuses is asked again from time to time.
+unsigned BackingStore::choose(uint32_t slot, uint32_t pages) {
+  if (places_ == 1) return 0;
+  const uint64_t now = os::now_ns();
+  uint32_t good = 0, worth_a_try = 0;
+  for (unsigned i = 0; i < places_; ++i) {
+    const Place &p = place_[i];
+    if (!p.stuck()) good |= 1u << i;
+    if (p.errors.writes_refused() && !p.errors.stalled() && p.errors.may_write(now) && p.errors.may_reserve(now))
+      worth_a_try |= 1u << i;
+  }
+  const uint32_t usable = good | worth_a_try;
+  return stripes_.choose(slot, pages, usable ? usable : (1u << places_) - 1);
+}
+
+/// Counts a request that has begun.
+void BackingStore::begin(Request &q, unsigned file, uint64_t bytes) {
+  q.store = static_cast<uint8_t>(fork_files_.store_of(file));
+  Statistics::Store &s = statistics_.store[q.store];
+  ++(q.write ? statistics_.writes : statistics_.reads);
+  ++(q.write ? s.writes : s.reads);
+  if (!q.copied) (q.write ? statistics_.written_bytes : statistics_.read_bytes) += bytes;
+  (q.write ? s.written_bytes : s.read_bytes) += bytes;
+  if (places_ > 1) stripes_.began(q.store, q.started_ns);
 }
 
 bool BackingStore::may_request(unsigned writes) const {
@@ -121,14 +206,16 @@ bool BackingStore::may_request(unsigned writes) const {
 }
 
 int BackingStore::file_for(uint32_t slot, uint32_t pages, uint32_t high_water) {
-  if (disk_errors_.writes_refused() && !disk_errors_.may_write(os::now_ns())) return -1;
-  const int home = fork_files_.home();
-  if (home < 0) disk_errors_.no_room(home, os::now_ns());
+  const unsigned store = choose(slot, pages);
+  Place &place = place_[store];
+  if (place.errors.writes_refused() && !place.errors.may_write(os::now_ns())) return -1;
+  const int home = fork_files_.home(store);
+  if (home < 0) place.errors.no_room(home, os::now_ns());
   // Pages that were there before need no new room.
-  if (home < 0 || !preallocation_.have_room(static_cast<unsigned>(home), static_cast<uint64_t>(slot) << shift_,
-                                            static_cast<uint64_t>(pages) << shift_, static_cast<uint64_t>(high_water) << shift_))
-    return -1;
-  return home;
+  const uint64_t offset = static_cast<uint64_t>(slot) << shift_, bytes = static_cast<uint64_t>(pages) << shift_;
+  const bool good = home >= 0 && place.preallocation.have_room(static_cast<unsigned>(home), offset, bytes,
+                                                               static_cast<uint64_t>(high_water) << shift_);
+  return good ? home : -1;
 }
 
 void BackingStore::move_to(unsigned file, uint32_t slot, uint32_t pages) {
@@ -141,14 +228,14 @@ const Request &BackingStore::write(uint32_t slot, uint32_t pages, uint64_t addre
   q = {os::now_ns(), slot, pages, 0, 0, 0, true, true, false, idle};
   const auto *from = reinterpret_cast<const void *>(address);
   const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
-  if (!fork_files_.store().write(file_, from, bytes, offset, requests_.tag(q))) {
+  Store &store = fork_files_.store(file_);
+  if (!store.write(file_, from, bytes, offset, requests_.tag(q))) {
     disk_.submit(); // the submission queue was full, not the ring: once more
-    fork_files_.store().write(file_, from, bytes, offset, requests_.tag(q));
+    store.write(file_, from, bytes, offset, requests_.tag(q));
   }
   pages_writing_ += pages;
   if (idle) pages_cleaning_ += pages;
-  ++statistics_.writes;
-  statistics_.written_bytes += bytes;
+  begin(q, file_, bytes);
   return q;
 }
 
@@ -161,14 +248,15 @@ int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address) {
   const int error = os::copy_protected_memory(staging_.address(first), address, bytes);
   Request &q = requests_.take();
   const auto tag = requests_.tag(q);
-  if (error || !fork_files_.store().write(fork_files_.file_of(slot), staging_.address(first), bytes, offset, tag)) {
+  const unsigned file = fork_files_.file_of(slot);
+  if (error || !fork_files_.store(file).write(file, staging_.address(first), bytes, offset, tag)) {
     staging_.give(first, pages);
     free_request(q);
     return error;
   }
   q = {os::now_ns(), slot, pages, first, 0, 0, true, true, true};
   pages_writing_ += pages;
-  ++statistics_.writes;
+  begin(q, file, bytes);
   return static_cast<int>(pages);
 }
 
@@ -179,8 +267,15 @@ void BackingStore::write_done(const Request &q) {
 }
 
 void BackingStore::wrote(const Request &q, bool good, int result) {
-  if (!good) disk_errors_.write_failed(result, os::now_ns());
-  else if (disk_errors_.writes_refused()) disk_errors_.wrote(q.started_ns, os::now_ns());
+  DiskErrors &errors = place_[q.store].errors;
+  statistics_.store[q.store].failed += !good;
+  if (!good) errors.write_failed(result, os::now_ns());
+  else if (errors.writes_refused()) errors.wrote(q.started_ns, os::now_ns());
+}
+
+void BackingStore::read_failed(const Request &q, int result, unsigned lost, uint64_t now) {
+  ++statistics_.store[q.store].failed;
+  place_[q.store].errors.read_failed(result, lost, now);
 }
 
 // --- what the disk has done ------------------------------------------------------------------------
@@ -193,21 +288,26 @@ bool BackingStore::next(Done *done) {
     done->kind = Done::kWatched;
   } else if (c.tag & Preallocation::kTag) {
     done->kind = Done::kRoom;
-    preallocation_.done(c.result);
+    place_[c.tag & ~Preallocation::kTag].preallocation.done(c.result);
   } else {
     done->request = &requests_[c.tag];
+    if (places_ > 1) stripes_.ended(done->request->store, c.result > 0 ? static_cast<uint64_t>(c.result) : 0, os::now_ns());
   }
   return true;
 }
 
-uint64_t BackingStore::watch_within_ns() const { return busy() || disk_errors_.stalled() ? kWatchDiskNs : 0; }
+uint64_t BackingStore::watch_within_ns() const {
+  return busy() || any([](const Place &p) { return p.errors.stalled(); }) ? kWatchDiskNs : 0;
+}
 
 void BackingStore::watch_for_stalls(uint64_t now) {
   if (!open_ || now - watched_ns_ < kWatchDiskNs) return;
   watched_ns_ = now;
-  const uint64_t moving = requests_.oldest_ns(), growing = preallocation_.started_ns();
-  const bool for_room = growing && (!moving || growing < moving);
-  disk_errors_.watch(for_room ? growing : moving, now, for_room);
+  for (unsigned i = 0; i < places_; ++i) {
+    const uint64_t moving = requests_.oldest_ns(i), growing = place_[i].preallocation.started_ns();
+    const bool for_room = growing && (!moving || growing < moving);
+    place_[i].errors.watch(for_room ? growing : moving, now, for_room);
+  }
 }
 
 // --- fork ------------------------------------------------------------------------------------------
@@ -216,27 +316,35 @@ void BackingStore::recover() {
   fork_files_.after_fork(true);
   disk_.stop(); // our view of the parent's ring
   open_ = false;
-  disk_errors_.start(local_.name(), &statistics_.disk_errors);
+  stripes_.forget_requests();
+  start_errors();
 }
 
 /// What files that are no longer shared hold moves to the oldest of them; where all are shared, everything moves to a new one.
 void BackingStore::merge_files(const PageTable &pages, PagedRegions &regions) {
   fork_files_.look_for_ends();
-  if (fork_files_.count() < ForkFiles::kCrowded) return;
-  const int target = fork_files_.home();
-  if (target < 0) return;
+  for (unsigned i = 0; i < places_; ++i)
+    if (fork_files_.crowded(i) && !merge_files(pages, regions, i)) return;
+}
+
+bool BackingStore::merge_files(const PageTable &pages, PagedRegions &regions, unsigned store) {
+  const int target = fork_files_.home(store);
+  if (target < 0) return false;
+  auto other = [&](unsigned i) {
+    return fork_files_.is_open(i) && fork_files_.store_of(i) == store && static_cast<int>(i) != target;
+  };
   bool all_but_target_shared = true;
   for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
-    if (fork_files_.is_open(i) && static_cast<int>(i) != target) all_but_target_shared &= fork_files_.shared(i);
+    if (other(i)) all_but_target_shared &= fork_files_.shared(i);
   uint32_t moved = 0;
   for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
-    moved |= (fork_files_.is_open(i) && (all_but_target_shared || !fork_files_.shared(i))) ? 1u << i : 0;
-  moved &= ~(1u << target);
+    moved |= other(i) && (all_but_target_shared || !fork_files_.shared(i)) ? 1u << i : 0;
   for (unsigned i = 0; i < regions.count(); ++i)
-    if (!move_contents(pages, regions[i], moved, static_cast<unsigned>(target))) return;
+    if (!move_contents(pages, regions[i], moved, static_cast<unsigned>(target))) return false;
   for (unsigned i = 0; i < ForkFiles::kFiles; ++i) {
     if (moved >> i & 1) fork_files_.close_file(i);
   }
+  return true;
 }
 
 /// Moves what the region has in the files `from` (a bit each) to the file `to`. False: it cannot be; nothing is lost.
@@ -257,7 +365,7 @@ bool BackingStore::move_contents(const PageTable &pages, const PagedRegion &r, u
     uint32_t n = 1;
     while (n < most && to_move(s + n)) ++n;
     const uint64_t bytes = uint64_t{n} << shift_, offset = uint64_t{s} << shift_;
-    Store &store = fork_files_.store();
+    Store &store = fork_files_.store(to); // of all that is moved
     int error = store.read_now(fork_files_.file_of(s), staging_.base(), bytes, offset);
     if (!error) error = store.make_room_now(to, offset, bytes);
     if (!error) error = store.write_now(to, staging_.base(), bytes, offset);

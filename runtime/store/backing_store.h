@@ -19,6 +19,7 @@
 #include "runtime/store/preallocation.h"
 #include "runtime/store/requests.h"
 #include "runtime/store/staging.h"
+#include "runtime/store/store_list.h"
 
 #include <cstdint>
 
@@ -31,7 +32,9 @@ public:
   // --- start ---
   /// Memory for staging, and a file in `directory` (Backing::start). `budget`: bytes of memory that the program may hold;
   /// `overflow`: bytes that the disk should have free; `io`: bytes of the largest request. 0, or -errno with a sentence in `why`.
-  int start(const char *directory, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
+  int start(const char *directories, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
+  /// The same over stores that are made, of which each must outlive this.
+  int start(Store *const *stores, unsigned count, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
   /// Without files: nothing can be read or written. `io`: as above.
   void start_without(uint64_t io);
   /// On the thread that will use it. 0 or -errno.
@@ -49,9 +52,11 @@ public:
   uint32_t pages_cleaning() const { return pages_cleaning_; }
   /// Pages being written that will be free then, or are the next to be.
   uint32_t pages_coming_free() const { return pages_writing_ - pages_cleaning_; }
-  bool busy() const { return requests_.any() || preallocation_.busy(); }
+  bool busy() const { return requests_.any() || making_room(); }
   bool any_request() const { return requests_.any(); }
-  bool making_room() const { return preallocation_.busy(); }
+  bool making_room() const {
+    return any([](const Place &p) { return p.preallocation.busy(); });
+  }
   /// For pages that are made, too.
   Staging &staging() { return staging_; }
   uint64_t staging_bytes() const { return staging_.bytes(); }
@@ -59,7 +64,7 @@ public:
   static uint64_t staging_bytes_for(uint64_t budget);
   uint32_t staging_in_use() const { return staging_.pages() - staging_.free_pages(); }
   const Requests &requests() const { return requests_; }
-  const char *directory() const { return local_.name(); }
+  const char *directory() const { return place_[0].store->name(); }
 
   // --- reads ---
   /// Whether there is a place for one more; hints leave the last ones to faults.
@@ -79,15 +84,19 @@ public:
   /// Notes how long a read took that has come now.
   void measured(uint64_t ns) { latency_ns_ = latency_ns_ ? (latency_ns_ * 7 + ns) / 8 : ns; }
   /// A read failed; `lost`: pages that the program will not get back.
-  void read_failed(int result, unsigned lost, uint64_t now) { disk_errors_.read_failed(result, lost, now); }
+  void read_failed(const Request &q, int result, unsigned lost, uint64_t now);
   /// Reads a page at once, while no request is under way. NULL: it cannot be read. Cost: as long as the disk takes.
   const char *read_now(uint32_t slot);
 
   // --- writes ---
   /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
   bool writes_are_stuck() const;
-  bool writes_are_refused() const { return disk_errors_.writes_refused(); }
-  bool stalled() const { return disk_errors_.stalled(); }
+  bool writes_are_refused() const {
+    return !any([](const Place &p) { return !p.errors.writes_refused(); });
+  }
+  bool stalled() const {
+    return !any([](const Place &p) { return !p.errors.stalled(); });
+  }
   /// Whether so many writes may be asked for beside what is under way. Some can always be, in their turn.
   bool may_request(unsigned writes) const;
   /// The file that pages can be written to now, with room for them; `high_water`: slots of the file that may be needed at
@@ -138,6 +147,23 @@ public:
   const char *broken_invariant(const PageTable &) const;
 
 private:
+  /// What belongs to one store.
+  struct Place {
+    Store *store = nullptr;
+    DiskErrors errors;
+    Preallocation preallocation;
+    bool stuck() const;
+  };
+  template <typename Test> bool any(Test test) const {
+    for (unsigned i = 0; i < places_; ++i)
+      if (test(place_[i])) return true;
+    return false;
+  }
+  int start_staging(uint64_t budget, uint64_t io, char *why, unsigned capacity);
+  void start_errors();
+  unsigned choose(uint32_t slot, uint32_t pages);
+  void begin(Request &, unsigned file, uint64_t bytes);
+  bool merge_files(const PageTable &, PagedRegions &, unsigned store);
   bool move_contents(const PageTable &, const PagedRegion &, uint32_t from, unsigned to);
 
   Statistics &statistics_;
@@ -147,13 +173,15 @@ private:
   uint32_t for_faults_ = 0; ///< pages of staging that hints leave to faults
   Staging staging_;
   Disk disk_;
-  LocalStore local_;
+  StoreList list_;
+  LocalStore local_[Stripes::kMost];
   ForkFiles fork_files_;
-  DiskErrors disk_errors_;
-  Preallocation preallocation_;
+  Place place_[Stripes::kMost];
+  unsigned places_ = 1;
+  Stripes stripes_; ///< of several
   Requests requests_;
   unsigned file_ = 0; ///< that move_to() named last
-  uint64_t watched_ns_ = 0; ///< when the disk was last watched for stalls
+  uint64_t watched_ns_ = 0; ///< when the disks were last watched for stalls
   uint32_t reading_ = 0;
   uint32_t pages_writing_ = 0;
   uint32_t pages_cleaning_ = 0; ///< of these, while the program rests

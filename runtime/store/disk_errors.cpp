@@ -24,7 +24,8 @@ bool silent_for_long(uint64_t *last, uint64_t now) {
 
 } // namespace
 
-void DiskErrors::start(const char *directory, DiskErrorCounts *counts) {
+void DiskErrors::start(const char *directory, DiskErrorCounts *counts, bool others) {
+  others_ = others;
   directory_ = directory;
   counts_ = counts;
 }
@@ -34,7 +35,10 @@ void DiskErrors::no_room(int error, uint64_t now) {
   reserve_again_ = now + kRetry;
   if (full_since_) return;
   full_since_ = now;
-  if (error == -EFBIG)
+  if (others_)
+    say("there is no room left in %s (%s): the program's data go to the other stores as long as these have room", directory_,
+        reason(error));
+  else if (error == -EFBIG)
     say("the file for the program's data in %s may not grow (ulimit -f): what is in memory stays there, and the program waits when "
         "memory is full. End it with Ctrl-C, and start it again without that limit",
         directory_);
@@ -56,8 +60,10 @@ void DiskErrors::write_failed(int result, uint64_t now) {
   write_again_ = now + kRetry;
   failing_since_ = now;
   if (silent_for_long(&failure_said_, now))
-    say("writing the program's data to %s failed (%s): they stay in memory, and the write is tried again. The program waits when memory "
-        "is full; nothing is lost while it runs",
+    say(others_
+            ? "writing the program's data to %s failed (%s): they stay in memory, and go to the other stores until it works again"
+            : "writing the program's data to %s failed (%s): they stay in memory, and the write is tried again. The program waits when "
+              "memory is full; nothing is lost while it runs",
         directory_, reason(result));
 }
 

@@ -15,8 +15,9 @@ public:
   static constexpr uint64_t kStall = 5'000'000'000;        ///< a request that takes longer is said
   static constexpr uint64_t kSilence = 10'000'000'000;     ///< between sentences about failures that come and go
 
-  /// `directory` is named in the sentences, and must outlive this.
-  void start(const char *directory, DiskErrorCounts *counts);
+  /// `directory` is named in the sentences, and must outlive this. `others`: there are other stores, which take what this one
+  /// does not.
+  void start(const char *directory, DiskErrorCounts *counts, bool others = false);
 
   /// Space could not be reserved (-errno). Until kRetry has passed, may_reserve() is false.
   void no_room(int error, uint64_t now);
@@ -43,6 +44,7 @@ public:
 private:
   const char *directory_ = "";
   DiskErrorCounts *counts_ = nullptr;
+  bool others_ = false;
   uint64_t full_since_ = 0, reserve_again_ = 0;
   uint64_t failing_since_ = 0, write_again_ = 0, failure_said_ = 0;
   uint64_t read_said_ = 0;

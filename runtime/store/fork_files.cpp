@@ -12,32 +12,38 @@
 
 namespace pagecast {
 
-int ForkFiles::start(Store &store, uint64_t need, char *why, unsigned capacity) {
-  store_ = &store;
-  if (const int error = store.make(0, need, &room_[0], why, capacity)) return error;
+int ForkFiles::start(Store *const *stores, unsigned count, uint64_t need, char *why, unsigned capacity) {
+  stores_ = count;
+  split_ = count > 1;
+  for (unsigned i = 0; i < count; ++i) {
+    store_[i] = stores[i];
+    store_of_[i] = static_cast<uint8_t>(i);
+    if (const int error = stores[i]->make(i, count == 1 ? need : 0, &room_[i], why, capacity)) return error;
+  }
   place_ = static_cast<uint8_t *>(os::reserve(PageTable::kSlots));
   return place_ ? 0 : -ENOMEM;
 }
 
-unsigned ForkFiles::count() const {
+unsigned ForkFiles::count(unsigned store) const {
   unsigned n = 0;
-  for (const Room *room : room_) n += room != nullptr;
+  for (unsigned i = 0; i < kFiles; ++i) n += is_open(i) && store_of_[i] == store;
   return n;
 }
 
-int ForkFiles::open_own() {
+int ForkFiles::open_own(unsigned store) {
   for (unsigned i = 0; i < kFiles; ++i) {
     if (is_open(i)) continue;
     char why[400];
-    if (const int error = store_->make(i, 0, &room_[i], why, sizeof why)) return error;
+    if (const int error = store_[store]->make(i, 0, &room_[i], why, sizeof why)) return error;
     sharers_[i] = 0;
+    store_of_[i] = static_cast<uint8_t>(store);
     return static_cast<int>(i);
   }
   return -EMFILE;
 }
 
 void ForkFiles::close_file(unsigned file) {
-  store_->remove(file);
+  store(file).remove(file);
   room_[file] = nullptr;
   sharers_[file] = 0;
   for (unsigned t = 0; t < tokens_; ++t) token_[t].files &= ~(1u << file);
@@ -55,11 +61,11 @@ void ForkFiles::look_for_ends() {
   }
 }
 
-int ForkFiles::home() {
+int ForkFiles::home(unsigned store) {
   if (tokens_) look_for_ends();
   for (unsigned i = 0; i < kFiles; ++i)
-    if (is_open(i) && !shared(i)) return static_cast<int>(i);
-  return open_own();
+    if (is_open(i) && store_of_[i] == store && !shared(i)) return static_cast<int>(i);
+  return open_own(store);
 }
 
 uint32_t ForkFiles::run(uint32_t slot, uint32_t pages) const {

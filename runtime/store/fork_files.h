@@ -12,6 +12,7 @@
 // Pager's thread, or the thread that forks while the pager holds still.
 #pragma once
 #include "runtime/store/store.h"
+#include "runtime/store/stripes.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,30 +22,33 @@ namespace pagecast {
 class ForkFiles {
 public:
   static constexpr unsigned kFiles = Store::kFiles;
-  static constexpr unsigned kCrowded = 8; ///< files from which on they are merged at the next fork
+  static constexpr unsigned kCrowded = 8; ///< files in a store from which on they are merged at the next fork
 
-  /// Makes the first file in the store, which must outlive this: Store::make.
-  int start(Store &, uint64_t need, char *why, unsigned capacity);
+  /// Makes a file in each of the stores, which must outlive this: Store::make. `need`: of one store alone.
+  int start(Store *const *stores, unsigned count, uint64_t need, char *why, unsigned capacity);
 
-  /// The file that may be written; made if there is none. Its number, or -errno. Cost: a poll while shared.
-  int home();
+  /// The file of the store that may be written; made if there is none. Its number, or -errno. Cost: a poll while shared.
+  int home(unsigned store = 0);
   /// Where the slot's contents are.
   unsigned file_of(uint32_t slot) const { return split_ ? place_[slot] : 0; }
   /// How many of the `pages` slots have their contents in the same file as the first.
   uint32_t run(uint32_t slot, uint32_t pages) const;
   /// The slots' contents are in `file` from now on.
   void put(uint32_t slot, uint32_t pages, unsigned file);
-  Store &store() { return *store_; }
-  const Store &store() const { return *store_; }
+  Store &store(unsigned file) { return *store_[store_of_[file]]; }
+  /// The number of the store that the file is in.
+  unsigned store_of(unsigned file) const { return store_of_[file]; }
   bool is_open(unsigned file) const { return room_[file] != nullptr; }
   /// Of a file that is open.
   Room &room(unsigned file) { return *room_[file]; }
 
   /// Files in use.
-  unsigned count() const;
+  unsigned count(unsigned store = 0) const;
+  /// Whether those of the store are to be merged.
+  bool crowded(unsigned store) const { return count(store) >= (stores_ > 3 ? kFiles / stores_ - 1 : kCrowded); }
   bool shared(unsigned file) const { return sharers_[file] != 0; }
   /// Makes a file of this process's own. Its number, or -errno.
-  int open_own();
+  int open_own(unsigned store);
   void close_file(unsigned file);
   /// Looks which processes have gone.
   void look_for_ends();
@@ -61,7 +65,9 @@ private:
     int fd;
     uint32_t files; ///< bit per file
   };
-  Store *store_ = nullptr;
+  Store *store_[Stripes::kMost] = {};
+  unsigned stores_ = 0;
+  uint8_t store_of_[kFiles] = {};
   Room *room_[kFiles] = {}; ///< NULL: there is no such file
   uint16_t sharers_[kFiles] = {};
   bool split_ = false; ///< some slot may be in another file than number 0

@@ -19,6 +19,11 @@ int LocalStore::make(unsigned file, uint64_t need, Room **room, char *why, unsig
   return 0;
 }
 
+uint64_t LocalStore::free_bytes() {
+  os::DirectoryFacts facts;
+  return os::directory_facts(directory_, &facts) ? 0 : facts.free_bytes;
+}
+
 void LocalStore::remove(unsigned file) {
   disk_->use(file, -1);
   file_[file].stop();

@@ -15,6 +15,7 @@ public:
   void start(Disk &disk, const char *directory);
 
   const char *name() const override { return directory_; }
+  uint64_t free_bytes() override;
   int make(unsigned file, uint64_t need, Room **room, char *why, unsigned capacity) override;
   void remove(unsigned file) override;
   bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) override;

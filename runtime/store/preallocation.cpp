@@ -11,7 +11,8 @@ namespace {
 constexpr uint64_t kExtent = Room::kExtent;
 }
 
-void Preallocation::start(ForkFiles &fork_files, DiskErrors &disk_errors) {
+void Preallocation::start(ForkFiles &fork_files, DiskErrors &disk_errors, unsigned number) {
+  tag_ = kTag | number;
   fork_files_ = &fork_files;
   disk_errors_ = &disk_errors;
 }
@@ -50,10 +51,10 @@ bool Preallocation::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t
   first_ = first;
   extents_ = extents;
   if (!asynchronous_) {
-    done(fork_files_->store().make_room_now(file, first * kExtent, extents * kExtent));
+    done(fork_files_->store(file).make_room_now(file, first * kExtent, extents * kExtent));
     return true;
   }
-  if (!fork_files_->store().make_room(file, purpose == kBack, first * kExtent, extents * kExtent, kTag)) return false;
+  if (!fork_files_->store(file).make_room(file, purpose == kBack, first * kExtent, extents * kExtent, tag_)) return false;
   started_ns_ = os::now_ns();
   return true;
 }

@@ -22,15 +22,15 @@ namespace pagecast {
 
 class Preallocation {
 public:
-  /// All must outlive this.
-  void start(ForkFiles &, DiskErrors &);
+  /// For a store's files; all must outlive this. `number`: the store's.
+  void start(ForkFiles &, DiskErrors &, unsigned number = 0);
 
   /// Whether [offset, offset+bytes) of the file can be written without running out of space. False: not now: room is
   /// being made, or could not be had. `end`: bytes of the file that may be needed at all. Cost: 10 ns where there is
   /// room, else what it costs to queue a request.
   bool have_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t end);
 
-  /// The disk's answer to the request under way, which has this bit in its tag.
+  /// The disk's answer to the request under way, which has this bit in its tag, and the store's number.
   static constexpr uint64_t kTag = 1ull << 62;
   void done(int result);
 
@@ -48,6 +48,7 @@ private:
 
   ForkFiles *fork_files_ = nullptr;
   DiskErrors *disk_errors_ = nullptr;
+  uint64_t tag_ = kTag;
   bool asynchronous_ = true; ///< the kernel takes such requests
   uint64_t ahead_again_ns_ = 0;
 

@@ -18,6 +18,7 @@ struct Request {
   bool copied = false; ///< written from a copy in staging
   bool idle = false;   ///< written while the program rests (core/memory/cleaning.h)
   bool done = false;   ///< it waits for memory
+  uint8_t store = 0;   ///< number
 };
 
 class Requests {
@@ -54,11 +55,11 @@ public:
     --done_count_;
   }
 
-  /// When the oldest one that is not done was started; 0: there is none. Cost: under 1 us.
-  uint64_t oldest_ns() const {
+  /// When the oldest one of the store that is not done was started; 0: there is none. Cost: under 1 us.
+  uint64_t oldest_ns(unsigned store) const {
     uint64_t oldest = 0;
     for (const Request &q : request_)
-      if (q.busy && !q.done && (!oldest || q.started_ns < oldest)) oldest = q.started_ns;
+      if (q.busy && !q.done && q.store == store && (!oldest || q.started_ns < oldest)) oldest = q.started_ns;
     return oldest;
   }
 

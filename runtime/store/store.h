@@ -4,6 +4,7 @@
 // (fork_files.h). Requests end as completions with their tag. One indirect call a request, none a page. Pager's thread, and the
 // thread that forks while the pager holds still.
 #pragma once
+#include "runtime/kernel/uring.h"
 #include "runtime/store/room.h"
 
 #include <cstdint>
@@ -12,10 +13,12 @@ namespace pagecast {
 
 class Store {
 public:
-  static constexpr unsigned kFiles = 12; ///< numbers of files are below
+  static constexpr unsigned kFiles = 32; ///< numbers of files are below
 
   /// For sentences: a directory, or an address.
   virtual const char *name() const = 0;
+  /// That can be had at all; ~0: nobody knows.
+  virtual uint64_t free_bytes() = 0;
 
   /// Makes an empty file of this number, for which `need` bytes must be free, else -ENOSPC. 0 with its room, or -errno with
   /// a sentence in `why`.
@@ -28,6 +31,9 @@ public:
   virtual bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) = 0;
   /// Makes room for [offset, offset+bytes), or, where `back`, gives up what was made.
   virtual bool make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) = 0;
+
+  /// The next answer, of a store whose answers do not come through the pager's ring.
+  virtual bool next(Uring::Completion *) { return false; }
 
   // --- the same at once; 0 or -errno. Cost: as long as the store takes. ---
   virtual int read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) = 0;

@@ -38,6 +38,17 @@ def test_json(tools, disk_dir):
     assert list(disk_dir.iterdir()) == []
 
 
+def test_each_backing_directory_is_measured(tools, disk_dir):
+    places = [disk_dir / name for name in ("one", "two")]
+    for place in places:
+        place.mkdir()
+    done = tools.run(tools.pagecast, "doctor", "--json", "--disk-seconds", "0.2", env={"PAGECAST_BACKING": ",".join(map(str, places))})
+    report = json.loads(done.stdout)
+    assert [c["detail"].split(",")[0] for c in report["checks"] if c["name"] == "backing"] == [str(p) for p in places]
+    if report["disk"]:
+        assert [d["directory"] for d in report["disks"]] == [str(p) for p in places]
+
+
 def test_bad_backing_directory_fails_with_advice(tools, tmp_path):
     done = tools.run(tools.pagecast, "doctor", "--json", "--no-disk", env={"PAGECAST_BACKING": str(tmp_path / "none")})
     assert done.returncode == 1

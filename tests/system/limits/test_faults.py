@@ -78,6 +78,9 @@ class Running:
         self.said += rest
         return self.process.returncode, output
 
+    def stores(self) -> list[dict]:
+        return json.loads(self._stats.read_text())["stores"]
+
     def trouble(self) -> dict:
         return json.loads(self._stats.read_text())["trouble"]
 
@@ -118,6 +121,56 @@ def test_a_full_disk_is_waited_for(program, start, resources, disk_dir):
     assert (status, output) == (0, program[1]), running.said
     assert f"there is room in {place} again" in running.said
     assert running.trouble()["no_room"] > 0 and running.trouble()["lost_pages"] == 0
+
+
+def two_disks(resources, disk_dir, first: int, second: int):
+    places = []
+    for name, size in (("one", first), ("two", second)):
+        (disk_dir / name).mkdir()
+        places.append(resources(small_disk(disk_dir / name, size)))
+    return places
+
+
+def test_pages_are_striped_over_disks(program, start, resources, disk_dir):
+    one, two = two_disks(resources, disk_dir, 200 * MIB, 200 * MIB)
+    running = start(f"{one},{two}")
+    assert running.end() == (0, program[1]), running.said
+    stores = running.stores()
+    assert [s["name"] for s in stores] == [str(one), str(two)]
+    written = sum(s["written_bytes"] for s in stores)
+    assert all(s["written_bytes"] > written // 10 and s["read_bytes"] > 0 and s["failed"] == 0 for s in stores), stores
+    assert running.said == ""
+
+
+def test_of_two_disks_one_that_is_full_leaves_its_data_to_the_other(program, start, resources, disk_dir):
+    one, two = two_disks(resources, disk_dir, 200 * MIB, 200 * MIB)
+    fill(one, 8 * MIB)
+    running = start(f"{one},{two}")
+    assert running.end() == (0, program[1]), running.said
+    assert f"there is no room left in {one} " in running.said and "go to the other stores" in running.said
+    assert running.trouble()["no_room"] > 0 and running.trouble()["lost_pages"] == 0
+    assert running.stores()[1]["written_bytes"] > 60 * MIB
+
+
+def test_of_two_disks_one_that_refuses_writes_leaves_its_data_to_the_other(program, start, resources, disk_dir):
+    (disk_dir / "one").mkdir()
+    (disk_dir / "two").mkdir()
+    place, files = resources(failing_files(disk_dir / "one"))
+    other = resources(small_disk(disk_dir / "two", 200 * MIB))
+    files.write_error = errno.EIO
+    running = start(f"{place},{other}")
+    assert running.end() == (0, program[1]), running.said
+    assert f"writing the program's data to {place} failed (Input/output error)" in running.said
+    assert running.stores()[0]["failed"] > 0 and running.trouble()["lost_pages"] == 0
+
+
+def test_two_directories_on_one_device_are_one(program, start, disk_dir):
+    for name in ("one", "two"):
+        (disk_dir / name).mkdir()
+    running = start(f"{disk_dir / 'one'},{disk_dir / 'two'}")
+    assert running.end() == (0, program[1]), running.said
+    assert running.said.count("are on one device") == 1
+    assert len(running.stores()) == 1
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])

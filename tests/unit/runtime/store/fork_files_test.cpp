@@ -17,14 +17,15 @@ namespace {
 
 struct LocalFiles : ForkFiles {
   Disk disk;
-  LocalStore store;
+  LocalStore local;
 };
 
 std::unique_ptr<LocalFiles> fresh() {
   auto l = std::make_unique<LocalFiles>();
   char why[400];
-  l->store.start(l->disk, "/var/tmp");
-  if (l->start(l->store, 0, why, sizeof why)) return nullptr;
+  l->local.start(l->disk, "/var/tmp");
+  Store *const stores[] = {&l->local};
+  if (l->start(stores, 1, 0, why, sizeof why)) return nullptr;
   return l;
 }
 

@@ -19,7 +19,8 @@ protected:
   void SetUp() override {
     char why[400];
     store_.start(disk_, "/var/tmp");
-    if (fork_files_->start(store_, 0, why, sizeof why)) GTEST_SKIP() << why;
+    Store *const stores[] = {&store_};
+    if (fork_files_->start(stores, 1, 0, why, sizeof why)) GTEST_SKIP() << why;
     if (disk_.start(8)) GTEST_SKIP() << "no io_uring";
     disk_errors_.start("/var/tmp", &counts_);
     preallocation_.start(*fork_files_, disk_errors_);
