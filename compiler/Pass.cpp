@@ -10,6 +10,7 @@
 #include "loops/SpeculatedValues.h"
 #include "nests/NestFusion.h"
 #include "nests/Overwrite.h"
+#include "prepare/BitRuns.h"
 #include "prepare/InductionRepair.h"
 #include "prepare/InvariantLoads.h"
 #include "prepare/Worklists.h"
@@ -43,6 +44,7 @@ bool canonicalize(LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, Assumpti
 bool prepareLoops(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, AAResults &AA) {
   bool Changed = repairInductions(LI, SE);
   Changed |= hoistInvariantLoads(F, LI, DT, SE, AA);
+  Changed |= splitBitRuns(F, LI, DT, SE);
   Changed |= splitWorklists(LI, DT, SE);
   return Changed;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop around a loop, of which it makes pieces: strips (StripMine.h), rounds (Worklists.h). What the inner loop carries from
-// one iteration to the next it carries from piece to piece as well:
+// A loop around a loop, of which it makes pieces: strips (StripMine.h), rounds (Worklists.h), bit runs (BitRuns.h). What the inner
+// loop carries from one iteration to the next it carries from piece to piece as well:
 //
 //     preheader -> start -> header ... latch -> end (-> back) -> start
 //
