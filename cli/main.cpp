@@ -161,6 +161,7 @@ void addSpeculate(CLI::App &app, SpeculateOptions &options) {
       "speculate", "run any program, with a copy of it that runs ahead: pagecast speculate [OPTIONS] [--] PROGRAM [ARGUMENTS]");
   speculate->add_option("--stats", options.stats, "write what happened there as JSON")->type_name("FILE")->check(refuseEmpty);
   speculate->add_flag("--summary", options.summary, "say what happened, on standard error");
+  speculate->add_flag("--account", options.account, "trace the program, which is slow, to count which reads were hinted");
   speculate->prefix_command();
   speculate->footer(kSpeculateNotes);
 }

@@ -17,6 +17,7 @@ std::optional<SpeculateOptions> plainOptions(const std::vector<std::string> &wor
   size_t at = 0;
   for (; at < words.size() && words[at][0] == '-' && words[at] != "--"; at++) {
     if (words[at] == "--summary") options.summary = true;
+    else if (words[at] == "--account") options.account = true;
     else if (words[at] == "--stats" && at + 1 < words.size() && !words[at + 1].empty() && words[at + 1][0] != '-')
       options.stats = words[++at];
     else return std::nullopt;
@@ -38,7 +39,7 @@ __attribute__((constructor(101))) void speculateEarly(int argc, char **argv) {
 void requireSpeculateOptions(const std::vector<std::string> &command) {
   if (command.empty() || command[0].empty() || command[0][0] != '-') return;
   throw Failure{"pagecast speculate has no option " + command[0] + "; the nearest is " +
-                nearest(command[0], {"--stats", "--summary", "--help"})};
+                nearest(command[0], {"--account", "--stats", "--summary", "--help"})};
 }
 
 int speculate(const SpeculateOptions &options) {

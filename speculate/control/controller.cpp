@@ -46,6 +46,7 @@ bool Controller::map_memory() {
   if (memory == MAP_FAILED || marks == MAP_FAILED) return false;
   channel_ = static_cast<Channel *>(memory);
   log_.attach(static_cast<uint32_t *>(marks), count);
+  log_.observe(ledger_);
   return true;
 }
 
@@ -57,6 +58,11 @@ bool Controller::prepare() {
   failed_ = !prepared_;
   if (failed_) warn("there is no memory or no thread to be had");
   return prepared_;
+}
+
+void Controller::account(Ledger *ledger, ReadsTracer *tracer) {
+  ledger_ = ledger;
+  tracer_ = tracer;
 }
 
 void *Controller::run_feeder(void *self) {
@@ -102,6 +108,7 @@ bool Controller::take_hint() {
   if (sane) {
     log_.add_path(hint.path);
     if (hint.kind == HintKind::kRange || hint.kind == HintKind::kOpen) log_.add(hint.inode, hint.offset, hint.length);
+    if (hint.kind == HintKind::kRange && log_.observer()) log_.observer()->hinted(hint.inode, hint.offset, hint.length);
   }
   __atomic_store_n(&channel_->tail, channel_->tail + 1, __ATOMIC_RELEASE);
   return true;
@@ -135,6 +142,7 @@ void Controller::follow_memory(uint64_t now) {
 }
 
 void Controller::sleep_until_something(uint64_t nanoseconds) {
+  if (tracer_) return tracer_->serve(nanoseconds);
   pollfd files[2] = {{program_, POLLIN, 0}, {copy_handle_, POLLIN, 0}};
   const timespec time = {static_cast<time_t>(nanoseconds / 1000000000u), static_cast<long>(nanoseconds % 1000000000u)};
   ppoll(files, 2, &time, nullptr);
@@ -191,6 +199,11 @@ void Controller::run(pid_t program) {
     if (early && now - begin_ >= kSettled) refuse_early(program);
   }
   if (copied_) end_copy(Ending::kOriginal);
+  if (tracer_) {
+    tracer_->serve(0);
+    statistics_.account = ledger_->counts();
+    statistics_.accounted = true;
+  }
   statistics_.seconds = static_cast<double>(monotonic_now() - begin_) * 1e-9;
   statistics_.prefetch = prefetcher_.counts();
   rusage own = {};

@@ -8,6 +8,7 @@
 // Threads: run() in one; a second takes hints out of the channel; the prefetcher's workers.
 #pragma once
 #include "speculate/inject/copy_maker.h"
+#include "speculate/inject/reads_tracer.h"
 #include "speculate/report/statistics.h"
 #include "speculate/tip/prefetcher.h"
 #include "speculate/tip/share.h"
@@ -44,6 +45,9 @@ class Controller {
 public:
   /// Looks after the program until it ends.
   void run(pid_t program);
+
+  /// Before run(): the program is traced, and an account made of its reads.
+  void account(Ledger *ledger, ReadsTracer *tracer);
 
   Statistics &statistics() { return statistics_; }
 
@@ -121,6 +125,8 @@ private:
   bool one_ended_ = false; ///< a thread that was watched is no more
   Share share_; ///< of memory, for what is prefetched
   uint64_t shared_ = 0, refaulted_ = 0, prefetched_ = 0; ///< ns: when it was judged; bytes up to then
+  Ledger *ledger_ = nullptr; ///< only for accounts, as the tracer is
+  ReadsTracer *tracer_ = nullptr;
   bool warned_ = false, prepared_ = false, failed_ = false;
 };
 

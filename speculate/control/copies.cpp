@@ -56,6 +56,7 @@ void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
   plan.seconds = kSeconds;
   plan.channel = channel_file_;
   plan.any_wait = brief;
+  plan.tracer = tracer_;
   const CopyMade made = maker_.make(one.thread, one.last, plan);
   if (made.process) {
     one.unreaped = made.process;

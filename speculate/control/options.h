@@ -8,6 +8,7 @@ namespace pagecast::speculate {
 struct Options {
   std::string stats;    ///< file for statistics; empty = none
   bool summary = false; ///< a few lines on standard error at the end
+  bool account = false; ///< the program is traced, for an account of its reads
   std::vector<std::string> command;
 };
 

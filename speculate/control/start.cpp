@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +54,7 @@ struct Beginning {
   const Options &options;
   Pipe gate; ///< its end comes when the program has begun; a byte in it says that there is none
   int done;  ///< closed when all has been written
+  int line[2] = {-1, -1}; ///< for accounts: the program says that it may be traced now, and hears whether it is
 };
 
 /// In the controller's process, all signals blocked. Until the program has begun this shares memory with the process that
@@ -61,6 +63,12 @@ int control(void *argument) {
   const Beginning &begin = *static_cast<const Beginning *>(argument);
   char byte;
   syscall(SYS_close, begin.gate.ends[1]);
+  bool traced = false;
+  if (begin.options.account) {
+    syscall(SYS_close, begin.line[1]);
+    if (syscall(SYS_read, begin.line[0], &byte, 1) == 1) traced = ReadsTracer::attach(begin.program);
+    syscall(SYS_close, begin.line[0]);
+  }
   if (syscall(SYS_read, begin.gate.ends[0], &byte, 1) != 0) syscall(SYS_exit_group, 0);
   setsid();
   prctl(PR_SET_NAME, "pagecast-watch");
@@ -69,11 +77,16 @@ int control(void *argument) {
   void *const memory = mmap(nullptr, sizeof(Controller), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) _exit(1);
   Controller &controller = *new (memory) Controller;
+  Ledger ledger;
+  ReadsTracer tracer(&ledger);
+  if (traced) controller.account(&ledger, &tracer);
   controller.run(begin.program);
   controller.statistics().finished = true;
   if (!options.stats.empty() && !write_statistics(controller.statistics(), options.stats.c_str()))
     fprintf(stderr, "pagecast: warning: statistics cannot be written to %s: %s\n", options.stats.c_str(), strerror(errno));
-  if (options.summary) print_summary(controller.statistics(), STDERR_FILENO);
+  if (options.account && !traced)
+    fprintf(stderr, "pagecast: warning: there is no account: the host does not allow the program to be traced\n");
+  if (options.summary || options.account) print_summary(controller.statistics(), STDERR_FILENO);
   _exit(0);
 }
 
@@ -82,6 +95,7 @@ int control(void *argument) {
 bool start_controller(Beginning &begin) {
   void *const stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (stack == MAP_FAILED || !begin.gate.make()) return false;
+  if (begin.options.account && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, begin.line)) return false;
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
@@ -90,6 +104,12 @@ bool start_controller(Beginning &begin) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) return false;
   prctl(PR_SET_PTRACER, child, 0, 0, 0); // where only ancestors may trace
+  if (begin.options.account) {
+    char byte = 0;
+    close(begin.line[0]);
+    if (write(begin.line[1], &byte, 1) == 1 && read(begin.line[1], &byte, 1) < 0) {} // until it is traced, or cannot be
+    close(begin.line[1]);
+  }
   return true;
 }
 
@@ -161,7 +181,7 @@ void stand_for(pid_t program) {
 } // namespace
 
 int start(const Options &options) {
-  if (options.stats.empty() && !options.summary) return become(options, -1);
+  if (options.stats.empty() && !options.summary && !options.account) return become(options, -1);
   Pipe done, failed;
   if (!done.make() || !failed.make()) return errno;
   sigset_t all, before; // what is sent before the program has begun is handed on when it has

@@ -79,7 +79,7 @@ namespace {
 const char *find_refusal(pid_t process) {
   const Facts facts = facts_of(process, process);
   if (!facts.known) return "it has ended";
-  if (facts.tracer) return "another process traces it";
+  if (facts.tracer && facts.tracer != static_cast<uint64_t>(getpid())) return "another process traces it";
   if (facts.filtered) return "it has a seccomp filter of its own";
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/mem", process);
@@ -169,7 +169,7 @@ CopyMade CopyMaker::make(const Thread &original, const Look &seen, const CopyPla
   if (!code) return refused("it has no room for a few instructions (no vdso)");
   if (!is_waiting(original, seen, plan.any_wait)) return not_now();
   Tracee tracee;
-  switch (tracee.stop(process, original.number())) {
+  switch (tracee.stop(process, original.number(), plan.tracer)) {
   case Stopped::kYes: break;
   case Stopped::kRefused: return refused_by_host(process);
   case Stopped::kNotNow: return not_now();

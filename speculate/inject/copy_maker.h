@@ -25,6 +25,7 @@ struct CopyPlan {
   pid_t unreaped = 0;   ///< an earlier copy of the same process that has ended
   uint32_t seconds = 0; ///< it lives so long
   int channel = -1;     ///< descriptor
+  class ReadsTracer *tracer = nullptr; ///< traces the program already
   bool any_wait = false; ///< waits are too short to be seen twice: the stop may come in whichever is next
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/inject/tracee.h"
+#include "speculate/inject/reads_tracer.h"
 #include "speculate/watch/proc.h"
 #include <cerrno>
 #include <csignal>
@@ -86,17 +87,30 @@ bool may_stop_in(long call, bool asleep) {
   }
 }
 
-Stopped Tracee::stop(pid_t process, pid_t thread) {
-  if (ptrace(PTRACE_SEIZE, thread, 0L, PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK))
-    return errno == ESRCH ? Stopped::kNotNow : Stopped::kRefused;
+bool Tracee::seize() { return tracer_ || ptrace(PTRACE_SEIZE, thread_, 0L, PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK) == 0; }
+
+Stopped Tracee::stop(pid_t process, pid_t thread, ReadsTracer *tracer) {
+  tracer_ = tracer;
   process_ = process;
   thread_ = thread;
+  if (!seize()) {
+    thread_ = 0;
+    return errno == ESRCH ? Stopped::kNotNow : Stopped::kRefused;
+  }
   int status = 0;
   if (ptrace(PTRACE_INTERRUPT, thread, 0L, 0L) || !wait_stop(thread, &status)) {
+    if (tracer_) tracer_->see(thread, status);
     thread_ = 0;
     return Stopped::kNotNow;
   }
-  const bool ours = event_of(status) == kEventStop && WSTOPSIG(status) == SIGTRAP;
+  // Of a thread that is traced, the end of the call comes in place of the stop that was asked for.
+  const bool ours =
+      (event_of(status) == kEventStop && WSTOPSIG(status) == SIGTRAP) || (tracer_ && tracer_->is_end_of_call(thread, status));
+  if (!ours && tracer_) {
+    tracer_->see(thread, status);
+    thread_ = 0;
+    return Stopped::kNotNow;
+  }
   if (!ours) {
     if (event_of(status) == 0) signal_ = WSTOPSIG(status);
     detach();
@@ -163,7 +177,8 @@ pid_t Tracee::run_to_clone(uint64_t address) {
 }
 
 void Tracee::detach() {
-  if (thread_) ptrace(PTRACE_DETACH, thread_, 0L, signal_);
+  if (thread_ && tracer_) tracer_->go_on(thread_, signal_);
+  else if (thread_) ptrace(PTRACE_DETACH, thread_, 0L, signal_);
   thread_ = 0;
   signal_ = 0;
 }

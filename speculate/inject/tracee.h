@@ -27,7 +27,7 @@ public:
   ~Tracee() { detach(); }
 
   /// Stops the thread when it comes out of its wait, which lasts as long as it lasts.
-  Stopped stop(pid_t process, pid_t thread);
+  Stopped stop(pid_t process, pid_t thread, class ReadsTracer *tracer = nullptr); ///< `tracer`: traces it already
   /// Repairs what the stop itself may have done to a call (EINTR). False: leave the thread alone, it has a signal coming.
   bool mend();
   const user_regs_struct &registers() const { return registers_; }
@@ -38,6 +38,9 @@ public:
   void detach();
 
 private:
+  bool seize();
+
+  class ReadsTracer *tracer_ = nullptr; ///< to which it is given back
   pid_t process_ = 0, thread_ = 0;
   int signal_ = 0; ///< to be handed on when it is let go of
   user_regs_struct registers_{};

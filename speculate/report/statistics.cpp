@@ -118,6 +118,37 @@ void add_prefetch(Text &text, const Statistics &s) {
   text.end();
 }
 
+void add_account(Text &text, const AccountCounts &a) {
+  text.begin("account");
+  text.number("reads", a.reads);
+  text.number("reads_hinted", a.reads_hinted);
+  text.number("reads_at_end", a.reads_at_end);
+  text.number("blocks", a.blocks);
+  text.number("blocks_hinted", a.blocks_hinted);
+  text.number("bytes", a.bytes);
+  text.number("bytes_hinted", a.bytes_hinted);
+  text.number("hints", a.hints);
+  text.number("hints_in_error", a.hints_in_error);
+  text.number("blocks_in_error", a.blocks_in_error);
+  text.number("prefetched_fully", a.fully);
+  text.number("prefetched_partly", a.partly);
+  text.number("prefetched_unused", a.unused);
+  text.number("reused", a.reused);
+  text.end();
+}
+
+double percent(uint64_t part, uint64_t whole) {
+  return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+void say_account(Text &text, const AccountCounts &a) {
+  const uint64_t fetched = a.fully + a.partly + a.unused;
+  text.add("  reads       %lu, %.1f %% hinted; %lu blocks, %.1f %% hinted; %lu blocks hinted in error\n", a.reads,
+           percent(a.reads_hinted, a.reads), a.blocks, percent(a.blocks_hinted, a.blocks), a.blocks_in_error);
+  text.add("  blocks      %lu prefetched: %.1f %% fully, %.1f %% partly, %.1f %% not used; %lu reads of earlier ones\n", fetched,
+           percent(a.fully, fetched), percent(a.partly, fetched), percent(a.unused, fetched), a.reused);
+}
+
 } // namespace
 
 const char *name_of(Ending ending) { return kNames[static_cast<unsigned>(ending)]; }
@@ -143,6 +174,7 @@ bool write_statistics(const Statistics &statistics, const char *path) {
   add_copies(inner, statistics);
   add_prefetch(inner, statistics);
   add_controller(inner, statistics);
+  if (statistics.accounted) add_account(inner, statistics.account);
   inner.add("}\n");
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
@@ -163,6 +195,7 @@ void print_summary(const Statistics &s, int file) {
   text.add("  prefetched  %.1f MB in %lu requests of %.2f ms\n", static_cast<double>(p.bytes) * 1e-6, p.requests,
            p.requests ? static_cast<double>(p.nanoseconds) * 1e-6 / static_cast<double>(p.requests) : 0);
   text.add("  long waits  %lu hinted, %lu not\n", s.waits_hinted, s.waits_missed);
+  if (s.accounted) say_account(text, s.account);
   if (s.reason[0]) text.add("  no copies   %s\n", s.reason);
   text.write(file);
 }

@@ -4,6 +4,7 @@
 #pragma once
 #include "speculate/shared/channel.h"
 #include "speculate/tip/prefetcher.h"
+#include "speculate/watch/ledger.h"
 
 namespace pagecast::speculate {
 
@@ -42,6 +43,8 @@ struct Statistics {
   char reason[160] = "";                      ///< why there were no copies
   bool finished = false;
   PrefetchCounts prefetch;
+  bool accounted = false; ///< the program was traced
+  AccountCounts account;
 
   void add(const Channel &channel);
 };

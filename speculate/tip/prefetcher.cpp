@@ -200,10 +200,12 @@ void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
 }
 
 void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
+  HintObserver *const observer = log_ ? log_->observer() : nullptr;
   if (hint.kind == HintKind::kOpen) {
     hint.offset = 0;
     hint.length = file.size() <= kSmallFile ? file.size() : kPieceBytes;
     log_->add(file.inode(), 0, hint.length);
+    if (observer) observer->hinted(file.inode(), 0, hint.length);
   }
   if (hint.offset < file.size()) hint.length = std::min(hint.length, file.size() - hint.offset);
   else hint.length = 0;
@@ -213,7 +215,9 @@ void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
     if (!file.is_cached(hint.offset + at, piece)) {
       if (is_cancelled(hint)) break;
       const uint64_t begin = now();
+      if (observer) observer->fetching(file.inode(), hint.offset + at, piece, false);
       if (file.fetch(hint.offset + at, piece, scratch) <= 0) break;
+      if (observer) observer->fetching(file.inode(), hint.offset + at, piece, true);
       const std::lock_guard lock(mutex_);
       read_by_workers_ += file.is_read() ? piece : 0;
       answered(hint, now() - begin);

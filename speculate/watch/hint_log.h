@@ -9,6 +9,17 @@
 
 namespace pagecast::speculate {
 
+/// Is told of hints and of what comes of them, in bytes of files. From any thread.
+class HintObserver {
+public:
+  virtual void hinted(uint64_t inode, uint64_t offset, uint64_t length) = 0;
+  /// It is being fetched; `done`: it has been.
+  virtual void fetching(uint64_t inode, uint64_t offset, uint64_t length, bool done) = 0;
+
+protected:
+  ~HintObserver() = default;
+};
+
 class HintLog {
 public:
   static constexpr uint64_t kMarks = 1u << 20, kFewMarks = 1u << 16; ///< numbers; for small control groups the latter
@@ -17,6 +28,10 @@ public:
     marks_ = marks;
     mask_ = count - 1;
   }
+
+  /// Of all that is hinted from now on; nullptr = nobody.
+  void observe(HintObserver *observer) { observer_ = observer; }
+  HintObserver *observer() const { return observer_; }
 
   /// Forgets all.
   void clear() { __atomic_fetch_add(&generation_, 1, __ATOMIC_RELAXED); }
@@ -40,6 +55,7 @@ private:
   uint32_t *marks_ = nullptr;
   uint64_t mask_ = 0;
   uint32_t generation_ = 1;
+  HintObserver *observer_ = nullptr;
 };
 
 } // namespace pagecast::speculate
