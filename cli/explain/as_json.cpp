@@ -74,6 +74,18 @@ Json toJson(const Run &run) {
       {"wall_s", run.wallSeconds}, {"stall_s", run.stallSeconds}, {"faults", toJson(run.faults)}};
 }
 
+Json toJson(const MeasuredSlice &slice) {
+  return {{"file", orNull(slice.at.file)},
+          {"line", orNull(slice.at.line)},
+          {"function", orNull(slice.function)},
+          {"cpu_s", slice.cpuSeconds},
+          {"waited_s", slice.waitedSeconds},
+          {"saved_s", slice.savedSeconds ? Json(*slice.savedSeconds) : Json()},
+          {"trials", slice.trials},
+          {"switched_off", slice.switchedOff},
+          {"off", slice.isOff}};
+}
+
 } // namespace
 
 std::string explanationAsJson(const Explanation &all) {
@@ -87,6 +99,9 @@ std::string explanationAsJson(const Explanation &all) {
   }
   out["sites_without_remark"] = Json::array();
   for (const Site *site : all.strangers) out["sites_without_remark"].push_back(toJson(*site));
+  out["slices"] = Json::array();
+  if (all.run)
+    for (const MeasuredSlice &slice : all.run->slices) out["slices"].push_back(toJson(slice));
   out["fault_streams"] = all.faultStreams ? toJson(*all.faultStreams) : Json();
   // Names of files and source lines need not be UTF-8: what is not is replaced, not thrown at.
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

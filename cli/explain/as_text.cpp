@@ -9,6 +9,7 @@
 //                                      run: what was measured
 #include "cli/explain/explanation.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -100,6 +101,7 @@ public:
       if (std::any_of(function.nests.begin(), function.nests.end(), [this](const ExplainedNest &n) { return isShown(n); }))
         print(function);
     if (all_.run) printStrangers();
+    if (all_.run) printSlices();
     printFaultStreams();
     printLeftOut();
     return out_;
@@ -236,6 +238,28 @@ private:
       putWrapped(0, "\n" + std::to_string(others) +
                         (others == 1 ? " site of the run is in another file" : " sites of the run are in other files") +
                         "; explain that for more.");
+  }
+
+  /// Of a nest whose indirect references share a slice no single line is to be charged with it.
+  void printSlices() {
+    bool first = true;
+    for (const MeasuredSlice &slice : all_.run->slices) {
+      const std::string mainName = std::filesystem::path(all_.mainFile).filename().string();
+      if (!slice.at.file.empty() && std::filesystem::path(slice.at.file).filename().string() != mainName) continue;
+      if (first) out_ += '\n', putLine("Slices of the run:", Style::kFunction);
+      first = false;
+      putWrapped(2, wordsOf(slice), Style::kMeasured);
+    }
+  }
+
+  static std::string wordsOf(const MeasuredSlice &slice) {
+    char costs[120], saved[80] = "not compared with the nest without it";
+    std::snprintf(costs, sizeof costs, "%.3f s of processor time, %.3f s waited for it; ", slice.cpuSeconds, slice.waitedSeconds);
+    if (slice.savedSeconds)
+      std::snprintf(saved, sizeof saved, "%s %.3f s", *slice.savedSeconds < 0 ? "lost" : "saved", std::fabs(*slice.savedSeconds));
+    return (slice.at.line ? std::to_string(slice.at.line) + " " : "") + "in " + (slice.function.empty() ? "?" : slice.function) +
+           ": " + costs + saved + ", switched off " + std::to_string(slice.switchedOff) +
+           (slice.switchedOff == 1 ? " time" : " times") + (slice.isOff ? ", and at the end" : "");
   }
 
   void printFaultStreams() {

@@ -31,6 +31,20 @@ Site toSite(const Json &site) {
           countsIn(site)};
 }
 
+MeasuredSlice toSlice(const Json &slice) {
+  MeasuredSlice out;
+  out.at = {text(slice, "file"), slice.value("line", 0u), 0};
+  out.function = text(slice, "function");
+  out.cpuSeconds = slice.value("cpu_s", 0.0) + slice.value("pager_cpu_s", 0.0);
+  out.waitedSeconds = slice.value("waited_s", 0.0);
+  if (const auto saved = slice.find("saved_s"); saved != slice.end() && saved->is_number())
+    out.savedSeconds = saved->get<double>();
+  out.trials = slice.value("trials", uint64_t{0});
+  out.switchedOff = slice.value("switched_off", uint64_t{0});
+  out.isOff = slice.value("off", false);
+  return out;
+}
+
 void requireVersion(const Json &statistics, const std::string &path) {
   const auto version = statistics.find("version");
   if (version == statistics.end() || !version->is_number_integer() || !statistics.contains("sites"))
@@ -71,6 +85,8 @@ Run readRun(const std::string &path) {
     if (const auto faults = statistics.find("faults"); faults != statistics.end()) out.faults = countsIn(*faults);
     if (const auto streams = statistics.find("fault_streams"); streams != statistics.end()) out.faultStreams = countsIn(*streams);
     for (const Json &site : statistics["sites"]) out.sites.push_back(toSite(site));
+    if (const auto slices = statistics.find("slices"); slices != statistics.end())
+      for (const Json &slice : *slices) out.slices.push_back(toSlice(slice));
     return out;
   } catch (const Json::exception &) {
     throw Failure{path + " holds no statistics of pagecast: a field has the wrong type; write it anew with "

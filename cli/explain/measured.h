@@ -5,6 +5,7 @@
 #pragma once
 #include "cli/explain/record.h"
 #include <cstdint>
+#include <optional>
 
 namespace pagecast::cli {
 
@@ -22,6 +23,17 @@ struct Site {
   Counts counts;
 };
 
+/// What the slice of one nest cost, and what it brought.
+struct MeasuredSlice {
+  Place at; ///< of its first indirect group, without a column
+  std::string function;
+  double cpuSeconds = 0; ///< of the slicer and the pager
+  double waitedSeconds = 0;
+  std::optional<double> savedSeconds; ///< nothing: it was never compared
+  uint64_t trials = 0, switchedOff = 0;
+  bool isOff = false; ///< at the end
+};
+
 struct Run {
   std::string path;     ///< of the file
   std::string pagecast; ///< the version that ran
@@ -33,6 +45,7 @@ struct Run {
   uint64_t readBytes = 0, writtenBytes = 0;
   Counts faults, faultStreams;
   std::vector<Site> sites;
+  std::vector<MeasuredSlice> slices;
 };
 
 /// Throws Failure when the file is absent, no statistics, or of another version.

@@ -296,6 +296,21 @@ def test_what_faults_foretold_stands_by_itself(built, run, tmp_path):
     assert "Foretold by faults alone" in text and "prefetched 77" in text and "switched_off 3" in text and "no remark is about" not in text
 
 
+def test_what_slices_cost_and_bring_is_said(built, run, tmp_path):
+    figures = json.loads((run / "s.json").read_text())
+    assert figures["slices"] == explained(built, "--run", "s.json", "p.c", cwd=run)["slices"] == []
+    one = {"file": "p.c", "function": "gather", "line": 7, "cpu_s": 1.5, "pager_cpu_s": 0.25, "waited_s": 0.125, "saved_s": -2.5,
+           "trials": 4, "switched_off": 1, "off": True}
+    figures["slices"] = [one, {**one, "line": 9, "saved_s": None, "switched_off": 0, "off": False}, {**one, "file": "other.c", "line": 11}]
+    (tmp_path / "slices.json").write_text(json.dumps(figures))
+    slices = explained(built, "--run", tmp_path / "slices.json", "p.c", cwd=run)["slices"]
+    assert [(s["line"], s["cpu_s"], s["saved_s"]) for s in slices] == [(7, 1.75, -2.5), (9, 1.75, None), (11, 1.75, -2.5)]
+    text = built.run(built.pagecast, "explain", "--run", tmp_path / "slices.json", "p.c", cwd=run).stdout
+    said = [" ".join(part.split()) for part in text.split("Slices of the run:")[1].split("\n  7 ")[1].split("\n  9 ")]
+    assert said[0] == ("in gather: 1.750 s of processor time, 0.125 s waited for it; lost 2.500 s, switched off 1 time, and at the end")
+    assert "not compared with the nest without it, switched off 0 times" in said[1] and "11 in" not in said[1]
+
+
 def test_nothing_is_said_of_single_lines_where_the_program_has_none(built, run, tmp_path):
     figures = json.loads((run / "s.json").read_text())
     for site in figures["sites"]:
