@@ -4,9 +4,11 @@
 #include "cli/commands/cc.h"
 #include "cli/commands/doctor.h"
 #include "cli/commands/explain.h"
+#include "cli/commands/report.h"
 #include "cli/commands/run.h"
 #include "cli/commands/serve.h"
 #include "cli/commands/speculate.h"
+#include "cli/commands/top.h"
 #include "cli/text/manuals.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
@@ -24,7 +26,8 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-const Arguments kCommands = {"cc", "c++", "fc", "run", "speculate", "explain", "serve", "doctor", "completions", "man"};
+const Arguments kCommands = {"cc",     "c++", "fc",    "run",    "speculate",   "explain",
+                             "report", "top", "serve", "doctor", "completions", "man"};
 
 constexpr const char *kExamples = R"(
 Examples:
@@ -33,6 +36,8 @@ Examples:
   pagecast fc -O2 heat.f90 -o heat             the same for Fortran: flang 19 with the plugin
   pagecast run --memory 256M -- ./sort big     run in 256 MiB, whatever the size of its data
   pagecast run --stats s.json -- ./sort big    write what happened to s.json
+  pagecast report s.json                       what that run did, as a table
+  pagecast top                                 what paged programs do now
   pagecast speculate -- grep -r needle /data   hints for any program that reads files
   pagecast explain sort.c                      which references get hints, and why others do not
   pagecast serve /data                         its files for many, through one cache
@@ -81,6 +86,26 @@ Examples:
   pagecast explain heat.f90 -- -O3 -march=native -Imodules
   pagecast cc -O2 -g -fsave-optimization-record -c solve.c && pagecast explain solve.opt.yaml
   pagecast run --memory 256M --stats s.json -- ./solve && pagecast explain --run s.json solve.c
+)";
+
+constexpr const char *kReportNotes = R"(
+Foreseen is the share of the pages read that were asked for before the program came to them. Of these, late ones were
+still on their way. Missed pages were read because the program touched them. Times are seconds, and waits are summed
+over threads.
+
+Examples:
+  pagecast run --stats s.json -- ./sort big; pagecast report s.json
+  pagecast report --json *.json | jq '.[].foreseen_share'
+)";
+
+constexpr const char *kTopNotes = R"(
+Of each program that has the runtime in it: whether its data are paged, the memory that it holds, what it may take,
+and what it reads and writes each second, on all disks. Programs that run with --stats tell more: how many threads
+wait for pages on average, and the share of pages that was foreseen. You see your own programs, and as root all.
+
+Examples:
+  pagecast top
+  pagecast top --json --count 1
 )";
 
 /// The compiler that `name`, of the command or of a subcommand, stands for.
@@ -177,6 +202,25 @@ void addExplain(CLI::App &app, ExplainOptions &options) {
       ->add_option("--run", options.statistics, "statistics that a run wrote with --stats: adds what was measured to each line")
       ->type_name("STATS.JSON");
   explain->footer(kExplainNotes);
+}
+
+void addReport(CLI::App &app, ReportOptions &options) {
+  CLI::App *report = app.add_subcommand("report", "say what runs did, a row each: pagecast report [OPTIONS] STATS.JSON...");
+  report->add_option("STATS.JSON", options.files, "what runs wrote with --stats")->required();
+  report->add_flag("--json", options.json, "machine-readable: a list of objects");
+  report->footer(kReportNotes);
+}
+
+void addTop(CLI::App &app, TopOptions &options) {
+  CLI::App *top = app.add_subcommand("top", "show what paged programs of this host do, time after time");
+  top->add_flag("--json", options.json, "one line of JSON each time");
+  top->add_option("--interval", options.interval, "seconds between two views; default 1")
+      ->type_name("S")
+      ->check(CLI::Range(0.05, 3600.0));
+  top->add_option("--count", options.count, "end after so many views; default when it is interrupted")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1000000000u));
+  top->footer(kTopNotes);
 }
 
 void addServe(CLI::App &app, ServeOptions &options) {
@@ -284,6 +328,8 @@ int dispatch(Arguments arguments) {
   DoctorOptions doctorOptions;
   ExplainOptions explainOptions;
   ServeOptions serveOptions;
+  ReportOptions reportOptions;
+  TopOptions topOptions;
   const Arguments foreign = cutForeign(arguments);
 
   CLI::App app("Pagecast: programs on more data than memory, at the speed of the disk.", "pagecast");
@@ -295,6 +341,8 @@ int dispatch(Arguments arguments) {
   addRun(app, runOptions);
   addSpeculate(app, speculateOptions);
   addExplain(app, explainOptions);
+  addReport(app, reportOptions);
+  addTop(app, topOptions);
   addServe(app, serveOptions);
   addDoctor(app, doctorOptions);
   std::string shell, page;
@@ -324,6 +372,8 @@ int dispatch(Arguments arguments) {
     explainOptions.compilerOptions = foreign;
     return explain(explainOptions);
   }
+  if (app.got_subcommand("report")) return report(reportOptions);
+  if (app.got_subcommand("top")) return top(topOptions);
   if (app.got_subcommand("serve")) return serve(serveOptions);
   if (app.got_subcommand("doctor")) return doctor(doctorOptions);
   std::fputs(textOf(app, shell, page).c_str(), stdout);

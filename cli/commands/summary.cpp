@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -74,19 +73,6 @@ pid_t forkChild(const SignalsPassedOn &signals) {
   if (pid == 0) signals.restore();
   else if (pid > 0) child = pid;
   return pid;
-}
-
-uint64_t countOf(const Counts &counts, const char *name) {
-  for (const auto &[known, count] : counts)
-    if (known == name) return count;
-  return 0;
-}
-
-/// The share of the pages read that were asked for before the program came to them; none where nothing was read.
-std::optional<double> foreseenShare(const Run &run) {
-  const uint64_t foreseen = countOf(run.faults, "prefetched_hit") + countOf(run.faults, "late");
-  const uint64_t all = foreseen + countOf(run.faults, "not_prefetched");
-  return all ? std::optional(static_cast<double>(foreseen) / static_cast<double>(all)) : std::nullopt;
 }
 
 std::string nextStep(const Run &run, double foreseen) {

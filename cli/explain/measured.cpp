@@ -56,6 +56,18 @@ void requireVersion(const Json &statistics, const std::string &path) {
 
 } // namespace
 
+uint64_t countOf(const Counts &counts, const char *name) {
+  for (const auto &[known, count] : counts)
+    if (known == name) return count;
+  return 0;
+}
+
+std::optional<double> foreseenShare(const Run &run) {
+  const uint64_t foreseen = countOf(run.faults, "prefetched_hit") + countOf(run.faults, "late");
+  const uint64_t all = foreseen + countOf(run.faults, "not_prefetched");
+  return all ? std::optional(static_cast<double>(foreseen) / static_cast<double>(all)) : std::nullopt;
+}
+
 Run readRun(const std::string &path) {
   std::ifstream file(path);
   if (!file)

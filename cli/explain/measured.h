@@ -48,6 +48,12 @@ struct Run {
   std::vector<MeasuredSlice> slices;
 };
 
+/// The count of that name; 0 where there is none.
+uint64_t countOf(const Counts &, const char *name);
+
+/// The share of the pages read that were asked for before the program came to them; none where nothing was read.
+std::optional<double> foreseenShare(const Run &);
+
 /// Throws Failure when the file is absent, no statistics, or of another version.
 Run readRun(const std::string &path);
 
