@@ -69,7 +69,8 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
   now_ns_ = most(now_ns, 1);
   uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
-  uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0};
+  uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0},
+           kept_in_fullest = 0;
   bool shared = pools == 0;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed);
@@ -78,6 +79,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
     if (const uint64_t left = minus(pool[i].free, kept); left <= available) {
       available = left;
       shared = pool[i].shared;
+      kept_in_fullest = kept;
     }
     free = least(free, pool[i].free);
     if (!pool[i].tells) unwatched = least(unwatched, pool[i].free);
@@ -85,6 +87,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   }
   share_ = share;
   free_ = free;
+  kept_ = kept_in_fullest;
   size_ = size;
   alone_ = !shared;
   budget = most(least(budget, share), lowest_);

@@ -64,6 +64,8 @@ public:
   uint64_t ceiling() const { return ceiling_; }
   /// What was free in the fullest pool at the last look, reserve and all, bytes.
   uint64_t free() const { return free_; }
+  /// What was to be left free in that pool, bytes.
+  uint64_t kept() const { return kept_; }
   /// Nobody else holds memory in the fullest pool.
   bool alone() const { return alone_; }
   /// Of the smallest pool, bytes.
@@ -93,7 +95,7 @@ private:
   uint64_t strained_reserve(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns) const;
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
-  uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0}, size_ = ~uint64_t{0};
+  uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0}, kept_ = 0, size_ = ~uint64_t{0};
   uint64_t share_ = ~uint64_t{0}; ///< the budget if there were no cap
   bool rising_ = false, worth_waiting_ = false, alone_ = false;
   uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;

@@ -10,7 +10,9 @@ namespace pagecast {
 namespace {
 constexpr uint32_t kLeastPages = 256;
 constexpr uint64_t kReadEveryNs = 100000, kReadEveryBytes = 128u << 10; ///< the groups' limits
-constexpr uint64_t kNotOurs = 1u << 20; ///< of what is free, left to others until the next look
+/// Of what is free, left until the next look to others and to what the kernel takes for the program: so much, and this part of
+/// what is kept free. In 1 GiB the kernel was seen to take more than 1 MiB meanwhile.
+constexpr uint64_t kNotOurs = 1u << 20, kNotOursPart = 2;
 } // namespace
 
 void Allowance::start(uint64_t cap, Statistics &statistics) {
@@ -42,8 +44,8 @@ void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_
   limit_.update(now, used_bytes, pools, n, spare);
   if (limit_.budget() < had) statistics_->given_back_bytes += had - limit_.budget();
   // Who lowers a limit step by step, to the use each time, takes what is free now with the next step.
-  const uint64_t not_ours = limit_.budget() < before ? limit_.free() : kNotOurs;
-  fits_ = core::saturating_add(used_bytes, limit_.free() - std::min(limit_.free(), not_ours));
+  const uint64_t not_ours = limit_.budget() < before ? limit_.free() : std::max(kNotOurs, limit_.kept() / kNotOursPart);
+  fits_ = std::min(seen_cap_, core::saturating_add(used_bytes, limit_.free() - std::min(limit_.free(), not_ours)));
   looked_ns_ = read_ns_ = now;
   placed_ = 0;
   next_look_ns_ = now + limit_.interval_ns();

@@ -81,7 +81,7 @@ public:
     return used <= pages_ ? pages_ - used : used < over_from_ ? (over_from_ - used) / 4 : 0;
   }
   /// Whether memory is there for more pages, for a program that uses `used_bytes` and has more than it may: by the last look,
-  /// less what may have been taken since.
+  /// less what may have been taken since. Never beyond the user's cap.
   bool fits(uint64_t used_bytes, uint32_t pages) const { return used_bytes + pages * os::page_size() <= fits_; }
   /// Whether more pages are used than may be; notes how long that lasts. Once in each turn of the loop.
   bool exceeded(uint32_t used, uint64_t now);

@@ -31,16 +31,37 @@ bool Arrivals::has_room(const Request &q) {
 bool Arrivals::arrive_late() {
   bool any = false;
   while (Request *q = store_.postponed()) {
-    if (!has_room(*q) && store_.pages_coming_free() && !(limit_.over() && limit_.fits(q->pages))) {
+    const bool may_come = has_room(*q) || (limit_.over() && limit_.fits(q->pages));
+    if (!may_come && (store_.pages_coming_free() || store_.making_room())) {
       limit_.look_soon();
       break;
     }
     store_.drop_postponed();
-    install(*q);
+    if (may_come || is_waited_for(*q)) install(*q);
+    else forget(*q);
     free_request(*q);
     any = true;
   }
   return any;
+}
+
+/// A thread waits for one of its pages, and must go on even where nothing else can go.
+bool Arrivals::is_waited_for(const Request &q) const {
+  for (uint32_t s = q.slot; s < q.slot + q.pages; ++s)
+    if (memory_[s].flags & kDemand) return true;
+  return false;
+}
+
+/// Its pages are as they were before it, in the backing store.
+void Arrivals::forget(Request &q, PageState state) {
+  if (PagedRegion *r = memory_.region_of(q.slot)) --r->in_flight;
+  for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
+    memory_[s].state = state;
+    memory_[s].flags = 0;
+  }
+  memory_.map.clear(memory_.extent(q.slot, q.pages));
+  memory_.used -= q.pages;
+  store_.read_done(q);
 }
 
 /// Its pages go where the program sees them, which also wakes who waits.
@@ -82,18 +103,11 @@ void Arrivals::fail(Request &q, int result) {
   const bool passing = result == -EAGAIN || result == -EINTR || result == -ENOMEM;
   const bool lost = !passing && q.pages == 1 && (memory_[q.slot].flags & kDemand);
   store_.read_failed(q, result, lost, os::now_ns());
-  if (PagedRegion *r = memory_.region_of(q.slot)) --r->in_flight;
-  for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
-    memory_[s].state = lost ? PageState::kLost : PageState::kAbsent;
-    memory_[s].flags = 0;
-  }
-  const core::Extent e = memory_.extent(q.slot, q.pages);
-  memory_.map.clear(e);
-  memory_.used -= q.pages;
+  forget(q, lost ? PageState::kLost : PageState::kAbsent);
   if (lost) placement_.poison(q.slot);
+  const core::Extent e = memory_.extent(q.slot, q.pages);
   placement_.wake(e.begin, e.end - e.begin);
   placement_.end_wait(q.slot, q.pages);
-  store_.read_done(q);
 }
 
 void Arrivals::free_request(Request &q) {

@@ -2,7 +2,8 @@
 //
 // Reads that are done. Until then their pages take none of the memory that the program may have: others that can go at once make
 // room for them now. Where only dirty ones are left, or the limit has fallen below what is in use, they wait in the staging
-// memory until others' pages have gone.
+// memory until others' pages have gone. Dirty pages may themselves wait, for room on the disk. Where nothing can go at all, pages
+// that nobody waits for are forgotten: the backing store has them.
 //
 // Pager's thread.
 #pragma once
@@ -33,6 +34,8 @@ public:
 
 private:
   bool has_room(const Request &);
+  bool is_waited_for(const Request &) const;
+  void forget(Request &, PageState = PageState::kAbsent);
   void install(Request &);
   uint32_t install_run(uint32_t slot, const char *from, uint32_t pages);
   void free_request(Request &);

@@ -54,6 +54,7 @@ public:
   uint32_t pages_coming_free() const { return pages_writing_ - pages_cleaning_; }
   bool busy() const { return requests_.any() || making_room(); }
   bool any_request() const { return requests_.any(); }
+  /// Room on the disk is being made, which writes may wait for.
   bool making_room() const {
     return any([](const Place &p) { return p.preallocation.busy(); });
   }

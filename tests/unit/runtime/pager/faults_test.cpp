@@ -377,3 +377,33 @@ TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
   expect_valid();
   EXPECT_EQ(engine.statistics.disk_errors.no_room, 0u);
 }
+
+TEST(PagerFaults, WhatHasBeenReadWaitsWhileNothingCanGoForWantOfRoom) {
+  test_budget = 96u << 20;
+  START_ENGINE(ReleasePolicy::kBuffered);
+  const uint64_t bytes = 2 * test_budget;
+  char *region = map(bytes), *more = map(test_budget);
+  ASSERT_EQ(engine.add(address(region), bytes), 0);
+  for (uint64_t i = 0; i < bytes; i += page) region[i] = mark(i);
+  for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(region[i], mark(i)) << i; // all is in the file, and clean
+  expect_valid();
+
+  failing::room_stalled = true;
+  ASSERT_EQ(engine.add(address(more), test_budget), 0);
+  // Most of memory becomes what cannot be written. The rest is clean, and goes for what is read.
+  const uint64_t dirty = (engine.budget() - engine.statistics.own_bytes - (8u << 20)) & ~(page - 1);
+  for (uint64_t i = 0; i < dirty; i += page) more[i] = mark(i);
+  expect_valid();
+  const uint64_t asked = engine.statistics.reads;
+  for (uint64_t at = 0; at < bytes; at += 1024 * page)
+    ASSERT_TRUE(engine.hint({address(region) + at, 1024, Hint::kFetch, 0, 0, 0, 0}));
+  wait_until([=] { return engine.statistics.reads > asked; });
+  uint64_t most = 0;
+  for (unsigned i = 0; i < 100; ++i, usleep(1000))
+    most = std::max(most, engine.statistics.now.program + engine.statistics.own_bytes);
+  EXPECT_LE(most, engine.budget() + 32 * page);
+  failing::room_stalled = false;
+  for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(region[i], mark(i)) << i;
+  for (uint64_t i = 0; i < dirty; i += page) ASSERT_EQ(more[i], mark(i)) << i;
+  expect_valid();
+}
