@@ -6,6 +6,7 @@
 #include "cli/text/spelling.h"
 #include "cli/text/table.h"
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -84,6 +85,13 @@ std::vector<Shown> compare(const View &before, const View &now) {
 
 std::string rateText(std::optional<double> bytes) { return bytes ? showSize(static_cast<uint64_t>(*bytes)) + "/s" : "-"; }
 
+/// What a program was told that it may take: a number of bytes, or a word.
+std::string memoryText(const std::string &told) {
+  uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(told.data(), told.data() + told.size(), bytes);
+  return error == std::errc() && end == told.data() + told.size() ? showSize(bytes) : told;
+}
+
 std::string tableText(const std::vector<Shown> &programs) {
   if (programs.empty()) return "No program runs with pagecast. Start one with: pagecast run -- PROGRAM\n";
   Table table({"pid", "paged", "holds", "memory", "reads", "writes", "waiting", "foreseen", "program"});
@@ -91,7 +99,7 @@ std::string tableText(const std::vector<Shown> &programs) {
     char waiting[16] = "-", foreseen[16] = "-";
     if (s.waiting) std::snprintf(waiting, sizeof waiting, "%.2f", *s.waiting);
     if (s.foreseen) std::snprintf(foreseen, sizeof foreseen, "%.0f %%", *s.foreseen * 100);
-    table.add({std::to_string(s.program.pid), s.program.paged ? "yes" : "no", showSize(s.program.heldBytes), s.program.memory,
+    table.add({std::to_string(s.program.pid), s.program.paged ? "yes" : "no", showSize(s.program.heldBytes), memoryText(s.program.memory),
                rateText(s.readRate), rateText(s.writeRate), waiting, foreseen, s.program.name});
   }
   return table.text();

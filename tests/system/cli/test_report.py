@@ -70,7 +70,7 @@ def test_top_shows_a_program_that_is_paged(tools, running):
     assert program["read_bytes_per_s"] is not None and program["written_bytes_per_s"] is not None
     table = tools.run(tools.pagecast, "top", "--count", "1", "--interval", "0.05").stdout.splitlines()
     assert table[0].split()[:3] == ["pid", "paged", "holds"]
-    assert any(line.split()[:2] == [str(running.pid), "yes"] for line in table[1:])
+    assert any(line.split()[:2] == [str(running.pid), "yes"] and "  32 MiB  " in line for line in table[1:])
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
