@@ -99,8 +99,8 @@ std::string tableText(const std::vector<Shown> &programs) {
     char waiting[16] = "-", foreseen[16] = "-";
     if (s.waiting) std::snprintf(waiting, sizeof waiting, "%.2f", *s.waiting);
     if (s.foreseen) std::snprintf(foreseen, sizeof foreseen, "%.0f %%", *s.foreseen * 100);
-    table.add({std::to_string(s.program.pid), s.program.paged ? "yes" : "no", showSize(s.program.heldBytes), memoryText(s.program.memory),
-               rateText(s.readRate), rateText(s.writeRate), waiting, foreseen, s.program.name});
+    table.add({std::to_string(s.program.pid), s.program.paged ? "yes" : "no", showSize(s.program.heldBytes),
+               memoryText(s.program.memory), rateText(s.readRate), rateText(s.writeRate), waiting, foreseen, s.program.name});
   }
   return table.text();
 }

@@ -93,9 +93,9 @@ def phases(build: Path, reports: Path, is_check: bool):
     unit = suite("unit", ["ctest", "--test-dir", build, "--output-on-failure", "-j", PROCESSORS, "--timeout", 300], "--output-junit")
     lit = suite("lit", [Path(sys.executable).parent / "lit", "-v", "-j", PROCESSORS, "--param", f"PLUGIN={plugin}",
                         "--param", f"OUT={build / 'lit'}", ROOT / "tests" / "lit"], "--xunit-xml-output")
-    # Three times as many as processors, since whole programs wait for the disk two thirds of their time. Tests that switch swap
-    # on have one process: what one has on swap, another would bring back when it switches its own off.
-    side_by_side = ("-n", 3 * PROCESSORS, "--dist", "loadgroup")
+    # Twice as many as processors, since they wait for the disk as well; three times as many took no less. Tests that switch swap on
+    # have one process: what one has on swap, another would bring back when it switches its own off.
+    side_by_side = ("-n", 2 * PROCESSORS, "--dist", "loadgroup")
     if is_check:
         yield [unit, lit, suite("check", pytest(build, "-m", "check", *side_by_side), "--junitxml")]
         return

@@ -11,6 +11,7 @@ from places import ROOT
 MIB = 1 << 20
 
 
+@pytest.mark.alone  # beside others that write, more is kept free
 @pytest.mark.parametrize("order", [[], ["--random"]], ids=["sweeps", "random"])
 def test_the_programs_share_of_a_small_limit(built, disk_dir, memory_group, order):
     memory_group(64 * MIB)
@@ -19,5 +20,5 @@ def test_the_programs_share_of_a_small_limit(built, disk_dir, memory_group, orde
               *order, timeout=600)
     entry = json.loads(out.read_text())["limits"][0]
     middle = entry["median"]
-    assert middle["program"] / entry["limit_bytes"] >= 0.91, middle  # alone 0.93: other programs run beside this one
+    assert middle["program"] / entry["limit_bytes"] >= 0.91, middle  # 0.93 on an idle machine
     assert sum(middle.values()) <= 1.03 * entry["limit_bytes"], "every byte is of one kind"
