@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A place where files for pages can be made: a directory (local_store.h) is one. Who uses it gives the files numbers
-// (fork_files.h). Requests end as completions with their tag. One indirect call a request, none a page. Pager's thread, and the
-// thread that forks while the pager holds still.
+// (fork_files.h). Requests end as completions with their tag, in the pager's ring. One indirect call a request, none a page.
+// Pager's thread, and the thread that forks while the pager holds still.
 #pragma once
-#include "runtime/kernel/uring.h"
 #include "runtime/store/room.h"
 
 #include <cstdint>
@@ -31,9 +30,6 @@ public:
   virtual bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) = 0;
   /// Makes room for [offset, offset+bytes), or, where `back`, gives up what was made.
   virtual bool make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) = 0;
-
-  /// The next answer, of a store whose answers do not come through the pager's ring.
-  virtual bool next(Uring::Completion *) { return false; }
 
   // --- the same at once; 0 or -errno. Cost: as long as the store takes. ---
   virtual int read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) = 0;
