@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/control/controller.h"
+#include "speculate/watch/clock.h"
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -29,12 +30,6 @@ constexpr uint64_t kLittleMemory = 256u << 20;              ///< bytes
 constexpr uint64_t kShareEvery = 50000000;                  ///< ns
 
 } // namespace
-
-uint64_t monotonic_now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
-}
 
 /// The memory that is shared with copies, and the log.
 bool Controller::map_memory() {

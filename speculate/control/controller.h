@@ -130,6 +130,4 @@ private:
   bool warned_ = false, prepared_ = false, failed_ = false;
 };
 
-uint64_t monotonic_now();
-
 } // namespace pagecast::speculate

@@ -2,6 +2,7 @@
 //
 // The copy's life as the controller sees it.
 #include "speculate/control/controller.h"
+#include "speculate/watch/clock.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdio>

@@ -4,6 +4,7 @@
 #include "speculate/inject/stub.h"
 #include "speculate/inject/tracee.h"
 #include "speculate/sandbox/filter.h"
+#include "speculate/watch/clock.h"
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -25,12 +26,6 @@ namespace {
 constexpr uint64_t kStack = 64 << 10;         ///< bytes, behind the image
 constexpr uint64_t kMoreMemory = 1ull << 30;  ///< bytes that a copy may add to what the original has mapped
 constexpr int kNullNumber = 1023;
-
-uint64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
-}
 
 Resume resume(const user_regs_struct &r) {
   return {r.rax, r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,
@@ -174,7 +169,7 @@ CopyMade CopyMaker::make(const Thread &original, const Look &seen, const CopyPla
   case Stopped::kRefused: return refused_by_host(process);
   case Stopped::kNotNow: return not_now();
   }
-  const uint64_t begin = now();
+  const uint64_t begin = monotonic_now();
   if (!tracee.mend()) return not_now();
   const user_regs_struct back = tracee.registers();
   const Stub stub = make_stub(back, plan.unreaped);
@@ -184,7 +179,7 @@ CopyMade CopyMaker::make(const Thread &original, const Look &seen, const CopyPla
   made.process = tracee.run_to_clone(code);
   if (made.process) positions_.read(process);
   tracee.detach();
-  made.stopped = now() - begin;
+  made.stopped = monotonic_now() - begin;
   made.outcome = Made::kFailed;
   if (!made.process) return made;
   descriptors_.own_io = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/inject/reads_tracer.h"
+#include "speculate/watch/clock.h"
 #include "speculate/watch/proc.h"
 #include <algorithm>
 #include <cerrno>
@@ -19,12 +20,6 @@ constexpr long kOptions =
     PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
 constexpr int kCallStop = SIGTRAP | 0x80;
 constexpr uint64_t kMostAtOnce = 64u << 20; ///< bytes of one read that are looked at
-
-uint64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
-}
 
 /// An offset that the program keeps in its memory.
 bool read_number(pid_t process, uint64_t address, uint64_t *to) {
@@ -114,7 +109,7 @@ void ReadsTracer::see(pid_t thread, int status) {
 }
 
 void ReadsTracer::serve(uint64_t nanoseconds) {
-  const uint64_t end = now() + nanoseconds;
+  const uint64_t end = monotonic_now() + nanoseconds;
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD); // all signals are blocked: it is pending when a thread stops
@@ -123,9 +118,9 @@ void ReadsTracer::serve(uint64_t nanoseconds) {
     pid_t thread;
     while ((thread = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
       see(thread, status);
-      if (now() >= end) return;
+      if (monotonic_now() >= end) return;
     }
-    const uint64_t at = now();
+    const uint64_t at = monotonic_now();
     if (at >= end || (thread < 0 && errno == ECHILD)) return;
     const timespec left = {0, static_cast<long>(std::min<uint64_t>(end - at, 999999999))};
     sigtimedwait(&children, nullptr, &left);

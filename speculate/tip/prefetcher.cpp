@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/tip/prefetcher.h"
 #include "speculate/tip/fetch.h"
+#include "speculate/watch/clock.h"
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <iterator>
-#include <ctime>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,12 +20,6 @@ constexpr uint64_t kNear = 256; ///< hints
 constexpr uint64_t kPageMask = 4095;
 constexpr uint64_t kLookEvery = 2000000; ///< ns
 constexpr uint64_t kJoined = 256 << 10; ///< bytes that hints are joined up to
-
-uint64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
-}
 
 void *allocate(size_t bytes) {
   void *const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -110,8 +104,8 @@ void Prefetcher::wake() {
 
 /// With the lock.
 void Prefetcher::look_at_progress() {
-  if (!read_so_far_ || now() < looked_ + kLookEvery) return;
-  looked_ = now();
+  if (!read_so_far_ || monotonic_now() < looked_ + kLookEvery) return;
+  looked_ = monotonic_now();
   const uint64_t read = read_so_far_() - read_at_start_;
   if (read > read_by_workers_) consumed_ = std::clamp(read - read_by_workers_, consumed_, std::max(consumed_, fetched_));
 }
@@ -177,7 +171,7 @@ bool Prefetcher::is_cancelled(const Hint &hint) {
 }
 
 void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
-  const uint64_t begin = now();
+  const uint64_t begin = monotonic_now();
   int failure = 0;
   switch (hint.kind) {
   case HintKind::kStat: failure = fetch_facts(hint.path); break;
@@ -194,7 +188,7 @@ void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
   if (failure) counts_.failed++;
   else {
     counts_.done++;
-    answered(hint, now() - begin);
+    answered(hint, monotonic_now() - begin);
     if (hint.copy == counted_copy_) counted_done_++;
   }
 }
@@ -214,13 +208,13 @@ void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
     const uint64_t piece = std::min(hint.length - at, kPieceBytes);
     if (!file.is_cached(hint.offset + at, piece)) {
       if (is_cancelled(hint)) break;
-      const uint64_t begin = now();
+      const uint64_t begin = monotonic_now();
       if (observer) observer->fetching(file.inode(), hint.offset + at, piece, false);
       if (file.fetch(hint.offset + at, piece, scratch) <= 0) break;
       if (observer) observer->fetching(file.inode(), hint.offset + at, piece, true);
       const std::lock_guard lock(mutex_);
       read_by_workers_ += file.is_read() ? piece : 0;
-      answered(hint, now() - begin);
+      answered(hint, monotonic_now() - begin);
       requests++;
       bytes += piece;
     }
