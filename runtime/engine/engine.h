@@ -76,6 +76,7 @@ public:
   /// Wakes the pager's thread if it sleeps.
   void poke();
   core::ResidencyMap &map() { return pager_.memory.map; }
+  const Options &options() const { return *pager_.memory.options; }
   /// The largest request, bytes.
   uint64_t max_io() const { return pager_.memory.bytes(pager_.store.read_pages()); }
   /// Of the page of `r`, a copy from look_up(), which is no file's. It may change right after.

@@ -61,7 +61,7 @@ bool SliceAccounts::runs(Engine &engine, OpenNest &nest) {
   account.charged = others;
   account.investment.foresaw(nest.alone - core::least(nest.alone, nest.slice_wasted.load(std::memory_order_relaxed)));
   nest.alone = 0;
-  note_progress(nest, account, os::now_ns());
+  if (engine.options().slice_trials) note_progress(nest, account, os::now_ns());
   costs->saved_ns = account.investment.saved();
   costs->trials = account.investment.trials();
   costs->switched_off = account.investment.switched_off();

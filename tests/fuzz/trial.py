@@ -31,6 +31,7 @@ DRAWN = {
     "IO": ("4K", "64K", "4M"),
     "HINTS": ("0",),
     "SLICES": ("0",),
+    "SLICE_TRIALS": ("0",),
     "OVERWRITE": ("0", "2"),
     "HISTORY": ("0",),
     "BACKEND": ("pager",),

@@ -195,8 +195,10 @@ def test_what_searches_begin_with_is_prefetched(built, disk_dir, tmp_path):
 
 def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path):
     hinted = optimized(built, built.cc, "generators.c", "-gline-tables-only")
-    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    # What is foreseen of mostly_near saves little here, and trials may find that it does not pay.
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, options=("--option", "slice_trials=0"))
     read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("update", "count", "mostly_near")}
+    assert sum(s["trials"] + s["switched_off"] for s in figures["slices"]) == 0
     assert read["update"] > 10000 and read["count"] > 25000  # of 40000 places, the first ones of update near each other
     # Of 8000; none where it is not foreseen. While it finds all in memory it is ahead of its slice: by how much is the machine's.
     assert read["mostly_near"] > 300
