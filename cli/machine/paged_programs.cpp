@@ -4,7 +4,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace fs = std::filesystem;
@@ -17,10 +16,13 @@ constexpr const char *kPagerThread = "pagecast-pager";
 constexpr const char *kRuntime = "/libpagecast.so";
 constexpr size_t kLongestName = 60;
 
-/// Of a file of /proc, whose size is not known before; empty when it cannot be read.
+/// Of a file of /proc, whose size is not known before; empty when it cannot be read. A process may end between the opening and the
+/// reading: the stream that is written to takes that error, which an iterator over the buffer would throw.
 std::string contents(const fs::path &path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 bool hasRuntime(const fs::path &process) { return contents(process / "maps").find(kRuntime) != std::string::npos; }
