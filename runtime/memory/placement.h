@@ -44,8 +44,6 @@ public:
   int watch_inherited(const PagedRegion &);
 
   /// A thread stalls on the page since then; nobody stalls on the pages any more.
-  /// A thread of the program waits for a page.
-  bool waited_for() const { return stalls_.any(); }
   void begin_wait(uint32_t slot, uint64_t since) { stalls_.begin(slot, since); }
   void end_wait(uint32_t slot, uint32_t pages) {
     if (stalls_.any()) memory_.statistics.stall_ns += stalls_.end(slot, pages, os::now_ns());

@@ -15,6 +15,7 @@
 #include "runtime/state/open_nests.h"
 #include "runtime/engine/engine.h"
 #include "runtime/kernel/sandbox.h"
+#include "runtime/nbd/link.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -243,7 +244,7 @@ __attribute__((constructor(101))) void construct() {
   started_ns = os::now_ns();
   watch_forks();
   modules_note_permanent();
-  runtime_options();
+  NbdLink::find_helper(runtime_options().backing);
 }
 
 __attribute__((destructor)) void destruct() {

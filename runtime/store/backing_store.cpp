@@ -26,6 +26,7 @@ constexpr uint32_t kStagingForFaults = 64,
 constexpr unsigned kLastRequests = 8;      ///< that writes leave to faults
 /// Room for pages mostly comes within a millisecond.
 constexpr uint64_t kLateRoomNs = 100'000'000;
+constexpr uint64_t kStoreTells = 1u << 20; ///< tag of what is watched, and the store's number; the pager's own are smaller
 constexpr uint64_t kWatchDiskNs = 1'000'000'000;
 
 } // namespace
@@ -59,21 +60,36 @@ int BackingStore::start(const char *directories, uint64_t budget, uint64_t overf
   }
   if (list_.count() > 1) drop_same_devices(list_);
   Store *stores[Stripes::kMost];
+  unsigned remote = 0;
+  for (unsigned i = 0; i < list_.count(); ++i) remote += NbdStore::is_uri(list_[i]);
+  if (remote > kMostNbd) return snprintf(why, capacity, "there are more than %u backing addresses", kMostNbd), -E2BIG;
+  if (const int error = start_staging(budget, io, remote, why, capacity)) return error;
+  remote = 0;
   for (unsigned i = 0; i < list_.count(); ++i) {
+    if (NbdStore::is_uri(list_[i])) {
+      if (const int error = nbd_[remote].start(list_[i], staging_, budget, patience_s_, why, capacity)) return error;
+      stores[i] = &nbd_[remote++];
+      continue;
+    }
     local_[i].start(disk_, list_[i]);
     stores[i] = &local_[i];
   }
-  return start(stores, list_.count(), budget, overflow, io, why, capacity);
+  return start_places(stores, list_.count(), overflow, why, capacity);
 }
 
 int BackingStore::start(Store *const *stores, unsigned count, uint64_t budget, uint64_t overflow, uint64_t io, char *why,
                         unsigned capacity) {
-  if (const int error = start_staging(budget, io, why, capacity)) return error;
+  if (const int error = start_staging(budget, io, false, why, capacity)) return error;
+  return start_places(stores, count, overflow, why, capacity);
+}
+
+int BackingStore::start_places(Store *const *stores, unsigned count, uint64_t overflow, char *why, unsigned capacity) {
   if (const int error = fork_files_.start(stores, count, overflow, why, capacity)) return error;
   places_ = count;
   uint64_t free = 0;
   for (unsigned i = 0; i < count; ++i) {
     place_[i].store = stores[i];
+    if (stores[i]->event() >= 0) remote_ |= 1u << i;
     place_[i].preallocation.start(fork_files_, place_[i].errors, i);
     if (count > 1) free += std::min(stores[i]->free_bytes(), ~uint64_t{0} / Stripes::kMost);
   }
@@ -95,10 +111,11 @@ void BackingStore::start_errors() {
   statistics_.stores = places_;
 }
 
-int BackingStore::start_staging(uint64_t budget, uint64_t io, char *why, unsigned capacity) {
+int BackingStore::start_staging(uint64_t budget, uint64_t io, bool shared, char *why, unsigned capacity) {
   shift_ = os::page_shift();
   requests_.start();
-  if (!staging_.start(staging_bytes_for(budget))) {
+  const uint64_t bytes = staging_bytes_for(budget);
+  if (!(shared ? staging_.start_shared(bytes) : staging_.start(bytes))) {
     snprintf(why, capacity, "not enough memory for the pager");
     return -ENOMEM;
   }
@@ -115,8 +132,13 @@ void BackingStore::start_without(uint64_t io) {
 }
 
 int BackingStore::open() {
+  if (lacks_staging_) return -ENOMEM;
   if (const int error = disk_.start(Requests::kMost)) return error;
   disk_.use_memory(staging_.base(), staging_.bytes());
+  for (unsigned i = 0; i < places_ && remote_; ++i) {
+    if (const int error = place_[i].store->open()) return error;
+    if (remote_ >> i & 1) disk_.watch(place_[i].store->event(), kStoreTells + i);
+  }
   open_ = true;
   return 0;
 }
@@ -280,9 +302,20 @@ void BackingStore::read_failed(const Request &q, int result, unsigned lost, uint
 
 // --- what the disk has done ------------------------------------------------------------------------
 
+/// Of a store whose answers do not come through the ring.
+bool BackingStore::next_answer(Store::Completion *c) {
+  for (uint32_t left = remote_; left; left &= left - 1)
+    if (place_[__builtin_ctz(left)].store->next(c)) return true;
+  return false;
+}
+
 bool BackingStore::next(Done *done) {
   Disk::Completion c;
-  if (!open_ || !disk_.completions(&c, 1)) return false;
+  if (!open_ || (!disk_.completions(&c, 1) && !(remote_ && next_answer(&c)))) return false;
+  if (c.tag & Disk::kWatch && (c.tag & ~Disk::kWatch) >= kStoreTells) {
+    os::event_clear(place_[(c.tag & ~Disk::kWatch) - kStoreTells].store->event());
+    if (!next_answer(&c)) return *done = {Done::kWatched, kStoreTells, nullptr, 0}, true;
+  }
   *done = {Done::kRequest, c.tag & ~Disk::kWatch, nullptr, c.result};
   if (c.tag & Disk::kWatch) {
     done->kind = Done::kWatched;
@@ -307,6 +340,7 @@ void BackingStore::watch_for_stalls(uint64_t now) {
     const uint64_t moving = requests_.oldest_ns(i), growing = place_[i].preallocation.started_ns();
     const bool for_room = growing && (!moving || growing < moving);
     place_[i].errors.watch(for_room ? growing : moving, now, for_room);
+    if (remote_ >> i & 1) place_[i].store->look();
   }
 }
 
@@ -314,6 +348,8 @@ void BackingStore::watch_for_stalls(uint64_t now) {
 
 void BackingStore::recover() {
   fork_files_.after_fork(true);
+  lacks_staging_ = staging_.fd() >= 0 && !staging_.renew();
+  for (unsigned i = 0; i < places_; ++i) place_[i].store->recover();
   disk_.stop(); // our view of the parent's ring
   open_ = false;
   stripes_.forget_requests();

@@ -16,6 +16,7 @@
 #include "runtime/store/disk_errors.h"
 #include "runtime/store/fork_files.h"
 #include "runtime/store/local_store.h"
+#include "runtime/store/nbd_store.h"
 #include "runtime/store/preallocation.h"
 #include "runtime/store/requests.h"
 #include "runtime/store/staging.h"
@@ -35,6 +36,8 @@ public:
   int start(const char *directories, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
   /// The same over stores that are made, of which each must outlive this.
   int start(Store *const *stores, unsigned count, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
+  /// How long a server that has gone away is waited for. Before start().
+  void set_patience(uint64_t seconds) { patience_s_ = static_cast<unsigned>(seconds); }
   /// Without files: nothing can be read or written. `io`: as above.
   void start_without(uint64_t io);
   /// On the thread that will use it. 0 or -errno.
@@ -148,6 +151,8 @@ public:
   const char *broken_invariant(const PageTable &) const;
 
 private:
+  static constexpr unsigned kMostNbd = 4;
+  bool next_answer(Store::Completion *);
   /// What belongs to one store.
   struct Place {
     Store *store = nullptr;
@@ -160,7 +165,8 @@ private:
       if (test(place_[i])) return true;
     return false;
   }
-  int start_staging(uint64_t budget, uint64_t io, char *why, unsigned capacity);
+  int start_staging(uint64_t budget, uint64_t io, bool shared, char *why, unsigned capacity);
+  int start_places(Store *const *stores, unsigned count, uint64_t overflow, char *why, unsigned capacity);
   void start_errors();
   unsigned choose(uint32_t slot, uint32_t pages);
   void begin(Request &, unsigned file, uint64_t bytes);
@@ -176,6 +182,10 @@ private:
   Disk disk_;
   StoreList list_;
   LocalStore local_[Stripes::kMost];
+  NbdStore nbd_[kMostNbd];
+  uint32_t remote_ = 0; ///< bit per store with answers of its own
+  unsigned patience_s_ = 60;
+  bool lacks_staging_ = false;
   ForkFiles fork_files_;
   Place place_[Stripes::kMost];
   unsigned places_ = 1;

@@ -27,6 +27,7 @@ bool silent_for_long(uint64_t *last, uint64_t now) {
 void DiskErrors::start(const char *directory, DiskErrorCounts *counts, bool others) {
   others_ = others;
   directory_ = directory;
+  kind_ = strstr(directory, "://") ? "server" : "disk of";
   counts_ = counts;
 }
 
@@ -92,11 +93,11 @@ void DiskErrors::watch(uint64_t oldest, uint64_t now, bool for_room) {
     stalled_since_ = oldest;
     ++counts_->stalls;
     say(for_room
-            ? "the disk of %s has not answered for %llu s when asked for room: the program waits for it when memory is full, and loses nothing"
-            : "the disk of %s has not answered for %llu s: the program waits for it, and loses nothing",
-        directory_, ull((now - oldest) / 1000000000));
+            ? "the %s %s has not answered for %llu s when asked for room: the program waits for it when memory is full, and loses nothing"
+            : "the %s %s has not answered for %llu s: the program waits for it, and loses nothing",
+        kind_, directory_, ull((now - oldest) / 1000000000));
   } else if (!late && stalled_since_) {
-    say("the disk of %s answers again, after %llu s", directory_, ull((now - stalled_since_) / 1000000000));
+    say("the %s %s answers again, after %llu s", kind_, directory_, ull((now - stalled_since_) / 1000000000));
     stalled_since_ = 0;
   }
 }

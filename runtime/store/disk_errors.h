@@ -42,7 +42,7 @@ public:
   bool stalled() const { return stalled_since_ != 0; }
 
 private:
-  const char *directory_ = "";
+  const char *directory_ = "", *kind_ = ""; ///< for sentences
   DiskErrorCounts *counts_ = nullptr;
   bool others_ = false;
   uint64_t full_since_ = 0, reserve_again_ = 0;

@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/store/staging.h"
 
+#include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/os.h"
+#include "runtime/nbd/helper_start.h"
+
+#include <algorithm>
 
 namespace pagecast {
 
-bool Staging::start(uint64_t bytes) {
+void Staging::start_at(char *base, uint64_t bytes) {
   shift_ = os::page_shift();
-  pages_ = static_cast<uint32_t>(bytes >> shift_) & ~63u;
-  if (pages_ > kWords * 64) pages_ = kWords * 64;
-  base_ = static_cast<char *>(os::map_buffer(static_cast<uint64_t>(pages_) << shift_));
-  free_ = pages_;
+  pages_ = free_ = std::min(static_cast<uint32_t>(bytes >> shift_) & ~63u, kWords * 64);
+  hand_ = 0;
+  base_ = base;
+  std::fill(used_, used_ + kWords, 0);
+}
+
+bool Staging::start(uint64_t bytes) {
+  start_at(nullptr, bytes);
+  base_ = static_cast<char *>(os::map_buffer(this->bytes()));
   return base_ != nullptr && pages_ != 0;
+}
+
+bool Staging::start_shared(uint64_t bytes) {
+  start_at(nullptr, bytes);
+  fd_ = os::make_shared_memory("pagecast-staging", this->bytes());
+  base_ = fd_ < 0 ? nullptr : os::map_shared_memory(fd_, this->bytes());
+  return base_ != nullptr && pages_ != 0;
+}
+
+bool Staging::renew() {
+  close_own(fd_);
+  fd_ = os::make_shared_memory("pagecast-staging", bytes());
+  return fd_ >= 0 && os::map_shared_memory(fd_, bytes(), base_) == base_;
 }
 
 uint32_t Staging::take(uint32_t want, uint32_t *first) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A place where files for pages can be made: a directory (local_store.h) is one. Who uses it gives the files numbers
-// (fork_files.h). Requests end as completions with their tag, in the pager's ring. One indirect call a request, none a page.
+// (fork_files.h). Requests end as completions with their tag, in the pager's ring or by next(). One indirect call a request, none a
+// page.
 // Pager's thread, and the thread that forks while the pager holds still.
 #pragma once
+#include "runtime/kernel/uring.h"
 #include "runtime/store/room.h"
 
 #include <cstdint>
@@ -13,6 +15,7 @@ namespace pagecast {
 class Store {
 public:
   static constexpr unsigned kFiles = 32; ///< numbers of files are below
+  using Completion = Uring::Completion;
 
   /// For sentences: a directory, or an address.
   virtual const char *name() const = 0;
@@ -25,11 +28,23 @@ public:
   /// Its contents are lost.
   virtual void remove(unsigned file) = 0;
 
+  /// On the thread that will use it, also after recover(). 0 or -errno.
+  virtual int open() { return 0; }
+  /// In the child of a fork: what is shared with the parent is only read.
+  virtual void recover() {}
+
   // --- requests: false if no more can be taken now ---
   virtual bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) = 0;
   virtual bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) = 0;
   /// Makes room for [offset, offset+bytes), or, where `back`, gives up what was made.
   virtual bool make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) = 0;
+
+  /// The next answer, of a store whose answers do not come through the pager's ring.
+  virtual bool next(Completion *) { return false; }
+  /// Readable when there are such answers; -1: there never are.
+  virtual int event() const { return -1; }
+  /// About once a second while requests are under way: whether who answers is still there.
+  virtual void look() {}
 
   // --- the same at once; 0 or -errno. Cost: as long as the store takes. ---
   virtual int read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) = 0;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// System calls around the helper for NBD: its start, and the memory and names that it shares. 0 or a descriptor, or -errno;
+// nothing prints or allocates.
+#pragma once
+#include <cstdint>
+
+namespace pagecast::os {
+
+/// What the helper is started with: its path, and this process's environment without what is meant for paged programs. Kept, since
+/// it is started again when the program may have changed either, and its memory may be paged. False: there is no memory for it.
+bool note_helper(const char *path);
+/// Starts it, with these descriptors from number 3 on, in a session of its own. The program learns nothing of it: it is no child, and
+/// none that has ended is ever to be seen. 0 or -errno. Cost: a millisecond; the calling thread takes no signals meanwhile.
+int start_helper(const int *descriptors, unsigned count);
+
+/// Memory that a helper can have, too, from its descriptor. Descriptor or -errno.
+int make_shared_memory(const char *name, uint64_t bytes);
+/// All of it; NULL on failure. `at`: in the place of what is there, unless NULL.
+char *map_shared_memory(int fd, uint64_t bytes, void *at = nullptr);
+/// Zeroed address space without memory behind it until touched, shared with children of forks. NULL on failure.
+void *reserve_shared(uint64_t bytes);
+
+/// Takes a name that one process on this machine has at a time, with the children that it makes by fork. Descriptor, or -errno.
+int claim(const char *name);
+
+} // namespace pagecast::os

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/store/nbd_store.h"
+
+#include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/message.h"
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/os_files.h"
+#include "runtime/nbd/helper_start.h"
+#include "runtime/state/pages.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace pagecast {
+namespace {
+
+constexpr uint64_t kExtent = Room::kExtent;
+constexpr uint64_t kMostExtents = 1u << 22; ///< of an export that are used
+/// Memory for what is being written, which is there twice.
+constexpr uint64_t kLeastBuffers = 1u << 20, kMostBuffers = 4u << 20, kBufferShare = 16;
+constexpr uint64_t kLookNs = 200'000'000;
+
+/// Not 0, which no page has.
+uint32_t sum_of(const void *page, uint64_t bytes) {
+  uint64_t lane[4] = {1, 2, 3, 4}, word[4];
+  for (const char *at = static_cast<const char *>(page), *end = at + bytes; at < end; at += sizeof word) {
+    memcpy(word, at, sizeof word);
+    for (unsigned i = 0; i < 4; ++i) {
+      lane[i] = (lane[i] ^ word[i]) * 0x9E3779B97F4A7C15u;
+      lane[i] ^= lane[i] >> 29;
+    }
+  }
+  const uint64_t all = ((lane[0] * 31 + lane[1]) * 31 + lane[2]) * 31 + lane[3];
+  return static_cast<uint32_t>(all ^ all >> 32) | 1;
+}
+
+} // namespace
+
+bool NbdStore::is_uri(const char *text) {
+  for (const char *scheme : {"nbd://", "nbds://", "nbd+unix://", "nbds+unix://"})
+    if (text && !strncmp(text, scheme, strlen(scheme))) return true;
+  return false;
+}
+
+/// One program on this machine may use an export; relatives by fork share the claim.
+int NbdStore::claim() {
+  uint64_t hash = 1469598103934665603u;
+  for (const char *c = uri_; *c; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211u;
+  char name[64];
+  snprintf(name, sizeof name, "pagecast-nbd-%016llx", static_cast<unsigned long long>(hash));
+  return claim_ = os::claim(name);
+}
+
+int NbdStore::start(const char *uri, const Staging &staging, uint64_t budget, unsigned patience_s, char *why, unsigned capacity) {
+  if (strlen(uri) >= sizeof uri_) return snprintf(why, capacity, "the backing address is too long"), -E2BIG;
+  strcpy(uri_, uri);
+  staging_ = &staging;
+  if (claim() < 0)
+    return snprintf(why, capacity, "backing %s: another program on this machine uses that export", uri_), -EADDRINUSE;
+  const uint64_t buffers = std::clamp(budget / kBufferShare, kLeastBuffers, kMostBuffers);
+  if (const int error = link_.start(uri_, buffers, shared(), patience_s, why, capacity)) return close_own(claim_), error;
+  extents_ = std::min(link_.bytes() / kExtent, kMostExtents);
+  used_ = static_cast<uint8_t *>(os::reserve_shared(extents_ + 1));
+  sum_ = static_cast<uint32_t *>(os::reserve(PageTable::kSlots * sizeof *sum_));
+  buffers_.start_at(link_.buffers(), link_.buffer_bytes());
+  return used_ && sum_ ? 0 : (snprintf(why, capacity, "no address space for the map of %s", uri_), -ENOMEM);
+}
+
+int NbdStore::open() {
+  if (link_.is_started()) return 0;
+  const int error = link_.start_own(shared());
+  if (!error) buffers_.start_at(link_.buffers(), link_.buffer_bytes());
+  return error;
+}
+
+void NbdStore::recover() {
+  link_.forget();
+  losses_ = returns_ = 0;
+  waiting_count_ = done_count_ = 0;
+  room_done_ = {};
+}
+
+// --- files and room --------------------------------------------------------------------------------
+
+uint64_t NbdStore::free_bytes() {
+  uint64_t n = 0;
+  for (uint64_t i = 0; i < extents_; ++i) n += !__atomic_load_n(&used_[i], __ATOMIC_RELAXED);
+  return n * kExtent;
+}
+
+int NbdStore::make(unsigned file, uint64_t need, Room **room, char *why, unsigned capacity) {
+  const uint64_t free = free_bytes();
+  if (free < need || !extents_) {
+    snprintf(why, capacity, "backing %s has %llu MiB free, but %llu MiB may be needed", uri_,
+             static_cast<unsigned long long>(free >> 20), static_cast<unsigned long long>(std::max(need, kExtent) >> 20));
+    return -ENOSPC;
+  }
+  if (room_[file].start_room()) return snprintf(why, capacity, "no address space for the map of %s", uri_), -ENOMEM;
+  place_[file] = static_cast<uint32_t *>(os::reserve(room_[file].most_extents() * sizeof(uint32_t)));
+  *room = &room_[file];
+  return place_[file] ? 0 : -ENOMEM;
+}
+
+void NbdStore::remove(unsigned file) {
+  for (uint64_t e = 0; e < room_[file].most_extents(); ++e)
+    if (room_[file].has_extent(e) && place_[file][e]) __atomic_store_n(&used_[place_[file][e] - 1], 0, __ATOMIC_RELEASE);
+  os::unmap(place_[file], room_[file].most_extents() * sizeof(uint32_t));
+  place_[file] = nullptr;
+  room_[file].stop_room();
+}
+
+int NbdStore::make_room_now(unsigned file, uint64_t offset, uint64_t bytes) {
+  uint64_t at = 0;
+  for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e) {
+    if (place_[file][e]) continue;
+    for (uint8_t none = 0; at < extents_; ++at, none = 0)
+      if (__atomic_compare_exchange_n(&used_[at], &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) break;
+    if (at == extents_) return -ENOSPC;
+    place_[file][e] = static_cast<uint32_t>(++at);
+  }
+  return 0;
+}
+
+bool NbdStore::make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) {
+  int result = 0;
+  if (!back) result = make_room_now(file, offset, bytes);
+  for (uint64_t e = offset / kExtent; back && e * kExtent < offset + bytes; ++e) {
+    if (!place_[file][e]) continue;
+    __atomic_store_n(&used_[place_[file][e] - 1], 0, __ATOMIC_RELEASE);
+    place_[file][e] = 0;
+  }
+  room_done_ = {tag, result};
+  os::event_post(event());
+  return true;
+}
+
+// --- requests --------------------------------------------------------------------------------------
+
+bool NbdStore::is_staged(const char *memory) const {
+  return memory >= staging_->base() && memory < staging_->base() + staging_->bytes();
+}
+
+bool NbdStore::finished(uint64_t tag) const { return moving_[tag].asked == moving_[tag].bytes && !moving_[tag].pieces; }
+
+/// Hands the next bytes to the helper, which are at that place in one of the memories.
+void NbdStore::ask(uint64_t tag, uint64_t bytes, bool staged, uint64_t memory) {
+  Moving &m = moving_[tag];
+  const uint64_t offset = m.offset + m.asked;
+  const uint32_t number = link_.take();
+  link_.piece(number) = {(place_[m.file][offset / kExtent] - 1ull) * kExtent + offset % kExtent, memory,
+                         static_cast<uint32_t>(bytes), staged, m.write};
+  tag_of_[number] = static_cast<uint16_t>(tag);
+  m.asked += bytes;
+  ++m.pieces;
+  link_.ask(number);
+}
+
+void NbdStore::note_sums(const Moving &m, const char *contents, uint64_t bytes) {
+  const uint64_t page = os::page_size();
+  for (uint64_t at = 0; at < bytes; at += page) sum_[(m.offset + m.asked + at) >> os::page_shift()] = sum_of(contents + at, page);
+}
+
+/// The next piece of a request: what is in one extent, and in one run of buffers. False: there are no buffers now.
+bool NbdStore::ask_more(uint64_t tag) {
+  Moving &m = moving_[tag];
+  const uint64_t offset = m.offset + m.asked;
+  const char *memory = m.memory + m.asked;
+  uint64_t bytes = std::min(m.bytes - m.asked, kExtent - offset % kExtent);
+  if (is_staged(memory)) {
+    if (m.write) note_sums(m, memory, bytes);
+    ask(tag, bytes, true, static_cast<uint64_t>(memory - staging_->base()));
+    return true;
+  }
+  uint32_t first = 0;
+  const uint32_t pages = buffers_.take(static_cast<uint32_t>(bytes >> os::page_shift()), &first);
+  if (!pages) return false;
+  bytes = uint64_t{pages} << os::page_shift();
+  char *copy = buffers_.address(first);
+  if (const int error = os::copy_protected_memory(copy, reinterpret_cast<uint64_t>(memory), bytes)) {
+    buffers_.give(first, pages);
+    m.error = error;
+    m.asked = m.bytes;
+    return true;
+  }
+  note_sums(m, copy, bytes);
+  ask(tag, bytes, false, link_.in_channel(copy));
+  return true;
+}
+
+void NbdStore::ask_waiting() {
+  while (waiting_count_) {
+    const uint16_t tag = waiting_[first_waiting_];
+    while (moving_[tag].asked < moving_[tag].bytes)
+      if (!ask_more(tag)) return;
+    first_waiting_ = (first_waiting_ + 1) % kTags;
+    --waiting_count_;
+    if (!finished(tag)) continue;
+    done_[(first_done_ + done_count_++) % kTags] = tag; // before it was sent
+    os::event_post(event());
+  }
+}
+
+bool NbdStore::begin(unsigned file, bool write, const void *memory, uint64_t bytes, uint64_t offset, uint64_t tag) {
+  moving_[tag] = {static_cast<const char *>(memory), offset, bytes, 0, 0, 0, static_cast<uint8_t>(file), write};
+  waiting_[(first_waiting_ + waiting_count_++) % kTags] = static_cast<uint16_t>(tag);
+  if (is_staged(moving_[tag].memory)) { // it wants no buffers, so that it need not wait for others
+    --waiting_count_;
+    while (moving_[tag].asked < bytes) ask_more(tag);
+  } else {
+    ask_waiting();
+  }
+  return true;
+}
+
+bool NbdStore::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
+  return begin(file, false, to, bytes, offset, tag);
+}
+
+bool NbdStore::write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) {
+  return begin(file, true, from, bytes, offset, tag);
+}
+
+void NbdStore::piece_done(const NbdAnswer &a) {
+  if (!link_.is_taken(a.piece)) return; // nobody asked
+  const NbdPiece &p = link_.piece(a.piece);
+  const uint16_t tag = tag_of_[a.piece];
+  if (!p.staged) {
+    const uint64_t at = p.memory - link_.in_channel(link_.buffers());
+    buffers_.give(static_cast<uint32_t>(at >> os::page_shift()), static_cast<uint32_t>(p.bytes >> os::page_shift()));
+  }
+  link_.give(a.piece);
+  Moving &m = moving_[tag];
+  if (a.error) m.error = a.error;
+  --m.pieces;
+  if (finished(tag)) done_[(first_done_ + done_count_++) % kTags] = tag;
+  ask_waiting();
+}
+
+/// Of a request that is over: bytes or -errno. What a read has brought must be what was written.
+int NbdStore::result_of(uint64_t tag) {
+  const Moving &m = moving_[tag];
+  if (m.error) return m.error;
+  for (uint64_t at = 0; !m.write && at < m.bytes; at += os::page_size()) {
+    if (sum_of(m.memory + at, os::page_size()) == sum_[(m.offset + at) >> os::page_shift()]) continue;
+    if (!strange_said_)
+      say("%s does not hold what was written to it: it was started anew, or another program uses it. What only it had is lost",
+          uri_);
+    strange_said_ = true;
+    return -EBADMSG;
+  }
+  return static_cast<int>(m.bytes);
+}
+
+bool NbdStore::next(Completion *done) {
+  say_changes();
+  if (room_done_.tag) {
+    *done = room_done_;
+    room_done_ = {};
+    return true;
+  }
+  for (NbdAnswer a; !done_count_ && link_.answer(&a);) piece_done(a);
+  if (!done_count_) return false;
+  const uint16_t tag = done_[first_done_];
+  first_done_ = (first_done_ + 1) % kTags;
+  --done_count_;
+  *done = {tag, result_of(tag)};
+  return true;
+}
+
+// --- trouble ---------------------------------------------------------------------------------------
+
+void NbdStore::say_changes() {
+  const unsigned losses = link_.losses(), returns = link_.returns();
+  if (losses != losses_) say("the connection to %s is lost: what needs it waits, and it is tried again", uri_);
+  if (returns != returns_) say("the connection to %s is there again: the program goes on", uri_);
+  losses_ = losses;
+  returns_ = returns;
+}
+
+void NbdStore::look() {
+  if (!link_.ended()) return;
+  say_changes();
+  for (NbdAnswer a; link_.answer(&a);) piece_done(a);
+  const int error = link_.start_again(shared());
+  say(error ? "the helper for %s has ended, and cannot be started again (%s)"
+            : "the helper for %s has ended: another one goes on",
+      uri_, strerror(-error));
+  for (uint32_t number = 0; number < NbdChannel::kPieces; ++number) {
+    if (!link_.is_taken(number)) continue;
+    if (error) piece_done({number, error});
+    else link_.ask(number);
+  }
+  os::event_post(event());
+}
+
+// --- at once ---------------------------------------------------------------------------------------
+
+/// The answer to the only request under way.
+int NbdStore::wait_now() {
+  Completion done;
+  while (!next(&done)) {
+    os::wait_readable(event(), kLookNs);
+    os::event_clear(event());
+    look();
+  }
+  const auto bytes = static_cast<int>(moving_[kNowTag].bytes);
+  return done.result == bytes ? 0 : done.result < 0 ? done.result : -EIO;
+}
+
+int NbdStore::read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) {
+  read(file, to, bytes, offset, kNowTag);
+  return wait_now();
+}
+
+int NbdStore::write_now(unsigned file, const void *from, uint64_t bytes, uint64_t offset) {
+  write(file, from, bytes, offset, kNowTag);
+  return wait_now();
+}
+
+} // namespace pagecast

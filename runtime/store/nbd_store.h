@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A store on another machine, or in another program: an NBD server's export, reached by a helper (runtime/nbd/link.h).
+//
+//   extents   files of this process and of its relatives share the export in extents of 16 MiB, by a table that they have in common
+//   sums      each page's checksum is kept in memory. A server that comes back empty, or sends something else, is found out
+//   copies    reads go into staging, which the helper shares. What is written from elsewhere is copied into buffers, in turns
+//
+// Pager's thread, and the thread that forks.
+#pragma once
+#include "runtime/nbd/link.h"
+#include "runtime/store/staging.h"
+#include "runtime/store/store.h"
+
+namespace pagecast {
+
+class NbdStore final : public Store {
+public:
+  static bool is_uri(const char *text);
+
+  /// Connects. `staging`: shared, where reads arrive; `budget`: bytes of memory that the program may hold; `patience_s`: without
+  /// a connection, until requests fail. 0, or -errno with a sentence.
+  int start(const char *uri, const Staging &staging, uint64_t budget, unsigned patience_s, char *why, unsigned capacity);
+
+  const char *name() const override { return uri_; }
+  uint64_t free_bytes() override;
+  int make(unsigned file, uint64_t need, Room **room, char *why, unsigned capacity) override;
+  void remove(unsigned file) override;
+  bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) override;
+  bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) override;
+  bool make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) override;
+  int open() override;
+  bool next(Completion *) override;
+  int event() const override { return link_.event(); }
+  void look() override;
+  int read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) override;
+  int write_now(unsigned file, const void *from, uint64_t bytes, uint64_t offset) override;
+  int make_room_now(unsigned file, uint64_t offset, uint64_t bytes) override;
+  void recover() override;
+
+private:
+  static constexpr unsigned kTags = 1024;
+  static constexpr uint64_t kNowTag = kTags - 1; ///< requests use fewer
+  /// A request under way.
+  struct Moving {
+    const char *memory;
+    uint64_t offset, bytes; ///< in the file
+    uint64_t asked; ///< of the bytes
+    uint32_t pieces; ///< not answered yet
+    int error; ///< -errno of one of them
+    uint8_t file;
+    bool write;
+  };
+  bool begin(unsigned file, bool write, const void *memory, uint64_t bytes, uint64_t offset, uint64_t tag);
+  bool is_staged(const char *memory) const;
+  bool ask_more(uint64_t tag);
+  void ask_waiting();
+  void ask(uint64_t tag, uint64_t bytes, bool staged, uint64_t memory);
+  bool finished(uint64_t tag) const;
+  void piece_done(const NbdAnswer &);
+  int result_of(uint64_t tag);
+  void note_sums(const Moving &, const char *contents, uint64_t bytes);
+  int wait_now();
+  void say_changes();
+  int claim();
+  NbdLink::Staging shared() const { return {staging_->fd(), staging_->bytes()}; }
+
+  char uri_[1024] = {};
+  NbdLink link_;
+  const Staging *staging_ = nullptr;
+  Staging buffers_; ///< in the channel
+  uint64_t extents_ = 0;
+  uint8_t *used_ = nullptr; ///< by extent of the export; shared with relatives
+  int claim_ = -1;
+  Room room_[kFiles];
+  uint32_t *place_[kFiles] = {}; ///< 1 + extent of the export, by extent of the file
+  uint32_t *sum_ = nullptr; ///< by slot
+  Moving moving_[kTags] = {};
+  uint16_t tag_of_[NbdChannel::kPieces] = {}; ///< by piece
+  uint16_t waiting_[kTags]; ///< ring of writes that want buffers
+  uint16_t done_[kTags]; ///< ring of requests that are over
+  unsigned first_waiting_ = 0, waiting_count_ = 0, first_done_ = 0, done_count_ = 0;
+  Completion room_done_{}; ///< tag 0: none
+  unsigned losses_ = 0, returns_ = 0;
+  bool strange_said_ = false;
+};
+
+} // namespace pagecast
