@@ -159,7 +159,7 @@ void addRun(CLI::App &app, RunOptions &options) {
       ->type_name("SIZE")
       ->check(refuseEmpty);
   run->add_option("--backing", options.backing,
-                  "directories for data that is not in memory: on disks, not tmpfs; several on different disks are used at once")
+                  "directories for data that is not in memory, on disks, or servers (nbd://...); several are used at once")
       ->type_name("DIR")
       ->check(refuseEmpty);
   run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends by exit")

@@ -8,8 +8,10 @@
 #include "cli/machine/limit.h"
 #include "cli/machine/memory.h"
 #include "cli/machine/probes.h"
+#include "cli/machine/server_export.h"
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"
+#include "cli/text/spelling.h"
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -46,11 +48,40 @@ Check measure(Report &report, const std::string &directory, const std::string &w
     showProgress("");
     char text[160];
     std::snprintf(text, sizeof text, "reads %.0f MB/s, writes %.0f MB/s, %.0f random 4 KiB reads/s", rates.sequentialRead / 1e6,
-                  rates.sequentialWrite / 1e6, rates.randomRead);
+                  *rates.sequentialWrite / 1e6, rates.randomRead);
     return {"disk", Status::kOk, text + where, ""};
   } catch (const Failure &failure) {
     showProgress("");
     return {"disk", Status::kWarn, "not measured: " + failure.sentence, "see backing, direct I/O and io_uring"};
+  }
+}
+
+/// An export is only read, since what it holds may be somebody's.
+Check probeServer(const std::string &address) {
+  try {
+    const ExportRates found = measureExport(address, 0);
+    return {"backing", Status::kOk,
+            address + ", " + showSize(found.bytes) + " over " + std::to_string(found.connections) +
+                (found.connections == 1 ? " connection" : " connections"),
+            ""};
+  } catch (const Failure &failure) {
+    return {"backing", Status::kFail, address + ": " + failure.sentence, "name a server that answers, in PAGECAST_BACKING"};
+  }
+}
+
+Check measureServer(Report &report, const std::string &address, double seconds) {
+  try {
+    showProgress("a server");
+    const ExportRates found = measureExport(address, seconds);
+    report.disks.emplace_back(address, DiskRates{std::nullopt, found.sequentialRead, found.randomRead});
+    showProgress("");
+    char text[160];
+    std::snprintf(text, sizeof text, "reads %.0f MB/s, %.0f random 4 KiB reads/s from ", found.sequentialRead / 1e6,
+                  found.randomRead);
+    return {"disk", Status::kOk, text + address, ""};
+  } catch (const Failure &failure) {
+    showProgress("");
+    return {"disk", Status::kWarn, "not measured: " + failure.sentence, "see backing"};
   }
 }
 
@@ -65,12 +96,18 @@ Report examine(const DoctorOptions &options) {
   const std::vector<std::string> backings = backingParts(report.backing);
   auto after = std::find_if(report.checks.begin(), report.checks.end(), [](const Check &c) { return c.name == "swap"; }) + 1;
   for (const std::string &backing : backings) {
+    if (isAddress(backing)) {
+      after = report.checks.insert(after, probeServer(backing)) + 1;
+      continue;
+    }
     after = report.checks.insert(after, probeBacking(backing)) + 1;
     after = report.checks.insert(after, probeDirectIo(backing)) + 1;
   }
   for (const std::string &backing : backings)
     if (!options.noDisk)
-      report.checks.push_back(measure(report, backing, backings.size() > 1 ? " in " + backing : "", options.diskSeconds));
+      report.checks.push_back(isAddress(backing)
+                                  ? measureServer(report, backing, options.diskSeconds)
+                                  : measure(report, backing, backings.size() > 1 ? " in " + backing : "", options.diskSeconds));
   return report;
 }
 
@@ -117,9 +154,9 @@ nlohmann::json toJson(const Report &report) {
   out["disk"] = nullptr;
   out["disks"] = nlohmann::json::array(); // of which the first is "disk"
   for (const auto &[directory, rates] : report.disks) {
-    nlohmann::json disk = {{"read_bytes_per_s", rates.sequentialRead},
-                           {"write_bytes_per_s", rates.sequentialWrite},
-                           {"random_reads_per_s", rates.randomRead}};
+    nlohmann::json disk = {
+        {"read_bytes_per_s", rates.sequentialRead}, {"write_bytes_per_s", nullptr}, {"random_reads_per_s", rates.randomRead}};
+    if (rates.sequentialWrite) disk["write_bytes_per_s"] = *rates.sequentialWrite;
     if (out["disk"].is_null()) out["disk"] = disk;
     disk["directory"] = directory;
     out["disks"].push_back(disk);

@@ -67,6 +67,12 @@ void applyBacking(const std::string &given) {
   if (list.empty()) return;
   std::string absolute;
   for (const std::string &directory : backingParts(list)) {
+    if (isAddress(directory)) {
+      absolute += (absolute.empty() ? "" : ",") + directory;
+      continue;
+    }
+    if (directory.find("://") != std::string::npos)
+      throw Failure{"the backing address " + directory + " is none of nbd://, nbds://, nbd+unix:// and nbds+unix://"};
     const DirectoryInfo info = checkBackingDirectory(directory);
     if (info.freeBytes < kLittleSpace)
       warn("only " + showSize(info.freeBytes) + " are free in the backing directory " + directory +

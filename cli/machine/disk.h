@@ -3,12 +3,13 @@
 // How fast the disk behind a directory is, measured with direct I/O through io_uring.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace pagecast::cli {
 
 struct DiskRates {
-  double sequentialWrite = 0; ///< bytes a second
+  std::optional<double> sequentialWrite; ///< bytes a second; nothing: not measured
   double sequentialRead = 0;  ///< bytes a second
   double randomRead = 0;      ///< reads of 4 KiB a second
 };

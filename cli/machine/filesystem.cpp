@@ -65,6 +65,12 @@ static void requireWritable(const std::string &directory) {
                 "; name a writable one with --backing"};
 }
 
+bool isAddress(const std::string &backing) {
+  for (const char *scheme : {"nbd://", "nbds://", "nbd+unix://", "nbds+unix://"})
+    if (backing.rfind(scheme, 0) == 0) return true;
+  return false;
+}
+
 std::vector<std::string> backingParts(const std::string &list) {
   struct stat s;
   if (stat(list.c_str(), &s) == 0) return {list};

@@ -21,6 +21,9 @@ struct DirectoryInfo {
 /// read-only, not writable, full.
 DirectoryInfo checkBackingDirectory(const std::string &directory);
 
+/// Whether it names an NBD server's export, not a directory.
+bool isAddress(const std::string &backing);
+
 /// The parts of a list DIR,DIR,... which is one part where a directory has that name.
 std::vector<std::string> backingParts(const std::string &list);
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How large and how fast an NBD server's export is, as the helper for servers finds it. It is only read: what it holds may be
+// somebody's.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace pagecast::cli {
+
+struct ExportRates {
+  uint64_t bytes = 0;
+  unsigned connections = 0;
+  double sequentialRead = 0; ///< bytes a second
+  double randomRead = 0; ///< reads of 4 KiB a second
+};
+
+/// Takes about `seconds`; 0: whether it can be used at all. Throws Failure.
+ExportRates measureExport(const std::string &address, double seconds);
+
+} // namespace pagecast::cli
