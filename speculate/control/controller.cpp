@@ -23,8 +23,8 @@ namespace {
 constexpr uint64_t kFirst = 1000000;     ///< ns until the first look: the program is being loaded
 constexpr uint64_t kSettled = 50000000;  ///< ns: a program that runs so long is told if it gets no hints
 constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
-constexpr uint64_t kQuietParts = 32, kLongestQuiet = 500000000; ///< ns, after so many times as long without a wait
-constexpr uint64_t kShort = 1000000;                         ///< ns, while waits are short: a look costs some 15 us
+constexpr uint64_t kQuietParts = 16, kLongestQuiet = 500000000; ///< ns, after so many times as long without a wait
+constexpr uint64_t kShort = 1000000;                         ///< ns, while waits are short: a look costs some 70 us
 constexpr uint64_t kTreeEvery = 20000000;                   ///< ns
 constexpr uint64_t kLittleMemory = 256u << 20;              ///< bytes
 constexpr uint64_t kShareEvery = 50000000;                  ///< ns
@@ -136,11 +136,15 @@ void Controller::follow_memory(uint64_t now) {
   __atomic_store_n(&channel_->ahead_limit, prefetcher_.lead_as_read(), __ATOMIC_RELAXED);
 }
 
-void Controller::sleep_until_something(uint64_t nanoseconds) {
-  if (tracer_) return tracer_->serve(nanoseconds);
+/// False: the program has ended.
+bool Controller::sleep_until_something(uint64_t nanoseconds) {
+  if (tracer_) {
+    tracer_->serve(nanoseconds);
+    nanoseconds = 0;
+  }
   pollfd files[2] = {{program_, POLLIN, 0}, {copy_handle_, POLLIN, 0}};
   const timespec time = {static_cast<time_t>(nanoseconds / 1000000000u), static_cast<long>(nanoseconds % 1000000000u)};
-  ppoll(files, 2, &time, nullptr);
+  return ppoll(files, 2, &time, nullptr) <= 0 || files[0].revents == 0;
 }
 
 void Controller::refuse_early(pid_t program) {
@@ -186,9 +190,7 @@ void Controller::run(pid_t program) {
   uint64_t now = begin_ = monotonic_now();
   period_ = kFirst;
   for (bool early = true;; early &= now - begin_ < kSettled) {
-    sleep_until_something(period_);
-    pollfd ended = {program_, POLLIN, 0};
-    if (poll(&ended, 1, 0) > 0) break;
+    if (!sleep_until_something(period_)) break;
     now = monotonic_now();
     look(program, now);
     if (early && now - begin_ >= kSettled) refuse_early(program);

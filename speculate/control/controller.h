@@ -87,7 +87,7 @@ private:
   void refuse_early(pid_t program);
   bool map_memory();
   bool prepare();
-  void sleep_until_something(uint64_t nanoseconds);
+  bool sleep_until_something(uint64_t nanoseconds);
   void give_names(Watched &one, const Call &call);
   bool give_name(const char *base, const char *name);
   void follow_progress();
@@ -120,6 +120,7 @@ private:
   uint64_t read_ = 0; ///< bytes that the original had read when it was looked at last
   uint64_t period_ = 0; ///< ns from look to look
   uint64_t tree_looked_ = 0; ///< ns
+  int tasks_ = -1;         ///< the file that tells the next
   uint64_t last_task_ = 0; ///< number of the process or thread that was begun last, anywhere
   uint64_t begin_ = 0, wait_seen_ = 0; ///< ns: when the program began, and when a thread was last found waiting
   bool one_ended_ = false; ///< a thread that was watched is no more

@@ -36,7 +36,7 @@ bool Controller::is_waiting(Watched &one, const Look &look) {
 }
 
 void Controller::examine(Watched &one, uint64_t now) {
-  const Look look = one.thread.look();
+  const Look look = one.looked ? one.thread.look(one.last, now - one.looked) : one.thread.look();
   if (!look.alive) {
     one_ended_ = true;
     return;

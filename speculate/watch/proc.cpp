@@ -12,6 +12,8 @@
 namespace pagecast::speculate {
 namespace {
 
+constexpr uint64_t kLeastPassed = 16000000; ///< ns: processor time is accounted in ticks of up to 4 ms (of 10 ms on some hosts)
+
 int open_for(pid_t process, pid_t thread, const char *name) {
   char path[80];
   snprintf(path, sizeof path, "/proc/%d/task/%d/%s", process, thread, name);
@@ -74,10 +76,24 @@ Look Thread::look() const {
   if (!name_end || !name_end[1]) return seen;
   seen.alive = true;
   seen.state = name_end[2];
-  if (runs_ < 0 || !read_again(runs_, text, sizeof text)) return seen;
-  seen.ran = strtoull(text, nullptr, 10);
-  const char *last = strrchr(text, ' ');
-  if (last) seen.runs = strtoull(last + 1, nullptr, 10);
+  read_runs(&seen);
+  return seen;
+}
+
+bool Thread::read_runs(Look *to) const {
+  char text[128];
+  if (runs_ < 0 || !read_again(runs_, text, sizeof text)) return false;
+  to->ran = strtoull(text, nullptr, 10);
+  const char *const last = strrchr(text, ' ');
+  if (last) to->runs = strtoull(last + 1, nullptr, 10);
+  return true;
+}
+
+Look Thread::look(const Look &last, uint64_t passed) const {
+  Look seen;
+  if (passed < kLeastPassed || last.state != 'R' || !read_runs(&seen) || seen.ran - last.ran < passed - passed / 4) return look();
+  seen.alive = true;
+  seen.state = 'R';
   return seen;
 }
 

@@ -34,11 +34,16 @@ public:
   bool open(pid_t process, pid_t thread);
   void close();
   Look look() const;
+  /// The same, `passed` ns after `last`. A thread that has had a processor for nearly all of that time is taken to have it
+  /// still, and its state is not asked for: that spares a third of what a look costs.
+  Look look(const Look &last, uint64_t passed) const;
   Call call() const;
   pid_t process() const { return process_; }
   pid_t number() const { return thread_; }
 
 private:
+  bool read_runs(Look *to) const;
+
   pid_t process_ = 0, thread_ = 0;
   int stat_ = -1, runs_ = -1, call_ = -1;
 };

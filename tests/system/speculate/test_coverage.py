@@ -133,3 +133,11 @@ def test_what_the_program_reads_back_of_its_own_writes(speculation, storage, tmp
     assert figures["copies"]["ended"]["written"] == figures["copies"]["ended"]["call"] == figures["copies"]["ended"]["crashed"] == 0
     assert figures["prefetch"]["done"] >= 0.9 * 150
     assert figures["original"]["waits_missed"] <= 4
+
+
+def test_a_program_that_does_not_wait_is_hardly_looked_at(speculation):
+    """The longer it has not, the more seldom: 50 looks in two seconds, where one in 20 ms would be a hundred."""
+    assert speculation.run("sleep", "2").returncode == 0
+    figures = speculation.figures()
+    assert 10 <= figures["original"]["looks"] <= 60
+    assert figures["copies"]["made"] == figures["prefetch"]["hints"] == 0
