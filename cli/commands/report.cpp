@@ -25,8 +25,8 @@ Table tableOf(const std::vector<Run> &runs) {
   Table table({"file", "seconds", "waited", "read", "written", "foreseen", "late", "missed", "state"});
   for (const Run &run : runs) {
     const auto share = foreseenShare(run);
-    table.add({run.path, number("%.3g", run.wallSeconds), number("%.3g", run.stallSeconds), showSize(run.readBytes),
-               showSize(run.writtenBytes), share ? number("%.0f %%", *share * 100) : "-",
+    table.add({run.path, number("%.3g", run.wallSeconds), run.stallSeconds ? number("%.3g", *run.stallSeconds) : "-",
+               showSize(run.readBytes), showSize(run.writtenBytes), share ? number("%.0f %%", *share * 100) : "-",
                std::to_string(countOf(run.faults, "late")), std::to_string(countOf(run.faults, "not_prefetched")), stateOf(run)});
   }
   return table;
@@ -39,12 +39,13 @@ nlohmann::ordered_json jsonOf(const Run &run) {
                                 {"active", run.active},
                                 {"why_not", nullptr},
                                 {"wall_s", run.wallSeconds},
-                                {"stall_s", run.stallSeconds},
+                                {"stall_s", nullptr},
                                 {"read_bytes", run.readBytes},
                                 {"written_bytes", run.writtenBytes},
                                 {"foreseen_share", nullptr},
                                 {"faults", nlohmann::ordered_json::object()}};
   if (!run.whyNot.empty()) out["why_not"] = run.whyNot;
+  if (run.stallSeconds) out["stall_s"] = *run.stallSeconds;
   if (const auto share = foreseenShare(run)) out["foreseen_share"] = *share;
   for (const auto &[name, count] : run.faults) out["faults"][name] = count;
   return out;

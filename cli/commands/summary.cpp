@@ -20,8 +20,8 @@ namespace {
 
 /// Waits of less than this share of the time are not worth a next step.
 constexpr double kLittleWaiting = 0.1;
-/// With so many pages foreseen, hints are as good as they get: what is waited for is the disk.
-constexpr double kMostlyForeseen = 0.9;
+/// A fault that reads takes no disk less. The kernel does not say how long it took.
+constexpr double kLeastSecondsOfMajorFault = 1e-4;
 
 volatile sig_atomic_t child = 0;
 
@@ -75,17 +75,70 @@ pid_t forkChild(const SignalsPassedOn &signals) {
   return pid;
 }
 
-std::string nextStep(const Run &run, double foreseen) {
-  if (run.stallSeconds < kLittleWaiting * run.wallSeconds) return "nothing is left to gain, as it hardly waited";
-  if (foreseen >= kMostlyForeseen) return "next: more memory or a faster disk, since what it waited for was asked for in time";
-  if (!run.compiled) return "next: compile it with pagecast cc, so that its loops say what they will touch";
-  return "next: pagecast explain --run STATS.JSON FILE says which references have no hints";
-}
-
 std::string seconds(double s) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g s", s);
   return text;
+}
+
+/// What threads can wait for, by its name in the statistics.
+struct Waiting {
+  const char *name, *words;
+  const char *next, *nextIfCompiled;
+};
+constexpr const char *kLessDisk = "next: more memory or a faster disk, since what it waited for was asked for in time";
+constexpr const char *kMoreRoom = "next: more memory or a faster disk, since it stores faster than the disk takes";
+constexpr Waiting kWaiting[] = {
+    {"late", "reads that were on their way", kLessDisk, kLessDisk},
+    {"not_prefetched", "reads that nothing foresaw",
+     "next: compile it with pagecast cc, so that its loops say what they will touch",
+     "next: pagecast explain --run STATS.JSON FILE says which references have no hints"},
+    {"zero_fill", "new pages, made zero one after the other",
+     "next: compile it with pagecast cc, so that its loops say what they will fill",
+     "next: use memory again rather than ask for new, since each new page costs a fault"},
+    {"protect", "faults at pages that were in memory",
+     "next: more memory with --memory, or fewer sweeps that change the data, since each first store to a page costs a fault",
+     "next: try --release none, since pages that hints released were in use again"},
+    {"room", "memory that other pages had to leave first", kMoreRoom, kMoreRoom},
+};
+
+/// What most of the waiting was for, and how long; null where that is not known.
+std::pair<const Waiting *, double> mostOf(const Run &run) {
+  std::pair<const Waiting *, double> out{nullptr, 0};
+  for (const auto &[name, spent] : run.stallByKind)
+    for (const Waiting &one : kWaiting)
+      if (name == one.name && spent > out.second) out = {&one, spent};
+  return out;
+}
+
+/// Whether faults that read, of which the pager knows nothing, may have taken a good part of the time.
+bool mayHaveReadLong(const Run &run) {
+  return static_cast<double>(run.majorFaults) * kLeastSecondsOfMajorFault >= kLittleWaiting * run.wallSeconds;
+}
+
+std::string nextStep(const Run &run) {
+  if (run.timesWithoutRoom)
+    return "next: free room in the backing directory, or name another with --backing: there was none for " +
+           seconds(run.secondsWithoutRoom);
+  if (run.isAdvised) return "next: pagecast doctor, which says how to allow userfaultfd, with which this is faster and measured";
+  if (run.stallSeconds.value_or(0) >= kLittleWaiting * run.wallSeconds) {
+    const Waiting *most = mostOf(run).first;
+    if (!most) return "next: docs/statistics.md says what the figures tell";
+    return run.compiled ? most->nextIfCompiled : most->next;
+  }
+  if (mayHaveReadLong(run))
+    return "next: docs/files.md, since it waited at " + std::to_string(run.majorFaults) + " faults in files";
+  return "nothing is left to gain, as it hardly waited";
+}
+
+std::string waits(const Run &run) {
+  if (!run.stallSeconds)
+    return "; the kernel paged the data, so waits and bytes were not measured; " + std::to_string(run.majorFaults) +
+           " page faults read from the disk";
+  const auto [most, spent] = mostOf(run);
+  std::string out = ", of which threads waited " + seconds(*run.stallSeconds) + " for pages";
+  if (most) out += ", " + seconds(spent) + " of it for " + most->words;
+  return out + "; read " + showSize(run.readBytes) + ", wrote " + showSize(run.writtenBytes);
 }
 
 } // namespace
@@ -93,11 +146,11 @@ std::string seconds(double s) {
 std::string summaryOf(const Run &run) {
   const std::string time = seconds(run.wallSeconds);
   if (!run.active) return time + "; nothing was paged: " + (run.whyNot.empty() ? "the data fitted in the budget" : run.whyNot);
+  if (run.isAdvised) return time + waits(run) + "; " + nextStep(run);
   const auto foreseen = foreseenShare(run);
   char share[64] = "no page had to be read";
   if (foreseen) std::snprintf(share, sizeof share, "%.0f %% of the pages read were foreseen", *foreseen * 100);
-  return time + ", of which threads waited " + seconds(run.stallSeconds) + " for pages; read " + showSize(run.readBytes) +
-         ", wrote " + showSize(run.writtenBytes) + "; " + share + "; " + nextStep(run, foreseen.value_or(1));
+  return time + waits(run) + "; " + share + "; " + nextStep(run);
 }
 
 Summary::Summary(const std::string &statistics) : statistics_(statistics) {

@@ -32,7 +32,8 @@ private:
   std::filesystem::path own_folder_; ///< empty: the user named the file
 };
 
-/// The line for a run: time, waits, bytes, the share of pages that was foreseen, and the next step.
+/// The line for a run: time, waits, bytes, the share of pages that was foreseen, and the next step. That is chosen by what
+/// most of the waiting was for: a run in which nearly all pages were foreseen may wait for the others alone.
 std::string summaryOf(const Run &run);
 
 } // namespace pagecast::cli

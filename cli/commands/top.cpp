@@ -70,7 +70,8 @@ Shown shownOf(const Counted &now, const Counted *before) {
   if (!now.run || !before->run) return out;
   // Its own clock: the statistics are up to a second old.
   const double passed = now.run->wallSeconds - before->run->wallSeconds;
-  if (passed > 0) out.waiting = std::max(0.0, now.run->stallSeconds - before->run->stallSeconds) / passed;
+  const auto &waited = now.run->stallSeconds, &waitedBefore = before->run->stallSeconds;
+  if (passed > 0 && waited && waitedBefore) out.waiting = std::max(0.0, *waited - *waitedBefore) / passed;
   return out;
 }
 

@@ -69,9 +69,11 @@ Json toJson(const ExplainedNest &nest) {
 }
 
 Json toJson(const Run &run) {
-  return {
-      {"file", run.path},          {"pagecast", run.pagecast},    {"active", run.active},        {"why_not", orNull(run.whyNot)},
-      {"wall_s", run.wallSeconds}, {"stall_s", run.stallSeconds}, {"faults", toJson(run.faults)}};
+  Json out = {
+      {"file", run.path},          {"pagecast", run.pagecast}, {"active", run.active},        {"why_not", orNull(run.whyNot)},
+      {"wall_s", run.wallSeconds}, {"stall_s", nullptr},       {"faults", toJson(run.faults)}};
+  if (run.stallSeconds) out["stall_s"] = *run.stallSeconds;
+  return out;
 }
 
 Json toJson(const MeasuredSlice &slice) {

@@ -148,8 +148,10 @@ private:
     putWrapped(0, all_.file + ": " + words(tally_));
     if (!all_.run) return;
     char seconds[80];
-    std::snprintf(seconds, sizeof seconds, "%.3f s, of which threads waited %.3f s for pages", all_.run->wallSeconds,
-                  all_.run->stallSeconds);
+    const double wall = all_.run->wallSeconds;
+    if (const auto waited = all_.run->stallSeconds)
+      std::snprintf(seconds, sizeof seconds, "%.3f s, of which threads waited %.3f s for pages", wall, *waited);
+    else std::snprintf(seconds, sizeof seconds, "%.3f s; waits were not measured", wall);
     putWrapped(0, all_.run->path + ": " + seconds + "; pages: " + shown(all_.run->faults), Style::kMeasured);
     if (!all_.run->active)
       putWrapped(0, "Nothing was paged in this run, so nothing was measured: " +

@@ -45,6 +45,26 @@ MeasuredSlice toSlice(const Json &slice) {
   return out;
 }
 
+/// What must be a number, or null for what was not measured.
+std::optional<double> secondsIn(const Json &object, const char *key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? std::nullopt : std::optional(found->get<double>());
+}
+
+void readTimes(const Json &statistics, Run &out) {
+  if (const auto time = statistics.find("time"); time != statistics.end()) {
+    out.wallSeconds = time->value("wall_s", 0.0);
+    out.stallSeconds = secondsIn(*time, "stall_s");
+  }
+  if (const auto kinds = statistics.find("stall_by_kind"); kinds != statistics.end() && kinds->is_object())
+    for (const auto &[name, seconds] : kinds->items())
+      out.stallByKind.emplace_back(name.substr(0, name.rfind("_s")), seconds.get<double>());
+  if (const auto trouble = statistics.find("trouble"); trouble != statistics.end()) {
+    out.timesWithoutRoom = trouble->value("no_room", uint64_t{0});
+    out.secondsWithoutRoom = trouble->value("full_s", 0.0);
+  }
+}
+
 void requireVersion(const Json &statistics, const std::string &path) {
   const auto version = statistics.find("version");
   if (version == statistics.end() || !version->is_number_integer() || !statistics.contains("sites"))
@@ -86,10 +106,10 @@ Run readRun(const std::string &path) {
     out.whyNot = text(statistics, "why_not");
     out.finished = statistics.value("finished", true);
     out.compiled = statistics.value("compiled", true);
-    if (const auto time = statistics.find("time"); time != statistics.end()) {
-      out.wallSeconds = time->value("wall_s", 0.0);
-      out.stallSeconds = time->value("stall_s", 0.0);
-    }
+    readTimes(statistics, out);
+    out.isAdvised = out.active && text(statistics, "back_end").rfind("pager", 0) != 0;
+    if (const auto files = statistics.find("files"); files != statistics.end())
+      out.majorFaults = files->value("major_faults", uint64_t{0});
     if (const auto io = statistics.find("io"); io != statistics.end()) {
       out.readBytes = io->value("read_bytes", uint64_t{0});
       out.writtenBytes = io->value("written_bytes", uint64_t{0});

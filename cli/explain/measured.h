@@ -41,7 +41,13 @@ struct Run {
   std::string whyNot;
   bool finished = true; ///< written at the program's end, and not before
   bool compiled = true; ///< some part of the program was compiled with pagecast
-  double wallSeconds = 0, stallSeconds = 0;
+  double wallSeconds = 0;
+  std::optional<double> stallSeconds; ///< nothing: not measured, as the kernel served the faults
+  std::vector<std::pair<std::string, double>> stallByKind; ///< seconds, by the names of the file without their _s; may be empty
+  bool isAdvised = false;       ///< the kernel pages the memory, with our advice: there is no userfaultfd
+  uint64_t majorFaults = 0;     ///< of the whole process: faults that read
+  uint64_t timesWithoutRoom = 0; ///< that the backing store had none for data
+  double secondsWithoutRoom = 0;
   uint64_t readBytes = 0, writtenBytes = 0;
   Counts faults, faultStreams;
   std::vector<Site> sites;

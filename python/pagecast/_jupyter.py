@@ -42,6 +42,9 @@ def sentence(did: Stats) -> str:
         return f"{did.wall_s:.3g} s; nothing was paged: {did.why_not}"
     share = did.foreseen_share
     foreseen = "no page had to be read" if share is None else f"{share:.0%} of the pages read were foreseen"
+    if did.wait_s is None:
+        return (f"{did.wall_s:.3g} s; the kernel paged the data, so waits and bytes are not known; "
+                f"large data may take {_size(did.budget_bytes)}")
     return (f"{did.wall_s:.3g} s, of which threads waited {did.wait_s:.3g} s for pages; read {_size(did.read_bytes)}, "
             f"wrote {_size(did.written_bytes)}; {foreseen}; large data may take {_size(did.budget_bytes)}")
 

@@ -19,7 +19,7 @@ class Stats:
     budget_bytes: int = 0  #: that large data may take now; of a difference: at its end
     peak_bytes: int = 0  #: the most that was used; of a difference: at its end
     wall_s: float = 0.0  #: seconds since the program began
-    wait_s: float = 0.0  #: seconds that threads waited for pages, summed over threads
+    wait_s: Optional[float] = 0.0  #: seconds that threads waited for pages, summed over threads; None where nobody measured it
     read_bytes: int = 0  #: from where the data lie that are not in memory
     written_bytes: int = 0  #: to there
     foreseen_pages: int = 0  #: read before the program came to them, or on their way when it did
@@ -36,7 +36,8 @@ class Stats:
     def __sub__(self, before: "Stats") -> "Stats":
         later: Dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in _SUMS:  # a share of pages may go back: who was foreseen can turn out to be late
-            later[name] = max(later[name] - getattr(before, name), 0)
+            earlier = getattr(before, name) or 0  # of what is not measured yet there was nothing
+            later[name] = None if later[name] is None else max(later[name] - earlier, 0)
         return Stats(**later)
 
 

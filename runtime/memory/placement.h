@@ -43,11 +43,16 @@ public:
   /// In the child of a fork, which inherits neither registration nor protection. 0 or -errno.
   int watch_inherited(const PagedRegion &);
 
-  /// A thread stalls on the page since then; nobody stalls on the pages any more.
-  void begin_wait(uint32_t slot, uint64_t since) { stalls_.begin(slot, since); }
-  void end_wait(uint32_t slot, uint32_t pages) {
-    if (stalls_.any()) memory_.statistics.stall_ns += stalls_.end(slot, pages, os::now_ns());
+  /// A thread stalls on the page since then; it waits for a read, now that there is room; nobody stalls on the pages any more.
+  void begin_wait(uint32_t slot, StallKind kind, uint64_t since) { stalls_.begin(slot, kind, since); }
+  void wait_for_read(uint32_t slot) {
+    if (stalls_.any()) stalls_.turn_into(slot, StallKind::kNotPrefetched, os::now_ns(), memory_.statistics.stall_ns);
   }
+  void end_wait(uint32_t slot, uint32_t pages) {
+    if (stalls_.any()) stalls_.end(slot, pages, os::now_ns(), memory_.statistics.stall_ns);
+  }
+  /// What a thread that faults on the page waits for; `none` where no other waits for it already.
+  StallKind waited_for(uint32_t slot, StallKind none) const { return stalls_.kind_of(slot, none); }
 
 private:
   uint64_t address(uint32_t slot) const { return memory_.pages.address(slot); }

@@ -3,6 +3,8 @@
 // Threads of the program that wait for the pager: faults that could not be served yet, and stalls on pages that are on
 // their way. Pager's thread only.
 #pragma once
+#include "runtime/state/statistics.h"
+
 #include <cstdint>
 
 namespace pagecast {
@@ -38,33 +40,46 @@ private:
   unsigned count_ = 0;
 };
 
-/// Since when threads stall on which pages. Those beyond kMost are not counted.
+/// Since when threads stall on which pages, and for what. Those beyond kMost are not counted.
 class Stalls {
 public:
   bool any() const { return count_ != 0; }
-  void begin(uint32_t slot, uint64_t now) {
-    if (count_ < kMost) stall_[count_++] = {slot, now};
+  void begin(uint32_t slot, StallKind kind, uint64_t now) {
+    if (count_ < kMost) stall_[count_++] = {now, slot, kind};
   }
-  /// Nobody stalls on the pages any more. How long they did, summed over threads.
-  uint64_t end(uint32_t slot, uint32_t pages, uint64_t now) {
-    uint64_t stalled = 0;
+  /// What a thread that stalls on the page already waits for; `none` where there is none.
+  StallKind kind_of(uint32_t slot, StallKind none) const {
+    for (unsigned i = 0; i < count_; ++i)
+      if (stall_[i].slot == slot) return stall_[i].kind;
+    return none;
+  }
+  /// What stalls on the page waits for something else from now on.
+  void turn_into(uint32_t slot, StallKind kind, uint64_t now, StallTimes &times) {
+    for (unsigned i = 0; i < count_; ++i) {
+      if (stall_[i].slot != slot) continue;
+      times[stall_[i].kind] += now - stall_[i].since;
+      stall_[i] = {now, slot, kind};
+    }
+  }
+  /// Nobody stalls on the pages any more: adds how long they did.
+  void end(uint32_t slot, uint32_t pages, uint64_t now, StallTimes &times) {
     for (unsigned i = 0; i < count_;) {
       if (stall_[i].slot - slot < pages) {
-        stalled += now - stall_[i].since;
+        times[stall_[i].kind] += now - stall_[i].since;
         stall_[i] = stall_[--count_];
       } else {
         ++i;
       }
     }
-    return stalled;
   }
   void clear() { count_ = 0; }
 
 private:
   static constexpr unsigned kMost = 256;
   struct Stall {
-    uint32_t slot;
     uint64_t since;
+    uint32_t slot;
+    StallKind kind;
   };
   Stall stall_[kMost];
   unsigned count_ = 0;

@@ -20,7 +20,7 @@ bool FaultService::take() {
 }
 
 void FaultService::take(const os::Fault &fault) {
-  uint64_t &stall_ns = memory_.statistics.stall_ns;
+  StallTimes &stall_ns = memory_.statistics.stall_ns;
   memory_.statistics.fault_events.fetch_add(1, std::memory_order_relaxed);
   const uint64_t began = os::now_ns();
   PagedRegion *r = memory_.regions.find(fault.address);
@@ -28,7 +28,7 @@ void FaultService::take(const os::Fault &fault) {
   const uint32_t slot = memory_.slot_of(*r, fault.address);
   if (fault.protect) {
     stored_to_protected(*r, slot);
-    stall_ns += os::now_ns() - began;
+    stall_ns[StallKind::kProtect] += os::now_ns() - began;
     return;
   }
   const Page before = memory_[slot];
@@ -37,13 +37,32 @@ void FaultService::take(const os::Fault &fault) {
   if (!PagedMemory::resident(before.state) && (before.state != PageState::kReading || (before.flags & kToMark)))
     streams_.follow(fault.place, fault.write);
   const PageState state = memory_[slot].state;
-  if (PagedMemory::resident(state)) stall_ns += os::now_ns() - began;
-  else if (!served || state == PageState::kReading) placement_.begin_wait(slot, began);
+  const StallKind kind = kind_of(before, slot, served);
+  if (PagedMemory::resident(state)) stall_ns[kind] += os::now_ns() - began;
+  else if (!served || state == PageState::kReading) placement_.begin_wait(slot, kind, began);
+}
+
+/// What a thread waits for that faulted on a page that was as `before`.
+StallKind FaultService::kind_of(const Page &before, uint32_t slot, bool served) const {
+  if (!served) return StallKind::kRoom;
+  switch (before.state) {
+  case PageState::kZero: return StallKind::kZeroFill;
+  case PageState::kAbsent: return StallKind::kNotPrefetched;
+  case PageState::kReading:
+    return before.flags & kPrefetched ? StallKind::kLate : placement_.waited_for(slot, StallKind::kNotPrefetched);
+  default: return StallKind::kProtect;
+  }
 }
 
 bool FaultService::retry() {
   if (!waiting()) return false;
-  return waiting_.retry([this](uint64_t address, bool write) { return serve(address, write, true); });
+  return waiting_.retry([this](uint64_t address, bool write) {
+    if (!serve(address, write, true)) return false;
+    const PagedRegion *r = memory_.regions.find(address);
+    if (r && memory_[memory_.slot_of(*r, address)].state == PageState::kReading)
+      placement_.wait_for_read(memory_.slot_of(*r, address));
+    return true;
+  });
 }
 
 /// Serves a fault on a page that is not there. False: no room now, ask again.

@@ -41,6 +41,7 @@ public:
 
 private:
   void take(const os::Fault &);
+  StallKind kind_of(const Page &before, uint32_t slot, bool served) const;
   bool serve(uint64_t address, bool write, bool again);
   void wait_for(uint32_t slot, bool write, bool again);
   bool refill(PagedRegion &, uint32_t slot, bool write);

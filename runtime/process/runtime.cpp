@@ -153,6 +153,7 @@ Engine *make_adviser(uint64_t filled_bytes, bool files) {
   char why[400];
   Engine *made = new (engine_memory) Engine;
   if (made->prepare_files(options, budget, why, sizeof why)) return nullptr;
+  made->statistics.stalls_are_measured = false;
   snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%.350s", refused_why);
   return files || keep_memory_in_file(*made, filled_bytes) ? made : nullptr;
 }

@@ -22,6 +22,12 @@ static constexpr uint64_t MemoryMakeUp::*kKinds[] = {&MemoryMakeUp::limit,   &Me
                                                      &MemoryMakeUp::staging, &MemoryMakeUp::margins, &MemoryMakeUp::fixed,
                                                      &MemoryMakeUp::free};
 
+uint64_t StallTimes::sum() const {
+  uint64_t out = 0;
+  for (const uint64_t one : ns) out += one;
+  return out;
+}
+
 uint32_t Statistics::sites_of(const pagecast_nest *nest) {
   if (const uint64_t known = site_in(__atomic_load_n(nest->cache, __ATOMIC_ACQUIRE))) return static_cast<uint32_t>(known - 1);
   Guard guard(locks::sites);
@@ -173,6 +179,21 @@ void put_make_up(Writer &w, const Statistics &s) {
         ull(m.staging), ull(m.margins), ull(m.fixed), ull(m.free), ull(m.limit > known ? m.limit - known : 0));
 }
 
+/// Seconds. Null for waits that nobody measured: zero would pass for an answer.
+void put_time(Writer &w, const Statistics &s, double wall_s) {
+  const os::UsedTime used = sandboxed() ? os::UsedTime{} : os::used_time();
+  const auto seconds = [](uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, ", wall_s, used.user_s, used.system_s);
+  if (s.stalls_are_measured) w.put("\"stall_s\": %.6f", seconds(s.stall_ns.sum()));
+  else w.put("\"stall_s\": null");
+  w.put(", \"pager_cpu_s\": %.6f},\n  \"stall_by_kind\": ", seconds(s.pager_cpu_ns));
+  if (!s.stalls_are_measured) return w.put("null,\n");
+  w.put("{\"late_s\": %.6f, \"not_prefetched_s\": %.6f, \"zero_fill_s\": %.6f, \"protect_s\": %.6f, \"room_s\": %.6f},\n",
+        seconds(s.stall_ns[StallKind::kLate]), seconds(s.stall_ns[StallKind::kNotPrefetched]),
+        seconds(s.stall_ns[StallKind::kZeroFill]), seconds(s.stall_ns[StallKind::kProtect]),
+        seconds(s.stall_ns[StallKind::kRoom]));
+}
+
 /// Slices that were run: what they cost, and what they brought as far as it was compared.
 void put_slices(Writer &w, const Statistics &s) {
   w.put("  \"slices\": [");
@@ -252,7 +273,6 @@ int replace_statistics(const Statistics &s, const char *path, double wall_s) {
 }
 
 int write_statistics(const Statistics &s, int fd, bool active, const char *why_not, double wall_s, bool finished) {
-  const os::UsedTime used = sandboxed() ? os::UsedTime{} : os::used_time();
   const Totals t = total(s);
   Writer w(fd);
   w.put(
@@ -260,8 +280,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       PAGECAST_VERSION, finished ? "true" : "false", s.modules ? "true" : "false", active ? "true" : "false");
   if (active || !why_not) w.put("null");
   else w.text(why_not);
-  w.put(",\n  \"time\": {\"wall_s\": %.6f, \"user_s\": %.6f, \"system_s\": %.6f, \"stall_s\": %.6f, \"pager_cpu_s\": %.6f},\n",
-        wall_s, used.user_s, used.system_s, static_cast<double>(s.stall_ns) * 1e-9, static_cast<double>(s.pager_cpu_ns) * 1e-9);
+  put_time(w, s, wall_s);
   w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
         "\"zero_fill_fault\": %llu, \"protect\": %llu, \"stores_expected\": %llu, \"events\": %llu},\n",
         ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults),

@@ -56,6 +56,24 @@ struct MemoryMakeUp {
   uint64_t free = 0; ///< in the fullest pool, at the last look
 };
 
+/// What a thread of the program waited for.
+enum class StallKind : uint8_t {
+  kLate,          ///< a read on its way that a hint or a stream had asked for
+  kNotPrefetched, ///< a read that its own fault began
+  kZeroFill,      ///< a zero page, made by its fault
+  kProtect,       ///< leave to store to a page that was fetched, or the sight of a page that was kept as a mark
+  kRoom,          ///< memory, or a place in the queue: others had to go first
+};
+inline constexpr unsigned kStallKinds = 5;
+
+/// Nanoseconds by StallKind, summed over threads.
+struct StallTimes {
+  uint64_t ns[kStallKinds] = {};
+  uint64_t &operator[](StallKind kind) { return ns[static_cast<unsigned>(kind)]; }
+  uint64_t operator[](StallKind kind) const { return ns[static_cast<unsigned>(kind)]; }
+  uint64_t sum() const;
+};
+
 struct Statistics {
   // What became of pages that the program came to.
   std::atomic<uint64_t> not_prefetched{0}; ///< read by a fault
@@ -63,7 +81,8 @@ struct Statistics {
   std::atomic<uint64_t> fault_events{0}; ///< faults that reached the pager
   uint64_t protect_faults = 0;   ///< first stores to protected pages, in pages unprotected
   uint64_t stores_expected = 0;  ///< pages read for loads that were mapped writable, as stores followed lately
-  uint64_t stall_ns = 0;         ///< from the pager's seeing a fault to its end, summed over threads
+  StallTimes stall_ns;           ///< from the pager's seeing a fault to its end
+  bool stalls_are_measured = true; ///< not where the kernel serves the faults
   struct Streams {
     uint64_t used = 0, wasted = 0; ///< pages that the program came to, and that went before
     uint64_t switched_off = 0;     ///< times that fetching ended because of these

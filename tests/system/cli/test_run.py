@@ -329,6 +329,51 @@ def test_a_summary_says_what_the_run_did(built, tmp_path):
         assert float(wrote) == pytest.approx(figures["io"]["written_bytes"] / 2**20, abs=0.1)
         assert f"; {share:.0f} % of the pages read were foreseen; " in line
         assert " s, of which threads waited " in line and line.rsplit("; ", 1)[1].startswith(("next: ", "nothing is left to gain"))
+        assert sum(figures["stall_by_kind"].values()) == pytest.approx(figures["time"]["stall_s"], abs=1e-5)
+
+
+def test_waits_are_told_apart(built, tmp_path):
+    """Where nothing is fetched ahead, no read is late, and no time is spent on late reads."""
+    (tmp_path / "fill.c").write_text(FILL)
+    program = built.compile("clang-19", tmp_path / "fill.c", "-O2")
+    assert "% of the pages read were foreseen" in summary(summarized(built, "--option", "history=0", "--stats", tmp_path / "s.json", "--", program, "48"))
+    waits = json.loads((tmp_path / "s.json").read_text())["stall_by_kind"]
+    assert waits["late_s"] == 0 and waits["not_prefetched_s"] > 0 and waits["zero_fill_s"] > 0
+
+
+WAITED = {"version": 1, "active": True, "compiled": True, "back_end": "pager", "sites": [], "files": {"major_faults": 0},
+          "faults": {"prefetched_hit": 9900, "late": 0, "not_prefetched": 100}, "time": {"wall_s": 10, "stall_s": 8},
+          "stall_by_kind": {"late_s": 1, "not_prefetched_s": 1, "zero_fill_s": 1, "protect_s": 1, "room_s": 1}}
+
+
+@pytest.mark.parametrize("figures, said", [
+    ({"stall_by_kind": {"late_s": 5, "not_prefetched_s": 3}}, "5 s of it for reads that were on their way; .*faster disk"),
+    ({"stall_by_kind": {"late_s": 3, "not_prefetched_s": 5}}, "5 s of it for reads that nothing foresaw; .*99 % .*explain --run"),
+    ({"stall_by_kind": {"not_prefetched_s": 5}, "compiled": False}, "next: compile it"),
+    ({"stall_by_kind": {"protect_s": 5, "late_s": 1}}, "next: try --release none"),
+    ({"stall_by_kind": {"room_s": 5, "late_s": 1}}, "stores faster than the disk takes"),
+    ({"stall_by_kind": {"room_s": 5}, "trouble": {"no_room": 3, "full_s": 4}}, "next: free room in the backing directory.* 4 s$"),
+    ({"time": {"wall_s": 10, "stall_s": 0.5}}, "nothing is left to gain"),
+    ({"time": {"wall_s": 10, "stall_s": 0.5}, "files": {"major_faults": 50000}}, "docs/files.md, since it waited at 50000 faults"),
+    ({"time": {"wall_s": 10, "stall_s": None}, "stall_by_kind": None, "back_end": "advise, with memory in a file: none"}, "not measured.*pagecast doctor")])
+def test_the_next_step_is_chosen_by_what_was_waited_for(tools, tmp_path, figures, said):
+    """The program writes the figures itself: the runtime leaves them alone, as nothing was paged."""
+    wrote = json.dumps(WAITED | figures)
+    done = summarized(tools, "--stats", tmp_path / "s.json", "--", "/bin/sh", "-c", f"echo '{wrote}' >$PAGECAST_STATS")
+    assert re.search(said, summary(done)), done.stderr
+
+
+def test_a_summary_without_the_pager_claims_nothing_that_was_not_measured(built, tmp_path):
+    (tmp_path / "fill.c").write_text(FILL)
+    program = built.compile(built.cc, tmp_path / "fill.c", "-O2")
+    done = summarized(built, "--option", "backend=advise", "--stats", tmp_path / "s.json", "--", program, "48")
+    figures = json.loads((tmp_path / "s.json").read_text())
+    if not figures["active"]:
+        pytest.skip(figures["why_not"])
+    assert figures["time"]["stall_s"] is None and figures["stall_by_kind"] is None
+    line = summary(done)
+    assert "not measured" in line and "hardly waited" not in line and "userfaultfd" in line
+    assert re.search(r" - +0 B ", built.run(built.pagecast, "report", tmp_path / "s.json").stdout)
 
 
 def test_a_summary_of_a_run_in_which_nothing_was_paged(built, tmp_path):

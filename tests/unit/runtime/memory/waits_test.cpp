@@ -30,14 +30,33 @@ TEST(WaitingFaults, WhatFindsNoPlaceIsSaid) {
   EXPECT_LT(n, 100000u);
 }
 
-TEST(Stalls, AreSummedOverThePagesThatHaveCome) {
+TEST(Stalls, AreSummedByKindOverThePagesThatHaveCome) {
   static Stalls stalls;
-  stalls.begin(10, 100);
-  stalls.begin(11, 150);
-  stalls.begin(11, 160);
-  stalls.begin(14, 170);
-  EXPECT_EQ(stalls.end(11, 3, 200), 50u + 40u);
-  EXPECT_EQ(stalls.end(11, 3, 300), 0u);
-  EXPECT_EQ(stalls.end(0, 100, 200), 100u + 30u);
+  StallTimes times;
+  stalls.begin(10, StallKind::kNotPrefetched, 100);
+  stalls.begin(11, StallKind::kLate, 150);
+  stalls.begin(11, StallKind::kLate, 160);
+  stalls.begin(14, StallKind::kRoom, 170);
+  stalls.end(11, 3, 200, times);
+  EXPECT_EQ(times[StallKind::kLate], 50u + 40u);
+  stalls.end(11, 3, 300, times);
+  EXPECT_EQ(times.sum(), 90u);
+  stalls.end(0, 100, 200, times);
+  EXPECT_EQ(times[StallKind::kNotPrefetched], 100u);
+  EXPECT_EQ(times[StallKind::kRoom], 30u);
   EXPECT_FALSE(stalls.any());
+}
+
+TEST(Stalls, WhoFoundNoRoomWaitsForAReadOnceThereIsSome) {
+  static Stalls stalls;
+  StallTimes times;
+  stalls.begin(5, StallKind::kRoom, 100);
+  stalls.begin(6, StallKind::kRoom, 100);
+  stalls.turn_into(5, StallKind::kNotPrefetched, 130, times);
+  EXPECT_EQ(stalls.kind_of(5, StallKind::kLate), StallKind::kNotPrefetched);
+  EXPECT_EQ(stalls.kind_of(7, StallKind::kLate), StallKind::kLate);
+  stalls.end(5, 2, 150, times);
+  EXPECT_EQ(times[StallKind::kRoom], 30u + 50u);
+  EXPECT_EQ(times[StallKind::kNotPrefetched], 20u);
+  EXPECT_EQ(times.sum(), 100u);
 }

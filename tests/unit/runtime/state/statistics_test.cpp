@@ -24,6 +24,8 @@ TEST(Statistics, IsJsonAndCountsHits) {
   s.site[first].unused = 3;
   s.not_prefetched = 10;
   s.modules = 1;
+  s.stall_ns[StallKind::kLate] = 250'000'000;
+  s.stall_ns[StallKind::kRoom] = 500'000'000;
   const std::string path = "/tmp/statistics-test-" + std::to_string(getpid()) + ".json";
   ASSERT_EQ(write_statistics(s, open_statistics(path.c_str(), true), true, nullptr, 1.5), 0);
   std::ifstream in(path);
@@ -38,5 +40,21 @@ TEST(Statistics, IsJsonAndCountsHits) {
   EXPECT_EQ(j["sites"][0]["name"], "a\"\\\n");
   EXPECT_EQ(j["sites"][0]["line"], 12);
   EXPECT_TRUE(j["sites"][1]["indirect"]);
+  EXPECT_DOUBLE_EQ(j["time"]["stall_s"], 0.75);
+  EXPECT_DOUBLE_EQ(j["stall_by_kind"]["late_s"], 0.25);
+  EXPECT_DOUBLE_EQ(j["stall_by_kind"]["room_s"], 0.5);
+  EXPECT_DOUBLE_EQ(j["stall_by_kind"]["zero_fill_s"], 0);
   EXPECT_LT(open_statistics("/nonexistent/x", true), 0);
+}
+
+TEST(Statistics, WaitsThatNobodyMeasuredAreNull) {
+  static Statistics s;
+  s.stalls_are_measured = false;
+  const std::string path = "/tmp/statistics-test-" + std::to_string(getpid()) + ".json";
+  ASSERT_EQ(write_statistics(s, open_statistics(path.c_str(), true), true, nullptr, 1.5), 0);
+  std::ifstream in(path);
+  const auto j = nlohmann::json::parse(in);
+  unlink(path.c_str());
+  EXPECT_TRUE(j["time"]["stall_s"].is_null());
+  EXPECT_TRUE(j["stall_by_kind"].is_null());
 }
