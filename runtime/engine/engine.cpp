@@ -13,6 +13,7 @@ namespace pagecast {
 namespace {
 constexpr uint64_t kRetryNs = 2'000'000;
 constexpr uint64_t kForkPatienceNs = 2'000'000'000; ///< a fork that takes longer is said
+constexpr uint64_t kPromptNs = 1'000'000;           ///< after a fault; where none is foreseen, the next comes within that
 constexpr uint64_t kQueueBytes = 4u << 20;          ///< what a device works on at once, and staging has room for
 } // namespace
 
@@ -92,6 +93,7 @@ void Engine::run() {
 /// True: something happened, so that there may be more to do.
 bool Engine::turn(uint64_t begun) {
   bool busy = pager_.faults.take();
+  if (busy) last_fault_ns_ = os::now_ns();
   if (files_.new_round()) pager_.memory.note_freed(); // what the adviser's queue had no room for may find it now
   pager_.limit.account_for_files();
   busy |= pager_.take_completions();
@@ -110,8 +112,13 @@ bool Engine::turn(uint64_t begun) {
   return busy;
 }
 
+/// Whether the program waits for this thread, or is about to. It is prompt then; else, while it works ahead of the program, it
+/// interrupts nobody.
+bool Engine::waited_for() const { return pager_.waited_for() || os::now_ns() - last_fault_ns_ < kPromptNs; }
+
 void Engine::sleep() {
   statistics.pager_cpu_ns = os::thread_cpu_ns();
+  os::be_prompt(waited_for());
   sleeping_.store(1, std::memory_order_seq_cst);
   if (!anything_posted()) {
     if (pager_.started()) pager_.store.wait(sleeps_at_most());

@@ -115,6 +115,7 @@ private:
   bool try_command(Command &);
   bool anything_posted();
   void sleep();
+  bool waited_for() const;
   uint64_t sleeps_at_most() const;
 
   Advise files_;
@@ -128,6 +129,7 @@ private:
   std::atomic<uint32_t> sleeping_{0};
   std::atomic<uint32_t> started_{0};
   int start_error_ = 0;
+  uint64_t last_fault_ns_ = 0; ///< when faults came last
   bool inherited_ = false;
 };
 

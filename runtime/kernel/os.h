@@ -187,8 +187,12 @@ void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns = 0);
 void futex_wake(const uint32_t *word);
 /// Whether the calling thread is one of the runtime's.
 bool is_ours();
-/// Starts a detached thread that takes no signals.
+/// Starts a detached thread that takes no signals. When it wakes, it interrupts nobody who runs (the kernel's batch class),
+/// until it calls be_prompt(true).
 int start_thread(const char *name, void (*body)());
+/// How the calling thread, which start_thread() started, wakes from now on: `prompt` as any other, in the ordinary class; else
+/// without interrupting who runs. Cost: nothing where it is so already, else a system call (1 us).
+void be_prompt(bool prompt);
 /// How many of them run in this process.
 unsigned own_threads();
 /// The calling thread's number. Cost: a load.

@@ -41,12 +41,16 @@ ThreadStart starts[7];
 unsigned threads_started = 0;
 std::atomic<unsigned> threads_running{0};
 
+thread_local bool stands_back __attribute__((tls_model("initial-exec"))) = false; ///< of the batch class, and by our doing
+thread_local bool may_change __attribute__((tls_model("initial-exec"))) = false;  ///< between the two classes
+
 /// When the thread wakes, it does not interrupt who runs, but takes a processor that is idle, or its turn: beside a pager
 /// that moves a gigabyte a second, tasks of others that run for milliseconds would be interrupted several times each. Not
 /// where a filter may object to the call.
 void stand_back() {
   const sched_param normal{0};
-  if (!filtered() && sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &normal);
+  if (!filtered() && sched_getscheduler(0) == SCHED_OTHER)
+    stands_back = may_change = sched_setscheduler(0, SCHED_BATCH, &normal) == 0;
 }
 
 void *thread_main(void *argument) {
@@ -106,6 +110,12 @@ void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns) {
 
 void futex_wake(const uint32_t *word) {
   if (ours || !sandboxed()) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void be_prompt(bool prompt) {
+  if (!may_change || prompt != stands_back) return;
+  const sched_param normal{0};
+  if (sched_setscheduler(0, prompt ? SCHED_OTHER : SCHED_BATCH, &normal) == 0) stands_back = !prompt;
 }
 
 int start_thread(const char *name, void (*body)()) {

@@ -43,6 +43,8 @@ public:
   /// In the child of a fork, which inherits neither registration nor protection. 0 or -errno.
   int watch_inherited(const PagedRegion &);
 
+  /// A thread of the program waits for a page.
+  bool waited_for() const { return stalls_.any(); }
   /// A thread stalls on the page since then; it waits for a read, now that there is room; nobody stalls on the pages any more.
   void begin_wait(uint32_t slot, StallKind kind, uint64_t since) { stalls_.begin(slot, kind, since); }
   void wait_for_read(uint32_t slot) {

@@ -73,6 +73,8 @@ public:
   bool keep_up(uint64_t now, bool busy, uint64_t soon);
   /// Something is to be tried again soon, though nothing will wake the thread.
   bool retries() const { return faults.waiting() || store.writes_are_refused(); }
+  /// A thread of the program waits for a page, or for room.
+  bool waited_for() const { return faults.waiting() || placement.waited_for(); }
   /// How long it may sleep while nothing else happens, ns; 0: for ever.
   uint64_t next_look_in_ns() const;
 

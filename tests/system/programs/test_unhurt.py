@@ -203,3 +203,51 @@ def test_what_comes_between_the_stores_of_another_thread(pair, what, after_us):
     program = pair("jumps.c")
     program.same_output(what, after_us)
     assert program.figures()["hints"]["overwritten_pages"] > 0  # before that
+
+
+PROMPT = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { kBytes = 48 << 20 };
+int main(void) {
+  unsigned char *data = malloc(kBytes);
+  for (size_t i = 0; i < kBytes; i += 64) data[i] = 1;
+  uint64_t x = 88172645463325252u;
+  while (getppid() > 1) { /* nothing foretells any of it */
+    for (int i = 0; i < 100; ++i) x ^= x << 13, x ^= x >> 7, x ^= x << 17, data[x % kBytes]++;
+    char answer = 'w';
+    if (write(1, &answer, 1) != 1 || read(0, &answer, 1) != 1 || answer == 'e') break;
+  }
+}
+"""
+
+
+def scheduler_of_pager(pid: int) -> int:
+    (pager,) = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()
+                if (task / "comm").read_text() == "pagecast-pager\n"]
+    return os.sched_getscheduler(pager)
+
+
+def test_pager_is_prompt_only_while_the_program_waits_for_it(built, disk_dir, tmp_path):
+    """It was always of the batch class, and each fault took three to ten times as long beside programs that compute."""
+    (tmp_path / "p.c").write_text(PROMPT)
+    program = built.compile("clang-19", tmp_path / "p.c", "-O2")
+    command = [built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", tmp_path / "stats.json", "--", program]
+    with subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        seen = set()
+        for _ in range(200):
+            process.stdout.read(1)  # a hundred faults have just been served
+            seen.add(scheduler_of_pager(process.pid))
+            if os.SCHED_OTHER in seen:
+                break
+            process.stdin.write(b"g")
+        assert os.SCHED_OTHER in seen
+        for _ in range(600):  # the program waits for us
+            if scheduler_of_pager(process.pid) == os.SCHED_BATCH:
+                break
+            time.sleep(0.1)
+        assert scheduler_of_pager(process.pid) == os.SCHED_BATCH
+        process.stdin.write(b"e")
+    assert process.returncode == 0
