@@ -4,6 +4,7 @@
 #include "pagecast/abi.h"
 #include "runtime/process/allocations.h"
 #include "runtime/state/locks.h"
+#include "runtime/state/statistics.h"
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/engine/engine.h"
@@ -55,8 +56,6 @@ void modules_note_permanent() {
     last_permanent = last_permanent->l_next;
 }
 
-uint32_t modules_registered() { return module_count.load(std::memory_order_acquire); }
-
 void modules_set_gates(uint64_t bytes) {
   // Without our lock: dladdr takes the linker's, whose holder may be about to register.
   for (uint32_t i = 0, n = module_count.load(std::memory_order_acquire); i < n; ++i) set_gate(modules[i], bytes);
@@ -80,6 +79,7 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
     if (n < kModules) {
       modules[n] = loaded;
       module_count.store(n + 1, std::memory_order_release);
+      Statistics::modules.store(n + 1, std::memory_order_relaxed);
     }
   }
   const uint64_t page = os::page_size();

@@ -8,8 +8,6 @@ namespace pagecast {
 
 /// At start-up: which objects are loaded now, and so will never be unloaded.
 void modules_note_permanent();
-/// How many there are: 0 where nothing of the program was compiled with pagecast. Any thread, no lock.
-uint32_t modules_registered();
 /// Nests that can touch at least `bytes` give hints from now on; ~0: none does. Any thread, no lock.
 void modules_set_gates(uint64_t bytes);
 

@@ -236,7 +236,6 @@ int write_now(int file, bool finished) {
   Statistics &s = running ? running->statistics : none;
   if (!running) s.budget_bytes = budget;
   s.files.left_alone = left_alone.load();
-  s.modules = modules_registered();
   const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
   return write_statistics(s, file, running != nullptr, why_inactive(), wall, finished);
 }

@@ -277,7 +277,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   Writer w(fd);
   w.put(
       "{\n  \"version\": 1,\n  \"pagecast\": \"%s\",\n  \"finished\": %s,\n  \"compiled\": %s,\n  \"active\": %s,\n  \"why_not\": ",
-      PAGECAST_VERSION, finished ? "true" : "false", s.modules ? "true" : "false", active ? "true" : "false");
+      PAGECAST_VERSION, finished ? "true" : "false", Statistics::modules.load() ? "true" : "false", active ? "true" : "false");
   if (active || !why_not) w.put("null");
   else w.text(why_not);
   put_time(w, s, wall_s);

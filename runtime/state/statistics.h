@@ -140,7 +140,8 @@ struct Statistics {
     uint64_t kept = 0;                ///< the log's idea of the memory that there is, pages
   };
   Files files;
-  uint64_t modules = 0;     ///< of the program that were compiled with pagecast
+  /// Modules that were compiled with pagecast: of the process, since they are there before an engine is.
+  static inline std::atomic<uint32_t> modules{0};
   char back_end[400] = "";  ///< what serves anonymous memory, or why nothing does
 
   struct Sample {

@@ -23,7 +23,7 @@ TEST(Statistics, IsJsonAndCountsHits) {
   s.site[first].late = 7;
   s.site[first].unused = 3;
   s.not_prefetched = 10;
-  s.modules = 1;
+  Statistics::modules = 1;
   s.stall_ns[StallKind::kLate] = 250'000'000;
   s.stall_ns[StallKind::kRoom] = 500'000'000;
   const std::string path = "/tmp/statistics-test-" + std::to_string(getpid()) + ".json";
