@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/commands/summary.h"
-#include "cli/programs/paths.h"
+#include "cli/programs/signals.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include <cerrno>
@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-namespace fs = std::filesystem;
-
 namespace pagecast::cli {
 namespace {
 
@@ -22,58 +20,6 @@ namespace {
 constexpr double kLittleWaiting = 0.1;
 /// A fault that reads takes no disk less. The kernel does not say how long it took.
 constexpr double kLeastSecondsOfMajorFault = 1e-4;
-
-volatile sig_atomic_t child = 0;
-
-/// What was meant for the program must reach it: it may have been sent to the command alone.
-void passOn(int signal) {
-  if (child > 0) kill(static_cast<pid_t>(child), signal);
-}
-
-/// A terminal sends these to the program by itself.
-constexpr int kFromTerminal[] = {SIGINT, SIGQUIT};
-constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
-/// Signals reach the program while this lives, and the command outlives them.
-class SignalsPassedOn {
-public:
-  SignalsPassedOn() {
-    for (const int signal : kFromTerminal) before_.push_back({signal, std::signal(signal, SIG_IGN)});
-    for (const int signal : kPassedOn) before_.push_back({signal, std::signal(signal, passOn)});
-  }
-  /// Signals are handled as when the command began, when one may have been ignored.
-  void restore() const {
-    for (const auto &[signal, handler] : before_) std::signal(signal, handler);
-  }
-
-private:
-  std::vector<std::pair<int, void (*)(int)>> before_;
-};
-
-/// No signal comes between the birth of the program and its number's being known.
-class SignalsHeld {
-public:
-  SignalsHeld() {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsHeld() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsHeld(const SignalsHeld &) = delete;
-  SignalsHeld &operator=(const SignalsHeld &) = delete;
-
-private:
-  sigset_t before_;
-};
-
-/// A child, of which passOn() knows. In the child it returns 0, with all signals as they were before.
-pid_t forkChild(const SignalsPassedOn &signals) {
-  const SignalsHeld held;
-  const pid_t pid = fork();
-  if (pid == 0) signals.restore();
-  else if (pid > 0) child = pid;
-  return pid;
-}
 
 std::string seconds(double s) {
   char text[32];
@@ -155,20 +101,8 @@ std::string summaryOf(const Run &run) {
 
 Summary::Summary(const std::string &statistics) : statistics_(statistics) {
   if (!statistics_.empty()) return;
-  std::string pattern = environment("TMPDIR").value_or("/tmp") + "/pagecast-summary-XXXXXX";
-  if (!mkdtemp(pattern.data()))
-    throw Failure{"no directory could be made at " + pattern + ": " + errorText(errno) +
-                  "; set TMPDIR to a directory that can be written"};
-  own_folder_ = pattern;
-  statistics_ = (own_folder_ / "stats.json").string();
-}
-
-Summary::~Summary() { removeOwnFolder(); }
-
-void Summary::removeOwnFolder() {
-  std::error_code ignored;
-  if (!own_folder_.empty()) fs::remove_all(own_folder_, ignored);
-  own_folder_.clear();
+  own_folder_ = std::make_unique<ScratchFolder>("summary");
+  statistics_ = *own_folder_ / "stats.json";
 }
 
 void Summary::say(const std::string &program_end) const {
@@ -191,7 +125,7 @@ void Summary::say(const std::string &program_end) const {
 void Summary::runAndSay(const std::function<void()> &become) {
   std::fflush(nullptr);
   const SignalsPassedOn signals;
-  const pid_t pid = forkChild(signals);
+  const pid_t pid = signals.forkChild();
   if (pid < 0) throw Failure{std::string("the program could not be started: ") + errorText(errno)};
   if (pid == 0) {
     try {
@@ -201,10 +135,10 @@ void Summary::runAndSay(const std::function<void()> &become) {
   }
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR);
-  child = 0;
+  passSignalsTo(0);
   const bool killed = WIFSIGNALED(status);
   say(killed ? std::string("was ended by ") + strsignal(WTERMSIG(status)) : "");
-  removeOwnFolder();
+  own_folder_.reset();
   if (killed) {
     std::signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));

@@ -4,8 +4,9 @@
 // and what the next step would be.
 #pragma once
 #include "cli/explain/measured.h"
-#include <filesystem>
+#include "cli/programs/scratch.h"
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace pagecast::cli {
@@ -14,7 +15,6 @@ class Summary {
 public:
   /// `statistics`: the file that the user wants; empty: one that goes with this object. Throws Failure.
   explicit Summary(const std::string &statistics);
-  ~Summary();
   Summary(const Summary &) = delete;
   Summary &operator=(const Summary &) = delete;
 
@@ -26,10 +26,9 @@ public:
 
 private:
   void say(const std::string &program_end) const;
-  void removeOwnFolder();
 
   std::string statistics_;
-  std::filesystem::path own_folder_; ///< empty: the user named the file
+  std::unique_ptr<ScratchFolder> own_folder_; ///< none: the user named the file
 };
 
 /// The line for a run: time, waits, bytes, the share of pages that was foreseen, and the next step. That is chosen by what

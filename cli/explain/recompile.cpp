@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/explain/recompile.h"
 #include "cli/programs/compiler.h"
-#include "cli/programs/paths.h"
 #include "cli/programs/process.h"
+#include "cli/programs/scratch.h"
+#include "cli/programs/signals.h"
 #include "cli/text/message.h"
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -15,28 +14,6 @@ namespace pagecast::cli {
 namespace {
 
 using Arguments = std::vector<std::string>;
-
-/// A directory that is gone at the end of its scope.
-class Scratch {
-public:
-  Scratch() {
-    std::string pattern = environment("TMPDIR").value_or("/tmp") + "/pagecast-explain-XXXXXX";
-    if (!mkdtemp(pattern.data()))
-      throw Failure{"no directory could be made at " + pattern + ": " + errorText(errno) +
-                    "; set TMPDIR to a directory that can be written"};
-    path_ = pattern;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-  std::string operator/(const char *name) const { return (path_ / name).string(); }
-
-private:
-  fs::path path_;
-};
 
 /// The user's options without those that say where something is written. A directory for Fortran modules
 /// is still one to read them from.
@@ -60,7 +37,7 @@ std::string levelOf(const Arguments &options) {
   return level;
 }
 
-Arguments commandLine(const std::string &source, Language language, const Arguments &options, const Scratch &scratch) {
+Arguments commandLine(const std::string &source, Language language, const Arguments &options, const ScratchFolder &scratch) {
   const Compiler compiler = findCompiler(language);
   Arguments line = {compiler.path};
   if (compiler.needsDriverMode) line.push_back("--driver-mode=g++");
@@ -80,7 +57,8 @@ Arguments commandLine(const std::string &source, Language language, const Argume
 std::vector<Remark> remarksOf(const std::string &source, const Arguments &options) {
   const auto language = languageOf(source);
   if (!language) throw Failure{source + " has no suffix of C, C++ or Fortran, nor .yaml; give a source or a record"};
-  const Scratch scratch;
+  const EndsAfterwards end; // when the folder is gone
+  const ScratchFolder scratch("explain");
   const Finished done = runProgram(commandLine(source, *language, options, scratch), Keep::kErrors);
   if (done.status != 0) {
     std::fputs(done.text.c_str(), stderr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/programs/process.h"
+#include "cli/programs/signals.h"
 #include <cerrno>
 #include <fcntl.h>
 #include <spawn.h>
@@ -36,10 +37,14 @@ Finished runProgram(const std::vector<std::string> &command, Keep keep) {
   posix_spawn_file_actions_destroy(&actions);
   close(pipe[1]);
   Finished out;
+  if (!failed) passSignalsTo(child);
   if (!failed) out.text = readAll(pipe[0]);
   close(pipe[0]);
   int status = 0;
-  if (!failed && waitpid(child, &status, 0) == child && WIFEXITED(status)) out.status = WEXITSTATUS(status);
+  pid_t ended = -1;
+  while (!failed && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR);
+  passSignalsTo(0);
+  if (ended == child && WIFEXITED(status)) out.status = WEXITSTATUS(status);
   return out;
 }
 

@@ -5,6 +5,8 @@ import json
 import os
 import pty
 import shutil
+import signal
+import subprocess
 
 import pytest
 
@@ -386,6 +388,24 @@ def test_errors_of_the_source(built, source, tmp_path):
     assert "-O0, at which the pass does not run; give -O1 or higher" in refused(built, source, "--", "-O2", "-O0")
     (tmp_path / "empty.c").write_text("int one(void) { return 1; }\n")
     assert "nothing to say" in refused(built, tmp_path / "empty.c")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_nothing(built, tmp_path, sent):
+    """The compiler waits for a header that does not come, and the command alone is interrupted."""
+    os.mkfifo(tmp_path / "never.h")
+    (tmp_path / "waits.c").write_text('#include "never.h"\n')
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    with subprocess.Popen([built.pagecast, "explain", tmp_path / "waits.c"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "TMPDIR": str(folder)}) as command:
+        writer = os.open(tmp_path / "never.h", os.O_WRONLY)  # returns when the compiler has opened it
+        assert list(folder.glob("pagecast-explain-*"))
+        command.send_signal(sent)
+        said = command.communicate(timeout=60)
+    os.close(writer)
+    assert command.returncode == -sent and said == ("", ""), said
+    assert not list(folder.iterdir())
 
 
 def test_errors_of_records(built, tmp_path):

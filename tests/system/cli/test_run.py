@@ -3,14 +3,14 @@
 
 import json
 import os
-import re
 import shutil
-import signal
 import stat
 import subprocess
+from pathlib import Path
 
 import pytest
 
+FILL = Path(__file__).with_name("fill.c")
 BAD_USAGE = 2
 
 
@@ -221,11 +221,6 @@ def test_what_is_no_program_is_said_so(tools, tmp_path):
         one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "script"), said)
 
 
-def test_a_summary_of_statistics_by_process_names_their_files(tools, tmp_path):
-    done = tools.run(tools.pagecast, "run", "--summary", "--stats", tmp_path / "s%p.json", "--", "true")
-    assert done.returncode == 0 and done.stderr.startswith("pagecast: what each process did") and "s%p.json" in done.stderr
-
-
 def test_program_is_missing(tools, tmp_path):
     one_sentence(tools.run(tools.pagecast, "run", "--"), "no program")
     one_sentence(tools.run(tools.pagecast, "run", "--", "no-such-program-here"), "not found in PATH")
@@ -284,148 +279,10 @@ def test_script_runs_without_a_word(tools, tmp_path):
 
 
 def test_statistics_say_whether_the_program_was_compiled_with_pagecast(built, tmp_path):
-    (tmp_path / "fill.c").write_text(FILL)
     for compiler, compiled in ((built.cc, True), ("clang-19", False)):
-        program = built.compile(compiler, tmp_path / "fill.c", "-O2")
+        program = built.compile(compiler, FILL, "-O2")
         assert built.run(built.pagecast, "run", "--stats", tmp_path / "s.json", "--", program, "1").returncode == 0
         assert json.loads((tmp_path / "s.json").read_text())["compiled"] is compiled
-
-
-FILL = """#include <stdlib.h>
-int main(int c, char **v) {
-  long n = atol(v[1]) << 17;
-  double *a = malloc(n * 8), sum = 0;
-  for (long i = 0; i < n; i++) a[i] = i;
-  for (long i = 0; i < n; i++) sum += a[i];
-  return sum < 0;
-}
-"""
-
-
-def summary(done, returncode=0) -> str:
-    assert done.returncode == returncode, done
-    [line] = done.stderr.splitlines()
-    assert line.startswith("pagecast: ")
-    return line
-
-
-def summarized(tools, *command, **kw):
-    return tools.run(tools.pagecast, "run", "--memory", "16M", "--backing", "/var/tmp", "--summary", *command, **kw)
-
-
-def test_a_summary_says_what_the_run_did(built, tmp_path):
-    (tmp_path / "fill.c").write_text(FILL)
-    for compiler in (built.cc, "clang-19"):
-        program = built.compile(compiler, tmp_path / "fill.c", "-O2")
-        line = summary(summarized(built, "--stats", tmp_path / "s.json", "--", program, "48"))
-        figures = json.loads((tmp_path / "s.json").read_text())
-        if not figures["active"]:
-            pytest.skip(figures["why_not"])
-        faults = figures["faults"]
-        foreseen = faults["prefetched_hit"] + faults["late"]
-        share = 100 * foreseen / (foreseen + faults["not_prefetched"])
-        [read, wrote] = re.findall(r"(?:read|wrote) ([\d.]+) MiB", line)
-        assert float(read) == pytest.approx(figures["io"]["read_bytes"] / 2**20, abs=0.1)
-        assert float(wrote) == pytest.approx(figures["io"]["written_bytes"] / 2**20, abs=0.1)
-        assert f"; {share:.0f} % of the pages read were foreseen; " in line
-        assert " s, of which threads waited " in line and line.rsplit("; ", 1)[1].startswith(("next: ", "nothing is left to gain"))
-        assert sum(figures["stall_by_kind"].values()) == pytest.approx(figures["time"]["stall_s"], abs=1e-5)
-
-
-def test_waits_are_told_apart(built, tmp_path):
-    """Where nothing is fetched ahead, no read is late, and no time is spent on late reads."""
-    (tmp_path / "fill.c").write_text(FILL)
-    program = built.compile("clang-19", tmp_path / "fill.c", "-O2")
-    assert "% of the pages read were foreseen" in summary(summarized(built, "--option", "history=0", "--stats", tmp_path / "s.json", "--", program, "48"))
-    waits = json.loads((tmp_path / "s.json").read_text())["stall_by_kind"]
-    assert waits["late_s"] == 0 and waits["not_prefetched_s"] > 0 and waits["zero_fill_s"] > 0
-
-
-WAITED = {"version": 1, "active": True, "compiled": True, "back_end": "pager", "sites": [], "files": {"major_faults": 0},
-          "faults": {"prefetched_hit": 9900, "late": 0, "not_prefetched": 100}, "time": {"wall_s": 10, "stall_s": 8},
-          "stall_by_kind": {"late_s": 1, "not_prefetched_s": 1, "zero_fill_s": 1, "protect_s": 1, "room_s": 1}}
-
-
-@pytest.mark.parametrize("figures, said", [
-    ({"stall_by_kind": {"late_s": 5, "not_prefetched_s": 3}}, "5 s of it for reads that were on their way; .*faster disk"),
-    ({"stall_by_kind": {"late_s": 3, "not_prefetched_s": 5}}, "5 s of it for reads that nothing foresaw; .*99 % .*explain --run"),
-    ({"stall_by_kind": {"not_prefetched_s": 5}, "compiled": False}, "next: compile it"),
-    ({"stall_by_kind": {"protect_s": 5, "late_s": 1}}, "next: try --release none"),
-    ({"stall_by_kind": {"room_s": 5, "late_s": 1}}, "stores faster than the disk takes"),
-    ({"stall_by_kind": {"room_s": 5}, "trouble": {"no_room": 3, "full_s": 4}}, "next: free room in the backing directory.* 4 s$"),
-    ({"time": {"wall_s": 10, "stall_s": 0.5}}, "nothing is left to gain"),
-    ({"time": {"wall_s": 10, "stall_s": 0.5}, "files": {"major_faults": 50000}}, "docs/files.md, since it waited at 50000 faults"),
-    ({"time": {"wall_s": 10, "stall_s": None}, "stall_by_kind": None, "back_end": "advise, with memory in a file: none"}, "not measured.*pagecast doctor")])
-def test_the_next_step_is_chosen_by_what_was_waited_for(tools, tmp_path, figures, said):
-    """The program writes the figures itself: the runtime leaves them alone, as nothing was paged."""
-    wrote = json.dumps(WAITED | figures)
-    done = summarized(tools, "--stats", tmp_path / "s.json", "--", "/bin/sh", "-c", f"echo '{wrote}' >$PAGECAST_STATS")
-    assert re.search(said, summary(done)), done.stderr
-
-
-def test_a_summary_without_the_pager_claims_nothing_that_was_not_measured(built, tmp_path):
-    (tmp_path / "fill.c").write_text(FILL)
-    program = built.compile(built.cc, tmp_path / "fill.c", "-O2")
-    done = summarized(built, "--option", "backend=advise", "--stats", tmp_path / "s.json", "--", program, "48")
-    figures = json.loads((tmp_path / "s.json").read_text())
-    if not figures["active"]:
-        pytest.skip(figures["why_not"])
-    assert figures["time"]["stall_s"] is None and figures["stall_by_kind"] is None
-    line = summary(done)
-    assert "not measured" in line and "hardly waited" not in line and "userfaultfd" in line
-    assert re.search(r" - +0 B ", built.run(built.pagecast, "report", tmp_path / "s.json").stdout)
-
-
-def test_a_summary_of_a_run_in_which_nothing_was_paged(built, tmp_path):
-    (tmp_path / "fill.c").write_text(FILL)
-    (tmp_path / "tmp").mkdir()
-    line = summary(summarized(built, "--", built.compile(built.cc, tmp_path / "fill.c", "-O2"), "1", env={"TMPDIR": tmp_path / "tmp"}))
-    assert "; nothing was paged: large data fit in the budget" in line
-    assert not list((tmp_path / "tmp").iterdir()), "its own statistics go with it"
-
-
-def test_a_summary_does_not_change_how_the_program_ends(tools):
-    assert "read" not in summary(summarized(tools, "--", "/bin/sh", "-c", "exit 7"), 7).split("nothing was paged")[0]
-    line = summary(summarized(tools, "--", "/bin/sh", "-c", "kill -TERM $$"), -signal.SIGTERM)
-    assert "left no statistics, as it was ended by Terminated" in line
-    one_sentence(summarized(tools, "--", "/nowhere"), "does not exist")
-
-
-def test_a_signal_to_the_command_reaches_the_program_under_a_summary(tools):
-    script = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done"
-    with subprocess.Popen([tools.pagecast, "run", "--summary", "--", "/bin/sh", "-c", script], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as command:
-        assert command.stdout.readline() == "ready\n"
-        command.terminate()
-        _, errors = command.communicate(timeout=60)
-        assert command.returncode == 5 and errors.startswith("pagecast: "), errors
-
-
-UNTIL_THERE = """#include <signal.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-int main(int c, char **v) {
-  long n = 48 << 17;
-  double *a = malloc(n * 8), sum = 0;
-  struct stat s;
-  for (long i = 0; i < n; i++) a[i] = i;
-  do
-    for (long i = 0; i < n; i++) sum += a[i];
-  while (stat(v[1], &s) || s.st_size == 0);
-  return sum < 0 || raise(SIGKILL);
-}
-"""
-
-
-def test_a_run_that_is_killed_leaves_statistics(built, tmp_path):
-    (tmp_path / "until.c").write_text(UNTIL_THERE)
-    program = built.compile(built.cc, tmp_path / "until.c", "-O2")
-    stats = tmp_path / "s.json"
-    line = summary(summarized(built, "--stats", stats, "--", program, stats), -signal.SIGKILL)
-    figures = json.loads(stats.read_text())
-    assert figures["finished"] is False and figures["active"] and figures["io"]["written_bytes"] > 0
-    assert "was ended by Killed; the last figures before that: " in line and " MiB" in line
-    assert sorted(tmp_path.glob("s.json*")) == [stats]
 
 
 def test_compiled_program_runs_without_a_word(built, hello_source, tmp_path):
