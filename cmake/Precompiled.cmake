@@ -10,6 +10,17 @@ if(CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 option(PAGECAST_PRECOMPILE "precompile the headers of LLVM and GoogleTest" ${pagecast_precompile_default})
 
+# What headers make of templates, GCC makes for each file again, precompiled or not: of LLVM's a second for each file of the pass.
+# So a build from scratch compiles several of its files as one, and of the command's. For a compiler cache each stands for itself.
+option(PAGECAST_GROUP "compile the files of the pass and of the command in groups" ${pagecast_precompile_default})
+
+# In groups of at most so many files, in their order in the target.
+function(pagecast_group target size)
+  if(PAGECAST_GROUP)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  endif()
+endfunction()
+
 # Tests are compiled more often than they run, and run for seconds: what they test has -O2, and they have -O1.
 # The first target of the tests has the headers precompiled for all.
 function(pagecast_unit_test target prefix)

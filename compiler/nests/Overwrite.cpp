@@ -35,7 +35,7 @@ struct Neighbour {
 };
 
 /// What is read beside the chain of a nest, in terms of the nest: of its loops, and more behind them.
-class Comparison {
+class BesideNest {
 public:
   void add(const Nest &N, const Neighbour &Other, ScalarEvolution &SE) {
     if (is_contained(Known, Other.Read)) return;
@@ -91,7 +91,7 @@ public:
       : N(N), Others(Others), LI(LI), DT(DT), SE(SE), AA(AA), TLI(TLI), Here(N, LI, DT, SE), Own(N.Loops.back(), LI, DT, SE) {}
 
   /// Marks groups, and returns what they are to be compared with besides.
-  Comparison run() {
+  BesideNest run() {
     SmallVector<Group *, 4> Candidates;
     for (Group &G : N.Groups)
       if (!(G.Flags & (PAGECAST_READS | PAGECAST_INDIRECT | PAGECAST_CONDITIONAL))) Candidates.push_back(&G);
@@ -117,7 +117,7 @@ private:
   Stores Own;
   SmallVector<Condition, 2> Guards;
   SmallVector<std::pair<Instruction *, Value *>, 16> Reads; ///< and where
-  Comparison Compared;
+  BesideNest Compared;
 
   // --- the nest
 
@@ -246,7 +246,7 @@ private:
 
   /// Has the nest tell of what others read, for the runtime to compare. False, with nothing done, if there is no space.
   bool compare(ArrayRef<Neighbour> Seen) {
-    Comparison More = Compared;
+    BesideNest More = Compared;
     for (const Neighbour &Other : Seen) More.add(N, Other, SE);
     if (!More.fits(N)) return false;
     Compared = std::move(More);
@@ -267,7 +267,7 @@ bool storesBehindSteps(const Nest &N) {
 
 void markOverwrites(std::vector<Nest> &Nests, const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE, AAResults &AA,
                     const TargetLibraryInfo &TLI) {
-  std::vector<Comparison> Compared;
+  std::vector<BesideNest> Compared;
   for (Nest &N : Nests) {
     SmallVector<const Nest *, 8> Others;
     for (const Nest &Other : Nests)
