@@ -8,6 +8,7 @@
 //               :COLUMN  ARRAY  NAME   the sentence of the remark
 //                                      run: what was measured
 #include "cli/explain/explanation.h"
+#include "cli/explain/strides.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -156,7 +157,20 @@ private:
     if (!all_.run->active)
       putWrapped(0, "Nothing was paged in this run, so nothing was measured: " +
                         (all_.run->whyNot.empty() ? "the data fitted in the budget" : all_.run->whyNot) + ".");
+    if (isOfAnotherProgram())
+      putWrapped(
+          0, "None of its lines is in what is explained here: the statistics are of another program, or of another part of it.");
     if (ranWithoutLines()) putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
+  }
+
+  /// Whether the run knows lines, and none of them is one of these.
+  bool isOfAnotherProgram() const {
+    const auto &sites = all_.run->sites;
+    const auto hasLine = [](const Site &site) { return site.at.line != 0; };
+    const auto known = static_cast<size_t>(std::count_if(sites.begin(), sites.end(), hasLine));
+    const auto strange =
+        std::count_if(all_.strangers.begin(), all_.strangers.end(), [&](const Site *site) { return hasLine(*site); });
+    return known > 0 && static_cast<size_t>(strange) == known;
   }
 
   /// Whether the program that ran has no line numbers, so that nothing can be said of single lines.
@@ -211,8 +225,14 @@ private:
     return kind == Remark::Kind::kPassed ? Style::kDone : kind == Remark::Kind::kMissed ? Style::kRefused : Style::kPlain;
   }
 
-  /// Without the array at its beginning, which has a column of its own.
+  /// Without the array at its beginning, which has a column of its own, and with strides in words.
   static std::string sentenceOf(const Explained &one) {
+    if (const std::string strides = one.remark.value("Strides"); !strides.empty()) {
+      const std::string members = one.remark.value("References"), from = one.remark.value("Low"), to = one.remark.value("High");
+      return one.remark.value("Access") + ": " + stridesInWords(strides) +
+             (members.empty() ? "" : "; " + members + " references together, over bytes " + from + " to " + to) +
+             (one.remark.text().find("index of an indirect") == std::string::npos ? "" : "; index of an indirect reference");
+    }
     const std::string text = one.remark.text(), array = one.remark.value("Array");
     const bool repeats = !array.empty() && text.rfind(array + " ", 0) == 0;
     return repeats ? text.substr(array.size() + 1) : text;

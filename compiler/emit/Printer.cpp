@@ -3,6 +3,7 @@
 // The printer: nests, groups and refusals line by line.
 
 #include "emit/Printer.h"
+#include "emit/SourceNames.h"
 #include "emit/Tables.h"
 #include "pagecast/abi.h"
 

@@ -3,7 +3,7 @@
 // Remarks: their texts.
 
 #include "emit/Remarks.h"
-#include "emit/Tables.h"
+#include "emit/SourceNames.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -16,12 +16,6 @@ namespace pagecast {
 namespace {
 
 constexpr char PassName[] = "pagecast";
-
-std::string textOf(const SCEV *S) {
-  std::string Text;
-  raw_string_ostream(Text) << *S;
-  return Text;
-}
 
 std::string accessOf(const Group &G) {
   bool Reads = G.Flags & PAGECAST_READS, Writes = G.Flags & PAGECAST_WRITES;
@@ -53,7 +47,7 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
     return R;
   }
   ArrayRef<const SCEV *> Strides = ArrayRef(G.Form.Stride).drop_back(N.Beside);
-  R << ": strides {" << NV("Strides", joined(Strides, textOf)) << "} bytes, reuse {"
+  R << ": strides {" << NV("Strides", joined(Strides, sourceText)) << "} bytes, reuse {"
     << NV("Reuse", joined(Strides, [](const SCEV *S) { return reuseName(S).str(); })) << "}";
   if (G.Members.size() > 1)
     R << ", group of " << NV("References", unsigned(G.Members.size())) << " references over bytes [" << NV("Low", G.Lo) << ", "

@@ -3,6 +3,7 @@
 // Tables: construction, field by field in the order of pagecast/abi.h.
 
 #include "emit/Tables.h"
+#include "emit/SourceNames.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -34,15 +35,6 @@ GlobalVariable *privateConstant(Module &M, Constant *Value, StringRef Name) {
   auto *G = new GlobalVariable(M, Value->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage, Value, Name);
   G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
   return G;
-}
-
-StringRef debugName(Value *V) {
-  SmallVector<DbgVariableIntrinsic *, 2> Intrinsics;
-  SmallVector<DbgVariableRecord *, 2> Records;
-  findDbgUsers(Intrinsics, V, &Records);
-  for (DbgVariableRecord *Record : Records) return Record->getVariable()->getName();
-  for (DbgVariableIntrinsic *Intrinsic : Intrinsics) return Intrinsic->getVariable()->getName();
-  return "";
 }
 
 Constant *groupConstant(Module &M, const Group &G) {
@@ -106,25 +98,6 @@ GlobalVariable *gateOf(Module &M) {
   Gate->setExternallyInitialized(true);
   Gate->setAlignment(Align(8));
   return Gate;
-}
-
-std::string sourceName(const Group &G) {
-  // The pointer inside base + offset.
-  const SCEVUnknown *Base = nullptr;
-  SmallVector<const SCEV *, 8> Work{G.Form.Base};
-  while (!Work.empty() && !Base) {
-    const SCEV *S = Work.pop_back_val();
-    if (!S->getType()->isPointerTy()) continue;
-    if (const auto *Unknown = dyn_cast<SCEVUnknown>(S)) Base = Unknown;
-    else append_range(Work, S->operands());
-  }
-  if (!Base) return "";
-  Value *V = Base->getValue();
-  if (StringRef Name = debugName(V); !Name.empty()) return Name.str();
-  if (isa<GlobalVariable>(V) || isa<Argument>(V) || isa<AllocaInst>(V)) return V->getName().str();
-  if (const auto *Load = dyn_cast<LoadInst>(V); Load && isa<GlobalVariable>(Load->getPointerOperand()))
-    return Load->getPointerOperand()->getName().str();
-  return "";
 }
 
 Constant *stringConstant(Module &M, StringRef Text) {

@@ -16,9 +16,6 @@ constexpr char GateName[] = "__pagecast_gate";
 /// The gates of the module, created shut (~0) on first use.
 llvm::GlobalVariable *gateOf(llvm::Module &M);
 
-/// Name of the array or pointer of a group in the source, or "".
-std::string sourceName(const Group &G);
-
 /// A private string constant, or null for "".
 llvm::Constant *stringConstant(llvm::Module &M, llvm::StringRef Text);
 

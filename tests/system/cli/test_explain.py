@@ -283,6 +283,12 @@ def test_what_has_no_counterpart_is_said(built, run, tmp_path):
     assert "by hand" in text and "1 site of the run is in another file" in text
 
 
+def test_statistics_of_another_program_are_said_to_be(built, run, source):
+    text = built.run(built.pagecast, "explain", "--run", run / "s.json", source).stdout
+    assert "the statistics are of another program" in " ".join(text.split())
+    assert "of another program" not in built.run(built.pagecast, "explain", "--run", "s.json", "p.c", cwd=run).stdout
+
+
 def test_what_faults_foretold_stands_by_itself(built, run, tmp_path):
     """Fault streams have a site, too, but no line: they come and go with the load of the machine."""
     figures = json.loads((run / "s.json").read_text())
@@ -388,6 +394,31 @@ def test_errors_of_the_source(built, source, tmp_path):
     assert "-O0, at which the pass does not run; give -O1 or higher" in refused(built, source, "--", "-O2", "-O0")
     (tmp_path / "empty.c").write_text("int one(void) { return 1; }\n")
     assert "nothing to say" in refused(built, tmp_path / "empty.c")
+
+
+DISTANCES = """double grid[2000][512], *rain;
+static double dot(const double *x, const double *y, long n) { double s = 0; for (long i = 0; i < n; i++) s += x[i] * y[i]; return s; }
+double caller(const double *wind, long n) { return dot(wind, rain, n); }
+double column(long k) { double s = 0; for (long i = 0; i < 2000; i++) s += grid[i][k]; return s; }
+double back(const double *a, long n) { double s = 0; for (long i = n; i-- > 0;) s += a[i]; return s; }
+void add(double *restrict to, const double *from, long n, long m) {
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j < m; j++)
+      to[j] += from[i * m + j];
+}
+"""
+
+
+def test_distances_are_said_in_words(built, tmp_path):
+    (tmp_path / "d.c").write_text(DISTANCES)
+    done = built.run(built.pagecast, "explain", tmp_path / "d.c", "--", "-O2")
+    text = " ".join(done.stdout.split())
+    for said in ("wind Hinted read: 8 bytes each iteration", "rain Hinted read: 8 bytes each iteration",
+                 "grid Hinted read: 4096 bytes each iteration", "a Hinted read: 8 bytes back each iteration",
+                 "from Hinted read: 8 bytes each iteration, 8 * m bytes each iteration of the loop outside",
+                 "to Hinted read and written: 8 bytes each iteration, the same bytes in each iteration of the loop outside"):
+        assert said in text, text
+    assert "strides" not in text and "%" not in text
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/explain/strides.h"
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+namespace pagecast::cli {
+namespace {
+
+/// Parts between commas that are in no parentheses or braces.
+std::vector<std::string> partsOf(const std::string &list) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (const char c : list) {
+    depth += (c == '(' || c == '{') - (c == ')' || c == '}');
+    if (c == ',' && depth == 0) out.emplace_back();
+    else if (c != ' ' || !out.back().empty()) out.back() += c;
+  }
+  return out;
+}
+
+/// Without notes on overflow, as <nsw>, and without parentheses around the whole.
+std::string simplified(const std::string &expression) {
+  std::string out;
+  bool note = false;
+  for (const char c : expression) {
+    note = note || c == '<';
+    if (!note) out += c;
+    note = note && c != '>';
+  }
+  const bool whole = out.size() > 2 && out.front() == '(' && out.find(')') == out.size() - 1;
+  return whole ? out.substr(1, out.size() - 2) : out;
+}
+
+bool isNumber(const std::string &text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// Values without a name in the source, types and braces mean nothing to who wrote it.
+bool isPlain(const std::string &text) {
+  return text.find_first_of("%{@/") == std::string::npos && text.find(" to i") == std::string::npos;
+}
+
+std::string distance(const std::string &text) {
+  if (text == "0") return "the same bytes in";
+  if (isNumber(text)) return text + (text == "1" ? " byte" : " bytes");
+  if (text[0] == '-' && isNumber(text.substr(1))) return text.substr(1) + " bytes back";
+  return isPlain(text) ? text + " bytes" : "a distance computed at run time";
+}
+
+std::string loopName(size_t outside) {
+  static const char *const names[] = {"", " of the loop outside", " of the second loop outside", " of the third loop outside"};
+  return outside < std::size(names) ? names[outside] : " of loop " + std::to_string(outside) + " outside";
+}
+
+} // namespace
+
+std::string stridesInWords(const std::string &strides) {
+  const std::vector<std::string> parts = partsOf(strides);
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string &one = parts[parts.size() - 1 - i];
+    if (one.empty()) continue;
+    out += (out.empty() ? "" : ", ") + distance(simplified(one)) + " each iteration" + loopName(i);
+  }
+  return out;
+}
+
+} // namespace pagecast::cli
