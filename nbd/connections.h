@@ -22,7 +22,7 @@ struct Export {
 class Connections {
 public:
   static constexpr unsigned kMost = 4;
-  /// `abandoned`: a descriptor; when it is readable or hung up, waits end at once.
+  /// `abandoned`: a descriptor; when it is readable, waits end at once.
   Connections(std::string uri, int abandoned) : uri_(std::move(uri)), abandoned_(abandoned) {}
   ~Connections() { close(); }
   Connections(const Connections &) = delete;

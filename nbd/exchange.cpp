@@ -23,8 +23,8 @@ bool means_loss(int error) { return error == ESHUTDOWN || error == ENOTCONN || e
 
 } // namespace
 
-Exchange::Exchange(NbdChannel &channel, char *staging)
-    : channel_(channel), staging_(staging), connections_(channel.uri, NbdChannel::kControl) {
+Exchange::Exchange(NbdChannel &channel, char *staging, int abandoned)
+    : channel_(channel), staging_(staging), abandoned_(abandoned), connections_(channel.uri, abandoned) {
   for (uint32_t i = 0; i < NbdChannel::kPieces; ++i) flights_.push_back({this, i, 0, Step::kNone});
 }
 
@@ -48,8 +48,8 @@ bool Exchange::begin() {
   return write(NbdChannel::kControl, &byte, 1) == 1 && !why;
 }
 
-bool Exchange::abandoned() const {
-  pollfd p{NbdChannel::kControl, 0, 0};
+bool Exchange::is_abandoned() const {
+  pollfd p{abandoned_, POLLIN, 0};
   return poll(&p, 1, 0) != 0;
 }
 
@@ -168,7 +168,7 @@ void Exchange::wait() {
   const unsigned n = connections_.count();
   connections_.wants(p);
   p[n] = {NbdChannel::kWork, POLLIN, 0};
-  p[n + 1] = {NbdChannel::kControl, 0, 0};
+  p[n + 1] = {abandoned_, POLLIN, 0};
   channel_.asleep.store(1, std::memory_order_seq_cst);
   const bool idle = channel_.asked.is_empty() && !connections_.lost();
   poll(p, n + 2, !idle ? 0 : connections_.any() ? -1 : kRetryMs);
@@ -179,7 +179,7 @@ void Exchange::wait() {
 }
 
 void Exchange::run() {
-  while (!abandoned()) {
+  while (!is_abandoned()) {
     take_pieces();
     if (!connections_.any()) reconnect();
     if (connections_.any()) {

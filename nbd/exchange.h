@@ -13,8 +13,9 @@ namespace pagecast::nbd {
 
 class Exchange {
 public:
-  /// Over the channel and the staging memory, which must stay.
-  Exchange(NbdChannel &channel, char *staging);
+  /// Over the channel and the staging memory, which must stay. `abandoned`: a descriptor that is readable when who started this
+  /// has gone.
+  Exchange(NbdChannel &channel, char *staging, int abandoned);
   /// Connects for the first time, and says so. False: it cannot be, and the reason is in the channel.
   bool begin();
   /// Until who started this has gone.
@@ -42,10 +43,11 @@ private:
   void give_up_waiting();
   void answer(Flight &);
   void wait();
-  bool abandoned() const;
+  bool is_abandoned() const;
 
   NbdChannel &channel_;
   char *staging_;
+  int abandoned_;
   Connections connections_;
   std::vector<Flight> flights_; ///< by piece
   std::vector<uint32_t> waiting_, done_;

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,6 +40,14 @@ uint64_t bytes_of(int fd) {
   return fstat(fd, &s) ? 0 : static_cast<uint64_t>(s.st_size);
 }
 
+/// A descriptor that is readable when who started this has ended, or begun another program. Negative: it cannot be had.
+int make_end(int process) {
+  const int ends = epoll_create1(EPOLL_CLOEXEC), ended = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  epoll_event readable{EPOLLIN, {}}, hung_up{EPOLLHUP, {}};
+  if (ended >= 0) epoll_ctl(ends, EPOLL_CTL_ADD, ended, &readable);
+  return epoll_ctl(ends, EPOLL_CTL_ADD, NbdChannel::kControl, &hung_up) ? -1 : ends;
+}
+
 int serve() {
   let_go_of_the_program();
   sigset_t all;
@@ -49,8 +57,9 @@ int serve() {
       reinterpret_cast<NbdChannel *>(map(NbdChannel::kMemory, std::max(bytes_of(NbdChannel::kMemory), sizeof(NbdChannel))));
   if (!channel || channel->version != NbdChannel::kVersion || channel->channel_bytes > bytes_of(NbdChannel::kMemory)) return 1;
   char *staging = map(NbdChannel::kStaging, channel->staging_bytes);
-  if (!staging) return 1;
-  nbd::Exchange exchange(*channel, staging);
+  const int end = make_end(channel->process);
+  if (!staging || end < 0) return 1;
+  nbd::Exchange exchange(*channel, staging, end);
   if (!exchange.begin()) return 1;
   exchange.run();
   return 0;

@@ -60,6 +60,7 @@ struct NbdChannel {
 
   // --- the runtime's, before the helper begins ---
   uint32_t version;
+  int32_t process; ///< with which the helper ends, even if children hold what they have inherited
   uint32_t patience_s; ///< without a connection, until what waits is answered with an error
   uint64_t channel_bytes, staging_bytes; ///< of the two memories
   uint32_t page_bytes;

@@ -44,6 +44,7 @@ int NbdLink::start_helper(Staging staging) {
   int ends[2];
   if (const int error = os::token_pair(ends)) return error;
   channel_->version = NbdChannel::kVersion;
+  channel_->process = os::process_id();
   channel_->patience_s = patience_s_;
   channel_->channel_bytes = kHeader + buffer_bytes_;
   channel_->staging_bytes = staging.bytes;

@@ -17,6 +17,7 @@ import pytest
 SOURCE = r"""
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 enum { kBlocks = 6, kWords = 1 << 20 };
@@ -43,6 +44,10 @@ int main(int argc, char **argv) {
     int status;
     waitpid(child, &status, 0);
     return status != 0;
+  }
+  if (argc > 1 && argv[1][0] == 'r' && syscall(SYS_fork) == 0) { // a child that nobody tells of the fork
+    dprintf(1, "%ld\n", (long)syscall(SYS_getpid));
+    for (;;) pause();
   }
   if (argc > 1) puts("filled"), fflush(stdout), getchar();
   printf("%lx\n", pass());
@@ -188,6 +193,21 @@ def test_nothing_of_the_library_is_in_the_program_and_nothing_stays_behind(serve
     process.kill()
     process.communicate()
     assert comes(lambda: not is_running(helper))
+
+
+def test_a_child_that_lives_longer_does_not_keep_the_helper(serve, run):
+    _, address = serve("memory", "128M")
+    process = run(address, "raw")
+    said = {process.stdout.readline() for _ in range(2)}
+    (child,) = said - {"filled\n"}
+    try:
+        helper = helper_of(process)
+        process.kill()
+        process.wait()
+        assert helper and comes(lambda: not is_running(helper)) and is_running(int(child))
+    finally:
+        os.kill(int(child), signal.SIGKILL)
+        process.communicate()
 
 
 def test_another_helper_goes_on_where_one_is_killed(serve, run, plain):
