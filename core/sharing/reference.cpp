@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/sharing/reference.h"
+#include "core/arithmetic.h"
+#include "core/sharing/density.h"
+
+namespace pagecast::core {
+namespace {
+
+using Wide = __int128; ///< strides and trip counts are the program's: their products need not fit in 64 bits
+
+struct Walk {
+  uint64_t stride, count;
+};
+
+/// Equal spans at even distances: the loops that leave no whole block between two iterations have become part of the span.
+struct Touches {
+  Wide first;
+  Wide span;
+  unsigned walks = 0;
+  Walk walk[kMaxLoops]; ///< smallest stride first
+};
+
+Touches touches_of(const Reference &r, Iterations shared, uint64_t block) {
+  Touches out{r.first, r.span, 0, {}};
+  const uint32_t of = shared_loop(r);
+  for (uint32_t k = 0; k < r.loops; ++k) {
+    const uint64_t begin = k == of ? shared.begin : 0, end = k == of ? shared.end : r.trips[k];
+    if (begin >= end) return {0, 0, 0, {}};
+    const uint64_t count = end - begin;
+    out.first += Wide(r.stride[k]) * Wide(r.stride[k] < 0 ? end - 1 : begin); // the same set from its other end
+    if (count == 1 || r.stride[k] == 0) continue;
+    const Walk walk{magnitude(r.stride[k]), count};
+    unsigned i = out.walks++;
+    for (; i > 0 && out.walk[i - 1].stride > walk.stride; --i) out.walk[i] = out.walk[i - 1];
+    out.walk[i] = walk;
+  }
+  unsigned left = 0;
+  for (unsigned i = 0; i < out.walks; ++i) {
+    if (left == 0 && Wide(out.walk[i].stride) < out.span + Wide(block))
+      out.span += Wide(out.walk[i].stride) * Wide(out.walk[i].count - 1);
+    else out.walk[left++] = out.walk[i];
+  }
+  out.walks = left;
+  return out;
+}
+
+void insert_span(Wide first, Wide span, uint64_t block, uint64_t *set, uint64_t words) {
+  const Wide end = Wide(words) * 64 * Wide(block);
+  const Wide from = first < 0 ? 0 : first, to = first + span < end ? first + span : end;
+  for (Wide at = from / Wide(block); at * Wide(block) < to; ++at) insert_block(set, uint64_t(at));
+}
+
+} // namespace
+
+uint32_t shared_loop(const Reference &r) {
+  uint32_t k = 0;
+  while (k < r.loops && r.trips[k] == 1) ++k;
+  return k;
+}
+
+Iterations interval_of(const Reference &r, uint64_t k, uint64_t count) {
+  const uint32_t of = shared_loop(r);
+  if (of == r.loops || count == 0) return {0, 1};
+  const auto part = [&](uint64_t n) { return uint64_t(Wide(r.trips[of]) * Wide(least(n, count)) / Wide(count)); };
+  return {part(k), part(k + 1)};
+}
+
+void insert_touched(const Reference &r, Iterations shared, uint64_t block, uint64_t *set, uint64_t words) {
+  const Touches t = touches_of(r, shared, block);
+  if (t.span <= 0) return;
+  uint64_t at[kMaxLoops] = {};
+  Wide first = t.first;
+  for (uint64_t piece = 0; piece < kMostTouchedPieces; ++piece) {
+    insert_span(first, t.span, block, set, words);
+    unsigned k = 0;
+    for (; k < t.walks && ++at[k] == t.walk[k].count; ++k) {
+      first -= Wide(t.walk[k].stride) * Wide(t.walk[k].count - 1);
+      at[k] = 0;
+    }
+    if (k == t.walks) return;
+    first += Wide(t.walk[k].stride);
+  }
+}
+
+} // namespace pagecast::core

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which blocks of a data set a member will touch in an interval of a nest: D(i, k) of PACT 2008, section 4.3.1, for the
+// references R of member i and its iterations I(i, k) of interval k. The union over the members of a cluster, D(k), is what
+// one helper asks for, each block once. Both go into one set of density.h, so that the union costs nothing more.
+//
+// The paper has the compiler enumerate D(k) with the Omega library. Here the bounds are known on entry to the nest, and a
+// reference is a span of bytes at even distances: what page-level hints have anyway.
+//
+// Example: 1,000 rows of 128 KiB, of which a member reads row i in iteration i of 100. In interval 2 of 10 it touches rows
+// 20 to 29, which are blocks 40 to 59 where a block has 64 KiB.
+#pragma once
+#include "core/types.h"
+
+namespace pagecast::core {
+
+inline constexpr uint64_t kStorageBlock = 64u << 10; ///< bytes, unless an option says otherwise
+inline constexpr double kInterval = 0.1;             ///< of the iterations: the paper's default for its slices
+
+/// What one reference of a nest touches in a data set. Iteration (i0, i1, ...), the outermost loop first, touches the bytes
+/// [first + sum(stride[k] * ik), that + span). Bytes outside of the data set are nobody's.
+struct Reference {
+  int64_t first = 0;
+  uint64_t span = 0;
+  uint32_t loops = 0; ///< at most kMaxLoops
+  uint64_t trips[kMaxLoops] = {};
+  int64_t stride[kMaxLoops] = {};
+};
+
+/// A share of iterations, [begin, end) of them.
+struct Iterations {
+  uint64_t begin = 0, end = 0;
+};
+
+/// The loop whose iterations are shared out: the outermost one that runs more than once. `loops`: there is none.
+uint32_t shared_loop(const Reference &);
+
+/// Interval `k` of `count` of that loop's iterations; all of them where there is no such loop, in each interval.
+Iterations interval_of(const Reference &, uint64_t k, uint64_t count);
+
+/// Puts the blocks that the reference touches in these iterations of its shared loop into the set. `block`: bytes.
+/// `words`: of the set, whose end is the data set's. Cost: the pieces that lie a block or more apart, and the blocks of
+/// each; no more than kMostTouchedPieces, since trip counts are the program's.
+inline constexpr uint64_t kMostTouchedPieces = 1u << 20;
+void insert_touched(const Reference &, Iterations, uint64_t block, uint64_t *set, uint64_t words);
+
+} // namespace pagecast::core
