@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/commands/summary.h"
-#include "cli/programs/signals.h"
+#include "cli/programs/child.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace pagecast::cli {
 namespace {
@@ -123,27 +117,11 @@ void Summary::say(const std::string &program_end) const {
 }
 
 void Summary::runAndSay(const std::function<void()> &become) {
-  std::fflush(nullptr);
   const SignalsPassedOn signals;
-  const pid_t pid = signals.forkChild();
-  if (pid < 0) throw Failure{std::string("the program could not be started: ") + errorText(errno)};
-  if (pid == 0) {
-    try {
-      become();
-    } catch (const Failure &failure) { _exit(reportFailure(failure.sentence)); }
-    _exit(kBadUsage);
-  }
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR);
-  passSignalsTo(0);
-  const bool killed = WIFSIGNALED(status);
-  say(killed ? std::string("was ended by ") + strsignal(WTERMSIG(status)) : "");
+  const Ended ended = runChild(signals, become);
+  say(ended.signal ? std::string("was ended by ") + strsignal(ended.signal) : "");
   own_folder_.reset();
-  if (killed) {
-    std::signal(WTERMSIG(status), SIG_DFL);
-    raise(WTERMSIG(status));
-  }
-  std::exit(killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+  endAs(ended);
 }
 
 } // namespace pagecast::cli

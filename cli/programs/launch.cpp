@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/programs/launch.h"
+#include "cli/programs/elf.h"
+#include "cli/programs/paths.h"
+#include "cli/text/message.h"
+#include <cerrno>
+#include <cstdlib>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace pagecast::cli {
+namespace {
+
+/// Loads the runtime into programs that do not ask for it themselves: they are paged, with what the faults' history
+/// tells in place of hints.
+void preloadRuntime() {
+  const auto putFirst = [](const char *variable, const std::string &path) {
+    const std::string before = environment(variable).value_or("");
+    setenv(variable, (path + (before.empty() ? "" : ":" + before)).c_str(), 1);
+  };
+  const fs::path library = runtimeLibrary();
+  if (library.string().find_first_of(" :") == std::string::npos) return putFirst("LD_PRELOAD", library.string());
+  // Both separate libraries in LD_PRELOAD. A space separates no folders, so that the loader can be told of the library's.
+  if (library.string().find_first_of(":;") != std::string::npos)
+    throw Failure{"the loader cannot find the runtime at " + library.string() +
+                  " for the colon or semicolon in its path; move Pagecast"};
+  putFirst("LD_LIBRARY_PATH", library.parent_path().string());
+  putFirst("LD_PRELOAD", library.filename().string());
+}
+
+/// It will have other rights than the user: it takes no options from the environment, and no library.
+bool gainsPrivileges(const fs::path &program) {
+  struct stat info;
+  return stat(program.c_str(), &info) == 0 &&
+         (((info.st_mode & S_ISUID) && info.st_uid != getuid()) || ((info.st_mode & S_ISGID) && info.st_gid != getgid()));
+}
+
+bool isVerbose() {
+  const std::string said = environment("PAGECAST_VERBOSE").value_or("0");
+  return said != "0" && said != "off" && said != "no" && said != "false";
+}
+
+/// To run without hints is normal use, so it is said only when asked for; the statistics have it as well (`compiled`).
+void tellThatThereAreNoHints(const std::string &sentence) {
+  if (isVerbose()) warn(sentence);
+}
+
+void preloadUnlessCompiledWithPagecast(const fs::path &program) {
+  const std::string consequence = ", so it runs without hints and without statistics";
+  if (gainsPrivileges(program))
+    return warn(program.string() + " is set-uid or set-gid, so it takes no options of pagecast's; it is paged only if it was "
+                                   "compiled with pagecast");
+  switch (programKind(program)) {
+  case ProgramKind::kWithRuntime: return;
+  case ProgramKind::kWithoutRuntime:
+    preloadRuntime();
+    return tellThatThereAreNoHints(program.string() + " was not compiled with pagecast, so what it needs next is told from its "
+                                                      "page faults alone; compile it with pagecast cc for hints");
+  case ProgramKind::kStatic:
+    return warn(program.string() + " is linked statically" + consequence + "; link it dynamically with pagecast cc");
+  case ProgramKind::kScript:
+    preloadRuntime();
+    return tellThatThereAreNoHints(program.string() + " is a script: it and the programs that it starts are paged; those that "
+                                                      "were not compiled with pagecast get no hints");
+  case ProgramKind::kUnknown: return warn(program.string() + " is a program of another kind of machine" + consequence);
+  case ProgramKind::kNone: return; // the kernel will say so
+  }
+}
+
+[[noreturn]] void become(const fs::path &program, const std::vector<std::string> &command) {
+  std::vector<char *> raw;
+  for (const std::string &word : command) raw.push_back(const_cast<char *>(word.c_str()));
+  raw.push_back(nullptr);
+  execv(program.c_str(), raw.data());
+  if (errno == ENOEXEC)
+    throw Failure{program.string() +
+                  " is no program; if it is a script, its first line must name what runs it, as #!/bin/sh does"};
+  if (errno == ENOENT)
+    throw Failure{"the program " + program.string() +
+                  " could not be started: what its first line or its header names to run it does "
+                  "not exist"};
+  throw Failure{"the program " + program.string() + " could not be started: " + errorText(errno)};
+}
+
+} // namespace
+
+fs::path requireProgram(const std::string &name, const std::string &usage) {
+  if (name.empty()) throw Failure{"the program's name is empty; write " + usage};
+  if (const auto path = findProgram(name)) return *path;
+  std::error_code error;
+  if (name.find('/') == std::string::npos && !fs::is_directory(name, error))
+    throw Failure{"the program " + name + " was not found in PATH; give its path, such as ./" + name};
+  if (!fs::exists(name, error)) {
+    if (error) throw Failure{"the program " + name + " cannot be reached: " + errorText(error.value()) + "; check the path"};
+    throw Failure{"the program " + name + " does not exist; check the path"};
+  }
+  if (fs::is_directory(name, error)) throw Failure{"the program " + name + " is a directory; name an executable file"};
+  throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name};
+}
+
+void preloadAndBecome(const fs::path &program, const std::vector<std::string> &command) {
+  preloadUnlessCompiledWithPagecast(program);
+  become(program, command);
+}
+
+} // namespace pagecast::cli
