@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/entry/nest_stack.h"
 
+#include "runtime/entry/profiled_nests.h"
 #include "runtime/kernel/os.h"
 #include "runtime/state/statistics.h"
 
@@ -33,6 +34,7 @@ void thread_ends(void *) {
 }
 
 void close_nest(OpenNest *nest) {
+  if (nest->is_profiled) return close_profiled(nest);
   nest->state.store(OpenNest::kClosing, std::memory_order_seq_cst);
   // The slice reads the program's memory, which may be freed once we return.
   if (!nest->slicing.load(std::memory_order_seq_cst)) return;
@@ -99,6 +101,11 @@ void nests_forked() {
     const uint32_t state = nest.state.load(std::memory_order_relaxed);
     if (place_of(&nest.ticket) < pagecast_open_count || state == OpenNest::kFree) continue;
     // Of a thread that is not here.
+    if (nest.is_profiled) {
+      nest.is_profiled = false;
+      nest.state.store(OpenNest::kFree, std::memory_order_relaxed);
+      continue;
+    }
     nest.state.store(state == OpenNest::kClaimed ? OpenNest::kFree : OpenNest::kClosing, std::memory_order_relaxed);
     if (state != OpenNest::kClaimed) open_nest_mask.fetch_or(1u << number_of(&nest), std::memory_order_relaxed);
   }

@@ -7,11 +7,14 @@
 #include "core/nest/entry_backoff.h"
 #include "runtime/kernel/message.h"
 #include "runtime/entry/nest_args.h"
+#include "runtime/entry/nest_ends.h"
 #include "runtime/entry/nest_entry.h"
+#include "runtime/entry/profiled_nests.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/entry/nest_stack.h"
 #include "runtime/engine/engine.h"
 #include "runtime/kernel/sandbox.h"
+#include "runtime/profile/profile.h"
 #include "runtime/slices/machine.h"
 #include "runtime/slicer/slicer.h"
 #include "runtime/slicer/survey.h"
@@ -34,21 +37,6 @@ constexpr uint64_t kSlicedShare = 8;
 constexpr uint64_t kTrailShare = 8;
 /// Nests up to this size are first looked up in the residency map.
 constexpr uint64_t kFilteredNest = 8u << 20;
-
-/// How often the last loop of a nest is entered, if the nest is closed at the end of the last of these times, else 0.
-uint64_t ends_of(const pagecast_nest &d, const uint64_t *trips) {
-  uint64_t times = d.closes && d.strips ? 1 : 0;
-  for (unsigned k = 0; k + 1 < d.loops; ++k) times = core::saturating_mul(times, trips[k]);
-  return times;
-}
-
-/// The tick of a nest that closes it, or ~0.
-uint64_t last_tick_of(const pagecast_nest &d, const uint64_t *trips) {
-  if (!d.closes || d.strips) return ~0ull;
-  uint64_t ticks = 1;
-  for (unsigned k = 0; k <= d.ticked; ++k) ticks = core::saturating_mul(ticks, trips[k]);
-  return ticks;
-}
 
 /// A look at its ends: the first and last pages of globals are in no region. And between them: what comes round at its ends is
 /// taken to go on there, beyond them (compiler/loops/PeriodicIndices.h).
@@ -322,6 +310,7 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
   if (!expand_args(*nest, dynamic, args)) return {0, nullptr};
   // In strict mode a thread may not even ask for the time.
   pagecast_ticket *ticket = engine && !sandboxed_strictly() ? open_nest(*engine, *nest, args, frame) : nullptr;
+  if (!engine && profile::is_on()) ticket = open_profiled(*nest, args, frame);
   const uint64_t all = args[nest->ticked];
   return {ticket && ticket->strip < all ? ticket->strip : all, ticket};
 }

@@ -24,6 +24,8 @@ Support probe();
 uint64_t page_size();
 unsigned page_shift();
 uint64_t now_ns();
+/// By the clock of the wall, ns since 1970.
+uint64_t wall_ns();
 /// CPU time of the calling thread.
 uint64_t thread_cpu_ns();
 uint64_t process_cpu_ns();
@@ -168,6 +170,8 @@ uint64_t own_anonymous_bytes();
 
 void sleep(uint64_t ns);
 int process_id();
+/// Of the program that this process runs, as a path; "" if that cannot be found out. The same text each time.
+const char *program_path();
 /// Processor time of this process so far.
 struct UsedTime {
   double user_s = 0, system_s = 0;

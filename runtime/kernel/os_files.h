@@ -69,6 +69,16 @@ int reopen(int fd);
 void close_reopened(int fd);
 /// The file's size; 0 if it cannot be found out.
 uint64_t file_bytes(int fd);
+/// Which file a descriptor is of, where it is a regular one.
+struct NamedFile {
+  uint64_t device = 0, inode = 0, bytes = 0;
+};
+/// False: it is no regular file. Cost: 0.3 us.
+bool named_file(int fd, NamedFile *);
+/// The path that it was opened by, with a zero byte; false: it has none any more, or a longer one. Cost: 2 us.
+bool path_of(int fd, char *path, unsigned capacity);
+/// Of the next read(); -1: it has none. It waits for a read that is under way.
+int64_t position(int fd);
 /// Gives up clean pages of the file that no process maps. May wait for other processors, for some ms. Cost: 0.2 us a page.
 /// False: there is no such descriptor, in the calling thread's table, or no cache.
 bool drop_cached(int fd, uint64_t begin, uint64_t end);

@@ -206,6 +206,25 @@ uint64_t file_bytes(int fd) {
   return fstat(fd, &file) ? 0 : static_cast<uint64_t>(file.st_size);
 }
 
+bool named_file(int fd, NamedFile *out) {
+  struct stat file;
+  if (fstat(fd, &file) || !S_ISREG(file.st_mode)) return false;
+  *out = {file.st_dev, file.st_ino, static_cast<uint64_t>(file.st_size)};
+  return true;
+}
+
+bool path_of(int fd, char *path, unsigned capacity) {
+  struct stat file;
+  char link[48];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t n = readlink(link, path, capacity);
+  if (n <= 0 || n >= static_cast<ssize_t>(capacity) || fstat(fd, &file) || file.st_nlink == 0) return false;
+  path[n] = 0;
+  return true;
+}
+
+int64_t position(int fd) { return lseek(fd, 0, SEEK_CUR); }
+
 bool drop_cached(int fd, uint64_t begin, uint64_t end) {
   return syscall(SYS_fadvise64, fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED) == 0;
 }

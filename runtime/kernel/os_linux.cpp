@@ -137,6 +137,7 @@ uint64_t page_size() {
 unsigned page_shift() { return static_cast<unsigned>(__builtin_ctzll(page_size())); }
 
 uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+uint64_t wall_ns() { return clock_ns(CLOCK_REALTIME); }
 uint64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 

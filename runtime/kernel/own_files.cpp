@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/statfs.h>
@@ -72,6 +73,27 @@ bool absolute_path(const char *path, char *out, unsigned capacity) {
 int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset) {
   const ssize_t n = syscall(SYS_pread64, fd, to, bytes, static_cast<off_t>(offset));
   return n == static_cast<ssize_t>(bytes) ? 0 : n < 0 ? -errno : -EIO;
+}
+
+int make_empty(const char *path) {
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  return fd < 0 ? -errno : (syscall(SYS_close, fd), 0);
+}
+
+void *map_growing(const char *path, uint64_t offset, uint64_t bytes) {
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  long mapped = -1;
+  int error = -reserve_space(fd, offset, bytes);
+  if (error == EOPNOTSUPP) error = ftruncate(fd, static_cast<off_t>(offset + bytes)) ? errno : 0;
+  if (!error) {
+    mapped = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+    error = mapped == -1 ? errno : 0;
+  }
+  syscall(SYS_close, fd);
+  if (error) return errno = error, nullptr;
+  syscall(SYS_madvise, mapped, bytes, MADV_DONTFORK);
+  return reinterpret_cast<void *>(mapped);
 }
 
 int create_file(const char *path, bool new_only) {

@@ -32,6 +32,11 @@ int read_at_once(int fd, void *to, uint64_t bytes, uint64_t offset);
 int write_file(int fd, const void *from, uint64_t bytes, uint64_t offset);
 /// A file for writing, which is emptied; `new_only`: -EEXIST if it is there. Its descriptor, or -errno.
 int create_file(const char *path, bool new_only);
+/// A new file without contents. 0 or -errno: -EEXIST if something is there.
+int make_empty(const char *path);
+/// Makes the file longer by [offset, offset+bytes), and maps that shared, for storing to; no child gets the mapping. NULL, with
+/// errno, if the disk has no room for it.
+void *map_growing(const char *path, uint64_t offset, uint64_t bytes);
 /// Whether a file can take the place of what is at `path`: a file, or nothing.
 bool is_replaceable(const char *path);
 /// `from` takes the place of `to`. Who opens that finds the one or the other. 0 or -errno.

@@ -10,14 +10,15 @@
 #include "runtime/engine/engine.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
+#include "runtime/profile/profile.h"
 
 #include <pthread.h>
 
 namespace pagecast {
 namespace {
 
-Lock *const in_order[] = {&locks::medium_growth, &locks::allocations, &locks::options, &locks::modules,
-                          &locks::sites,         &locks::freed_cache, &locks::medium,  &locks::nest_table};
+Lock *const in_order[] = {&locks::medium_growth, &locks::allocations, &locks::options,    &locks::modules, &locks::sites,
+                          &locks::freed_cache,   &locks::medium,      &locks::nest_table, &locks::profile};
 bool shared = false; ///< under the locks: the child of this fork gets the regions
 int cancelability;   ///< under the locks: of the thread that forks
 
@@ -56,6 +57,7 @@ void in_child() {
   regions_forked();
   reads_forked();
   slicer_forked();
+  profile::forked();
   nests_forked();
   runtime_forked(shared);
   release_all();

@@ -10,6 +10,7 @@
 #include "runtime/kernel/os_files.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
+#include "runtime/profile/profile.h"
 #include "runtime/kernel/sandbox.h"
 
 #include <algorithm>
@@ -61,6 +62,12 @@ void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd, uint
   errno = before;
 }
 
+void note_for_profile(uint64_t address, uint64_t bytes, int prot, int flags, int fd, uint64_t offset) {
+  const bool is_data = !(flags & MAP_ANONYMOUS) && fd >= 0 && !(prot & PROT_EXEC);
+  if (is_data) profile::map(address, bytes, fd, offset);
+  else profile::unmap(address, address + bytes);
+}
+
 } // namespace
 } // namespace pagecast
 
@@ -77,6 +84,8 @@ EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t
   }
   const long p = syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
   if (p == -1) return MAP_FAILED;
+  if (profile::is_on())
+    note_for_profile(static_cast<uint64_t>(p), page_end(bytes), prot, flags, fd, static_cast<uint64_t>(offset));
   if (may_become_region(bytes, prot, flags))
     allocation_add(static_cast<uint64_t>(p), page_end(bytes),
                    (flags & MAP_NORESERVE) ? Allocation::kSparse : Allocation::kMapping);
@@ -93,6 +102,7 @@ EXPORTED int munmap(void *addr, size_t bytes) noexcept {
   const auto begin = reinterpret_cast<uint64_t>(addr);
   if (allocation_near(begin, begin + bytes) && (begin & (os::page_size() - 1)) == 0)
     allocation_remove(begin, page_end(begin + bytes));
+  if (profile::is_on()) profile::unmap(begin, page_end(begin + bytes));
   return static_cast<int>(syscall(SYS_munmap, addr, bytes));
 }
 
@@ -112,7 +122,11 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
       (to && target < page_end(begin + old_bytes) && page_end(target + bytes) > begin))
     return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
   if (to && allocation_near(target, target + bytes)) allocation_remove(target, page_end(target + bytes)); // unmapped by the move
-  if (!allocation_near(begin, end)) return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
+  if (!allocation_near(begin, end)) {
+    const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
+    if (p != -1 && profile::is_on()) profile::move(begin, begin + bytes, static_cast<uint64_t>(p));
+    return reinterpret_cast<void *>(p);
+  }
   if (!allocation_paged(begin, end)) {
     // Parts that differ in protection keep it when they move, but nobody could tell where they are then.
     const bool guarded = guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end);

@@ -9,6 +9,7 @@
 #include "runtime/kernel/os.h"
 #include "runtime/engine/engine.h"
 #include "runtime/process/runtime.h"
+#include "runtime/profile/profile.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -90,4 +91,5 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
       allocation_add(begin, end - begin, Allocation::kGlobal);
   }
   if (module->gate && runtime_running_engine() && o.hints) set_gate(loaded, o.gate);
+  if (module->gate && profile::is_on()) set_gate(loaded, profile::kGate);
 }

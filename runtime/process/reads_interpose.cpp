@@ -10,6 +10,7 @@
 #include "runtime/kernel/os_files.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
+#include "runtime/profile/profile.h"
 #include "runtime/kernel/sandbox.h"
 
 #include <algorithm>
@@ -107,6 +108,12 @@ bool must_scatter(int fd, const iovec *to, int count, bool noted) {
   return false;
 }
 
+/// What was read, as a profile wants to know it.
+ssize_t noted(ssize_t got, int fd, off_t at) {
+  if (got > 0 && profile::is_on()) profile::read(fd, at, static_cast<uint64_t>(got));
+  return got;
+}
+
 ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
   const auto begin = reinterpret_cast<uint64_t>(to);
   if (bytes == 0 || !allocation_near(begin, begin + bytes) || sandboxed_strictly()) return plain(fd, to, bytes, at);
@@ -129,10 +136,10 @@ template <typename Real> ssize_t read_many(int fd, const iovec *to, int count, o
 
 extern "C" {
 
-EXPORTED ssize_t read(int fd, void *to, size_t bytes) { return read_one(fd, to, bytes, kPosition); }
+EXPORTED ssize_t read(int fd, void *to, size_t bytes) { return noted(read_one(fd, to, bytes, kPosition), fd, kPosition); }
 
 EXPORTED ssize_t pread(int fd, void *to, size_t bytes, off_t at) {
-  return at >= 0 ? read_one(fd, to, bytes, at) : __pread64(fd, to, bytes, at);
+  return at >= 0 ? noted(read_one(fd, to, bytes, at), fd, at) : __pread64(fd, to, bytes, at);
 }
 
 EXPORTED ssize_t pread64(int fd, void *to, size_t bytes, off_t at) { return pread(fd, to, bytes, at); }
@@ -140,14 +147,14 @@ EXPORTED ssize_t pread64(int fd, void *to, size_t bytes, off_t at) { return prea
 EXPORTED ssize_t readv(int fd, const iovec *to, int count) {
   using Readv = ssize_t (*)(int, const iovec *, int);
   static Readv real = next<Readv>("readv");
-  return read_many(fd, to, count, kPosition, 0, [&] { return real(fd, to, count); });
+  return noted(read_many(fd, to, count, kPosition, 0, [&] { return real(fd, to, count); }), fd, kPosition);
 }
 
 EXPORTED ssize_t preadv(int fd, const iovec *to, int count, off_t at) {
   using Preadv = ssize_t (*)(int, const iovec *, int, off_t);
   static Preadv real = next<Preadv>("preadv64");
   if (at < 0) return real(fd, to, count, at);
-  return read_many(fd, to, count, at, 0, [&] { return real(fd, to, count, at); });
+  return noted(read_many(fd, to, count, at, 0, [&] { return real(fd, to, count, at); }), fd, at);
 }
 
 EXPORTED ssize_t preadv64(int fd, const iovec *to, int count, off_t at) { return preadv(fd, to, count, at); }
@@ -155,7 +162,7 @@ EXPORTED ssize_t preadv64(int fd, const iovec *to, int count, off_t at) { return
 EXPORTED ssize_t preadv2(int fd, const iovec *to, int count, off_t at, int flags) {
   static Preadv2 real = next<Preadv2>("preadv64v2");
   if (at < kPosition) return real(fd, to, count, at, flags);
-  return read_many(fd, to, count, at, flags, [&] { return real(fd, to, count, at, flags); });
+  return noted(read_many(fd, to, count, at, flags, [&] { return real(fd, to, count, at, flags); }), fd, at);
 }
 
 EXPORTED ssize_t preadv64v2(int fd, const iovec *to, int count, off_t at, int flags) { return preadv2(fd, to, count, at, flags); }

@@ -11,6 +11,7 @@
 #include "runtime/state/locks.h"
 #include "runtime/kernel/message.h"
 #include "runtime/process/modules.h"
+#include "runtime/profile/profile.h"
 #include "runtime/state/report.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/engine/engine.h"
@@ -224,6 +225,7 @@ bool has_other_allocator() {
 /// Why nothing was paged.
 const char *why_inactive() {
   if (refused) return refused_why;
+  if (options.profile) return "a profile is taken";
   if (!options.enable) return "switched off by PAGECAST_ENABLE";
   if (sandboxed()) return "the program put on a seccomp filter while nothing was paged";
   return has_other_allocator() ? refused_why : "large data fit in the budget";
@@ -245,6 +247,7 @@ __attribute__((constructor(101))) void construct() {
   watch_forks();
   modules_note_permanent();
   NbdLink::find_helper(runtime_options().backing);
+  if (runtime_options().profile && profile::start(options)) modules_set_gates(profile::kGate);
 }
 
 __attribute__((destructor)) void destruct() {
@@ -265,6 +268,7 @@ const Options &runtime_options() {
   if (!options_read.load(std::memory_order_relaxed)) {
     read_options(options);
     set_verbose(options.verbose);
+    if (options.profile) options.enable = false;
     budget = find_budget(0);
     if (options.memory != kAuto && budget < options.memory)
       tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used",

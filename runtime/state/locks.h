@@ -16,5 +16,6 @@ inline constinit Lock sites;       ///< statistics.cpp: handing out sites
 inline constinit Lock freed_cache; ///< heap.cpp: blocks that were freed
 inline constinit Lock medium;       ///< medium_blocks.cpp: the table of them
 inline constinit Lock nest_table;   ///< open_nests.cpp: nests that are claimed for the first time
+inline constinit Lock profile;      ///< runtime/profile: what the program touches of files
 
 } // namespace pagecast::locks

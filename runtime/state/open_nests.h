@@ -41,6 +41,7 @@ struct OpenNest {
   uint64_t ends;   ///< how often the last loop will still end before the nest is closed by that; 0: it is not
   uint64_t last_tick; ///< the tick that closes it, or ~0. The ticket's `wake` is never later
   bool can_be_early; ///< leaving it before its first step's end is leaving it early (core/nest/entry_backoff.h)
+  bool is_profiled = false; ///< opened for a profile alone (entry/profiled_nests.h)
   uint64_t serial; ///< counts nests in the order of their opening
   core::Shape draft; ///< of the nest that is being opened
 

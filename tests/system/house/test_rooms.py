@@ -9,11 +9,11 @@ from places import ROOT
 from rooms import Declarations, House, sources
 
 # Each may include what stands before it, and all of core.
-RUNTIME = ["include/pagecast", "kernel", "slices", "state", "nbd", "store", "files", "memory", "pager", "engine", "slicer", "entry", "process"]
+RUNTIME = ["include/pagecast", "kernel", "slices", "state", "profile", "nbd", "store", "files", "memory", "pager", "engine", "slicer", "entry", "process"]
 # Each may include what stands before it, and of the runtime nothing but abi.h.
 COMPILER = ["loops", "prepare", "slices", "nests", "emit"]
 # Each may include what stands before it.
-CLI = ["text", "programs", "machine", "explain", "commands"]
+CLI = ["text", "programs", "machine", "explain", "profile", "commands"]
 # These do not know of each other: each may include core/ itself alone.
 CORE = ["nest", "memory", "faults", "files", "slices", "sharing"]
 # Each may include what stands before it; what runs in a copy (copy) is used as one piece, and not included.
@@ -37,6 +37,7 @@ def allowed() -> dict[str, list[str]]:
         "speculate/copy": ["speculate/shared"], "speculate/hand": [abi, *(f"speculate/{room}" for room in HAND)],
         **{room: cli[:i] for i, room in enumerate(cli)}, "cli": cli,
         "cli/machine": ["core/memory", "runtime/kernel", "runtime/state", "cli/text", "cli/programs"],
+        "cli/profile": ["core/sharing", "cli/text", "cli/programs"],
         "cli/commands": ["core/memory", "speculate/control", *cli[:-1]],
     }
 

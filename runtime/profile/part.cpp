@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/profile/part.h"
+
+#include "core/arithmetic.h"
+#include "runtime/kernel/message.h"
+#include "runtime/kernel/os.h"
+#include "runtime/kernel/own_files.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace pagecast::profile {
+namespace {
+
+/// What launchers of parallel programs call a process; -1: nothing.
+int64_t own_rank() {
+  static constexpr const char *kNames[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+  for (const char *name : kNames)
+    if (const char *text = getenv(name); text && *text >= '0' && *text <= '9') return strtol(text, nullptr, 10);
+  return -1;
+}
+
+} // namespace
+
+void Part::forked() {
+  // The mapping is not the child's.
+  ++generation_;
+  failed_ = false;
+  head_ = nullptr;
+  window_ = nullptr;
+  windows_ = used_ = 0;
+}
+
+bool Part::make_file() {
+  for (unsigned n = 0; n < 1000; ++n) { // a process number comes again after exec, and in containers
+    if (snprintf(path_, sizeof path_, "%s/%d-%u.touches", directory_, os::process_id(), n) >= static_cast<int>(sizeof path_))
+      break;
+    const int error = os::make_empty(path_);
+    if (error == 0) return true;
+    if (error != -EEXIST) return errno = -error, false;
+  }
+  return errno = ENAMETOOLONG, false;
+}
+
+bool Part::grow() {
+  if (failed_ || windows_ == kMostWindows) return false;
+  const int before = errno;
+  void *mapped = head_ || make_file() ? os::map_growing(path_, windows_ * core::kProfileWindow, core::kProfileWindow) : nullptr;
+  if (!mapped) {
+    failed_ = true;
+    say("the profile of this process is not complete, as its file in %s cannot grow: %s", directory_, strerror(errno));
+    return errno = before, false;
+  }
+  errno = before;
+  window_ = static_cast<char *>(mapped);
+  used_ = 0;
+  if (windows_++) return true;
+  head_ = static_cast<core::ProfileHead *>(mapped);
+  memcpy(head_->magic, core::kProfileMagic, sizeof head_->magic);
+  head_->version = core::kProfileVersion;
+  head_->process = static_cast<uint32_t>(os::process_id());
+  head_->rank = own_rank();
+  head_->started_ns = head_->last_ns = os::now_ns();
+  head_->started_real_ns = os::wall_ns();
+  snprintf(head_->program, sizeof head_->program, "%s", os::program_path());
+  head_->bytes = used_ = sizeof *head_;
+  return true;
+}
+
+void *Part::append(core::RecordKind kind, uint64_t bytes, uint64_t text) {
+  const uint64_t whole = core::round_up(bytes + text, 8);
+  if (whole > core::kProfileWindow - sizeof(core::ProfileHead)) return nullptr;
+  if (!window_ || used_ + whole > core::kProfileWindow) {
+    if (window_ && used_ < core::kProfileWindow)
+      *reinterpret_cast<core::RecordHead *>(window_ + used_) = {core::RecordKind::kEnd, uint32_t(core::kProfileWindow - used_)};
+    if (!grow()) {
+      if (head_) ++head_->dropped;
+      return nullptr;
+    }
+  }
+  auto *record = reinterpret_cast<core::RecordHead *>(window_ + used_);
+  *record = {kind, static_cast<uint32_t>(whole)};
+  used_ += whole;
+  return record;
+}
+
+void Part::commit(uint64_t now_ns) {
+  head_->last_ns = now_ns;
+  __atomic_store_n(&head_->bytes, (windows_ - 1) * core::kProfileWindow + used_, __ATOMIC_RELEASE);
+}
+
+} // namespace pagecast::profile
