@@ -4,6 +4,7 @@
 #include "cli/commands/cc.h"
 #include "cli/commands/doctor.h"
 #include "cli/commands/explain.h"
+#include "cli/commands/profile.h"
 #include "cli/commands/report.h"
 #include "cli/commands/run.h"
 #include "cli/commands/serve.h"
@@ -26,8 +27,8 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-const Arguments kCommands = {"cc",     "c++", "fc",    "run",    "speculate",   "explain",
-                             "report", "top", "serve", "doctor", "completions", "man"};
+const Arguments kCommands = {"cc",  "c++",     "fc",    "run",    "speculate",   "explain", "report",
+                             "top", "profile", "serve", "doctor", "completions", "man"};
 
 constexpr const char *kExamples = R"(
 Examples:
@@ -40,6 +41,7 @@ Examples:
   pagecast top                                 what paged programs do now
   pagecast speculate -- grep -r needle /data   hints for any program that reads files
   pagecast explain sort.c                      which references get hints, and why others do not
+  pagecast profile -- mpirun -n 8 ./solve      which ranks share the files that they read
   pagecast serve /data                         its files for many, through one cache
   pagecast doctor                              what this machine allows
 
@@ -63,6 +65,21 @@ nothing. Programs whose files are in memory, or on a fast disk, run as they woul
 Examples:
   pagecast speculate -- grep -r needle /data
   pagecast speculate --summary -- tar cf - /net/project | zstd >project.tar.zst
+)";
+
+constexpr const char *kProfileNotes = R"(
+Each process notes which blocks of 64 KiB its nests and reads touch, of files of 1 MiB or more that it maps or reads. A
+phase is a nest of a program compiled with pagecast cc, or a function that reads. Nothing is paged meanwhile, so take a
+small input: the profile serves others. docs/profile.md says what is not seen.
+
+pagecast profile show P.JSON says for each phase how much each pair of ranks shares, and which of them should have one
+helper that prefetches for all; and it draws all of it.
+
+Examples:
+  pagecast profile -o p.json -- mpirun -n 8 ./solve small.dat
+  pagecast profile show p.json
+  pagecast profile show p.json --threshold 70 --by function --svg figure.svg
+  pagecast profile show p.json --run q.json       would it serve the run that q.json was made from?
 )";
 
 constexpr const char *kServeNotes = R"(
@@ -137,11 +154,11 @@ void requireKnownCommand(const Arguments &arguments) {
                   "', and pagecast --help lists them all"};
 }
 
-/// Cuts what follows "--" off the `arguments` of run, speculate or explain: it belongs to the program or to the
+/// Cuts what follows "--" off the `arguments` of run, speculate, explain or profile: it belongs to the program or to the
 /// compiler, options and all.
 Arguments cutForeign(Arguments &arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  static const Arguments takers = {"run", "speculate", "explain"};
+  static const Arguments takers = {"run", "speculate", "explain", "profile"};
   if (arguments.empty() || separator == arguments.end()) return {};
   if (std::find(takers.begin(), takers.end(), arguments[0]) == takers.end()) return {};
   const Arguments foreign(separator + 1, arguments.end());
@@ -221,6 +238,38 @@ void addTop(CLI::App &app, TopOptions &options) {
       ->type_name("N")
       ->check(CLI::Range(1u, 1000000000u));
   top->footer(kTopNotes);
+}
+
+void addProfile(CLI::App &app, ProfileOptions &options, ShowProfileOptions &show) {
+  CLI::App *profile = app.add_subcommand(
+      "profile", "note which ranks touch which blocks of files: pagecast profile [-o FILE] [--] PROGRAM [ARGUMENTS]");
+  profile->add_option("-o,--output", options.file, "the profile to be written; default profile.json")
+      ->type_name("FILE")
+      ->check(refuseEmpty);
+  profile->add_option("--epochs", options.epochs, "parts that the time is divided into; default 500")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 10000u));
+  profile->prefix_command();
+  profile->footer(kProfileNotes);
+  CLI::App *shown = profile->add_subcommand("show", "say who shares what in each phase: pagecast profile show [OPTIONS] P.JSON");
+  shown->add_option("P.JSON", show.file, "a profile")->required()->check(refuseEmpty);
+  shown
+      ->add_option("--threshold", show.threshold,
+                   "what each pair of a cluster shares at least, of what either touches; default 80")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 100.0));
+  shown->add_option("--smallest", show.smallest, "members that a cluster has at least to get a helper; default 3")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 100000u));
+  shown->add_option("--by", show.by, "what a phase is: nest (default), or function: all nests of one")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"nest", "function"}));
+  shown->add_option("--run", show.run, "a profile of another run: says what these clusters are worth for it")
+      ->type_name("Q.JSON");
+  shown->add_option("--svg", show.svg, "where the picture goes; default beside the profile")
+      ->type_name("FILE")
+      ->check(refuseEmpty);
+  shown->add_flag("--json", show.json, "machine-readable");
 }
 
 void addServe(CLI::App &app, ServeOptions &options) {
@@ -330,6 +379,8 @@ int dispatch(Arguments arguments) {
   ServeOptions serveOptions;
   ReportOptions reportOptions;
   TopOptions topOptions;
+  ProfileOptions profileOptions;
+  ShowProfileOptions showProfileOptions;
   const Arguments foreign = cutForeign(arguments);
 
   CLI::App app("Pagecast: programs on more data than memory, at the speed of the disk.", "pagecast");
@@ -343,6 +394,7 @@ int dispatch(Arguments arguments) {
   addExplain(app, explainOptions);
   addReport(app, reportOptions);
   addTop(app, topOptions);
+  addProfile(app, profileOptions, showProfileOptions);
   addServe(app, serveOptions);
   addDoctor(app, doctorOptions);
   std::string shell, page;
@@ -371,6 +423,13 @@ int dispatch(Arguments arguments) {
   if (app.got_subcommand("explain")) {
     explainOptions.compilerOptions = foreign;
     return explain(explainOptions);
+  }
+  if (app.got_subcommand("profile")) {
+    const CLI::App *command = app.get_subcommand("profile");
+    if (command->got_subcommand("show")) return showProfile(showProfileOptions);
+    profileOptions.command = command->remaining();
+    profileOptions.command.insert(profileOptions.command.end(), foreign.begin(), foreign.end());
+    profile(profileOptions);
   }
   if (app.got_subcommand("report")) return report(reportOptions);
   if (app.got_subcommand("top")) return top(topOptions);

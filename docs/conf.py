@@ -20,7 +20,7 @@ html_copy_source = False
 html_show_sphinx = False
 
 PAGES = {
-    "Using it": ["run", "compile", "explain", "statistics", "limits", "files", "backing", "failures", "programs", "speculate", "serve", "python", "api", "options"],
+    "Using it": ["run", "compile", "explain", "statistics", "limits", "files", "backing", "failures", "programs", "speculate", "profile", "serve", "python", "api", "options"],
     "Knowing more": ["ARCHITECTURE", "GLOSSARY", "BENCHMARKS", "DECISIONS", "sharing", "LINUX", "TESTING"],
 }
 

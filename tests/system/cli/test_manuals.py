@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["cc", "c++", "fc", "run", "speculate", "explain", "report", "top", "serve", "doctor", "completions", "man"]
+COMMANDS = ["cc", "c++", "fc", "run", "speculate", "explain", "report", "top", "profile", "serve", "doctor", "completions", "man"]
 
 
 def complete_in_bash(tools, place, *words):
@@ -70,7 +70,7 @@ def test_fish_completes(tools, tmp_path, line, offered):
     assert {each.split("\t")[0] for each in done.stdout.splitlines()} == {offered}, done.stderr
 
 
-@pytest.mark.parametrize("page", ["", "run", "speculate", "explain", "report", "top", "serve", "doctor", "completions", "man"])
+@pytest.mark.parametrize("page", ["", "run", "speculate", "explain", "report", "top", "profile", "serve", "doctor", "completions", "man"])
 def test_man_pages_have_what_the_help_has(tools, page):
     said = tools.run(tools.pagecast, "man", *([page] if page else []))
     assert said.returncode == 0 and said.stdout.startswith('.TH PAGECAST')
