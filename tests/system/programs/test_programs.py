@@ -10,10 +10,9 @@ import time
 import pytest
 
 from places import ROOT
-from paging import BUDGET, SOURCES, optimized, paged, run_paged
+from paging import BUDGET, OUTPUT_FLAGS, SOURCES, optimized, paged, run_paged
 
-# Of the fast tier: nests and transfers, places, growing vectors, threads, and protections. Not threads.c: its four threads take a
-# second where one of them is ahead, and two minutes where all go round side by side in data just larger than the budget.
+# Of the fast tier: nests and transfers, places, growing vectors, threads, and protections.
 CHECKED = ("allocations.c", "globals.c", "levels.c", "many_rows.cpp", "often.c", "overwrite.c", "searches.c", "sweeps.c", "transfers.c",
            "vectors.cpp")
 
@@ -22,9 +21,9 @@ CHECKED = ("allocations.c", "globals.c", "levels.c", "many_rows.cpp", "often.c",
     pytest.param(source, release, marks=[pytest.mark.check] if source in CHECKED and release == "buffered" else [])
     for source in SOURCES for release in ("none", "aggressive", "buffered")])
 def test_same_output(built, disk_dir, tmp_path, source, release):
-    cxx = source.endswith(".cpp")
-    plain = optimized(built, "clang++-19" if cxx else "clang-19", source)
-    hinted = optimized(built, built.cxx if cxx else built.cc, source)
+    cxx, flags = source.endswith(".cpp"), OUTPUT_FLAGS.get(source, [])
+    plain = optimized(built, "clang++-19" if cxx else "clang-19", source, *flags)
+    hinted = optimized(built, built.cxx if cxx else built.cc, source, *flags)
     expected = built.run(plain)
     assert expected.returncode == 0, expected.stderr
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, options=("--release", release))

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
-enum { kThreads = 4, kN = 6 << 20 };
+#ifndef ELEMENTS
+#define ELEMENTS (6 << 20)
+#endif
+enum { kThreads = 4, kN = ELEMENTS };
 static uint32_t *index_of, *from, *to;
 static volatile sig_atomic_t ticks;
 
