@@ -16,9 +16,7 @@ from fuse import CachedFile, Unavailable, mounted
 BYTES = 48 << 20
 PAGES = BYTES // 4096
 MEMORY = str(16 << 20)
-# Those that store may come to the end of the file before a thread that gets little of a processor has given advice.
-STORES = [pytest.param(way, marks=pytest.mark.alone) for way in ("private", "shared")]
-WAYS = ["sequential", "gather", "index", *STORES, "buckets", "twice", "remap", "cut"]
+WAYS = ["sequential", "gather", "index", "private", "shared", "buckets", "twice", "remap", "cut"]
 SOURCE = Path(__file__).parent / "mapped.c"
 
 
@@ -54,16 +52,31 @@ def hinted_run(built, program, file, way, tmp_path, **options):
     return done, figures
 
 
+def until_hinted(run):
+    """The statistics that `run` returns. A program may come to its end before a thread that gets little of a processor has given
+    advice: then it is run again."""
+    for _ in range(20):
+        figures = run()
+        if not figures or figures["files"]["hinted_pages"] and figures["files"]["calls"]:
+            break
+    return figures
+
+
 @pytest.mark.parametrize("backend", ["auto", "advise"])
 @pytest.mark.parametrize("way", WAYS)
 def test_same_results(built, programs, contents, disk_dir, tmp_path, way, backend):
     plain, hinted = programs
     expected = built.run(plain, write(disk_dir / "plain", contents), way)
-    done, figures = hinted_run(built, hinted, write(disk_dir / "hinted", contents), way, tmp_path, backend=backend)
-    assert (done.returncode, done.stdout, done.stderr) == (expected.returncode, expected.stdout, "")
-    assert (disk_dir / "plain").read_bytes() == (disk_dir / "hinted").read_bytes()
+
+    def run():
+        done, figures = hinted_run(built, hinted, write(disk_dir / "hinted", contents), way, tmp_path, backend=backend)
+        assert (done.returncode, done.stdout, done.stderr) == (expected.returncode, expected.stdout, "")
+        assert (disk_dir / "plain").read_bytes() == (disk_dir / "hinted").read_bytes()
+        return figures
+
+    figures = until_hinted(run)
     if way == "cut":
-        assert done.returncode == -7  # SIGBUS
+        assert expected.returncode == -7  # SIGBUS
         return
     assert figures["files"]["regions"] > 0 and figures["files"]["region_bytes"] >= BYTES // 2
     assert figures["files"]["hinted_pages"] > 0 and figures["files"]["calls"] > 0
@@ -200,21 +213,26 @@ def elsewhere(request, disk_dir):
             pytest.skip(str(reason))
 
 
-@pytest.mark.parametrize("way", ["sequential", "gather", "index", *STORES, "remap", "cut"])
+@pytest.mark.parametrize("way", ["sequential", "gather", "index", "private", "shared", "remap", "cut"])
 def test_other_file_systems_are_served_as_disks_are(built, programs, contents, elsewhere, tmp_path, way):
     name, place = elsewhere
     expected = built.run(programs[0], write(place / "file", contents), way)
     left = (place / "file").read_bytes()
     stats = tmp_path / "stats.json"
-    done = built.run(programs[1], write(place / "file", contents), way,
-                     env={"PAGECAST_MEMORY": MEMORY, "PAGECAST_STATS": str(stats), "PAGECAST_VERBOSE": "1"})
-    assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout), done.stderr
-    assert (place / "file").read_bytes() == left
-    assert f" MiB on {name}: hints become advice, " in done.stderr
+
+    def run():
+        done = built.run(programs[1], write(place / "file", contents), way,
+                         env={"PAGECAST_MEMORY": MEMORY, "PAGECAST_STATS": str(stats), "PAGECAST_VERBOSE": "1"})
+        assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout), done.stderr
+        assert (place / "file").read_bytes() == left
+        assert f" MiB on {name}: hints become advice, " in done.stderr
+        return json.loads(stats.read_text()) if stats.exists() else None
+
+    figures = until_hinted(run)
     if way == "cut":
-        assert done.returncode == -7  # SIGBUS
+        assert expected.returncode == -7  # SIGBUS
         return
-    figures = json.loads(stats.read_text())["files"]
+    figures = figures["files"]
     assert set(figures["systems"]) == {name} and figures["left_alone"] == 0
     assert figures["regions"] > 0 and figures["hinted_pages"] > 0 and figures["calls"] > 0
 

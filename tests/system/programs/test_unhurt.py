@@ -29,7 +29,7 @@ class Pair:
                 self.hinted, *arguments]
 
     def run(self, *arguments):
-        done = self.tools.run(*self.command(*arguments))
+        done = self.tools.run(*self.command(*arguments), timeout=300)
         assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
         return done
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kN = 6 << 20 }; // 48 MB
+enum { kN = 4 << 20 }; // 32 MB
 static uint64_t *data;
 
 static void check(int ok, const char *what) {
