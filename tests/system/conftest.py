@@ -26,6 +26,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: counts what the program and the pager do in turns, or changes the machine (swap, the page "
                             "cache): nothing else runs beside it")
+    config.addinivalue_line("markers", "few: what it counts bears one other of its kind beside it, and not more")
     config.addinivalue_line("markers", "check: of the fast tier, `make check`")
 
 

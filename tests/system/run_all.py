@@ -2,8 +2,9 @@
 """Runs every test there is (unit tests by ctest, lit, pytest), lists the skipped with their reasons and
 counts all on the last line: "N passed, N failed, N skipped".
 
-What bears company runs side by side: most tests wait for a disk half of their time. Tests that are marked `alone` follow,
-one by one. With --check it is the fast tier instead: units, the pass, the house, and ten whole programs."""
+What bears company runs side by side: most tests wait for a disk half of their time. Tests that are marked `few` follow, two at
+a time, and those that are marked `alone`, one by one. With --check it is the fast tier instead: units, the pass, the house, and
+ten whole programs."""
 
 import argparse
 import os
@@ -99,7 +100,8 @@ def phases(build: Path, reports: Path, is_check: bool):
     if is_check:
         yield [unit, lit, suite("check", pytest(build, "-m", "check", *side_by_side), "--junitxml")]
         return
-    yield [unit, lit, suite("system", pytest(build, "-m", "not alone", *side_by_side), "--junitxml")]
+    yield [unit, lit, suite("system", pytest(build, "-m", "not alone and not few", *side_by_side), "--junitxml")]
+    yield [suite("few", pytest(build, "-m", "few", "-n", 2, "--dist", "loadgroup"), "--junitxml")]
     yield [suite("alone", pytest(build, "-m", "alone"), "--junitxml")]
 
 

@@ -76,7 +76,7 @@ def test_scatters_agree(built, programs, disk_dir, size, memory):
     agree(built, programs, disk_dir, "scatter", "keys", size, memory=memory, share=2)
 
 
-@pytest.mark.alone
+@pytest.mark.few
 def test_slices_run_no_further_ahead_than_memory_holds(built, programs, disk_dir):
     """Scattered references, and an index array that is a region itself: what is asked for stays until its turn."""
     stats = disk_dir / "stats.json"

@@ -60,7 +60,7 @@ def test_second_sweep(two, said):
     assert said in text
 
 
-@pytest.mark.alone
+@pytest.mark.few
 def test_a_small_run(built, disk_dir, memory_group):
     memory_group(32 * MIB)
     out = disk_dir / "out.json"

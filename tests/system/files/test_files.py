@@ -139,7 +139,7 @@ def test_a_file_in_memory_is_left_alone(built, programs, contents, tmp_path):
     assert figures["left_alone"] == 1 and figures["systems"] == {"tmpfs": 1}
 
 
-@pytest.mark.alone
+@pytest.mark.few
 @pytest.mark.parametrize("way", ["gather", "sequential", "shared", "buckets"])
 def test_under_a_real_limit(built, programs, contents, disk_dir, tmp_path, memory_group, way):
     plain, hinted = programs

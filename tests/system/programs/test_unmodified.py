@@ -18,7 +18,7 @@ for turn in range(2):
     print(c.sum(), c[::-1][:n // 2].sum())
 """
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.few
 
 
 def kernel_version() -> tuple[int, ...]:
