@@ -68,6 +68,13 @@ void note_for_profile(uint64_t address, uint64_t bytes, int prot, int flags, int
   else profile::unmap(address, address + bytes);
 }
 
+long remap(void *old, size_t old_bytes, size_t bytes, int flags, void *to) {
+  const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
+  const auto begin = reinterpret_cast<uint64_t>(old);
+  if (p != -1 && profile::is_on()) profile::move(begin, page_end(begin + old_bytes), static_cast<uint64_t>(p), page_end(bytes));
+  return p;
+}
+
 } // namespace
 } // namespace pagecast
 
@@ -122,11 +129,7 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
       (to && target < page_end(begin + old_bytes) && page_end(target + bytes) > begin))
     return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
   if (to && allocation_near(target, target + bytes)) allocation_remove(target, page_end(target + bytes)); // unmapped by the move
-  if (!allocation_near(begin, end)) {
-    const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
-    if (p != -1 && profile::is_on()) profile::move(begin, begin + bytes, static_cast<uint64_t>(p));
-    return reinterpret_cast<void *>(p);
-  }
+  if (!allocation_near(begin, end)) return reinterpret_cast<void *>(remap(old, old_bytes, bytes, flags, to));
   if (!allocation_paged(begin, end)) {
     // Parts that differ in protection keep it when they move, but nobody could tell where they are then.
     const bool guarded = guards.unreadable.overlaps(begin, end) || guards.keyed.overlaps(begin, end);

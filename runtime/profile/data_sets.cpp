@@ -4,8 +4,6 @@
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
 
-#include <algorithm>
-
 namespace pagecast::profile {
 
 bool DataSets::start(uint64_t least_bytes) {
@@ -50,12 +48,12 @@ void DataSets::unmap(uint64_t begin, uint64_t end) {
   }
 }
 
-void DataSets::move(uint64_t begin, uint64_t end, uint64_t to) {
-  const Mapped *found = find(begin, begin, end);
+void DataSets::move(uint64_t begin, uint64_t end, uint64_t to, uint64_t bytes) {
+  const Mapped *found = find(begin, begin, begin + 1);
   if (!found) return;
   const Mapped m = *found;
   unmap(begin, end);
-  map(to, to + (std::min(end, m.end) - begin), m.offset + (begin - m.begin), m.data_set);
+  map(to, to + bytes, m.offset + (begin - m.begin), m.data_set);
 }
 
 const Mapped *DataSets::find(uint64_t at, uint64_t begin, uint64_t end) const {

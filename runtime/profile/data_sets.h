@@ -36,8 +36,8 @@ public:
   void map(uint64_t begin, uint64_t end, uint64_t offset, uint32_t data_set);
   /// Whatever was mapped there is no more.
   void unmap(uint64_t begin, uint64_t end);
-  /// The same bytes are there now.
-  void move(uint64_t begin, uint64_t end, uint64_t to);
+  /// `bytes` of the same, from its beginning on, are at `to` now.
+  void move(uint64_t begin, uint64_t end, uint64_t to, uint64_t bytes);
   /// One that the range overlaps, `at` itself if it can be; NULL: there is none. Cost: the mappings.
   const Mapped *find(uint64_t at, uint64_t begin, uint64_t end) const;
 

@@ -126,10 +126,10 @@ void unmap(uint64_t begin, uint64_t end) {
   sets.unmap(begin, end);
 }
 
-void move(uint64_t begin, uint64_t end, uint64_t to) {
+void move(uint64_t begin, uint64_t end, uint64_t to, uint64_t bytes) {
   if (!any_mapped.load(std::memory_order_acquire) || sandboxed()) return;
   const Held held;
-  sets.move(begin, end, to);
+  sets.move(begin, end, to, bytes);
 }
 
 namespace {

@@ -36,7 +36,7 @@ void leave(const Entry &);
 
 void map(uint64_t begin, uint64_t bytes, int fd, uint64_t offset);
 void unmap(uint64_t begin, uint64_t end);
-void move(uint64_t begin, uint64_t end, uint64_t to);
+void move(uint64_t begin, uint64_t end, uint64_t to, uint64_t bytes);
 /// `bytes` were read, as a program's function had asked for: `at`, or where the file's position was before (-1).
 void read(int fd, int64_t at, uint64_t bytes);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One of COUNT members that share a file: ranks FILE COUNT HOW. HOW is one of: once; stuck, in which member 1 never leaves its
-// nest, and an alarm ends it; fork, in which one process makes the others; rows, in which each goes through its part a row at
+// nest, and an alarm ends it; fork, in which one process makes the others; threads, in which they
+// are threads; rows, in which each goes through its part a row at
 // a time, over and over; reads, in which the file is read instead of mapped.
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,12 +67,33 @@ static double member(int fd, long n, int number, int count, const char *how) {
   return s + picked(a, which, 4096);
 }
 
+struct work {
+  int fd, number, count;
+  long n;
+};
+
+static void *thread(void *arg) {
+  const struct work *w = arg;
+  printf("%g\n", member(w->fd, w->n, w->number, w->count, "once"));
+  return NULL;
+}
+
+static int threads(int fd, long n, int count) {
+  struct work work[64];
+  pthread_t id[64];
+  for (int i = 0; i < count; i++) work[i] = (struct work){fd, i, count, n};
+  for (int i = 0; i < count; i++) pthread_create(&id[i], NULL, thread, &work[i]);
+  for (int i = 0; i < count; i++) pthread_join(id[i], NULL);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
   const int fd = open(argv[1], O_RDONLY), count = atoi(argv[2]);
   const char *rank = getenv("PMI_RANK");
   struct stat st;
   if (fstat(fd, &st)) return 2;
+  if (!strcmp(argv[3], "threads")) return threads(fd, st.st_size / 8, count);
   int number = rank ? atoi(rank) : 0;
   if (!strcmp(argv[3], "fork"))
     for (int i = 1; i < count && number == 0; i++)

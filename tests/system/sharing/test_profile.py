@@ -163,6 +163,14 @@ def test_children_of_a_fork_are_members(tools, ranks, show, files, tmp_path):
     assert sorted(len(c) for c in clusters(half)) == [2, 2]
 
 
+def test_threads_are_members(tools, ranks, show, files, tmp_path):
+    done = tools.run(tools.pagecast, "profile", "-o", tmp_path / "p.json", "--", ranks, files(2), 6, "threads", env={"PMI_RANK": "5"})
+    assert (done.returncode, done.stdout) == (0, "0\n" * 6), done.stderr
+    half = phase(show(tmp_path / "p.json"), "half")
+    assert [m["name"] for m in half["members"]] == [f"5.{i}" for i in range(6)], "in the order of their making"
+    assert clusters(half) == [["5.0", "5.2", "5.4"], ["5.1", "5.3", "5.5"]]
+
+
 def test_rows_that_are_read_over_and_over_are_few_records(tools, ranks, files, tmp_path):
     """51,200 entries for each member of eight rows a block, in a second or less."""
     done = tools.run(ranks, files(4), 2, "rows", env={"PAGECAST_PROFILE": str(tmp_path), "PMI_RANK": "1"})
