@@ -28,7 +28,9 @@ namespace pagecast {
 class Engine {
 public:
   /// Bytes of a budget that will be taken beside data of so many: what must be free when paging begins.
-  static uint64_t bytes_to_start(uint64_t budget, uint64_t data_bytes) { return Pager::bytes_to_start(budget, data_bytes); }
+  static uint64_t bytes_to_start(const char *backing, uint64_t budget, uint64_t data_bytes) {
+    return Pager::bytes_to_start(backing, budget, data_bytes);
+  }
   /// For memory and files: makes the tables and opens the backing store; starts no thread. 0 or -errno, with a sentence in
   /// `why`. `budget`: bytes to begin with, and not to exceed unless set_cap() allows more.
   int prepare(const Options &, uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity);

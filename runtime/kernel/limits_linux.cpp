@@ -246,7 +246,7 @@ unsigned MemoryWatch::look(core::Pool *pools) {
       const uint64_t inactive = number_after(text, v2_ ? "inactive_file " : "total_inactive_file "),
                      active = number_after(text, v2_ ? "active_file " : "total_active_file ");
       cache = inactive + active / 2;
-      p.shared = statm_ < 0 || number_after(text, v2_ ? "anon " : "total_rss ") > anonymous_bytes(statm_) + kFewBytes;
+      p.shared = helped_ || statm_ < 0 || number_after(text, v2_ ? "anon " : "total_rss ") > anonymous_bytes(statm_) + kFewBytes;
       const bool others = swaps && inactive + active > kSomeFiles && may_swap_others(g, limit, text);
       const uint64_t usual = usual_files(limit);
       p.read = others && inactive + active > usual ? inactive + active - usual : 0;

@@ -133,6 +133,8 @@ public:
   unsigned look(core::Pool *pools);
   /// Whether, at the last look, files were being read in a group where others hold memory that could be put on swap for them.
   bool beside_others() const { return beside_others_; }
+  /// A process of ours and its sockets hold memory of the groups, too, which comes and goes: they count as shared with others.
+  void expect_helpers() { helped_ = true; }
   /// Whether a group has another limit than at the last look: of those without one, another one is asked each time. Or somebody
   /// fills it: less is left than half of its reserve. Cost: 2 us for each group with a limit, and 1 us.
   bool moved();
@@ -160,7 +162,7 @@ private:
   uint64_t refusals_ = 0;
   Group group_[kMostGroups];
   unsigned groups_ = 0, next_asked_ = 0;
-  bool v2_ = false, beside_others_ = false;
+  bool v2_ = false, beside_others_ = false, helped_ = false;
 };
 
 /// Anonymous memory of this process that is resident, bytes; 0 if that cannot be found out.

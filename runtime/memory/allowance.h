@@ -36,6 +36,9 @@ public:
   uint64_t left() const { return limit_.free(); }
   void set_cap(uint64_t bytes) { cap_.store(bytes, std::memory_order_relaxed); }
 
+  /// os::MemoryWatch. Before the first look.
+  void expect_helpers() { memory_.expect_helpers(); }
+
   // --- looks ---
   /// Whether it is time for a look. Cost: a compare.
   bool due(uint64_t now) const { return now >= next_look_ns_ || cap_.load(std::memory_order_relaxed) != seen_cap_; }

@@ -27,6 +27,8 @@ public:
   void start(uint64_t cap, uint64_t fixed_bytes);
   /// In the child of a fork.
   void forked();
+  /// Processes of ours will hold memory beside what is counted here.
+  void expect_helpers() { allowance_.expect_helpers(); }
   /// Readable when little is left of a control group: pressed() then. -1: nobody tells.
   int event() const { return allowance_.event(); }
   void pressed() { allowance_.pressed(in_motion()); }

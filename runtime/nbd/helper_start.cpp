@@ -116,7 +116,7 @@ int make_shared_memory(const char *name, uint64_t bytes) {
 }
 
 char *map_shared_memory(int fd, uint64_t bytes, void *at) {
-  const long p = syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+  const long p = syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0), fd, 0);
   return p == -1 ? nullptr : reinterpret_cast<char *>(p);
 }
 

@@ -16,7 +16,7 @@ int start_helper(const int *descriptors, unsigned count);
 
 /// Memory that a helper can have, too, from its descriptor. Descriptor or -errno.
 int make_shared_memory(const char *name, uint64_t bytes);
-/// All of it; NULL on failure. `at`: in the place of what is there, unless NULL.
+/// All of it, touched, so that who looks at memory counts it; NULL on failure. `at`: in the place of what is there, unless NULL.
 char *map_shared_memory(int fd, uint64_t bytes, void *at = nullptr);
 /// Zeroed address space without memory behind it until touched, shared with children of forks. NULL on failure.
 void *reserve_shared(uint64_t bytes);

@@ -19,15 +19,17 @@ enum WatchTag : uint64_t { kFaultsReadable, kEventReadable, kMemoryTells };
 
 // --- start -----------------------------------------------------------------------------------------
 
-static uint64_t fixed_bytes() { return Marks::bytes(); }
+static uint64_t fixed_bytes(const char *backing, uint64_t budget) {
+  return Marks::bytes() + NbdStore::bytes_to_start(backing, budget);
+}
 
-uint64_t Pager::bytes_to_start(uint64_t budget, uint64_t data_bytes) {
-  return MemoryLimit::table_bytes(data_bytes) + BackingStore::staging_bytes_for(budget) + fixed_bytes();
+uint64_t Pager::bytes_to_start(const char *backing, uint64_t budget, uint64_t data_bytes) {
+  return MemoryLimit::table_bytes(data_bytes) + BackingStore::staging_bytes_for(budget) + fixed_bytes(backing, budget);
 }
 
 bool Pager::start_tables(const Options &options, uint64_t budget) {
   if (!memory.start(options)) return false;
-  limit.start(budget, fixed_bytes());
+  limit.start(budget, fixed_bytes(options.backing, budget));
   return true;
 }
 
@@ -40,6 +42,7 @@ int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capac
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
   store.set_patience(memory.options->patience);
   if (const int error = store.start(memory.options->backing, budget, overflow, memory.options->io, why, capacity)) return error;
+  if (store.has_helpers()) limit.expect_helpers();
   if (const int error = placement.open()) {
     snprintf(why, capacity, "userfaultfd cannot be opened");
     return error;

@@ -51,7 +51,8 @@ public:
 
   // --- start ---
   /// Bytes of a budget that the pager, its threads and the tables of `data_bytes` take: what must be free when paging begins.
-  static uint64_t bytes_to_start(uint64_t budget, uint64_t data_bytes);
+  /// `backing`: the list of stores.
+  static uint64_t bytes_to_start(const char *backing, uint64_t budget, uint64_t data_bytes);
   /// The tables, which are needed even where no memory is paged. False: there is not enough address space. `budget`: bytes to
   /// begin with.
   bool start_tables(const Options &, uint64_t budget);

@@ -80,7 +80,7 @@ uint64_t find_budget(uint64_t used) {
 /// What large data may hold before paging begins: the pager, too, must find memory then, or the kernel ends the program. Where
 /// memory moves to a file instead, the kernel pages it, and little is needed.
 uint64_t unpaged_budget(uint64_t data_bytes) {
-  const uint64_t own = options.backend == BackEnd::kAdvise ? 0 : Engine::bytes_to_start(budget, data_bytes);
+  const uint64_t own = options.backend == BackEnd::kAdvise ? 0 : Engine::bytes_to_start(options.backing, budget, data_bytes);
   return budget > own ? budget - own : 0;
 }
 

@@ -42,6 +42,8 @@ public:
   void start_without(uint64_t io);
   /// On the thread that will use it. 0 or -errno.
   int open();
+  /// Other processes hold memory for it.
+  bool has_helpers() const { return remote_ != 0; }
   bool is_open() const { return open_; }
   /// next() tells whenever the descriptor is readable.
   void watch(int fd, uint64_t tag) { disk_.watch(fd, tag); }

@@ -20,6 +20,8 @@ constexpr uint64_t kExtent = Room::kExtent;
 constexpr uint64_t kMostExtents = 1u << 22; ///< of an export that are used
 /// Memory for what is being written, which is there twice.
 constexpr uint64_t kLeastBuffers = 1u << 20, kMostBuffers = 4u << 20, kBufferShare = 16;
+/// A helper's own, measured: 1 MiB that is its alone, 2 of libraries that may have to be read, and the kernel's.
+constexpr uint64_t kHelperBytes = 4u << 20;
 constexpr uint64_t kLookNs = 200'000'000;
 
 /// Not 0, which no page has.
@@ -44,6 +46,14 @@ bool NbdStore::is_uri(const char *text) {
   return false;
 }
 
+static uint64_t buffer_bytes_for(uint64_t budget) { return std::clamp(budget / kBufferShare, kLeastBuffers, kMostBuffers); }
+
+uint64_t NbdStore::bytes_to_start(const char *list, uint64_t budget) {
+  uint64_t servers = 0;
+  for (const char *at = list; at && (at = strstr(at, "://")); at += strlen("://")) ++servers;
+  return servers * (kHelperBytes + sizeof(NbdChannel) + buffer_bytes_for(budget));
+}
+
 /// One program on this machine may use an export; relatives by fork share the claim.
 int NbdStore::claim() {
   uint64_t hash = 1469598103934665603u;
@@ -59,8 +69,8 @@ int NbdStore::start(const char *uri, const Staging &staging, uint64_t budget, un
   staging_ = &staging;
   if (claim() < 0)
     return snprintf(why, capacity, "backing %s: another program on this machine uses that export", uri_), -EADDRINUSE;
-  const uint64_t buffers = std::clamp(budget / kBufferShare, kLeastBuffers, kMostBuffers);
-  if (const int error = link_.start(uri_, buffers, shared(), patience_s, why, capacity)) return close_own(claim_), error;
+  if (const int error = link_.start(uri_, buffer_bytes_for(budget), shared(), patience_s, why, capacity))
+    return close_own(claim_), error;
   extents_ = std::min(link_.bytes() / kExtent, kMostExtents);
   used_ = static_cast<uint8_t *>(os::reserve_shared(extents_ + 1));
   sum_ = static_cast<uint32_t *>(os::reserve(PageTable::kSlots * sizeof *sum_));

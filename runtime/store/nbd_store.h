@@ -17,6 +17,8 @@ namespace pagecast {
 class NbdStore final : public Store {
 public:
   static bool is_uri(const char *text);
+  /// Memory that the servers in such a list take: helpers, and buffers for writes.
+  static uint64_t bytes_to_start(const char *list, uint64_t budget);
 
   /// Connects. `staging`: shared, where reads arrive; `budget`: bytes of memory that the program may hold; `patience_s`: without
   /// a connection, until requests fail. 0, or -errno with a sentence.

@@ -80,8 +80,8 @@ TEST(PagerStart, TakesNoMoreMemoryThanIsKeptForIt) {
   memset(data, 1, kBytes);
   ASSERT_EQ(engine.add(address(data), kBytes), 0);
   expect_valid();
-  EXPECT_LE(engine.statistics.own_bytes, Engine::bytes_to_start(kBudget, kBytes));
-  EXPECT_GE(engine.statistics.own_bytes, Engine::bytes_to_start(kBudget, 0));
+  EXPECT_LE(engine.statistics.own_bytes, Engine::bytes_to_start(nullptr, kBudget, kBytes));
+  EXPECT_GE(engine.statistics.own_bytes, Engine::bytes_to_start(nullptr, kBudget, 0));
 }
 
 TEST(Pager, StressBuffered) {
