@@ -65,7 +65,7 @@ int main(void) {
 }
 """
 
-pytestmark = pytest.mark.few
+pytestmark = pytest.mark.alone
 
 
 class Paged:
