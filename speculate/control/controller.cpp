@@ -109,18 +109,35 @@ bool Controller::take_hint() {
   return true;
 }
 
+/// Bytes that the original has read by calls since the last time.
+uint64_t Controller::read_since() {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/io", copy_original_);
+  if (!read_whole(path, text, sizeof text)) return 0;
+  const uint64_t read = field(text, "rchar", 0), before = read_;
+  read_ = read;
+  return before && read > before ? read - before : 0;
+}
+
+/// Bytes of files that its page tables have got since then: it has touched them, or what is near them.
+uint64_t Controller::mapped_since() {
+  char path[64], text[128];
+  snprintf(path, sizeof path, "/proc/%d/statm", copy_original_);
+  if (!read_whole(path, text, sizeof text)) return 0;
+  unsigned long resident = 0, of_files = 0;
+  if (sscanf(text, "%*u %lu %lu", &resident, &of_files) != 2) return 0;
+  const uint64_t mapped = of_files * 4096, before = mapped_;
+  mapped_ = mapped;
+  return before && mapped > before ? mapped - before : 0;
+}
+
 /// How far the original has come: the prefetcher may go on as it reads.
 void Controller::follow_progress() {
   if (!copied_) return;
-  char path[64], text[512];
-  snprintf(path, sizeof path, "/proc/%d/io", copy_original_);
-  if (!read_whole(path, text, sizeof text)) return;
-  const uint64_t read = field(text, "rchar", 0);
-  if (read_ && read > read_) {
-    prefetcher_.consumed(read - read_);
-    __atomic_store_n(&channel_->progress, channel_->progress + (read - read_), __ATOMIC_RELAXED);
-  }
-  read_ = read;
+  const uint64_t passed = read_since() + mapped_since();
+  if (passed == 0) return;
+  prefetcher_.consumed(passed);
+  __atomic_store_n(&channel_->progress, channel_->progress + passed, __ATOMIC_RELAXED);
 }
 
 /// Gives what is prefetched its share of memory, by what it has displaced since the last time.

@@ -68,12 +68,14 @@ private:
   void judge_trial(uint64_t now);
   bool is_waiting(Watched &one, const Look &look);
   void account_wait(Watched &one, uint64_t now);
+  void account_fault(Watched &one, uint64_t now);
+  bool is_copy_due(Watched &one, uint64_t now, bool *quick);
   bool is_hinted(const WaitPlace &place) const;
   void wait_over(Watched &one, uint64_t now);
   void missed();
 
   // control/copies.cpp
-  void make_copy(Watched &one, uint64_t now, bool brief);
+  void make_copy(Watched &one, uint64_t now, const Call &call, bool brief);
   void end_copy(Ending why);
   void check_copy(uint64_t now);
   bool learn(Ending why, uint64_t given);
@@ -91,6 +93,8 @@ private:
   void give_names(Watched &one, const Call &call);
   bool give_name(const char *base, const char *name);
   void follow_progress();
+  uint64_t read_since();
+  uint64_t mapped_since();
   void follow_memory(uint64_t now);
   static void *run_feeder(void *self);
   void feed();
@@ -117,7 +121,7 @@ private:
   bool on_trial_ = false; ///< it was made because of waits of a fast disk, and its gain has not been measured yet
   double share_before_ = 0; ///< of time that the original had a processor before it
   uint64_t trial_ = 0, ran_before_ = 0; ///< ns: when its trial began, and the original's processor time then
-  uint64_t read_ = 0; ///< bytes that the original had read when it was looked at last
+  uint64_t read_ = 0, mapped_ = 0; ///< bytes that the original had read, and had of files in its page tables, at the last look
   uint64_t period_ = 0; ///< ns from look to look
   uint64_t tree_looked_ = 0; ///< ns
   int tasks_ = -1;         ///< the file that tells the next

@@ -37,7 +37,7 @@ void Controller::warn(const char *reason) {
   if (length > 0 && write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) {} // there is nobody to tell
 }
 
-void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
+void Controller::make_copy(Watched &one, uint64_t now, const Call &call, bool brief) {
   if (const char *const reason = refusal(one.thread.process())) return refuse(one, reason);
   if (shared_ == 0) follow_memory(now);
   {
@@ -57,6 +57,7 @@ void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
   plan.seconds = kSeconds;
   plan.channel = channel_file_;
   plan.any_wait = brief;
+  plan.in_fault = call.is_fault();
   plan.tracer = tracer_;
   const CopyMade made = maker_.make(one.thread, one.last, plan);
   if (made.process) {
@@ -66,6 +67,7 @@ void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
     statistics_.stopped_ns += made.stopped;
     statistics_.most_stopped_ns = std::max(statistics_.most_stopped_ns, made.stopped);
   }
+  if (made.outcome == Made::kNoUse) return one.worth.ended(now, 0, 1);
   if (made.outcome == Made::kNever) return refuse(one, made.reason);
   if (made.outcome != Made::kCopy) {
     if (made.outcome == Made::kNotNow) return;
@@ -80,11 +82,11 @@ void Controller::make_copy(Watched &one, uint64_t now, bool brief) {
   copy_handle_ = made.handle;
   copy_made_ = now;
   copy_missed_ = copy_hit_ = 0;
-  on_trial_ = brief;
+  on_trial_ = brief || call.is_fault(); // what is waited for in a fault is not known
   trial_ = 0;
   share_before_ =
       one.since && now > one.since ? static_cast<double>(one.last.ran - one.ran) / static_cast<double>(now - one.since) : 1;
-  read_ = 0;
+  read_ = mapped_ = 0;
   prefetcher_.done_for(copy_number_);
   prefetcher_.limit_depth(Prefetcher::kWorkers);
   // Several threads of one process have one parent for all copies.

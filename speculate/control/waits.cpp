@@ -18,6 +18,7 @@ constexpr uint64_t kHeadStart = 30000000, kBriefTrial = 80000000; ///< ns until 
 constexpr double kLeastGain = 1.1;        ///< of the share of time that the original has a processor
 constexpr uint64_t kQuickWait = 4000000; ///< ns: a disk whose long waits are no longer on average is fast
 constexpr uint64_t kQuickFactor = 4; ///< times the price that its waits must have cost
+constexpr uint64_t kLeastFaults = 12; ///< long waits in page faults: a few are accidents of a fast disk
 constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
 
 } // namespace
@@ -76,7 +77,8 @@ bool Controller::is_hinted(const WaitPlace &place) const {
 /// A long wait goes on.
 void Controller::account_wait(Watched &one, uint64_t now) {
   const Call call = one.thread.call();
-  if (!call.known || call.number < 0 || !may_stop_in(call.number, one.by_name)) return;
+  if (call.is_fault()) return account_fault(one, now);
+  if (!call.known || !may_stop_in(call.number, one.by_name)) return;
   if (!prepare()) return;
   give_names(one, call);
   WaitPlace &place = one.place;
@@ -93,16 +95,37 @@ void Controller::account_wait(Watched &one, uint64_t now) {
     one.judged = true;
     return;
   }
-  if (now - one.wait_begin < Worth::kLongWait) return;
+  bool quick = false;
+  if (!is_copy_due(one, now, &quick)) return;
+  make_copy(one, now, call, false);
+  on_trial_ |= quick && one.since && now - one.since > kLeastBriefly;
+}
+
+/// A long wait in a page fault. Where in which file nobody tells, so it is not judged by what has been hinted: a copy comes
+/// as late as for short waits, of which nobody knows either what is gained.
+void Controller::account_fault(Watched &one, uint64_t now) {
+  if (prepared_ && prefetcher_.queued()) return; // hints are on their way
+  bool quick = false;
+  statistics_.waits_in_faults += !one.judged;
+  one.judged = true;
+  if (!is_copy_due(one, now, &quick) || one.long_waits < kLeastFaults) return;
+  if (!one.worth.is_due_briefly(now, Worth::price(facts_of(one.thread.process(), one.thread.number()).resident))) return;
+  if (!prepare()) return;
+  const Call call = one.thread.call();
+  give_names(one, call);
+  make_copy(one, now, call, false);
+}
+
+/// A wait that nothing was hinted for goes on. `quick`: the disk is fast.
+bool Controller::is_copy_due(Watched &one, uint64_t now, bool *quick) {
+  if (now - one.wait_begin < Worth::kLongWait) return false;
   if (one.since == 0) begin_period(one);
   one.long_waits += one.accounted == one.wait_begin;
   one.worth.waited(now - one.accounted);
   one.accounted = now;
-  const bool quick = one.worth.at_length() < one.long_waits * kQuickWait;
-  const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident) * (quick ? kQuickFactor : 1);
-  if (copied_ || !one.worth.is_due(now, price)) return;
-  make_copy(one, now, false);
-  on_trial_ |= quick && one.since && now - one.since > kLeastBriefly;
+  *quick = one.worth.at_length() < one.long_waits * kQuickWait;
+  const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident) * (*quick ? kQuickFactor : 1);
+  return !copied_ && one.worth.is_due(now, price);
 }
 
 /// What the copy that comes is compared with.
@@ -120,8 +143,10 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
   if (one.worth.briefly() < kLeastBriefly) return;
   const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident);
   if (!one.worth.is_due_briefly(one.looked, price) || !prepare()) return;
-  give_names(one, one.thread.call());
-  make_copy(one, one.looked, true);
+  const Call call = one.thread.call();
+  if (call.is_fault()) return; // on so fast a disk the kernel's own reading around faults is as good
+  give_names(one, call);
+  make_copy(one, one.looked, call, true);
 }
 
 /// Short waits, and those of a fast disk, are too many to be judged one by one: a copy that is of use leaves the original more of the time to compute.

@@ -32,17 +32,17 @@ struct Arguments {
 };
 
 constexpr long kCwd = kAtCwd;
-constexpr uint64_t kSigSys = uint64_t{1} << 30; ///< its bit in a mask
+constexpr uint64_t kOurSignals = uint64_t{1} << 30 | uint64_t{1} << 10; ///< SIGSYS and SIGSEGV, their bits in a mask
 
 template <class T> T *at(long address) { return reinterpret_cast<T *>(address); }
 
-/// The mask is changed where the return from this handler takes it from; SIGSYS stays unblocked.
+/// The mask is changed where the return from this handler takes it from; SIGSYS and SIGSEGV stay unblocked.
 long change_mask(Context &context, const Arguments &x) {
   const uint64_t old = context.mask;
   if (x.d != 8) return -kInvalid;
   if (x.b) {
     const uint64_t given = *at<uint64_t>(x.b);
-    context.mask = (x.a == 0 ? old | given : x.a == 1 ? old & ~given : given) & ~kSigSys;
+    context.mask = (x.a == 0 ? old | given : x.a == 1 ? old & ~given : given) & ~kOurSignals;
   }
   if (x.c) *at<uint64_t>(x.c) = old;
   return 0;
@@ -181,6 +181,7 @@ long answer(long number, const Arguments &x, Context &context) {
   case __NR_getsid: return answer_identity(number);
   case __NR_futex: return answer_futex(x.b);
   case __NR_rt_sigprocmask: return change_mask(context, x);
+  case __NR_rt_sigaction: return change_action(static_cast<int>(x.a), at<uint64_t>(x.b), at<uint64_t>(x.c), x.d);
   case __NR_prctl: return -kInvalid;
   case __NR_close_range: return 0;
   case __NR_kill: // a signal for somebody else seems to have been sent

@@ -8,7 +8,8 @@ namespace pagecast::speculate {
 namespace {
 
 // As of the kernel's headers.
-constexpr long kDeathSignal = 1, kDumpable = 4, kName = 15, kNoNewPrivileges = 38, kKill = 9, kSigSys = 31, kIdle = 5;
+constexpr long kDeathSignal = 1, kDumpable = 4, kName = 15, kNoNewPrivileges = 38, kKill = 9, kSigSys = 31, kSigSegv = 11,
+               kIdle = 5;
 constexpr long kLandlockCreate = 444, kLandlockAdd = 445, kLandlockRestrict = 446;
 constexpr long kReadable = 1, kWritable = 2, kPrivate = 2, kFixed = 16, kAnonymous = 32, kShared = 1, kMayMove = 1;
 
@@ -181,6 +182,7 @@ void apply_landlock(Steps &steps) {
 
 extern "C" const char pagecast_restorer[];
 extern "C" void pagecast_answer(int, const char *, void *);
+extern "C" void pagecast_fault(int, const char *, void *);
 alignas(64) char trap_stack[64 << 10];
 
 void catch_calls(Steps &steps) {
@@ -198,8 +200,19 @@ void catch_calls(Steps &steps) {
     uint64_t mask;
   } action = {pagecast_answer, kInfo | kOnStack | kNoDefer | kRestorer, pagecast_restorer, 0};
   steps.must(call(__NR_rt_sigaction, kSigSys, &action, 0L, 8L));
-  const uint64_t own = uint64_t{1} << (kSigSys - 1);
+  action.handler = pagecast_fault;
+  steps.must(call(__NR_rt_sigaction, kSigSegv, &action, state.fault_action, 8L));
+  const uint64_t own = uint64_t{1} << (kSigSys - 1) | uint64_t{1} << (kSigSegv - 1);
   steps.must(call(__NR_rt_sigprocmask, 1L, &own, 0L, 8L));
+}
+
+void look_after_maps() {
+  for (unsigned i = 0; i < pagecast_order.mapped; i++) {
+    const SharedOrder &order = pagecast_order.maps[i];
+    Mapped map = {order.begin, order.end, order.offset, order.device, order.inode, true, {}};
+    memcpy(map.path, order.path, sizeof map.path);
+    look_after(map);
+  }
 }
 
 /// What the program has read of its open directories it will not read again: their names are learnt from the cache.
@@ -232,6 +245,7 @@ extern "C" __attribute__((used)) void pagecast_lock_up() {
   memcpy(state.directory, pagecast_order.directory, sizeof state.directory);
   learn_open_directories();
   catch_calls(steps);
+  look_after_maps();
   steps.must(call(__NR_prctl, kNoNewPrivileges, 1L, 0L, 0L, 0L));
   if (pagecast_order.landlock) apply_landlock(steps);
   steps.must(call(__NR_prctl, kDumpable, 0L));

@@ -158,6 +158,24 @@ long seek_file(int number, int64_t offset, int whence) {
   return file->position = offset;
 }
 
+namespace {
+
+constexpr long kReadable = 1;
+
+/// A program or a library, as far as that can be told without waiting. Objects are not: a linker reads them.
+bool is_program(int number) {
+  struct {
+    uint8_t magic[16];
+    uint16_t type;
+  } head = {};
+  constexpr uint16_t kExecutable = 2, kLibrary = 3;
+  if (read_cached(number, reinterpret_cast<char *>(&head), sizeof head, 0) != sizeof head) return false;
+  const bool elf = head.magic[0] == 0x7f && head.magic[1] == 'E' && head.magic[2] == 'L' && head.magic[3] == 'F';
+  return elf && (head.type == kExecutable || head.type == kLibrary);
+}
+
+} // namespace
+
 long map_file(long address, long length, long protection, long flags, int number, long offset) {
   constexpr long kShared = 1, kPrivate = 2, kTypes = 15, kAnonymous = 32;
   flags = (flags & ~kTypes) | kPrivate;
@@ -168,9 +186,16 @@ long map_file(long address, long length, long protection, long flags, int number
   if (file->kind == Kind::kGuess && !make_real(number)) return -kNoEntry;
   if (file->kind != Kind::kRegular) end(Ended::kWritten, __NR_mmap);
   refuse_written(*file);
-  const int64_t most = 4 * static_cast<int64_t>(kSmallFile);
-  hint_read(*file, offset, length < most ? length : most, false);
-  return call6(__NR_mmap, address, length, protection, flags, number, offset);
+  const bool is_input = protection == kReadable && static_cast<uint64_t>(length) >= kLeastMapped && !is_program(number);
+  const int64_t small = static_cast<int64_t>(kSmallFile), most = 4 * small;
+  if (!is_input || file->size <= small) hint_read(*file, offset, length < most ? length : most, false);
+  const long made = call6(__NR_mmap, address, length, protection, flags, number, offset);
+  if (made < 0 || !is_input) return made;
+  const uint64_t begin = static_cast<uint64_t>(made), end = (begin + static_cast<uint64_t>(length) + 4095) & ~uint64_t{4095};
+  Mapped map = {begin, end, static_cast<uint64_t>(offset), file->device, file->inode, false, {}};
+  memcpy(map.path, file->path, sizeof file->path);
+  look_after(map);
+  return made;
 }
 
 } // namespace pagecast::speculate

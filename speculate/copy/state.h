@@ -45,6 +45,14 @@ struct Written {
 };
 inline constexpr uint64_t kMadeUp = ~uint64_t{0};
 
+/// A mapping of a file that is looked after (mapped.cpp).
+struct Mapped {
+  uint64_t begin, end, offset; ///< addresses; the file's offset at `begin`
+  uint64_t device, inode;
+  bool touched;
+  char path[256];
+};
+
 struct State {
   Channel *channel;
   int null; ///< the copy's descriptor of /dev/null
@@ -52,6 +60,9 @@ struct State {
   Written files[kWritten];
   char directory[256]; ///< the working directory
   Descriptor table[kTable];
+  unsigned mapped;
+  Mapped maps[kMaxMapped];
+  uint64_t fault_action[4]; ///< the program's action for SIGSEGV, as of rt_sigaction: handler first
 };
 
 extern State state;
@@ -101,6 +112,14 @@ long read_vectors(int number, const Vector *vectors, long count, int64_t offset)
 long pass_through(int number, int64_t *offset, int64_t length); ///< sendfile and the like: reads to nowhere
 long seek_file(int number, int64_t offset, int whence);
 long map_file(long address, long length, long protection, long flags, int number, long offset);
+
+// mapped.cpp
+/// Makes a mapping unreadable, so that what the program reads of it is seen.
+void look_after(const Mapped &map);
+/// A call that is not made would have read this memory.
+void touch_all(const char *from, int64_t length);
+/// rt_sigaction of SIGSEGV.
+long change_action(int number, const uint64_t *fresh, uint64_t *old, long mask_bytes);
 
 // overlay.cpp
 Written *written_file(uint64_t device, uint64_t inode);

@@ -43,6 +43,7 @@ long write_file(int number, const char *from, int64_t length, int64_t offset) {
   Descriptor *const file = descriptor(number);
   if (!file || (file->flags & kAccessMode) == kReadOnly) return -kBadDescriptor;
   state.channel->writes++;
+  touch_all(from, length);
   if (file->kind != Kind::kRegular && file->kind != Kind::kSink) return length;
   Written &written = *begin_written(file->device, file->inode, file->size);
   int64_t at = offset < 0 ? file->position : offset;

@@ -54,6 +54,13 @@ CopyMade refused(const char *reason) {
 
 CopyMade not_now() { return {}; }
 
+/// It waits for memory of its own, or for its program.
+CopyMade nothing_to_read() {
+  CopyMade made;
+  made.outcome = Made::kNoUse;
+  return made;
+}
+
 /// A program that is just ending cannot be traced either.
 CopyMade refused_by_host(pid_t process) {
   const timespec moment = {0, 20000000};
@@ -119,6 +126,7 @@ bool CopyMaker::fill_order(const Thread &thread, pid_t clone, const user_regs_st
   const ssize_t length = readlink(path, order_.directory, sizeof order_.directory);
   if (length <= 0 || static_cast<size_t>(length) >= sizeof order_.directory) order_.directory[0] = 0;
   if (!map_.list_shared(order_.shares, kMaxShared, &order_.shared)) return false;
+  order_.mapped = map_.list_mapped(order_.maps, kMaxMapped);
   for (unsigned i = 0; i < descriptors_.count; i++)
     if (descriptors_.order[i].number < order_.null) order_.descriptor[order_.descriptors++] = descriptors_.order[i];
   return true;
@@ -160,6 +168,7 @@ bool is_waiting(const Thread &original, const Look &seen, bool any) {
 CopyMade CopyMaker::make(const Thread &original, const Look &seen, const CopyPlan &plan) {
   const pid_t process = original.process();
   if (!map_.read(process)) return refused("its memory map cannot be read");
+  if (plan.in_fault && map_.list_mapped(order_.maps, 1) == 0) return nothing_to_read();
   const uint64_t code = map_.find_zeros(process, kStubBytes);
   if (!code) return refused("it has no room for a few instructions (no vdso)");
   if (!is_waiting(original, seen, plan.any_wait)) return not_now();
@@ -170,7 +179,7 @@ CopyMade CopyMaker::make(const Thread &original, const Look &seen, const CopyPla
   case Stopped::kNotNow: return not_now();
   }
   const uint64_t begin = monotonic_now();
-  if (!tracee.mend()) return not_now();
+  if (!tracee.mend(plan.in_fault)) return not_now();
   const user_regs_struct back = tracee.registers();
   const Stub stub = make_stub(back, plan.unreaped);
   if (stub.length > kStubBytes - sizeof kStubMark || !tracee.write_code(code, stub.bytes, kStubBytes))

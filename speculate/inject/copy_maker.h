@@ -16,6 +16,7 @@ namespace pagecast::speculate {
 enum class Made {
   kCopy,
   kNotNow,  ///< the moment had passed
+  kNoUse,   ///< it waits in page faults, and maps no file that it reads
   kFailed,  ///< it could not be cloned, or the clone could not be locked up
   kNever,   ///< this program or this host does not allow it: see `reason`
 };
@@ -26,6 +27,7 @@ struct CopyPlan {
   uint32_t seconds = 0; ///< it lives so long
   int channel = -1;     ///< descriptor
   class ReadsTracer *tracer = nullptr; ///< traces the program already
+  bool in_fault = false; ///< the wait is in a page fault
   bool any_wait = false; ///< waits are too short to be seen twice: the stop may come in whichever is next
 };
 

@@ -121,4 +121,32 @@ bool MemoryMap::list_shared(SharedOrder *to, unsigned capacity, unsigned *count)
   return true;
 }
 
+/// Whether any part of this file is executable.
+bool MemoryMap::is_code(uint64_t inode) const {
+  Line line;
+  const char *const end = text_ + length_;
+  for (const char *at = text_; (at = parse(at, end, &line)) != nullptr;)
+    if (line.inode == inode && line.rights[2] == 'x') return true;
+  return false;
+}
+
+unsigned MemoryMap::list_mapped(SharedOrder *to, unsigned capacity) const {
+  unsigned count = 0;
+  Line line;
+  const char *const end = text_ + length_;
+  for (const char *at = text_; count < capacity && (at = parse(at, end, &line)) != nullptr;) {
+    const bool read_only = line.rights[0] == 'r' && line.rights[1] == '-' && line.rights[2] == '-';
+    if (!read_only || line.inode == 0 || line.end - line.begin < kLeastMapped || is_code(line.inode)) continue;
+    SharedOrder &order = to[count];
+    memset(&order, 0, sizeof order);
+    order.begin = line.begin;
+    order.end = line.end;
+    order.offset = line.offset;
+    order.protection = PROT_READ;
+    describe_file(line, &order);
+    count += order.regular;
+  }
+  return count;
+}
+
 } // namespace pagecast::speculate

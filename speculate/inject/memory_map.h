@@ -18,9 +18,13 @@ public:
   uint64_t find_zeros(pid_t process, unsigned bytes) const;
   /// Lists mappings that are shared with others. False: more than `capacity`.
   bool list_shared(SharedOrder *to, unsigned capacity, unsigned *count) const;
+  /// Lists up to `capacity` mappings through which files are read: read-only, and no part of a program or library.
+  unsigned list_mapped(SharedOrder *to, unsigned capacity) const;
   uint64_t mapped() const { return mapped_; } ///< bytes
 
 private:
+  bool is_code(uint64_t inode) const;
+
   static constexpr unsigned kText = 1u << 20;
   char text_[kText];
   unsigned length_ = 0;

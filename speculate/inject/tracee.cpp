@@ -123,9 +123,34 @@ Stopped Tracee::stop(pid_t process, pid_t thread, ReadsTracer *tracer) {
   return Stopped::kYes;
 }
 
-bool Tracee::mend() {
+/// Whether the thread is in a sequence of instructions that the kernel would have it begin again (rseq): if it went elsewhere
+/// in between, it would not.
+bool Tracee::is_in_restartable() const {
+  constexpr long kGetConfiguration = 0x420f; // PTRACE_GET_RSEQ_CONFIGURATION
+  struct {
+    uint64_t area;
+    uint32_t size, signature, flags, unused;
+  } found = {};
+  if (syscall(SYS_ptrace, kGetConfiguration, thread_, sizeof found, &found) <= 0 || found.area == 0) return false;
+  const auto read = [&](uint64_t address, void *to, uint64_t bytes) {
+    iovec local = {to, bytes}, remote = {reinterpret_cast<void *>(address), bytes};
+    return process_vm_readv(process_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+  };
+  uint64_t sequence = 0;
+  struct {
+    uint32_t version, flags;
+    uint64_t begin, bytes, abort;
+  } facts = {};
+  constexpr uint64_t kSequence = 8; // rseq_cs in struct rseq
+  if (!read(found.area + kSequence, &sequence, sizeof sequence)) return true;
+  if (sequence == 0) return false;
+  return !read(sequence, &facts, sizeof facts) || registers_.rip - facts.begin < facts.bytes;
+}
+
+bool Tracee::mend(bool in_fault) {
   const long result = static_cast<long>(registers_.rax), call = static_cast<long>(registers_.orig_rax);
-  if (call < 0) return false; // not in a call: in the middle of the program's own instructions
+  // Not in a call, but in a page fault, or behind one: the instruction is made again.
+  if (call < 0) return in_fault && !facts_of(process_, thread_).pending && !is_in_restartable();
   if (result >= kRestartFirst && result <= kRestartLast) return false; // the kernel will make the call again itself
   if (facts_of(process_, thread_).pending) return false;
   if (result != -EINTR || !can_be_made_again(call)) return result != -EINTR;
@@ -161,7 +186,7 @@ pid_t Tracee::run_to_clone(uint64_t address) {
       found = wait_stop(thread_, &status) ? 1 : -1;
       if (found > 0 && event_of(status) == 0) signal_ = WSTOPSIG(status);
       if (found > 0 && event_of(status) != PTRACE_EVENT_CLONE && event_of(status) != PTRACE_EVENT_FORK) {
-        if (ptrace(PTRACE_GETREGS, thread_, 0L, &registers_) == 0) mend();
+        if (ptrace(PTRACE_GETREGS, thread_, 0L, &registers_) == 0) mend(false);
         return 0;
       }
     }

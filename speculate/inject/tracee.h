@@ -28,8 +28,9 @@ public:
 
   /// Stops the thread when it comes out of its wait, which lasts as long as it lasts.
   Stopped stop(pid_t process, pid_t thread, class ReadsTracer *tracer = nullptr); ///< `tracer`: traces it already
-  /// Repairs what the stop itself may have done to a call (EINTR). False: leave the thread alone, it has a signal coming.
-  bool mend();
+  /// Repairs what the stop itself may have done to a call (EINTR). False: leave the thread alone: it has a signal coming, or is in
+  /// the middle of instructions that must not be interrupted (rseq). `in_fault`: it may be in no call, but in the program's own instructions.
+  bool mend(bool in_fault);
   const user_regs_struct &registers() const { return registers_; }
   /// Writes instructions. False: they could not be written, nothing has changed.
   bool write_code(uint64_t address, const uint8_t *bytes, unsigned length);
@@ -39,6 +40,7 @@ public:
 
 private:
   bool seize();
+  bool is_in_restartable() const;
 
   class ReadsTracer *tracer_ = nullptr; ///< to which it is given back
   pid_t process_ = 0, thread_ = 0;

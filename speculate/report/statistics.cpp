@@ -66,6 +66,7 @@ void add_original(Text &text, const Statistics &s) {
   text.number("looks", s.looks);
   text.number("waits_hinted", s.waits_hinted);
   text.number("waits_missed", s.waits_missed);
+  text.number("waits_in_faults", s.waits_in_faults);
   text.number("stopped_ns", s.stopped_ns);
   text.number("most_stopped_ns", s.most_stopped_ns);
   text.end();
@@ -194,7 +195,7 @@ void print_summary(const Statistics &s, int file) {
            p.in_memory, p.late, p.cancelled);
   text.add("  prefetched  %.1f MB in %lu requests of %.2f ms\n", static_cast<double>(p.bytes) * 1e-6, p.requests,
            p.requests ? static_cast<double>(p.nanoseconds) * 1e-6 / static_cast<double>(p.requests) : 0);
-  text.add("  long waits  %lu hinted, %lu not\n", s.waits_hinted, s.waits_missed);
+  text.add("  long waits  %lu hinted, %lu not, %lu in page faults\n", s.waits_hinted, s.waits_missed, s.waits_in_faults);
   if (s.accounted) say_account(text, s.account);
   if (s.reason[0]) text.add("  no copies   %s\n", s.reason);
   text.write(file);

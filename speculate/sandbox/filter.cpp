@@ -177,6 +177,7 @@ void limit_arguments(Writer &w) {
   const unsigned action = w.if_equal(SYS_rt_sigaction);
   w.load(argument(0));
   w.give_if(SIGSYS, kPretend);
+  w.give_if(SIGSEGV, kAnswer);
   w.give(kAllow);
   w.end(action);
   w.give_if(SYS_ioctl, SECCOMP_RET_ERRNO | ENOTTY);

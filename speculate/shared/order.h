@@ -23,7 +23,7 @@ struct DescriptorOrder {
   char path[232];   ///< absolute; empty if unknown or too long
 };
 
-/// A mapping that the original shares with others. The copy gets its own.
+/// A mapping that the original shares with others, of which the copy gets its own; or one of a file that it only reads.
 struct SharedOrder {
   uint64_t begin, end, offset; ///< offset in the file, bytes
   uint32_t protection;         ///< as of mmap
@@ -32,7 +32,8 @@ struct SharedOrder {
   char path[256];
 };
 
-inline constexpr unsigned kMaxDescriptors = 256, kMaxShared = 64, kMaxFilter = 512;
+inline constexpr unsigned kMaxDescriptors = 256, kMaxShared = 64, kMaxMapped = 32, kMaxFilter = 512;
+inline constexpr uint64_t kLeastMapped = 64u << 10; ///< bytes of a mapping that is worth to be looked after
 inline constexpr uint64_t kLargestCopiedShare = 16u << 20; ///< bytes of shared anonymous memory; more becomes unreadable
 
 /// As of linux/filter.h.
@@ -53,11 +54,12 @@ struct Order {
   uint32_t copy;                 ///< the copy's number
   uint32_t seconds;              ///< it lives at most so long, by the clock
   uint64_t memory_limit;         ///< bytes of address space
-  uint32_t descriptors, shared, steps;
+  uint32_t descriptors, shared, mapped, steps;
   uint32_t landlock;             ///< 1: to be used
   char directory[256];           ///< the working directory
   FilterStep filter[kMaxFilter];
   SharedOrder shares[kMaxShared];
+  SharedOrder maps[kMaxMapped]; ///< of files that are read through them
   DescriptorOrder descriptor[kMaxDescriptors]; ///< by ascending number; last, since it is written as far as it is filled
 };
 

@@ -26,6 +26,7 @@ struct Call {
   bool known = false;
   long number = -1; ///< -1: it waits, but not in a call: a page fault
   uint64_t argument[6] = {};
+  bool is_fault() const { return known && number < 0; }
 };
 
 /// A thread that is looked at again and again: its files in /proc stay open.
