@@ -42,13 +42,14 @@ unsigned list_numbers(pid_t process, int *to, unsigned capacity) {
   return count;
 }
 
-bool read_info(pid_t process, int number, int64_t *position, uint32_t *flags) {
-  char path[64], text[512];
+bool read_info(pid_t process, int number, int64_t *position, uint32_t *flags, bool *leased = nullptr) {
+  char path[64], text[2048];
   snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", process, number);
   if (!read_whole(path, text, sizeof text)) return false;
   const char *const found = strstr(text, "flags:");
   *position = static_cast<int64_t>(field(text, "pos", 0));
   *flags = found ? static_cast<uint32_t>(strtoul(found + 6, nullptr, 8)) : 0;
+  if (leased) *leased = strstr(text, " LEASE ") != nullptr;
   return true;
 }
 
@@ -66,7 +67,9 @@ void describe(pid_t process, int number, DescriptorOrder *to, bool *own_io) {
   char path[64], target[sizeof to->path];
   struct stat facts;
   snprintf(path, sizeof path, "/proc/%d/fd/%d", process, number);
-  if (stat(path, &facts) || !read_info(process, number, &to->position, &to->flags)) return;
+  bool leased = false;
+  if (stat(path, &facts) || !read_info(process, number, &to->position, &to->flags, &leased)) return;
+  if (leased) return; // to open it again would break the lease, of which its holder is told
   if ((to->flags & O_PATH) == 0) to->kind = kind_of(facts);
   const ssize_t length = readlink(path, target, sizeof target);
   if (length <= 0 || static_cast<size_t>(length) >= sizeof target) return;

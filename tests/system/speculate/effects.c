@@ -19,8 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t signals;
+static volatile sig_atomic_t signals, breaks;
 static void count_signal(int number) { (void)number, signals++; }
+static void count_break(int number) { (void)number, breaks++; }
 
 static char path[512];
 static const char *in(const char *directory, const char *name, int number) {
@@ -54,7 +55,7 @@ int main(int count, char **arguments) {
   const int file = open(arguments[1], O_RDONLY), reads = atoi(arguments[3]);
   struct stat facts;
   if (fstat(file, &facts)) return 3;
-  signal(SIGUSR1, count_signal);
+  signal(SIGRTMIN, count_signal);
   int to_child, from_child;
   const pid_t child = start_counter(&to_child, &from_child);
   const int shared_file = open(in(directory, "shared", 0), O_RDWR | O_CREAT | O_TRUNC, 0644);
@@ -67,6 +68,18 @@ int main(int count, char **arguments) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets)) return 3;
   mkfifo(in(directory, "fifo", 0), 0600);
+  // Whoever opens this file breaks the lease on it, which is told by SIGIO.
+  signal(SIGIO, count_break);
+  const int leased = open(in(directory, "leased", 0), O_RDWR | O_CREAT | O_TRUNC, 0644);
+  if (write(leased, "leased", 6) != 6) return 3;
+  const int leasing = fcntl(leased, F_SETLEASE, F_WRLCK) == 0; // not all file systems have leases
+  // Memory of which pages are written, or taken out of the file, in turn.
+  const int holes = open(in(directory, "holes", 0), O_RDWR | O_CREAT | O_TRUNC, 0644);
+  if (ftruncate(holes, 8 * 4096)) return 3;
+  volatile char *const holed = mmap(NULL, 8 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, holes, 0);
+  char held[8] = "";
+  // A descriptor whose position this process shares with a child.
+  const int common = open(in(directory, "common", 0), O_RDWR | O_CREAT | O_TRUNC, 0644);
 
   uint64_t sum = 0, state = 12345;
   long failures = 0, fifo_readers = 0;
@@ -93,11 +106,16 @@ int main(int count, char **arguments) {
     if (i % 10) continue;
     const uint64_t one = 1;
     failures += write(to_child, "p", 1) != 1;
-    kill(child, SIGUSR1);
+    kill(child, SIGRTMIN); // of these, each is queued
     const struct timespec moment = {0, 2000000};
-    nanosleep(&moment, NULL); // or signals would fall together
+    nanosleep(&moment, NULL);
     failures += write(event, &one, 8) != 8;
-    failures += send(sockets[0], "s", 1, 0) != 1;
+    if (i % 30 == 10) failures += send(sockets[0], "s", 1, 0) != 1; // this ends a copy, and so would hide what comes after it
+    const int page = i / 10 % 8;
+    failures += holed[page * 4096] != held[page];
+    if (i / 10 % 3 == 0) failures += madvise((void *)(holed + page * 4096), 4096, MADV_REMOVE) != 0;
+    held[page] = i / 10 % 3 ? 'h' : 0;
+    if (held[page]) holed[page * 4096] = held[page];
     const int made = creat(in(directory, "made", i), 0644);
     failures += write(made, "hello", 5) != 5;
     close(made);
@@ -115,9 +133,9 @@ int main(int count, char **arguments) {
     fchmod(sequence, 0600 | (i / 10 % 8));
     symlink("nowhere", in(directory, "link", i));
     fallocate(shared_file, FALLOC_FL_KEEP_SIZE, 4096 + i, 4096);
-    madvise((void *)shared, 0, MADV_REMOVE);
+    if (i % 30 != 20) continue; // so does this
     const pid_t brief = fork();
-    if (brief == 0) _exit(i / 10 % 100);
+    if (brief == 0) _exit(write(common, "c", 1) == 1 ? i / 10 % 100 : 101);
     int status;
     failures += waitpid(-1, &status, 0) != brief || WEXITSTATUS(status) != i / 10 % 100; // and no other child is found
   }
@@ -136,5 +154,6 @@ int main(int count, char **arguments) {
          anonymous[0], counted[0], counted[1], status, events, sent);
   printf("sequence %ld mode %o fifo %ld failures %ld offset %ld\n", (long)facts.st_size, facts.st_mode,
          fifo_readers, failures, (long)lseek(sequence, 0, SEEK_CUR));
+  printf("common %ld breaks %d lease %d\n", (long)lseek(common, 0, SEEK_CUR), (int)breaks, leasing == (fcntl(leased, F_GETLEASE) == F_WRLCK));
   return 0;
 }

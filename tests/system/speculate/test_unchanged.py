@@ -38,7 +38,7 @@ def test_everything_that_can_be_seen_outside(speculation, storage, tmp_path, eff
         done = run(effects, "file", written, "300", cwd=storage(tmp_path / "data"))
         seen.append((done.returncode, done.stdout, done.stderr, listing(written)))
     assert seen[0] == seen[1]
-    assert b"failures 0" in seen[0][1] and b"fifo 0" in seen[0][1]
+    assert b"failures 0" in seen[0][1] and b"fifo 0" in seen[0][1] and b"breaks 0 lease 1" in seen[0][1]
     assert speculation.figures()["copies"]["made"] > 3
 
 
