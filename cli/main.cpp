@@ -10,6 +10,7 @@
 #include "cli/commands/serve.h"
 #include "cli/commands/speculate.h"
 #include "cli/commands/top.h"
+#include "cli/text/checks.h"
 #include "cli/text/manuals.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
@@ -233,10 +234,10 @@ void addTop(CLI::App &app, TopOptions &options) {
   top->add_flag("--json", options.json, "one line of JSON each time");
   top->add_option("--interval", options.interval, "seconds between two views; default 1")
       ->type_name("S")
-      ->check(CLI::Range(0.05, 3600.0));
+      ->check(between(0.05, 3600));
   top->add_option("--count", options.count, "end after so many views; default when it is interrupted")
       ->type_name("N")
-      ->check(CLI::Range(1u, 1000000000u));
+      ->check(wholeBetween(1, 1e9));
   top->footer(kTopNotes);
 }
 
@@ -248,7 +249,7 @@ void addProfile(CLI::App &app, ProfileOptions &options, ShowProfileOptions &show
       ->check(refuseEmpty);
   profile->add_option("--epochs", options.epochs, "parts that the time is divided into; default 500")
       ->type_name("N")
-      ->check(CLI::Range(1u, 10000u));
+      ->check(wholeBetween(1, 10000));
   profile->prefix_command();
   profile->footer(kProfileNotes);
   CLI::App *shown = profile->add_subcommand("show", "say who shares what in each phase: pagecast profile show [OPTIONS] P.JSON");
@@ -257,13 +258,13 @@ void addProfile(CLI::App &app, ProfileOptions &options, ShowProfileOptions &show
       ->add_option("--threshold", show.threshold,
                    "what each pair of a cluster shares at least, of what either touches; default 80")
       ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(between(0, 100));
   shown->add_option("--smallest", show.smallest, "members that a cluster has at least to get a helper; default 3")
       ->type_name("N")
-      ->check(CLI::Range(1u, 100000u));
+      ->check(wholeBetween(1, 100000));
   shown->add_option("--by", show.by, "what a phase is: nest (default), or function: all nests of one")
       ->type_name("WHAT")
-      ->check(CLI::IsMember({"nest", "function"}));
+      ->check(oneOf({"nest", "function"}));
   shown->add_option("--run", show.run, "a profile of another run: says what these clusters are worth for it")
       ->type_name("Q.JSON");
   shown->add_option("--svg", show.svg, "where the picture goes; default beside the profile")
@@ -279,7 +280,7 @@ void addServe(CLI::App &app, ServeOptions &options) {
   serve->add_option("--block", options.block, "what is cached in one piece; default 64K")->type_name("SIZE")->check(refuseEmpty);
   serve->add_option("--policy", options.policy, "what stays: aging (default; least recently used, with a history) or 2q")
       ->type_name("POLICY")
-      ->check(CLI::IsMember({"aging", "2q"}));
+      ->check(oneOf({"aging", "2q"}));
   serve->add_option("--listen", options.listen, "a path for a socket, or HOST:PORT; default a socket that only you can use")
       ->type_name("ADDRESS")
       ->check(refuseEmpty);
@@ -288,7 +289,7 @@ void addServe(CLI::App &app, ServeOptions &options) {
       ->check(refuseEmpty);
   serve->add_option("--latency", options.latency, "for measurements: the disk reads one block at a time, in so many milliseconds")
       ->type_name("MS")
-      ->check(CLI::Range(0.0, 10000.0));
+      ->check(between(0, 10000));
   serve->add_flag("--json", options.json, "print the address, and at the end the counts, as one line of JSON each");
   serve->footer(kServeNotes);
 }
@@ -299,7 +300,7 @@ void addDoctor(CLI::App &app, DoctorOptions &options) {
   doctor->add_flag("--no-disk", options.noDisk, "do not measure the disk");
   doctor->add_option("--disk-seconds", options.diskSeconds, "how long to measure the disk; default 1")
       ->type_name("S")
-      ->check(CLI::Range(0.1, 60.0));
+      ->check(between(0.1, 60));
 }
 
 constexpr const char *kCompletionsNotes = R"(
@@ -311,7 +312,7 @@ Examples:
 
 void addCompletions(CLI::App &app, std::string &shell) {
   CLI::App *completions = app.add_subcommand("completions", "print the script by which a shell completes this command");
-  completions->add_option("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember(kShells));
+  completions->add_option("SHELL", shell, "bash, zsh or fish")->required()->check(oneOf(kShells));
   completions->footer(kCompletionsNotes);
 }
 
@@ -349,12 +350,43 @@ Manual manualOf(const CLI::App &app, const std::string &version) {
   return out;
 }
 
-/// What the parser said of the `arguments`, with what to do about it where it is likely to be known.
-std::string sentenceOf(const CLI::ParseError &error, const Arguments &arguments) {
-  const std::string said = error.what();
-  if (!arguments.empty() && arguments[0] == "explain" && dynamic_cast<const CLI::ExtrasError *>(&error))
-    return said + "; options of the compiler follow --, as in pagecast explain solve.c -- -O3";
-  return said + "; see pagecast --help";
+/// The words after "NAME: " that the parser's texts begin with, or all.
+std::string afterName(const std::string &said) {
+  const size_t colon = said.find(": ");
+  return colon == std::string::npos ? said : said.substr(colon + 2);
+}
+
+/// Its name is that of the command.
+bool isExtra(const CLI::ParseError &error) { return dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr; }
+
+/// What was wrong with the `arguments` of a command, in our words.
+std::string faultOf(const CLI::ParseError &error, const CLI::App &command, const Arguments &arguments) {
+  const std::string said = error.what(), name = said.substr(0, said.find_first_of(": "));
+  const auto is = [&error](const char *kind) { return error.get_name() == kind; };
+  if (is("RequiredError")) return "no " + name + " was given";
+  if (is("ConversionError")) return afterName(said).substr(0, afterName(said).find(' ')) + " takes no such value";
+  if (is("ArgumentMismatch"))
+    return said.find("received") == std::string::npos ? name + " has no value" : name + " was given more than once";
+  if (!isExtra(error)) return said;
+  Arguments known = {"--help"};
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &one : option->get_lnames()) known.push_back("--" + one);
+  const std::string extra = afterName(said).substr(0, afterName(said).find(' '));
+  if (extra.empty() || extra[0] != '-') return "'" + extra + "' is one argument too many";
+  const std::string who = arguments.empty() || arguments[0][0] == '-' ? "pagecast" : "pagecast " + arguments[0];
+  return who + " has no option " + extra + "; the nearest is " + nearest(extra, known);
+}
+
+/// The same, with what to do about it.
+std::string sentenceOf(const CLI::ParseError &error, const CLI::App &app, const Arguments &arguments) {
+  const CLI::App *command = &app;
+  std::string name;
+  for (const CLI::App *one : app.get_subcommands(std::function<bool(const CLI::App *)>{}))
+    if (!arguments.empty() && one->get_name() == arguments[0]) command = one, name = one->get_name() + " ";
+  const std::string fault = faultOf(error, *command, arguments);
+  if (name == "explain " && isExtra(error))
+    return fault + "; options of the compiler follow --, as in pagecast explain solve.c -- -O3";
+  return fault + "; see pagecast " + name + "--help";
 }
 
 std::string version() { return "pagecast " PAGECAST_VERSION + (*kCommit ? " (commit " + std::string(kCommit) + ")" : ""); }
@@ -406,7 +438,7 @@ int dispatch(Arguments arguments) {
     app.parse(Arguments(arguments.rbegin(), arguments.rend())); // as CLI11 wants them
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    throw Failure{sentenceOf(error, arguments)};
+    throw Failure{sentenceOf(error, app, arguments)};
   }
   if (app.got_subcommand("run")) {
     runOptions.command = app.get_subcommand("run")->remaining();
@@ -446,7 +478,7 @@ int main(int argc, char **argv) {
     const Arguments arguments(argv + std::min(argc, 1), argv + argc);
     becomeCompiler(argc > 0 ? argv[0] : "", arguments);
     return dispatch(arguments);
-  } catch (const Failure &failure) { return reportFailure(failure.sentence); } catch (const std::exception &error) {
-    return reportFailure(std::string("an internal error: ") + error.what());
+  } catch (const Failure &failure) { return reportFailure(failure); } catch (const std::exception &error) {
+    return reportFailure({std::string("an internal error: ") + error.what()});
   }
 }

@@ -9,8 +9,6 @@
 namespace pagecast::cli {
 namespace {
 
-constexpr int kNotFound = 127, kNotExecutable = 126;
-
 /// The options in `words`, which follow "speculate", where they are so plain that no parser is needed.
 std::optional<SpeculateOptions> plainOptions(const std::vector<std::string> &words) {
   SpeculateOptions options;
@@ -46,8 +44,8 @@ int speculate(const SpeculateOptions &options) {
   if (options.command.empty())
     throw Failure{"no program to run; write it after --, as in pagecast speculate -- grep -r needle /data"};
   const int failure = speculate::start(options);
-  reportFailure(options.command[0] + " cannot be run: " + errorText(failure));
-  return failure == ENOENT ? kNotFound : kNotExecutable;
+  return reportFailure(
+      {options.command[0] + " cannot be run: " + errorText(failure), failure == ENOENT ? kNotFound : kNotExecutable});
 }
 
 Check probeSpeculation() {

@@ -2,9 +2,38 @@
 #include "cli/machine/runtime_options.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
+#include <cerrno>
+#include <cstdlib>
 #include <vector>
 
 namespace pagecast::cli {
+namespace {
+
+/// What an option of a kind may be, where that is a few words: those of runtime/state/options.cpp.
+std::vector<std::string> wordsOf(const std::string &kind) {
+  if (kind == "flag") return {"1", "0", "on", "off", "yes", "no"};
+  if (kind == "schedule") return {"single", "nested", "continuous"};
+  if (kind == "backend") return {"auto", "pager", "advise"};
+  return {};
+}
+
+void requireOneOf(const std::vector<std::string> &words, const std::string &value, const std::string &what) {
+  std::string all;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == value) return;
+    all += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  }
+  if (!words.empty()) throw Failure{what + " is none of its values; write " + all};
+}
+
+/// Digits, and no more than 64 bits hold.
+bool isCount(const std::string &value) {
+  errno = 0;
+  std::strtoull(value.c_str(), nullptr, 10);
+  return errno == 0 && value.find_first_not_of("0123456789") == std::string::npos;
+}
+
+} // namespace
 
 void requireRuntimeOption(const std::string &name, const std::string &value) {
   struct Known {
@@ -22,8 +51,9 @@ void requireRuntimeOption(const std::string &name, const std::string &value) {
     const std::string kind = known.kind, what = "--option " + name + "=" + value;
     if (value.empty()) throw Failure{what + " has no value"};
     if (kind == "size" && value != "auto") parseSize(value, "--option " + name);
-    if (kind == "count" && value.find_first_not_of("0123456789") != std::string::npos)
+    if (kind == "count" && !isCount(value))
       throw Failure{what + " is not a number; write digits alone, such as --option " + name + "=64"};
+    requireOneOf(wordsOf(kind), value, what);
     return;
   }
   throw Failure{"there is no option " + name + "; the nearest is " + nearest(name, names) +

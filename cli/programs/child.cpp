@@ -16,7 +16,7 @@ Ended runChild(const SignalsPassedOn &signals, const std::function<void()> &beco
   if (pid == 0) {
     try {
       become();
-    } catch (const Failure &failure) { _exit(reportFailure(failure.sentence)); }
+    } catch (const Failure &failure) { _exit(reportFailure(failure)); }
     _exit(kBadUsage);
   }
   int status = 0;

@@ -76,12 +76,14 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   execv(program.c_str(), raw.data());
   if (errno == ENOEXEC)
     throw Failure{program.string() +
-                  " is no program; if it is a script, its first line must name what runs it, as #!/bin/sh does"};
+                      " is no program; if it is a script, its first line must name what runs it, as #!/bin/sh does",
+                  kNotExecutable};
   if (errno == ENOENT)
     throw Failure{"the program " + program.string() +
-                  " could not be started: what its first line or its header names to run it does "
-                  "not exist"};
-  throw Failure{"the program " + program.string() + " could not be started: " + errorText(errno)};
+                      " could not be started: what its first line or its header names to run it does "
+                      "not exist",
+                  kNotFound};
+  throw Failure{"the program " + program.string() + " could not be started: " + errorText(errno), kNotExecutable};
 }
 
 } // namespace
@@ -91,13 +93,16 @@ fs::path requireProgram(const std::string &name, const std::string &usage) {
   if (const auto path = findProgram(name)) return *path;
   std::error_code error;
   if (name.find('/') == std::string::npos && !fs::is_directory(name, error))
-    throw Failure{"the program " + name + " was not found in PATH; give its path, such as ./" + name};
+    throw Failure{"the program " + name + " was not found in PATH; give its path, such as ./" + name, kNotFound};
   if (!fs::exists(name, error)) {
-    if (error) throw Failure{"the program " + name + " cannot be reached: " + errorText(error.value()) + "; check the path"};
-    throw Failure{"the program " + name + " does not exist; check the path"};
+    if (error)
+      throw Failure{"the program " + name + " cannot be reached: " + errorText(error.value()) + "; check the path",
+                    kNotExecutable};
+    throw Failure{"the program " + name + " does not exist; check the path", kNotFound};
   }
-  if (fs::is_directory(name, error)) throw Failure{"the program " + name + " is a directory; name an executable file"};
-  throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name};
+  if (fs::is_directory(name, error))
+    throw Failure{"the program " + name + " is a directory; name an executable file", kNotExecutable};
+  throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name, kNotExecutable};
 }
 
 void preloadAndBecome(const fs::path &program, const std::vector<std::string> &command) {

@@ -6,9 +6,9 @@
 
 namespace pagecast::cli {
 
-int reportFailure(const std::string &sentence) {
-  std::fprintf(stderr, "pagecast: %s\n", sentence.c_str());
-  return kBadUsage;
+int reportFailure(const Failure &failure) {
+  std::fprintf(stderr, "pagecast: %s\n", failure.sentence.c_str());
+  return failure.status;
 }
 
 void warn(const std::string &sentence) { std::fprintf(stderr, "pagecast: warning: %s\n", sentence.c_str()); }

@@ -9,13 +9,17 @@ namespace pagecast::cli {
 /// The exit status of a wrong invocation. The programs that `run` and `cc` become have their own.
 inline constexpr int kBadUsage = 2;
 
-/// A failure that ends the command: one sentence that says what was wrong and what to do.
+/// Those of a program that was asked for and cannot be started, as shells have them.
+inline constexpr int kNotExecutable = 126, kNotFound = 127;
+
+/// A failure that ends the command: one sentence that says what was wrong and what to do, and the exit status.
 struct Failure {
   std::string sentence;
+  int status = kBadUsage;
 };
 
-/// Prints "pagecast: SENTENCE" and returns kBadUsage.
-int reportFailure(const std::string &sentence);
+/// Prints "pagecast: SENTENCE" and returns the status.
+int reportFailure(const Failure &failure);
 
 /// Prints "pagecast: warning: SENTENCE".
 void warn(const std::string &sentence);

@@ -83,7 +83,7 @@ def test_man_pages_have_what_the_help_has(tools, page):
 
 
 def test_what_has_no_page_or_no_script_is_said(tools):
-    for words, sentence in ((("man", "rum"), "there is no command 'rum'; the nearest is 'run'"), (("completions", "csh"), "csh not in")):
+    for words, sentence in ((("man", "rum"), "there is no command 'rum'; the nearest is 'run'"), (("completions", "csh"), "'csh' is none of bash, zsh, fish")):
         done = tools.run(tools.pagecast, *words)
         assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.splitlines()) == 1
 

@@ -14,9 +14,12 @@ FILL = Path(__file__).with_name("fill.c")
 BAD_USAGE = 2
 
 
-def one_sentence(done, *words):
-    """Exit status 2, nothing on stdout, and one line on stderr that has all the words."""
-    assert done.returncode == BAD_USAGE, done.stderr
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+
+
+def one_sentence(done, *words, status=BAD_USAGE):
+    """That exit status, nothing on stdout, and one line on stderr that has all the words."""
+    assert done.returncode == status, done.stderr
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert len(lines) == 1 and lines[0].startswith("pagecast: "), done.stderr
@@ -177,15 +180,15 @@ def test_a_slip_of_the_pen_costs_no_file(tools, tmp_path):
     shutil.copy("/bin/true", program)
     file.write_text("of an earlier run")
     one_sentence(statistics_of(tools, program, program), "is the program itself")
-    one_sentence(statistics_of(tools, program, "no-such-program-here"), "not found in PATH")
-    one_sentence(statistics_of(tools, file, "no-such-program-here"), "not found in PATH")
+    one_sentence(statistics_of(tools, program, "no-such-program-here"), "not found in PATH", status=NOT_FOUND)
+    one_sentence(statistics_of(tools, file, "no-such-program-here"), "not found in PATH", status=NOT_FOUND)
     assert program.exists() and file.read_text() == "of an earlier run"
 
 
 @pytest.mark.parametrize("option", ["--memory", "--backing", "--stats", "--release"])
 def test_empty_value_is_refused(tools, option):
     """As of a script's variable that was never set."""
-    one_sentence(tools.run(tools.pagecast, "run", f"{option}=", "--", "true"), option, "missing")
+    one_sentence(tools.run(tools.pagecast, "run", f"{option}=", "--", "true"), option, "has no value")
     one_sentence(tools.run(tools.pagecast, "run", option, "", "--", "true"), option, "empty")
 
 
@@ -206,7 +209,8 @@ def test_other_options_reach_the_runtime(tools):
 
 @pytest.mark.parametrize(("assignment", "said"), [
     ("foo=1", "there is no option FOO"), ("distanse=4", "the nearest is DISTANCE"), ("distance=-1", "is not a number"), ("distance=", "no value"),
-    ("gate=many", "--option GATE"), ("memory=0", "is zero"), ("memory=1P", "more memory than this machine has"),
+    ("gate=many", "--option GATE"), ("history=maybe", "none of its values; write 1, 0, on, off, yes or no"),
+    ("schedule=x", "single, nested or continuous"), ("backend=x", "auto, pager or advise"), ("distance=99999999999999999999", "is not a number"), ("memory=0", "is zero"), ("memory=1P", "more memory than this machine has"),
     ("backing=/dev/shm", "memory"), ("release=greedy", "is no policy")])
 def test_other_options_are_checked_like_those_with_names(tools, assignment, said):
     done = tools.run(tools.pagecast, "run", "--option", assignment, "--", "true")
@@ -215,30 +219,47 @@ def test_other_options_are_checked_like_those_with_names(tools, assignment, said
 
 
 def test_what_is_no_program_is_said_so(tools, tmp_path):
-    for content, said in (("echo hello\n", "its first line must name what runs it"), ("", "is no program"), ("#!/none/sh\n", "does not exist")):
+    for content, said, status in (("echo hello\n", "its first line must name what runs it", NOT_EXECUTABLE), ("", "is no program", NOT_EXECUTABLE),
+                                  ("#!/none/sh\n", "does not exist", NOT_FOUND)):
         (tmp_path / "script").write_text(content)
         (tmp_path / "script").chmod(0o755)
-        one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "script"), said)
+        one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "script"), said, status=status)
 
 
 def test_program_is_missing(tools, tmp_path):
     one_sentence(tools.run(tools.pagecast, "run", "--"), "no program")
-    one_sentence(tools.run(tools.pagecast, "run", "--", "no-such-program-here"), "not found in PATH")
-    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "none"), "does not exist")
-    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path), "is a directory")
-    one_sentence(tools.run(tools.pagecast, "run", "--", "."), "is a directory")
-    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / ("x" * 300)), "cannot be reached", "too long")
+    one_sentence(tools.run(tools.pagecast, "run", "--", "no-such-program-here"), "not found in PATH", status=NOT_FOUND)
+    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / "none"), "does not exist", status=NOT_FOUND)
+    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path), "is a directory", status=NOT_EXECUTABLE)
+    one_sentence(tools.run(tools.pagecast, "run", "--", "."), "is a directory", status=NOT_EXECUTABLE)
+    one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / ("x" * 300)), "cannot be reached", "too long", status=NOT_EXECUTABLE)
     one_sentence(tools.run(tools.pagecast, "run", "--", ""), "name is empty")
     plain = tmp_path / "plain"
     plain.write_text("x")
-    one_sentence(tools.run(tools.pagecast, "run", "--", plain), "is not executable", "chmod +x")
+    one_sentence(tools.run(tools.pagecast, "run", "--", plain), "is not executable", "chmod +x", status=NOT_EXECUTABLE)
 
 
 def test_misspelt_option_and_command(tools):
     one_sentence(tools.run(tools.pagecast, "run", "--memroy", "1G", "--", "true"), "--memroy", "--memory")
-    one_sentence(tools.run(tools.pagecast, "run", "--", "--memory"), "program --memory", "not found in PATH")
+    one_sentence(tools.run(tools.pagecast, "run", "--", "--memory"), "program --memory", "not found in PATH", status=NOT_FOUND)
     one_sentence(tools.run(tools.pagecast, "rnu"), "'rnu'", "'run'")
     one_sentence(tools.run(tools.pagecast, "dcotor"), "'doctor'")
+
+
+@pytest.mark.parametrize("command, said", [
+    ("run --memory", "--memory has no value; see pagecast run --help"), ("run --memory 1G --memory 2G -- true", "--memory was given more than once"),
+    ("speculate --summary=x -- true", "--summary takes no such value"), ("explain", "no FILE was given; see pagecast explain --help"),
+    ("explain a.c b.c", "'b.c' is one argument too many; options of the compiler follow --"), ("report", "no STATS.JSON was given"),
+    ("explain --bogus a.c", "has no option --bogus"), ("report --jsn s.json", "pagecast report has no option --jsn; the nearest is --json"),
+    ("top x", "'x' is one argument too many"), ("top --interval nan", "--interval: 'nan' is no number from 0.05 to 3600"),
+    ("top --interval -1", "'-1' is no number from 0.05"), ("top --count 0", "'0' is no number from 1 to 1000000000"),
+    ("top --count 1.5", "'1.5' is no whole number"), ("top --count 99999999999999999999", "no number from 1 to"),
+    ("serve --policy x .", "--policy: 'x' is none of aging, 2q"), ("serve --latency -1 .", "'-1' is no number from 0 to 10000"),
+    ("serve --policy", "--policy has no value"), ("doctor --disk-seconds x", "'x' is no number from 0.1 to 60"), ("doctor --no-disk=x", "--no-disk takes no such value"),
+    ("doctor --disk-seconds", "--disk-seconds has no value"), ("completions ksh", "'ksh' is none of bash, zsh, fish"), ("man run x", "one argument too many"),
+    ("--bogus", "pagecast has no option --bogus; the nearest is")])
+def test_wrong_words_are_answered_in_ours(tools, command, said):
+    one_sentence(tools.run(tools.pagecast, *command.split()), said)
 
 
 VERBOSE = {"PAGECAST_VERBOSE": "1"}

@@ -101,7 +101,7 @@ def test_a_summary_does_not_change_how_the_program_ends(tools):
     line = summary(summarized(tools, "--", "/bin/sh", "-c", "kill -TERM $$"), -signal.SIGTERM)
     assert "left no statistics, as it was ended by Terminated" in line
     done = summarized(tools, "--", "/nowhere")
-    assert done.returncode == 2 and "does not exist" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 127 and "does not exist" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 @pytest.fixture
