@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // sigaction and its relatives, by which handlers of signals are installed (handlers.h), and pthread_setcanceltype. That
-// system call made by itself is sandbox_interpose.cpp's.
+// system call made by itself is sandbox.cpp's.
 #include "runtime/process/handlers.h"
 
 #include <csignal>
