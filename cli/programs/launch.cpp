@@ -14,20 +14,22 @@ namespace pagecast::cli {
 namespace {
 
 /// Loads the runtime into programs that do not ask for it themselves: they are paged, with what the faults' history
-/// tells in place of hints.
+/// tells in place of hints. Behind what the user preloads: that may be an allocator, whose memory is paged then, or a
+/// sanitizer, which must come first.
 void preloadRuntime() {
-  const auto putFirst = [](const char *variable, const std::string &path) {
-    const std::string before = environment(variable).value_or("");
-    setenv(variable, (path + (before.empty() ? "" : ":" + before)).c_str(), 1);
+  const auto preload = [](const std::string &path) {
+    const std::string before = environment("LD_PRELOAD").value_or("");
+    setVariable("LD_PRELOAD", (before.empty() ? "" : before + ":") + path);
   };
   const fs::path library = runtimeLibrary();
-  if (library.string().find_first_of(" :") == std::string::npos) return putFirst("LD_PRELOAD", library.string());
+  if (library.string().find_first_of(" :") == std::string::npos) return preload(library.string());
   // Both separate libraries in LD_PRELOAD. A space separates no folders, so that the loader can be told of the library's.
   if (library.string().find_first_of(":;") != std::string::npos)
     throw Failure{"the loader cannot find the runtime at " + library.string() +
                   " for the colon or semicolon in its path; move Pagecast"};
-  putFirst("LD_LIBRARY_PATH", library.parent_path().string());
-  putFirst("LD_PRELOAD", library.filename().string());
+  const std::string paths = environment("LD_LIBRARY_PATH").value_or("");
+  setVariable("LD_LIBRARY_PATH", library.parent_path().string() + (paths.empty() ? "" : ":" + paths));
+  preload(library.filename().string());
 }
 
 /// It will have other rights than the user: it takes no options from the environment, and no library.

@@ -197,7 +197,8 @@ bool Engine::try_command(Command &c) {
 
 // --- fork ------------------------------------------------------------------------------------------
 
-bool Engine::stop_for_fork(uint64_t stack, bool share) {
+bool Engine::stop_for_fork(uint64_t stack, bool share, const uint64_t *needed, unsigned count) {
+  fork_.need(needed, count);
   commands_.call(Command::kFork, stack, 0, [this] { poke(); }, kForkPatienceNs, [this] { fork_.say_waits(); });
   return fork_.share(stack, share);
 }

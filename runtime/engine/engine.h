@@ -58,7 +58,8 @@ public:
   // --- fork (fork_stop.h), all on the thread that forks, with no command under way ---
   /// Before: waits until no I/O is under way and has the pager's thread hold still. `stack`: an address in the
   /// caller's frame. True if the child gets the regions, which only `share` allows.
-  bool stop_for_fork(uint64_t stack, bool share);
+  /// `needed`: addresses that the C library touches in the child before there is a pager.
+  bool stop_for_fork(uint64_t stack, bool share, const uint64_t *needed = nullptr, unsigned count = 0);
   /// In the parent. `shared`: what stop_for_fork() said.
   void go_on(bool shared) { fork_.go_on(shared); }
   /// In the child that got the regions: takes them over; then run() on a new thread. 0 or -errno.

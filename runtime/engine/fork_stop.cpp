@@ -19,7 +19,7 @@ bool ForkStop::may_begin() {
 }
 
 void ForkStop::begin(uint64_t stack) {
-  pager_.prepare_fork(stack);
+  pager_.prepare_fork(stack, needed_, needed_count_);
   forking_.store(1, std::memory_order_release);
 }
 

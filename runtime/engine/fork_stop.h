@@ -26,6 +26,8 @@ public:
   bool may_begin();
   /// Prepares for the fork. `stack`: see Pager::prepare_fork().
   void begin(uint64_t stack);
+  /// Whose pages begin() brings in besides. The thread that forks, before it gives the command.
+  void need(const uint64_t *needed, unsigned count) { needed_ = needed, needed_count_ = count; }
   /// Waits until it is over.
   void hold_still();
 
@@ -43,6 +45,8 @@ private:
   Pager &pager_;
   Advise &files_;
   NestRunner &nests_;
+  const uint64_t *needed_ = nullptr;
+  unsigned needed_count_ = 0;
   std::atomic<uint32_t> forking_{0}; ///< a fork is going on
   std::atomic<bool> behind_nests_{false}; ///< what it waits for: other threads' nests, else the disk
   bool wait_said_ = false; ///< of the thread that forks

@@ -193,12 +193,18 @@ void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns = 0);
 void futex_wake(const uint32_t *word);
 /// Whether the calling thread is one of the runtime's.
 bool is_ours();
-/// Starts a detached thread that takes no signals. When it wakes, it interrupts nobody who runs (the kernel's batch class),
-/// until it calls be_prompt(true).
+/// Starts a detached thread that takes no signals: one that waits (park_threads()), or a new one, for which the C library asks
+/// the program's heap for memory. When it wakes, it interrupts nobody who runs (the kernel's batch class), until it calls
+/// be_prompt(true).
 int start_thread(const char *name, void (*body)());
 /// How the calling thread, which start_thread() started, wakes from now on: `prompt` as any other, in the ordinary class; else
 /// without interrupting who runs. Cost: nothing where it is so already, else a system call (1 us).
 void be_prompt(bool prompt);
+/// Has as many threads wait as may ever be started, so that starting them asks no heap for memory. Before the program's main().
+void park_threads();
+/// What the C library keeps of their thread-local variables in the program's heap, and looks at when it gives their stacks to
+/// threads of a child of fork: entries of two words, and one before the first whose first word is their number.
+unsigned thread_vectors(const uint64_t **vectors, unsigned most);
 /// How many of them run in this process.
 unsigned own_threads();
 /// The calling thread's number. Cost: a load.

@@ -35,11 +35,16 @@ thread_local int number __attribute__((tls_model("initial-exec"))) = 0;    ///< 
 struct ThreadStart {
   const char *name;
   void (*body)();
+  uint32_t given;   ///< a parked thread waits for this
+  uint64_t *vector; ///< of its modules' thread-local variables (thread_vectors())
 };
 
+/// Of no other thread: a child of fork gets the stacks of ours again, and none of the program's.
+constexpr size_t kStackBytes = 268u << 10;
 ThreadStart starts[7];
 unsigned threads_started = 0;
 std::atomic<unsigned> threads_running{0};
+unsigned parked = 0; ///< the first so many of `starts` have a thread before they have a body
 
 thread_local bool stands_back __attribute__((tls_model("initial-exec"))) = false; ///< of the batch class, and by our doing
 thread_local bool may_change __attribute__((tls_model("initial-exec"))) = false;  ///< between the two classes
@@ -53,10 +58,26 @@ void stand_back() {
     stands_back = may_change = sched_setscheduler(0, SCHED_BATCH, &normal) == 0;
 }
 
+/// Where the calling thread's descriptor says that its vector is, by the ABI of thread-local variables. NULL: not known here.
+uint64_t *own_vector() {
+  uint64_t *vector = nullptr;
+#if defined(__x86_64__)
+  asm("mov %%fs:8, %0" : "=r"(vector));
+#elif defined(__aarch64__)
+  uint64_t **descriptor;
+  asm("mrs %0, tpidr_el0" : "=r"(descriptor));
+  vector = *descriptor;
+#endif
+  return vector;
+}
+
 void *thread_main(void *argument) {
-  const ThreadStart start = *static_cast<ThreadStart *>(argument);
-  static_cast<volatile ThreadStart *>(argument)->body = nullptr;
+  auto *place = static_cast<ThreadStart *>(argument);
   ours = true;
+  place->vector = own_vector();
+  prctl(PR_SET_NAME, "pagecast", 0, 0, 0);
+  while (!__atomic_load_n(&place->given, __ATOMIC_ACQUIRE)) syscall(SYS_futex, &place->given, FUTEX_WAIT_PRIVATE, 0, nullptr);
+  const ThreadStart start = *place;
   prctl(PR_SET_NAME, start.name, 0, 0, 0);
   stand_back();
   const DefaultFloating floating;
@@ -118,17 +139,15 @@ void be_prompt(bool prompt) {
   if (sched_setscheduler(0, prompt ? SCHED_OTHER : SCHED_BATCH, &normal) == 0) stands_back = !prompt;
 }
 
-int start_thread(const char *name, void (*body)()) {
-  if (threads_started == std::size(starts)) return -EAGAIN;
-  ThreadStart &start = starts[threads_started++];
-  start = {name, body};
+/// A thread for the place in `starts`. 0 or -errno.
+static int create_thread(ThreadStart &start) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 256u << 10);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
   pthread_t thread;
   threads_running.fetch_add(1);
   const int error = pthread_create(&thread, &attributes, thread_main, &start);
@@ -136,6 +155,29 @@ int start_thread(const char *name, void (*body)()) {
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return -error;
+}
+
+void park_threads() {
+  for (parked = 0; parked < std::size(starts) && create_thread(starts[parked]) == 0;) ++parked;
+}
+
+int start_thread(const char *name, void (*body)()) {
+  if (threads_started == std::size(starts)) return -EAGAIN;
+  const bool waits = threads_started < parked;
+  ThreadStart &start = starts[threads_started++];
+  start.name = name;
+  start.body = body;
+  __atomic_store_n(&start.given, 1, __ATOMIC_RELEASE);
+  if (!waits) return create_thread(start);
+  syscall(SYS_futex, &start.given, FUTEX_WAKE_PRIVATE, 1);
+  return 0;
+}
+
+unsigned thread_vectors(const uint64_t **vectors, unsigned most) {
+  unsigned n = 0;
+  for (const ThreadStart &start : starts)
+    if (start.vector && n < most) vectors[n++] = start.vector;
+  return n;
 }
 
 unsigned own_threads() { return threads_running.load(); }
@@ -149,7 +191,9 @@ bool has_thread(int id) { return syscall(SYS_tgkill, getpid(), id, 0) == 0; }
 
 void threads_forked() {
   number = 0;
-  threads_started = 0;
+  // The C library keeps the stacks of the threads that are not here for those that the child starts, which need no heap then.
+  threads_started = parked = 0;
+  for (ThreadStart &start : starts) start = {};
   threads_running.store(0);
 }
 

@@ -115,11 +115,13 @@ uint64_t Pager::next_look_in_ns() const {
 
 // --- fork ------------------------------------------------------------------------------------------
 
-void Pager::prepare_fork(uint64_t stack) {
+void Pager::prepare_fork(uint64_t stack, const uint64_t *needed, unsigned count) {
   if (!started_) return;
   discards.flush();
   store.merge_files(memory.pages, memory.regions);
   keep_stack(stack);
+  for (unsigned i = 0; i < count; ++i)
+    if (const PagedRegion *r = memory.regions.find(needed[i])) fetcher.bring_now(memory.slot_of(*r, needed[i]));
 }
 
 /// The thread that forks cannot wait for pages of its stack, should that be in a region, while we hold still.

@@ -82,7 +82,7 @@ public:
   // --- fork ---
   /// With nothing under way: what the child inherits fits together, and the thread that forks, whose frame `stack` is in, can
   /// go on while nobody serves faults.
-  void prepare_fork(uint64_t stack);
+  void prepare_fork(uint64_t stack, const uint64_t *needed, unsigned count);
   /// On the thread that forks: before, and after it in the parent. 0 or -errno.
   int before_fork();
   void after_fork();

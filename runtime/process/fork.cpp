@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/process/fork.h"
 
+#include "runtime/process/fork_needs.h"
+
 #include "runtime/entry/nest_stack.h"
 #include "runtime/slicer/slicer.h"
 #include "runtime/state/guards.h"
@@ -12,6 +14,8 @@
 #include "runtime/process/runtime.h"
 #include "runtime/profile/profile.h"
 
+#include <cerrno>
+#include <dlfcn.h>
 #include <pthread.h>
 
 namespace pagecast {
@@ -23,6 +27,7 @@ bool shared = false; ///< under the locks: the child of this fork gets the regio
 int cancelability;   ///< under the locks: of the thread that forks
 
 void hold() {
+  const ForkNeeds &needs = fork_needs(); // while there is a pager, and no lock of ours is held
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // it would take the locks along
   for (Lock *l : in_order) l->acquire();
@@ -31,8 +36,8 @@ void hold() {
   shared = false;
   Engine *engine = runtime_running_engine();
   if (!engine) return;
-  const bool possible = runtime_can_follow();
-  shared = engine->stop_for_fork(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible);
+  const bool possible = runtime_can_follow() && needs.known;
+  shared = engine->stop_for_fork(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible, needs.place, needs.count);
 }
 
 void release_all() {
@@ -65,9 +70,15 @@ void in_child() {
 
 } // namespace
 
+int register_with_library(ForkHandler *prepare, ForkHandler *parent, ForkHandler *child, void *object) {
+  using Register = int(ForkHandler *, ForkHandler *, ForkHandler *, void *);
+  static auto *const library = reinterpret_cast<Register *>(dlsym(RTLD_NEXT, "__register_atfork"));
+  return library ? library(prepare, parent, child, object) : ENOSYS;
+}
+
 void watch_forks() {
   static std::atomic<bool> done{false};
-  if (!done.exchange(true)) pthread_atfork(hold, in_parent, in_child);
+  if (!done.exchange(true)) register_with_library(hold, in_parent, in_child, nullptr);
 }
 
 } // namespace pagecast

@@ -9,4 +9,8 @@ namespace pagecast {
 /// program before the fork, and is there again before all of those in the child. Any thread.
 void watch_forks();
 
+using ForkHandler = void();
+/// The C library's __register_atfork, past our own. 0 or an error number.
+int register_with_library(ForkHandler *prepare, ForkHandler *parent, ForkHandler *child, void *object);
+
 } // namespace pagecast

@@ -6,6 +6,7 @@
 #include "runtime/kernel/descriptors.h"
 #include "runtime/entry/nests.h"
 #include "runtime/process/fork.h"
+#include "runtime/process/fork_needs.h"
 #include "runtime/slicer/slicer.h"
 #include "runtime/process/handlers.h"
 #include "runtime/state/locks.h"
@@ -55,6 +56,7 @@ uint64_t small_known =
     UINT64_MAX / 4; ///< bytes that the process held beside its large data, when they were last counted: perhaps all
 std::atomic<uint64_t> small_asked{0}; ///< bytes of small blocks asked for since
 uint64_t started_ns = 0;
+std::atomic<bool> may_start{false}; ///< nothing is paged before the constructor is done, which may have made threads for it
 bool refused = false; ///< paging was needed and could not be had: said once
 bool files_refused = false; ///< there cannot even be hints for files
 std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
@@ -248,6 +250,13 @@ __attribute__((constructor(101))) void construct() {
   modules_note_permanent();
   NbdLink::find_helper(runtime_options().backing);
   if (runtime_options().profile && profile::start(options)) modules_set_gates(profile::kGate);
+  // Paging may begin in a mapping that the program's own allocator makes under its locks: threads ask it for memory then.
+  if (runtime_options().enable && has_other_allocator()) {
+    os::park_threads();
+    fork_needs_of_foreign_heap();
+  }
+  may_start.store(true);
+  if (allocation_near(0, ~0ull)) allocations_page();
 }
 
 __attribute__((destructor)) void destruct() {
@@ -318,7 +327,7 @@ Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, bool at_once)
   runtime_options();
   Engine *running = engine.load(std::memory_order_acquire);
   if (runtime_pages_memory()) return running;
-  if (refused || !options.enable || sandboxed()) return nullptr;
+  if (refused || !options.enable || !may_start.load() || sandboxed()) return nullptr;
   if (at_once) budget = find_budget(allocations_in_memory());
   else follow_limit(data_bytes);
   if (!at_once && data_bytes <= unpaged_budget(data_bytes)) return watch_small_blocks(data_bytes), nullptr;
@@ -341,7 +350,9 @@ Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, bool at_once)
 Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes) {
   runtime_options();
   Engine *running = engine.load(std::memory_order_acquire);
-  if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused || sandboxed()) return nullptr;
+  if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused || !may_start.load() ||
+      sandboxed())
+    return nullptr;
   if (running) return running;
   follow_limit(data_bytes + file_bytes);
   if (data_bytes + file_bytes <= unpaged_budget(data_bytes)) return nullptr;

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Heaps of other allocators, which reserve memory and commit it in their own ways: what they hold is paged."""
+
+import ctypes.util
+
+import pytest
+
+from paging import BUDGET, optimized, run_paged
+
+# By the name that the loader knows.
+LIBRARIES = {"jemalloc": "libjemalloc.so.2", "mimalloc": "libmimalloc.so.2"}
+
+
+@pytest.mark.parametrize("allocator", LIBRARIES)
+def test_an_allocator_that_is_preloaded_is_paged(built, disk_dir, tmp_path, allocator):
+    """Large blocks of every kind, and a fork, through whose handlers the allocator holds its locks."""
+    if not ctypes.util.find_library(allocator):
+        pytest.skip(f"{LIBRARIES[allocator]} is not installed")
+    program = optimized(built, "clang-19", "allocations.c")
+    expected = built.run(program)
+    assert expected.returncode == 0, expected.stderr
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", program, env={"LD_PRELOAD": LIBRARIES[allocator]}, timeout=60)
+    assert done.stdout == expected.stdout
+    assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET and figures["io"]["written_bytes"] > 0
+
+
+def test_what_the_user_preloads_comes_before_the_runtime(built, tmp_path):
+    """So that an allocator is not replaced, and a sanitizer is not refused."""
+    done = built.run(built.pagecast, "run", "--", "/bin/sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": "libc.so.6"})
+    assert done.stdout.startswith("libc.so.6:/"), done.stderr
