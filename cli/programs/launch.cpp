@@ -19,7 +19,7 @@ namespace {
 void preloadRuntime() {
   const auto preload = [](const std::string &path) {
     const std::string before = environment("LD_PRELOAD").value_or("");
-    setVariable("LD_PRELOAD", (before.empty() ? "" : before + ":") + path);
+    setenv("LD_PRELOAD", ((before.empty() ? "" : before + ":") + path).c_str(), 1);
   };
   const fs::path library = runtimeLibrary();
   if (library.string().find_first_of(" :") == std::string::npos) return preload(library.string());
@@ -28,7 +28,7 @@ void preloadRuntime() {
     throw Failure{"the loader cannot find the runtime at " + library.string() +
                   " for the colon or semicolon in its path; move Pagecast"};
   const std::string paths = environment("LD_LIBRARY_PATH").value_or("");
-  setVariable("LD_LIBRARY_PATH", library.parent_path().string() + (paths.empty() ? "" : ":" + paths));
+  setenv("LD_LIBRARY_PATH", (library.parent_path().string() + (paths.empty() ? "" : ":" + paths)).c_str(), 1);
   preload(library.filename().string());
 }
 

@@ -36,6 +36,26 @@ bool may_become_region(size_t bytes, int prot, int flags) {
          (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_WRITE) && bytes >= runtime_options().large;
 }
 
+/// Address space without memory, for allocations to come.
+bool is_reservation(size_t bytes, int prot, int flags) {
+  const int kind = MAP_PRIVATE | MAP_ANONYMOUS;
+  return (flags & kind) == kind && !(flags & (MAP_SHARED | MAP_FIXED | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB)) &&
+         prot == PROT_NONE && bytes >= runtime_options().large && runtime_options().enable;
+}
+
+/// Private memory, or again only address space, over what the program has reserved or mapped itself.
+bool is_mapped_over(uint64_t begin, size_t bytes, int prot, int flags) {
+  const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  const int never = MAP_SHARED | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE | MAP_FIXED_NOREPLACE;
+  return (flags & kind) == kind && !(flags & never) && (prot == PROT_NONE || prot == (PROT_READ | PROT_WRITE)) &&
+         (begin & (os::page_size() - 1)) == 0 && begin < begin + bytes && allocation_own(begin, page_end(begin + bytes));
+}
+
+int map_over(uint64_t begin, uint64_t end, bool writable) {
+  const int prot = writable ? PROT_READ | PROT_WRITE : PROT_NONE, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  return syscall(SYS_mmap, begin, end - begin, prot, flags, -1, 0) == -1 ? -errno : 0;
+}
+
 /// A mapping of a file that the program may read. What it may execute is code: left alone.
 bool may_be_advised(size_t bytes, int prot, int flags, int fd) {
   const int never = MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
@@ -85,8 +105,12 @@ using namespace pagecast;
 extern "C" {
 
 EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  if (is_mapped_over(begin, bytes, prot, flags)) {
+    const int error = allocation_map_over(begin, page_end(begin + bytes), prot != PROT_NONE, map_over);
+    return error ? (errno = -error, MAP_FAILED) : addr;
+  }
   if ((flags & MAP_FIXED) && !(flags & MAP_FIXED_NOREPLACE)) {
-    const auto begin = reinterpret_cast<uint64_t>(addr);
     if (allocation_near(begin, begin + bytes)) allocation_remove(begin, page_end(begin + bytes));
   }
   const long p = syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
@@ -96,6 +120,7 @@ EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t
   if (may_become_region(bytes, prot, flags))
     allocation_add(static_cast<uint64_t>(p), page_end(bytes),
                    (flags & MAP_NORESERVE) ? Allocation::kSparse : Allocation::kMapping);
+  else if (is_reservation(bytes, prot, flags)) allocation_add(static_cast<uint64_t>(p), page_end(bytes), Allocation::kReserved);
   else if (may_be_advised(bytes, prot, flags, fd))
     note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd, static_cast<uint64_t>(offset));
   return reinterpret_cast<void *>(p);
@@ -142,7 +167,7 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
       FileMapping file = b.file;
       file.origin += at - begin;
       if (b.kind == Allocation::kFile) allocation_add_file(at, whole, file);
-      else allocation_add(at, whole, Allocation::kMapping);
+      else allocation_add(at, whole, b.kind == Allocation::kReserved ? b.kind : Allocation::kMapping);
     };
     if (ours && stays) note_again(begin, end - begin);
     if (ours) note_again(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes));
@@ -192,10 +217,10 @@ EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
   if (allocation_near(begin, end) && allocation_paged(begin, end)) {
     switch (advice) {
     case MADV_DONTNEED:
+    case MADV_FREE: // what is not needed is not written to the disk
     case kDontNeedLocked: return allocation_clear(begin, end), 0;
     // Where pages are is the pager's business, and so is what children get.
     case MADV_WILLNEED:
-    case MADV_FREE:
     case MADV_COLD:
     case MADV_PAGEOUT:
     case MADV_HUGEPAGE:

@@ -8,6 +8,15 @@
 
 namespace pagecast {
 
+/// As a part of the one before it if they are one behind the other in the backing store, too: heaps grow by pieces, and streams
+/// go through all of them.
+bool RegionChanges::insert(const PagedRegion &region) {
+  PagedRegion *before = memory_.regions.find(region.base - 1);
+  if (!before || memory_.end_of(*before) != region.first_slot) return memory_.regions.insert(region);
+  memory_.regions.grow(*before, region.bytes);
+  return true;
+}
+
 int RegionChanges::add(uint64_t address, uint64_t bytes) {
   PagedRegion region;
   region.base = address;
@@ -17,7 +26,7 @@ int RegionChanges::add(uint64_t address, uint64_t bytes) {
   region.first_slot = memory_.pages.allocate(address, bytes >> memory_.shift);
   if (region.first_slot == kNoSlot) return -ENOSPC;
   int error = placement_.watch(address, bytes);
-  if (!error && !memory_.regions.insert(region)) {
+  if (!error && !insert(region)) {
     placement_.unwatch(address, bytes);
     error = -ENOSPC;
   }
@@ -30,13 +39,13 @@ int RegionChanges::add(uint64_t address, uint64_t bytes) {
   memory_.statistics.regions = memory_.regions.count();
   memory_.statistics.region_bytes += bytes;
   const uint32_t before = memory_.used;
-  error = adopt_populated(*memory_.regions.find(address));
+  error = adopt_populated(region);
   limit_.came(memory_.used - before);
   return error;
 }
 
 /// Pages that the program has touched before the range became a region: dirty, and resident.
-int RegionChanges::adopt_populated(PagedRegion &r) {
+int RegionChanges::adopt_populated(const PagedRegion &r) {
   uint8_t there[2048];
   const uint64_t pages = r.bytes >> memory_.shift;
   for (uint64_t i = 0; i < pages; i += sizeof there) {

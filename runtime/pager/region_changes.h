@@ -32,7 +32,8 @@ public:
   void forget(uint64_t begin, uint64_t end, bool keep_region);
 
 private:
-  int adopt_populated(PagedRegion &);
+  bool insert(const PagedRegion &);
+  int adopt_populated(const PagedRegion &);
   void forget_part(PagedRegion &, uint64_t from, uint64_t to, bool keep_region);
   void forget_page(uint32_t slot, bool keep_region);
 

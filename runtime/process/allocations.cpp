@@ -35,6 +35,12 @@ unsigned lower(uint64_t address) {
       allocations);
 }
 
+/// What allocations of that kind sum up to.
+uint64_t &total_of(Allocation::Kind kind) {
+  static uint64_t reserved = 0;
+  return kind == Allocation::kFile ? file_total : kind == Allocation::kReserved ? reserved : total;
+}
+
 bool make_region(Engine &engine, const Allocation &b, bool newest) {
   if (b.kind == Allocation::kFile) return engine.files().add(b.base, b.bytes, b.file);
   if (engine.pages_memory()) return engine.add(b.base, b.bytes) == 0;
@@ -47,6 +53,86 @@ void end_region(Engine &engine, const Allocation &b, uint64_t from, uint64_t to)
   if (b.kind == Allocation::kFile) engine.files().remove(from, to);
   else if (engine.pages_memory()) engine.remove(from, to - from);
   else engine.files().remove_memory(from, to);
+}
+
+// --- reserved address space, and its pieces ---------------------------------------------------------
+
+/// When a piece becomes a region, so much of what is reserved behind it does, too: pieces come one by one, in order.
+constexpr uint64_t kBehind = 16u << 20;
+
+/// The allocation at index i ends at `address`, and another one like it begins there. False: there is no room for that.
+bool split(unsigned i, uint64_t address) {
+  if (count == kMost) return false;
+  memmove(allocations + i + 1, allocations + i, (count - i) * sizeof(Allocation));
+  ++count;
+  allocations[i].bytes = address - allocations[i].base;
+  allocations[i + 1].bytes = allocations[i + 1].end() - address;
+  allocations[i + 1].base = address;
+  return true;
+}
+
+/// Those at indexes i and i + 1 become one if they are alike and are of the kinds that come in pieces.
+bool merge(unsigned i) {
+  if (i + 1 >= count) return false;
+  Allocation &a = allocations[i];
+  const Allocation &b = allocations[i + 1];
+  const bool alike = a.kind == b.kind && a.end() == b.base && a.paged == b.paged && a.exempt == b.exempt;
+  if (!alike || (a.kind != Allocation::kPiece && a.kind != Allocation::kReserved)) return false;
+  a.bytes += b.bytes;
+  memmove(allocations + i + 1, allocations + i + 2, (count - i - 2) * sizeof(Allocation));
+  --count;
+  return true;
+}
+
+void merge_around(uint64_t begin, uint64_t end) {
+  unsigned i = lower(begin ? begin - 1 : 0);
+  while (i + 1 < count && allocations[i].base < end)
+    if (!merge(i)) ++i;
+}
+
+bool has_reserved(uint64_t begin, uint64_t end) {
+  for (unsigned i = lower(begin); i < count && allocations[i].base < end; ++i)
+    if (allocations[i].kind == Allocation::kReserved) return true;
+  return false;
+}
+
+bool is_of(Allocation::Kind kind, bool writable) { return (kind == Allocation::kReserved) != writable; }
+
+/// What may change in [begin, end) becomes pieces, or (`writable` false) reserved.
+void change(uint64_t begin, uint64_t end, bool writable) {
+  for (unsigned i = lower(begin); i < count && allocations[i].base < end; ++i) {
+    if (!allocations[i].may_change() || is_of(allocations[i].kind, writable)) continue;
+    if (allocations[i].base < begin) {
+      if (split(i, begin)) continue; // the right part is next
+      return;
+    }
+    if (allocations[i].end() > end && !split(i, end)) return;
+    total_of(allocations[i].kind) -= allocations[i].bytes;
+    allocations[i].kind = writable ? Allocation::kPiece : Allocation::kReserved;
+    total_of(allocations[i].kind) += allocations[i].bytes;
+  }
+  merge_around(begin, end);
+}
+
+/// Bytes of reserved space behind the piece at index i that become a region with it.
+uint64_t behind(unsigned i) {
+  if (allocations[i].kind != Allocation::kPiece || i + 1 == count) return 0;
+  const Allocation &next = allocations[i + 1];
+  const bool free = next.kind == Allocation::kReserved && !next.paged && next.base == allocations[i].end();
+  return free ? std::min(next.bytes, std::max(kBehind, allocations[i].bytes / 4 & ~(os::page_size() - 1))) : 0;
+}
+
+/// A piece becomes a region, with what is reserved behind it where that can be.
+bool make_piece_region(Engine &engine, unsigned i, bool newest) {
+  const uint64_t more = engine.pages_memory() ? behind(i) : 0;
+  if (more == 0 || (more < allocations[i + 1].bytes && !split(i + 1, allocations[i + 1].base + more)))
+    return make_region(engine, allocations[i], newest);
+  Allocation whole = allocations[i];
+  whole.bytes += more;
+  if (!make_region(engine, whole, newest)) return false;
+  allocations[i + 1].paged = true;
+  guards.unreadable.add(allocations[i + 1].base, allocations[i + 1].end());
+  return true;
 }
 
 /// Starts the paging of everything, or of the newest allocation, at `newest`. `at_once`: also if all fit in the budget. Called
@@ -62,10 +148,12 @@ void page_allocations(uint64_t newest, bool at_once = false) {
   if (!memory && !files) return;
   for (unsigned i = 0; i < count; ++i) {
     Engine *engine = allocations[i].kind == Allocation::kFile ? files : memory;
-    if (!engine || allocations[i].paged || allocations[i].exempt) continue;
+    if (!engine || allocations[i].paged || allocations[i].exempt || allocations[i].kind == Allocation::kReserved) continue;
     if (allocations[i].kind != Allocation::kFile && direct_reads_under_way(allocations[i].base, allocations[i].end()))
       continue; // the last one pages it
-    allocations[i].paged = make_region(*engine, allocations[i], allocations[i].base == newest);
+    const bool is_newest = allocations[i].base == newest;
+    allocations[i].paged = allocations[i].kind == Allocation::kPiece ? make_piece_region(*engine, i, is_newest)
+                                                                     : make_region(*engine, allocations[i], is_newest);
     allocations[i].exempt =
         !allocations[i].paged && !engine->pages_memory() && allocations[i].kind != Allocation::kFile; // for good
   }
@@ -104,7 +192,9 @@ bool clear(const Allocation &b, uint64_t begin, uint64_t end) {
 void allocation_add(uint64_t base, uint64_t bytes, Allocation::Kind kind) {
   Guard guard(locks::allocations);
   if (!note({base, bytes, kind, false, false, {}})) return;
-  total += bytes;
+  total_of(kind) += bytes;
+  if (kind == Allocation::kReserved) return;
+  if (kind == Allocation::kPiece) merge_around(base, base + bytes);
   page_allocations(base);
 }
 
@@ -118,7 +208,8 @@ void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &file)
 uint64_t allocations_in_memory() {
   uint64_t bytes = freed_bytes();
   for (unsigned i = 0; i < count; ++i)
-    if (allocations[i].kind != Allocation::kFile) bytes += os::bytes_in_memory(allocations[i].base, allocations[i].bytes);
+    if (allocations[i].kind != Allocation::kFile && allocations[i].kind != Allocation::kReserved)
+      bytes += os::bytes_in_memory(allocations[i].base, allocations[i].bytes);
   return bytes;
 }
 
@@ -174,7 +265,7 @@ bool allocation_remove(uint64_t begin, uint64_t end) {
     count = count - 1 + keep;
     if (left.bytes) allocations[i++] = left;
     if (right.bytes) allocations[i++] = right;
-    (whole.kind == Allocation::kFile ? file_total : total) -= to - from;
+    total_of(whole.kind) -= to - from;
     any = true;
   }
   return any;
@@ -213,8 +304,42 @@ bool allocation_exempt(uint64_t begin, uint64_t end) {
   const bool pages = engine && engine->pages_memory(); // what only advice moves can be locked
   for (unsigned i = first; i < count && allocations[i].base < end && pages; ++i)
     if (allocations[i].paged && allocations[i].kind != Allocation::kFile) return false;
-  for (unsigned i = first; i < count && allocations[i].base < end; ++i) allocations[i].exempt = true;
+  for (unsigned i = first; i < count && allocations[i].base < end; ++i)
+    allocations[i].exempt |= allocations[i].kind != Allocation::kReserved;
   return true;
+}
+
+bool allocation_own(uint64_t begin, uint64_t end) {
+  if (!allocation_near(begin, end)) return false;
+  Guard guard(locks::allocations);
+  unsigned i = lower(begin);
+  for (uint64_t at = begin; at < end; at = allocations[i++].end())
+    if (i == count || allocations[i].base > at || !allocations[i].may_change()) return false;
+  return begin < end;
+}
+
+int allocation_map_over(uint64_t begin, uint64_t end, bool writable, int (*map)(uint64_t, uint64_t, bool)) {
+  Guard guard(locks::allocations);
+  int error = 0;
+  for (uint64_t at = begin; at < end && !error;) {
+    const unsigned i = lower(at);
+    const Allocation b = i < count && allocations[i].base <= at ? allocations[i] : Allocation{};
+    const uint64_t to = std::min(end, b.bytes ? b.end() : end);
+    if (!b.paged) {
+      error = map(at, to, writable);
+    } else {
+      if (!writable) guards.unreadable.add(at, to);
+      error = writable ? 0 : os::protect_mapping(at, to - at, PROT_NONE, -1); // before, so that nobody stores to zeros
+      if (!error) clear(b, at, to);
+      if (!error && writable) error = os::protect_mapping(at, to - at, PROT_READ | PROT_WRITE, -1);
+    }
+    if (!error && writable) guards.unreadable.remove(at, to);
+    at = to;
+  }
+  if (error) return error;
+  change(begin, end, writable);
+  if (writable) page_allocations(begin);
+  return 0;
 }
 
 int allocation_protect(uint64_t begin, uint64_t end, int protection, int key) {
@@ -233,6 +358,11 @@ int allocation_protect(uint64_t begin, uint64_t end, int protection, int key) {
   const int error = os::protect_mapping(begin, end - begin, protection, key);
   if (!error && readable) guards.unreadable.remove(begin, end);
   if (!error && key == 0) guards.keyed.remove(begin, end);
+  constexpr int kStores = PROT_READ | PROT_WRITE;
+  if (!error && (protection & (kStores | PROT_EXEC)) == kStores && has_reserved(begin, end)) {
+    change(begin, end, true);
+    page_allocations(begin);
+  }
   return error;
 }
 

@@ -16,7 +16,9 @@ struct Allocation {
     kMapping,
     kSparse,
     kGlobal,
-    kFile
+    kFile,
+    kReserved, ///< address space that the program has reserved (PROT_NONE): it counts as nothing, but may be part of a region
+    kPiece     ///< a part of such that it has made writable since, or of what it has from sbrk()
   }; ///< kSparse: a mapping that the program will not fill (MAP_NORESERVE)
   uint64_t base = 0;  ///< page-aligned
   uint64_t bytes = 0; ///< whole pages
@@ -25,6 +27,8 @@ struct Allocation {
   bool exempt = false; ///< never to become one
   FileMapping file;    ///< of kind kFile
   uint64_t end() const { return base + bytes; }
+  /// A part of it may become address space that is only reserved, and back.
+  bool may_change() const { return kind == kMapping || kind == kSparse || kind == kReserved || kind == kPiece; }
 };
 
 /// Notes large data. May start the paging, of everything large. Any thread.
@@ -36,6 +40,12 @@ void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &);
 
 /// The allocation that begins at `base`; bytes = 0 if none. Cost: 2 ns when no allocation can be there.
 Allocation allocation_find(uint64_t base);
+
+/// Whether all of [begin, end) is the program's own reserved address space, or was mapped by it as memory.
+bool allocation_own(uint64_t begin, uint64_t end);
+/// Maps zeros over all of the range, for which allocation_own() holds: writable ones, or (`writable` false) only reserved address
+/// space. What is paged stays a region. `map(begin, end)` does it where nothing is paged: 0 or -errno. Returns that.
+int allocation_map_over(uint64_t begin, uint64_t end, bool writable, int (*map)(uint64_t begin, uint64_t end, bool writable));
 
 /// Forgets the parts of allocations in [begin, end), ending their paging first. Returns true if there were any.
 /// The caller then unmaps (or reuses) the range.

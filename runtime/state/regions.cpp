@@ -61,6 +61,11 @@ template <class R> bool RegionTable<R>::insert(const R &region) {
   return true;
 }
 
+template <class R> void RegionTable<R>::grow(R &region, uint64_t bytes) {
+  Guard guard(lock);
+  region.bytes += bytes;
+}
+
 template <class R> void RegionTable<R>::cut(uint64_t begin, uint64_t end, unsigned page_shift) {
   Guard guard(lock);
   for (unsigned i = lower(begin); i < count_ && regions_[i].base < end;) {

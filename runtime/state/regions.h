@@ -103,6 +103,8 @@ public:
   Region look_up(uint64_t address);
 
   bool insert(const R &);
+  /// Adds what follows it, whose slots follow its own, too, to the region.
+  void grow(R &, uint64_t bytes);
   /// Cuts [begin, end) out of the regions; what sticks out on either side stays a region.
   void cut(uint64_t begin, uint64_t end, unsigned page_shift);
 

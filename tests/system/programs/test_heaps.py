@@ -2,13 +2,14 @@
 """Heaps of other allocators, which reserve memory and commit it in their own ways: what they hold is paged."""
 
 import ctypes.util
+import json
 
 import pytest
 
 from paging import BUDGET, optimized, run_paged
 
 # By the name that the loader knows.
-LIBRARIES = {"jemalloc": "libjemalloc.so.2", "mimalloc": "libmimalloc.so.2"}
+LIBRARIES = {"jemalloc": "libjemalloc.so.2", "mimalloc": "libmimalloc.so.2", "tcmalloc": "libtcmalloc.so.4"}
 
 
 @pytest.mark.parametrize("allocator", LIBRARIES)
@@ -22,6 +23,21 @@ def test_an_allocator_that_is_preloaded_is_paged(built, disk_dir, tmp_path, allo
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", program, env={"LD_PRELOAD": LIBRARIES[allocator]}, timeout=60)
     assert done.stdout == expected.stdout
     assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET and figures["io"]["written_bytes"] > 0
+
+
+def test_reserved_address_space_counts_as_nothing(built, tmp_path):
+    """608 MiB are reserved, and 90 committed."""
+    program = optimized(built, "clang-19", "reserved.c")
+    done = built.run(built.pagecast, "run", "--memory", "256M", "--stats", tmp_path / "stats.json", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "stats.json").read_text())["active"] is False
+
+
+def test_pieces_of_a_heap_are_few_regions(built, disk_dir, tmp_path):
+    """640 pieces of 64 KiB: faults that follow each other in them are one stream."""
+    program = optimized(built, "clang-19", "reserved.c")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", program)
+    assert figures["budget"]["regions"] < 20
 
 
 def test_what_the_user_preloads_comes_before_the_runtime(built, tmp_path):

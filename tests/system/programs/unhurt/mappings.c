@@ -111,10 +111,11 @@ int main(void) {
   cutting();
   advising();
   thousand();
-  // The break belongs to the C library and to nobody else.
+  // The break may be moved beside the C library's heap, and back.
   unsigned char *top = sbrk(8 * MB);
   check(top != (void *)-1, "sbrk");
   fill(top, 8 * MB, 1), absorb(top, 8 * MB);
+  check(sbrk(-(intptr_t)(8 * MB)) == top + 8 * MB, "sbrk back");
   printf("%016llx\n", (unsigned long long)hash);
   return 0;
 }

@@ -303,12 +303,13 @@ TEST(Pager, DirtyPagesOfAColumnWalkAreWrittenInBlocks) {
   EXPECT_GE(engine.statistics.written_bytes / engine.statistics.writes, 12u << 10);
 }
 
-// What is written at once may go over the border of two regions in memory and in the file, but not in what they count.
-TEST(Pager, NeighbouringRegionsCountTheirOwnRequests) {
+// Pieces of a heap, one behind the other in memory and in the file, are one region, and go one by one.
+TEST(Pager, PiecesThatFollowEachOtherAreOneRegion) {
   START_ENGINE(ReleasePolicy::kBuffered);
   constexpr uint64_t kRegion = 1 << 20, kRegions = 64;
   char *memory = map(kRegions * kRegion);
   for (uint64_t r = 0; r < kRegions; ++r) ASSERT_EQ(engine.add(address(memory) + r * kRegion, kRegion), 0);
+  EXPECT_EQ(engine.look_up(address(memory)).bytes, kRegions * kRegion);
   for (unsigned sweep = 0; sweep < 3; ++sweep) {
     for (uint64_t i = 0; i < kRegions * kRegion; i += 4096) memory[i] = static_cast<char>(memory[i] + i / 4096 + sweep);
     engine.hint({address(memory), kRegions * kRegion / 4096, Hint::kRelease, 0, 0, 0, 0});

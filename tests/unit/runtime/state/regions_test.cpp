@@ -47,3 +47,13 @@ TEST(Regions, CutLeavesBothEndsWithTheirSlots) {
   EXPECT_EQ(table[0].base, 0x380000u);
   EXPECT_EQ(table[0].first_slot, 512u + 0x80);
 }
+
+TEST(Regions, GrowUpwards) {
+  static PagedRegions table;
+  ASSERT_TRUE(table.start());
+  ASSERT_TRUE(table.insert(make(0x100000, 0x100000, 256)));
+  table.grow(*table.find(0x100000), 0x80000);
+  ASSERT_EQ(table.count(), 1u);
+  EXPECT_EQ(table.look_up(0x27ffff).base, 0x100000u);
+  EXPECT_EQ(table.look_up(0x280000).bytes, 0u);
+}
