@@ -15,7 +15,7 @@ void Replacement::attach(Link *links, uint32_t slots, uint16_t *groups) {
   groups_ = groups;
   groups_used_ = 0;
   slots_ = slots;
-  active_ = aging_ = released_clean_ = all_released_ = 0;
+  active_ = aging_ = newcomers_ = released_clean_ = all_released_ = 0;
   epoch_ = 0;
   now_ = 0;
   walk_ = slots;
@@ -44,6 +44,7 @@ void Replacement::unlink(uint32_t slot) {
     mark_list(l.prev, false);
   if (l.state == kActive) --active_;
   else if (l.state == kAging) --aging_;
+  else if (l.state == kNew) --newcomers_;
   else {
     const unsigned level = l.state - kReleased;
     if (--released_[level] == 0 && level >= kPriorities)
@@ -62,22 +63,31 @@ void Replacement::link_after(uint32_t slot, uint32_t where) {
   link(next).prev = slot;
 }
 
-void Replacement::touch(uint32_t slot) {
+/// To the tail of a list, from wherever it was.
+void Replacement::append(uint32_t slot, uint32_t list, uint8_t state, uint32_t *count) {
   if (links_[slot].state == kFree) came(slot);
   unlink(slot);
-  link_after(slot, link(slots_).prev);
-  links_[slot].state = kActive;
-  ++active_;
+  link_after(slot, link(list).prev);
+  links_[slot].state = state;
+  ++*count;
+}
+
+void Replacement::touch(uint32_t slot) { append(slot, slots_, kActive, &active_); }
+
+void Replacement::insert_active(uint32_t slot, uint32_t newcomers) {
+  append(slot, new_list(), kNew, &newcomers_);
+  if (newcomers_ > newcomers) settle_newcomers(newcomers_ - newcomers);
+}
+
+void Replacement::settle_newcomers(uint32_t count) {
+  for (; count && newcomers_; --count) touch(link(new_list()).next);
 }
 
 uint32_t Replacement::age(uint32_t *out, uint32_t max) {
   uint32_t n = 0;
   for (; n < max && active_; ++n) {
     const uint32_t slot = link(slots_).next;
-    unlink(slot);
-    link_after(slot, link(aging_list()).prev);
-    links_[slot].state = kAging;
-    ++aging_;
+    append(slot, aging_list(), kAging, &aging_);
     out[n] = slot;
   }
   return n;
@@ -85,6 +95,7 @@ uint32_t Replacement::age(uint32_t *out, uint32_t max) {
 
 uint32_t Replacement::walk() {
   if (walk_ == aging_list()) walk_ = link(slots_).next;
+  if (walk_ == slots_) walk_ = link(new_list()).next;
   if (walk_ >= slots_) return kNone;
   const uint32_t slot = walk_;
   walk_ = links_[slot].next;
@@ -194,7 +205,8 @@ uint32_t Replacement::victim() const {
   const uint32_t slot = released_victim();
   if (slot != kNone) return slot;
   if (aging_) return link(aging_list()).next;
-  return active_ ? link(slots_).next : kNone;
+  if (active_) return link(slots_).next;
+  return newcomers_ ? link(new_list()).next : kNone;
 }
 
 uint32_t Replacement::pop_victims(uint32_t *out, uint32_t max, bool released_only) {
@@ -204,6 +216,15 @@ uint32_t Replacement::pop_victims(uint32_t *out, uint32_t max, bool released_onl
     if (slot == kNone) break;
     remove(slot);
     out[n] = slot;
+  }
+  return n;
+}
+
+uint32_t Replacement::pop_newcomers(uint32_t *out, uint32_t max, uint32_t least) {
+  uint32_t n = 0;
+  for (; n < max && newcomers_ > least; ++n) {
+    out[n] = link(new_list()).next;
+    remove(out[n]);
   }
   return n;
 }
@@ -230,7 +251,9 @@ bool Replacement::is_valid(uint32_t slots) const {
   if (!list_is_valid(slots_, kActive, &listed) || listed != active_) return false;
   uint32_t aging = 0;
   if (!list_is_valid(aging_list(), kAging, &aging) || aging != aging_) return false;
-  listed += aging;
+  uint32_t newcomers = 0;
+  if (!list_is_valid(new_list(), kNew, &newcomers) || newcomers != newcomers_) return false;
+  listed += aging + newcomers;
   uint32_t released = 0;
   for (unsigned level = 0; level < kLevels; ++level) {
     uint32_t n = 0;

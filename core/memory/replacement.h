@@ -14,7 +14,9 @@
 //      a prefix resident instead of losing every page just before it is wanted again;
 //   2. aging pages, the one that began to age first: formerly active ones that are on probation. The caller
 //      lets hints for them through again, so that those still wanted come back by touch() (second chance);
-//   3. active pages, the one that became active first.
+//   3. active pages, the one that became active first;
+//   4. newcomers: the last active pages to come, while nothing has been asked of them again. The caller says how many there
+//      may be, and may give up their oldest instead of 2 and 3 (core/memory/which_end.h): what came before them stays then.
 //
 // All operations are O(1); pop_victims is O(victims). Not thread-safe: the caller holds its own lock.
 // Each list is circular through a sentinel, so that a slot leaves its list without knowing which one it is;
@@ -33,11 +35,11 @@ public:
 
   struct Link {
     uint32_t prev, next;
-    uint8_t state; ///< kFree, kActive, kAging, or kReleased + priority, or + kPriorities + due modulo kDues
+    uint8_t state; ///< kFree, kActive, kAging, kNew, or kReleased + priority, or + kPriorities + due modulo kDues
     uint8_t dirty; ///< released as such
   };
   static_assert(sizeof(Link) <= 12);
-  static_assert(kDues % 64 == 0 && 3 + kPriorities + kDues <= 256, "they are states of a byte");
+  static_assert(kDues % 64 == 0 && 4 + kPriorities + kDues <= 256, "they are states of a byte");
 
   Replacement() = default;
   Replacement(const Replacement &) = delete; // the links may be shared memory; two owners would differ
@@ -58,7 +60,8 @@ public:
   /// Groups whose links are not all as they were at first.
   uint32_t groups_used() const { return groups_used_; }
 
-  void insert_active(uint32_t slot) { touch(slot); }
+  /// It has come to memory, and is a newcomer; so many of them there may be. The oldest ones are like any active page then.
+  void insert_active(uint32_t slot, uint32_t newcomers = 0);
   /// To the tail of the active list, from wherever it was.
   void touch(uint32_t slot);
   /// Puts up to `max` of the longest active slots on probation; writes them to `out` and returns how many.
@@ -93,7 +96,14 @@ public:
   /// ones.
   uint32_t pop_victims(uint32_t *out, uint32_t max, bool released_only = false);
 
+  /// The same of the oldest newcomers; leaves `least` of them.
+  uint32_t pop_newcomers(uint32_t *out, uint32_t max, uint32_t least);
+  /// So many of the oldest newcomers become like other active pages.
+  void settle_newcomers(uint32_t count);
+
+  /// Without newcomers.
   uint32_t active() const { return active_; }
+  uint32_t newcomers() const { return newcomers_; }
   uint32_t aging() const { return aging_; }
   uint32_t released() const { return all_released_; }
   /// Released slots that go without a write.
@@ -107,10 +117,10 @@ public:
   bool is_valid(uint32_t slots = kNone) const;
 
 private:
-  static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kReleased = 3;
+  static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kNew = 3, kReleased = 4;
   static constexpr unsigned kLevels = kPriorities + kDues; ///< priorities, then dues modulo kDues
   static constexpr uint32_t kEpochLists = kPriorities * kEpochs * 2;
-  static constexpr uint32_t kLists = 2 + kEpochLists + kDues * 2;
+  static constexpr uint32_t kLists = 2 + kEpochLists + kDues * 2 + 1;
 
   uint32_t sentinel(unsigned level, unsigned epoch, bool dirty) const {
     return slots_ + 2 + (level < kPriorities ? (level * kEpochs + epoch) * 2 : kEpochLists + (level - kPriorities) * 2) + dirty;
@@ -124,6 +134,8 @@ private:
   void unlink(uint32_t slot);
   void link_after(uint32_t slot, uint32_t where);
   uint32_t aging_list() const { return slots_ + 1; }
+  uint32_t new_list() const { return slots_ + kLists - 1; }
+  void append(uint32_t slot, uint32_t list, uint8_t state, uint32_t *count);
   void splice_front(uint32_t from, uint32_t to);
   uint32_t released_victim(bool dirty_only = false, uint64_t soon = 0) const;
   bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
@@ -144,7 +156,7 @@ private:
   uint16_t *groups_ = nullptr;
   uint32_t groups_used_ = 0;
   uint32_t slots_ = 0;
-  uint32_t active_ = 0, aging_ = 0, released_clean_ = 0;
+  uint32_t active_ = 0, aging_ = 0, newcomers_ = 0, released_clean_ = 0;
   uint32_t released_[kLevels] = {};
   static_assert(kEpochs * 2 == 32);
   uint32_t lists_in_use_[kPriorities] = {}; ///< bit 2 * epoch + dirty: there are slots in the list
@@ -153,7 +165,7 @@ private:
   uint64_t now_ = 0;
   uint32_t walk_ = 0;           ///< the next one, or the sentinel at whose list's end the walk is
   unsigned epoch_ = 0;          ///< the present one, modulo kEpochs; the next in the ring is the oldest
-  Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, then priority by priority
+  Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, priority by priority, dues, newcomers
 };
 
 } // namespace pagecast::core

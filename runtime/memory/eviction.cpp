@@ -32,7 +32,9 @@ uint32_t Eviction::evict(uint32_t pages) {
         !store_.writes_are_stuck())
       break;
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
-    const uint32_t n = memory_.order.pop_victims(victims, std::clamp(pages - done, lot, kVictims), memory_.order.released() > 0);
+    const uint32_t most = std::clamp(pages - done, lot, kVictims);
+    const uint32_t n =
+        memory_.order.released() ? memory_.order.pop_victims(victims, most, true) : memory_.pop_unreleased(victims, most);
     if (n == 0) break;
     if (memory_.order.released() == 0) crowded_.store(crowded() + n, std::memory_order_relaxed);
     std::sort(victims, victims + n);
@@ -70,7 +72,7 @@ uint32_t Eviction::give_up(uint32_t slot, uint32_t pages, bool *stuck) {
 void Eviction::give_up_written(uint32_t slot, uint32_t pages) {
   for (uint32_t s = slot; s < slot + pages; ++s) {
     if (memory_[s].flags & kRedirtied) {
-      memory_.order.insert_active(s);
+      memory_.order.touch(s);
     } else {
       memory_[s].flags |= kEvict;
       memory_.map.clear(memory_.extent(s, 1));
@@ -91,7 +93,7 @@ void Eviction::put_back(uint32_t slot, uint32_t pages) {
 
 /// Victims that cannot be written for some time: behind them may be some that can go.
 void Eviction::pass_over(uint32_t slot, uint32_t pages) {
-  for (uint32_t s = slot; s < slot + pages; ++s) memory_.order.insert_active(s);
+  for (uint32_t s = slot; s < slot + pages; ++s) memory_.order.touch(s);
   memory_.map.set(memory_.extent(slot, pages));
   passed_ += pages;
 }

@@ -27,6 +27,12 @@ core::StreamInvestment *PagedMemory::investment_in(uint32_t slot) {
   return pages[slot].due == kInOrder ? &r->in_order : pages[slot].due == kApart ? &r->apart : nullptr;
 }
 
+uint32_t PagedMemory::pop_unreleased(uint32_t *out, uint32_t max) {
+  const uint32_t n = end.pop(order, out, max, used);
+  statistics.unreleased = {end.gone(core::WhichEnd::kOldest), end.gone(core::WhichEnd::kNewest), end.changes()};
+  return n;
+}
+
 void PagedMemory::stream_used(uint32_t slot) {
   core::StreamInvestment *streams = investment_in(slot);
   if (!streams) return;

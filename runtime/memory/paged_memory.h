@@ -10,6 +10,7 @@
 #pragma once
 #include "core/memory/cleaning.h"
 #include "core/memory/replacement.h"
+#include "core/memory/which_end.h"
 #include "core/residency.h"
 #include "core/types.h"
 #include "runtime/state/options.h"
@@ -32,6 +33,13 @@ struct PagedMemory {
   Page &operator[](uint32_t slot) { return pages[slot]; }
   const Page &operator[](uint32_t slot) const { return pages[slot]; }
   PagedRegion *region_of(uint32_t slot) { return regions.find(pages.address(slot)); }
+  /// The page has come to memory: a hint or a stream had asked for it, or else the program waited.
+  void came(uint32_t slot) {
+    if (pages[slot].site) end.came_foreseen(order, slot, used);
+    else end.came(order, slot, used);
+  }
+  /// Pages to give up, where none is released; they leave the order.
+  uint32_t pop_unreleased(uint32_t *out, uint32_t max);
   /// A page that a stream of faults brought in was used, or went before that.
   void stream_used(uint32_t slot);
   void stream_wasted(uint32_t slot);
@@ -69,6 +77,7 @@ struct PagedMemory {
   PagedRegions regions;
   core::ResidencyMap map;
   core::Replacement order;
+  core::WhichEnd end; ///< of `order`, from which pages go that nobody released
   core::Cleaning cleaning;
   uint32_t used = 0;  ///< pages resident, reading or kept as marks
   uint64_t freed = 1; ///< counts what note_freed() was told

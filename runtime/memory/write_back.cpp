@@ -89,7 +89,7 @@ void WriteBack::written(Request &q, int result) {
       p.state = PageState::kDirty;
       flush(s);
       if (!good && !redirtied) placement_.unprotect(s, 1);
-      if (going) memory_.order.insert_active(s), memory_.map.set(memory_.extent(s, 1));
+      if (going) memory_.order.touch(s), memory_.map.set(memory_.extent(s, 1));
       continue;
     }
     p.state = PageState::kClean;

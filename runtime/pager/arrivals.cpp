@@ -94,7 +94,7 @@ uint32_t Arrivals::install_run(uint32_t slot, const char *from, uint32_t pages) 
     Page &p = memory_[s];
     p.state = writable ? PageState::kDirty : PageState::kClean;
     p.flags &= kPrefetched;
-    memory_.order.insert_active(s);
+    memory_.came(s);
   }
   return n;
 }

@@ -110,7 +110,8 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
     memory_[i].state = asked.write ? PageState::kDirty : PageState::kClean;
     memory_[i].flags = asked.write ? 0 : kNoBacking;
     memory_[i].site = asked.site;
-    memory_.order.insert_active(i);
+    memory_.end.wanted(i, !asked.demand);
+    memory_.came(i);
   }
   memory_.map.set(memory_.extent(slot, pages));
   placement_.end_wait(slot, pages);
@@ -131,6 +132,7 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
   memory_.used += pages;
   for (uint32_t i = slot; i < slot + pages; ++i) {
     Page &p = memory_[i];
+    memory_.end.wanted(i, !asked.demand);
     p.state = PageState::kReading;
     p.flags = static_cast<uint8_t>((asked.write ? kWriteIntent : 0) | (asked.demand ? kDemand : kPrefetched));
     p.site = asked.site;
@@ -203,7 +205,7 @@ void Fetcher::bring_now(uint32_t slot) {
   limit_.use_tables(slot, 1);
   p.state = PageState::kDirty;
   p.flags = 0;
-  memory_.order.insert_active(slot);
+  memory_.order.touch(slot);
   memory_.map.set(memory_.extent(slot, 1));
   ++memory_.used;
 }

@@ -42,7 +42,7 @@ void Marks::show(uint32_t slot, bool write) {
     return;
   }
   p.state = write ? PageState::kDirty : PageState::kClean;
-  memory_.order.insert_active(slot);
+  memory_.came(slot);
   memory_.map.set(memory_.extent(slot, 1));
   placement_.end_wait(slot, 1);
 }

@@ -294,6 +294,8 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   w.put(
       "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
       ull(t.released), ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty), ull(s.cleaned));
+  w.put("  \"unreleased\": {\"oldest\": %llu, \"newest\": %llu, \"changes\": %llu},\n", ull(s.unreleased.oldest),
+        ull(s.unreleased.newest), ull(s.unreleased.changes));
   w.put("  \"fault_streams\": {\"used\": %llu, \"wasted\": %llu, \"switched_off\": %llu, \"forgone\": %llu},\n",
         ull(s.streams.used), ull(s.streams.wasted), ull(s.streams.switched_off), ull(s.streams.forgone));
   w.put("  \"io\": {\"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu},\n", ull(s.read_bytes),

@@ -92,6 +92,11 @@ struct Statistics {
   // Movement.
   uint64_t read_bytes = 0, reads = 0, written_bytes = 0, writes = 0;
   uint64_t evicted_clean = 0, evicted_dirty = 0;
+  struct Unreleased {
+    uint64_t oldest = 0, newest = 0; ///< pages that went though nobody had released them (core/memory/which_end.h)
+    uint64_t changes = 0;            ///< of what is thought to be better
+  };
+  Unreleased unreleased;
   uint64_t cleaned = 0; ///< written while the program rested
   // Hints.
   std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, nests_passed_over{0}, hints_by_hand{0},

@@ -84,6 +84,13 @@ def test_columns_of_rows_that_are_not_whole_pages(built, disk_dir, tmp_path, str
     assert figures["faults"]["not_prefetched"] < 1000
 
 
+def test_of_rounds_over_more_than_memory_most_stays(built, disk_dir, tmp_path):
+    """26 MiB, eight times in an order that nothing foretells, of which 21 fit: if the oldest pages went, all would be read again."""
+    figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "rounds.c"))
+    assert figures["unreleased"]["newest"] > figures["unreleased"]["oldest"] / 2
+    assert figures["faults"]["not_prefetched"] < 0.5 * 8 * (26 << 8)
+
+
 def test_history_can_be_switched_off(built, disk_dir, tmp_path, streams):
     figures = run_unmodified(built, disk_dir, tmp_path, streams, options=("--option", "history=0"))
     assert figures["hints"]["prefetched_pages"] == 0 and figures["faults"]["not_prefetched"] > 0

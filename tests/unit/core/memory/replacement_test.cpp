@@ -42,6 +42,24 @@ TEST(Replacement, AgingPagesGoBeforeActiveOnesUnlessTouched) {
   EXPECT_EQ(s.pop(8), (Order{4, 0, 2, 3, 1}));
 }
 
+TEST(Replacement, NewcomersGoLastOrByThemselves) {
+  Slots s(8);
+  for (uint32_t i = 0; i < 5; ++i) s.order.insert_active(i, 3);
+  EXPECT_EQ(s.order.active(), 2u);
+  s.order.touch(2); // it is none any more
+  uint32_t gone[4];
+  ASSERT_EQ(s.order.pop_newcomers(gone, 4, 1), 1u) << "one is left";
+  EXPECT_EQ(gone[0], 3u);
+  s.order.insert_active(5, 3);
+  s.order.settle_newcomers(1);
+  EXPECT_EQ(s.order.newcomers(), 1u);
+  s.order.start_walk();
+  for (uint32_t i : {0u, 1u, 2u, 4u, 5u}) EXPECT_EQ(s.order.walk(), i);
+  EXPECT_EQ(s.order.walk(), Replacement::kNone);
+  EXPECT_TRUE(s.order.is_valid());
+  EXPECT_EQ(s.pop(8), (Order{0, 1, 2, 4, 5}));
+}
+
 TEST(Replacement, ReleasedPagesGoFirstLowestPriorityAndMostRecentFirst) {
   Slots s(8);
   for (uint32_t i = 0; i < 8; ++i) s.order.insert_active(i);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether the pages that came first are to go first, or those that came last. Of pages that nobody released it is not known
+// when they are used: memory has no trace of it. What is seen is when those that went are wanted again.
+//
+//   oldest   the longest active pages go. Right where what was used lately is used again.
+//   newest   the newcomers go, but for the very last: what came before stays. Right where a program goes round and round
+//            over somewhat more than memory: the oldest page is just the next one to be wanted, and without the newest
+//            ones going, every visit would miss. Right, too, where much that is used once passes by data in use.
+//
+//   pages of 1,000 that fit 900, round and round:   misses in a round: oldest 1,000; newest 100 and some
+//
+// Both ends are tried: most lots go from the end that does better, one in kTryEvery from the other. Some pages of each such lot and of
+// the next lot are sampled. The rate at which an end's samples are wanted again, in each unit of time that they are gone, tells
+// which is better; samples that never come back count by the time that they have been gone. Time is counted in pages that went.
+// Where it makes no difference (pages at random) the rates are equal, and the end stays what it was.
+//
+// A page that hints or streams bring is foreseen: it is no newcomer, and that it is wanted again costs nothing. Newcomers are
+// the last to come among all pages, so that foreseen ones, too, make them old.
+//
+// Cost: wanted() looks at one entry of a table of kSamples * 2; others O(samples). Not thread-safe.
+#pragma once
+#include "core/memory/replacement.h"
+
+#include <cstdint>
+
+namespace pagecast::core {
+
+class WhichEnd {
+public:
+  enum End : uint8_t { kOldest, kNewest };
+  static constexpr uint32_t kTryEvery = 32; ///< lots
+  static constexpr uint32_t kSampled = 8; ///< pages of a lot
+  static constexpr uint32_t kSamples = 256; ///< that are gone, of each end
+  /// Samples that came back, for a judgement; how many times the rate of the other end makes one the worse.
+  static constexpr uint32_t kEnough = 24;
+  static constexpr double kWorse = 1.3;
+  /// So many more of the other's might have come back: the pages of a lot are often used together.
+  static constexpr uint32_t kChance = 2 * kSampled;
+  static constexpr uint32_t kMostCounted = 384; ///< that came back; then all counts are halved
+
+  WhichEnd();
+  /// Newcomers that are left alone, of so many pages in memory: what was asked for is to be used before it goes.
+  static constexpr uint32_t newcomers(uint32_t pages) { return pages / kNewShare; }
+
+  /// A page has come to memory, which holds `pages`.
+  void came(Replacement &order, uint32_t slot, uint32_t pages) const {
+    order.insert_active(slot, better_ == kNewest ? 2 * newcomers(pages) : newcomers(pages));
+  }
+  /// The same of a page that was foreseen.
+  void came_foreseen(Replacement &order, uint32_t slot, uint32_t pages);
+  /// Frees up to `max` slots into `out`, which are then to be given up, where no page is released; returns how many.
+  uint32_t pop(Replacement &, uint32_t *out, uint32_t max, uint32_t pages);
+  /// The program waits for a page that is not in memory, or a page is `foreseen`.
+  void wanted(uint32_t slot, bool foreseen) {
+    if (place_[hash(slot)]) came_back(slot, foreseen);
+  }
+  End better() const { return better_; }
+  /// Pages that have gone from an end.
+  uint64_t gone(End end) const { return side_[end].gone; }
+  /// How often the better end has changed.
+  uint32_t changes() const { return changes_; }
+
+private:
+  static constexpr uint32_t kNewShare = 32;
+  static constexpr unsigned kTableBits = 11; ///< four places for each sample
+  static constexpr uint32_t kNoSlot = ~uint32_t{0};
+  struct Sample {
+    uint32_t slot = kNoSlot;
+    uint64_t when = 0; ///< it went
+  };
+  /// What is known of an end. Only the times since a sample went are summed up: the rate is came_back / (away + of those away).
+  struct Side {
+    Sample sample[kSamples]; ///< a ring
+    uint64_t gone = 0; ///< pages, sampled or not
+    uint32_t next = 0;
+    uint32_t away = 0; ///< samples that are gone
+    uint64_t gone_sum = 0; ///< of these, when they went
+    double time = 0; ///< in which others were gone, that came back or are not looked for any more
+    double came_back = 0;
+  };
+
+  static End other(End end) { return end == kOldest ? kNewest : kOldest; }
+  static uint32_t hash(uint32_t slot) { return (slot * 2654435761u) >> (32 - kTableBits); }
+  void went(End, const uint32_t *slots, uint32_t n);
+  void sample(End, uint32_t slot);
+  void drop(Side &, Sample &);
+  void came_back(uint32_t slot, bool foreseen);
+  double time_of(const Side &s) const { return s.time + (double(s.away) * double(now_) - double(s.gone_sum)); }
+  void judge();
+
+  Side side_[2];
+  uint16_t place_[1u << kTableBits]; ///< 1 + 2 * place in the ring + end, of the last sample with this hash; 0: none
+  uint64_t now_ = 0; ///< counts pages that went
+  uint32_t lots_ = 1, changes_ = 0;
+  uint64_t made_old_ = 0; ///< by foreseen pages: newcomers, times newcomers() of memory, that are not settled yet
+  End better_ = kOldest;
+};
+
+} // namespace pagecast::core
