@@ -45,7 +45,9 @@ class Pair:
         assert expected.returncode == 0, expected.stderr
         done = self.run(*arguments)
         assert done.stdout == expected.stdout
-        assert "pagecast:" not in done.stderr
+        # A disk that others keep busy may be slow, and is said to be.
+        said = [line for line in done.stderr.splitlines() if "fork() waits for the disk" not in line]
+        assert not any("pagecast:" in line for line in said), done.stderr
         assert list(self.disk_dir.iterdir()) == []
 
 

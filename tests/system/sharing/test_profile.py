@@ -193,13 +193,13 @@ def test_under_mpi_ranks_are_those_of_mpi(tools, ranks, show, files, tmp_path):
 
 
 def test_what_cannot_be_is_said(tools, ranks, files, tmp_path):
-    def fails(*arguments) -> str:
+    def fails(*arguments, status=2) -> str:
         done = tools.run(tools.pagecast, "profile", *arguments, cwd=tmp_path)
-        assert done.returncode == 2 and done.stderr.startswith("pagecast: ") and done.stderr.count("\n") == 1, done.stderr
+        assert done.returncode == status and done.stderr.startswith("pagecast: ") and done.stderr.count("\n") == 1, done.stderr
         return done.stderr
     (tmp_path / "bad.json").write_text('{"version": 1, "kind": "pagecast profile"')
     assert "no program was given; write pagecast profile -o" in fails()
-    assert "nowhere does not exist" in fails("--", "./nowhere")
+    assert "nowhere does not exist" in fails("--", "./nowhere", status=127)
     assert "cannot be written: is a directory" in fails("-o", tmp_path, "--", "true")
     assert "is no profile: it is not the JSON" in fails("show", "bad.json")
     assert "none.json cannot be read: no such file" in fails("show", "none.json")

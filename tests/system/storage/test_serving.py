@@ -29,7 +29,7 @@ def data(tmp_path):
     (["--cache", "1000T"], "--cache '1000T' is more than the "),
     (["--block", "5000"], "--block '5000' is not a power of two from 4K to 16M"),
     (["--block", "32M"], "is not a power of two"),
-    (["--policy", "fifo"], "fifo not in"),
+    (["--policy", "fifo"], "'fifo' is none of aging, 2q"),
     (["--latency", "-1"], "no number from 0 to 10000"),
     (["--listen", "here"], "'here' is no address; write a path with a slash, or HOST:PORT"),
     (["--listen", "127.0.0.1:99999"], "is no address"),
