@@ -9,6 +9,7 @@
 // Pager's thread, but for the map, and for look-ups of regions (state/regions.h).
 #pragma once
 #include "core/memory/cleaning.h"
+#include "core/memory/release_trial.h"
 #include "core/memory/replacement.h"
 #include "core/memory/which_end.h"
 #include "core/residency.h"
@@ -53,6 +54,8 @@ struct PagedMemory {
     return {a, a + (count << shift)};
   }
   uint64_t bytes(uint64_t count) const { return count << shift; }
+  /// Pages that have gone so far.
+  uint64_t gone() const { return statistics.evicted_clean + statistics.evicted_dirty; }
   /// Memory, staging or a request became free: who found none before may ask again.
   void note_freed() { ++freed; }
   /// Pages right before `slot`, up to `most`, of whose state `is` holds.
@@ -78,6 +81,7 @@ struct PagedMemory {
   core::ResidencyMap map;
   core::Replacement order;
   core::WhichEnd end; ///< of `order`, from which pages go that nobody released
+  core::ReleaseTrial<Statistics::kSites + 1> release_trial; ///< by site
   core::Cleaning cleaning;
   uint32_t used = 0;  ///< pages resident, reading or kept as marks
   uint64_t freed = 1; ///< counts what note_freed() was told

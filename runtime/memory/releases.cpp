@@ -28,14 +28,24 @@ uint32_t Releases::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t
     if (begin < r->base) begin = r->base;
     const uint64_t stop = std::min(end, r->end());
     const uint32_t first = memory_.slot_of(*r, begin), last = memory_.slot_of(*r, stop);
-    const bool gathers = memory_.options->release == ReleasePolicy::kBuffered;
+    const bool gathers = memory_.options->release == ReleasePolicy::kBuffered,
+               pays = !gathers || memory_.release_trial.pays(site);
     for (uint32_t i = first; i < last; ++i) {
       Page &p = memory_[i];
       if (!PagedMemory::resident(p.state)) continue;
       p.flags &= static_cast<uint8_t>(~kPrefetched); // it was used
+      if (gathers) memory_.release_trial.passed(site, i, memory_.gone());
+      if (!pays) {
+        ++memory_.statistics.releases_forgone;
+        continue;
+      }
       if (!gathers || p.state != PageState::kDirty) put_off(i, wanted, p.state == PageState::kDirty);
       ++memory_.statistics.site[site].released;
       ++count;
+    }
+    if (!pays) {
+      begin = stop;
+      continue;
     }
     if (gathers) gather(first, last, wanted);
     memory_.map.clear({begin, stop}); // a new hint comes through and rescues

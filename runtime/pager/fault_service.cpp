@@ -105,6 +105,7 @@ void FaultService::wait_for(uint32_t slot, bool write, bool again) {
 /// Reads the page that the program faulted on, and those behind it that it is likely to come to. False: no room now.
 bool FaultService::refill(PagedRegion &r, uint32_t slot, bool write) {
   const bool expected = !write && r.store_predictor.expected();
+  memory_.statistics.releases_regretted += memory_.release_trial.faulted(slot, memory_.gone(), memory_.used);
   if (fetcher_.read_in(r, slot, 1, {0, 0, 0, write || expected, true}) == 0) return false;
   if (!write) r.store_predictor.loaded(slot, expected);
   memory_.statistics.stores_expected += expected;

@@ -292,8 +292,9 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       ull(t.prefetched), ull(t.overwritten), ull(t.unused), ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()),
       ull(s.hints_dropped.load()), ull(s.refused_fetches));
   w.put(
-      "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
-      ull(t.released), ull(t.rescued), ull(s.evicted_clean), ull(s.evicted_dirty), ull(s.cleaned));
+      "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"regretted\": %llu, \"forgone\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
+      ull(t.released), ull(t.rescued), ull(s.releases_regretted), ull(s.releases_forgone), ull(s.evicted_clean),
+      ull(s.evicted_dirty), ull(s.cleaned));
   w.put("  \"unreleased\": {\"oldest\": %llu, \"newest\": %llu, \"changes\": %llu},\n", ull(s.unreleased.oldest),
         ull(s.unreleased.newest), ull(s.unreleased.changes));
   w.put("  \"fault_streams\": {\"used\": %llu, \"wasted\": %llu, \"switched_off\": %llu, \"forgone\": %llu},\n",

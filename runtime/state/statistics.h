@@ -91,6 +91,8 @@ struct Statistics {
   Streams streams; ///< of faults
   // Movement.
   uint64_t read_bytes = 0, reads = 0, written_bytes = 0, writes = 0;
+  uint64_t releases_regretted = 0; ///< of one released page in core::ReleaseTrial::kSample: it was waited for soon after
+  uint64_t releases_forgone = 0; ///< pages that were kept, since releases of their group did not pay
   uint64_t evicted_clean = 0, evicted_dirty = 0;
   struct Unreleased {
     uint64_t oldest = 0, newest = 0; ///< pages that went though nobody had released them (core/memory/which_end.h)

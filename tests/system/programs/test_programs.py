@@ -42,6 +42,13 @@ def test_streams_that_do_not_pay_are_switched_off(built, disk_dir, tmp_path):
     assert streams["used"] + streams["wasted"] < 4000  # 700 of 12,000 that there were, while they were always followed
 
 
+def test_pages_that_are_in_use_behind_a_loop_are_not_released_for_long(built, disk_dir, tmp_path):
+    hinted = optimized(built, built.cc, "unions.c")
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    assert figures["releases"]["regretted"] >= 8
+    assert figures["releases"]["forgone"] > 1000  # of some 20,000
+
+
 def test_what_copies_store_over_is_not_read(built, disk_dir, tmp_path):
     hinted = optimized(built, built.cc, "transfers.c")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether releases of a group pay. A nest releases what its own references have passed; another reference, for which there are no
+// hints, may be in the same pages:
+//
+//     for (i..n) { label[i] = i;  while (label[r] != r) r = label[r]; }      labels found by going back
+//
+// Pages go then that are wanted at once, and the program waits for them. So of one page in kSample it is noted when it was
+// released, and a fault on it that comes before half of memory has gone counts as a regret: with the page in its old place it
+// would have been there. A group of which one such page in kRegrets is regretted releases nothing for a while, which
+// doubles each time that it is found so again.
+//
+// Time is counted in pages that went. Not thread-safe.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace pagecast::core {
+
+template <unsigned kGroups> class ReleaseTrial {
+public:
+  static constexpr uint32_t kSample = 16; ///< one page in so many is noted, by its number
+  static constexpr uint32_t kRegrets = 4; ///< noted releases to one regret, where releases do not pay
+  static constexpr uint32_t kLeastRegrets = 8; ///< before anything is decided
+  static constexpr uint32_t kFirstPause = 256, kMostPause = 1u << 15; ///< noted pages that are not released then
+
+  /// Whether the group's pages are to be released now. If not, they are better kept.
+  bool pays(unsigned group) const { return group_[group].pause == 0; }
+  /// A page of the group is released, or would be if that paid; `gone`: pages that have gone so far.
+  void passed(unsigned group, uint32_t slot, uint64_t gone) {
+    const uint32_t hash = hash_of(slot);
+    if (hash >= kSampled) return;
+    Group &g = group_[group];
+    if (g.pause) {
+      --g.pause;
+      return;
+    }
+    if (++g.released == kWindow) g.released /= 2, g.regretted /= 2, g.next_pause = std::max(g.next_pause / 2, kFirstPause);
+    note_[hash >> kPlaceShift] = {slot, static_cast<uint16_t>(group), true, static_cast<uint32_t>(gone)};
+  }
+  /// The program waits for the page. `most`: pages that may be in memory. True: its release is regretted.
+  bool faulted(uint32_t slot, uint64_t gone, uint32_t most) {
+    const uint32_t hash = hash_of(slot);
+    if (hash >= kSampled) return false;
+    Note &n = note_[hash >> kPlaceShift];
+    if (!n.used || n.slot != slot) return false;
+    n.used = false;
+    if (static_cast<uint32_t>(gone) - n.gone > most / 2) return false;
+    Group &g = group_[n.group];
+    if (++g.regretted >= kLeastRegrets && g.regretted * kRegrets >= g.released) {
+      g.pause = std::max(g.next_pause, kFirstPause);
+      g.next_pause = std::min(2 * g.pause, kMostPause);
+      g.released = g.regretted = 0;
+    }
+    return true;
+  }
+
+private:
+  static constexpr uint32_t kSampled = 1u << 28, kPlaceShift = 17, kPlaces = kSampled >> kPlaceShift;
+  static constexpr uint32_t kWindow = 1024; ///< noted releases, after which the older ones count half
+  static_assert((uint64_t{1} << 32) / kSampled == kSample);
+  static uint32_t hash_of(uint32_t slot) { return slot * 2654435761u; }
+
+  struct Note {
+    uint32_t slot;
+    uint16_t group;
+    bool used;
+    uint32_t gone; ///< pages that had gone by then, modulo 2^32
+  };
+  struct Group {
+    uint32_t released, regretted; ///< noted pages
+    uint32_t pause, next_pause;
+  };
+  Note note_[kPlaces] = {};
+  Group group_[kGroups] = {};
+};
+
+} // namespace pagecast::core
