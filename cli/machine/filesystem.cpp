@@ -3,6 +3,7 @@
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include "runtime/kernel/file_systems.h"
+#include "runtime/state/server_address.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -65,11 +66,7 @@ static void requireWritable(const std::string &directory) {
                 "; name a writable one with --backing"};
 }
 
-bool isAddress(const std::string &backing) {
-  for (const char *scheme : {"nbd://", "nbds://", "nbd+unix://", "nbds+unix://"})
-    if (backing.rfind(scheme, 0) == 0) return true;
-  return false;
-}
+bool isAddress(const std::string &backing) { return is_server_address(backing.c_str()); }
 
 std::vector<std::string> backingParts(const std::string &list) {
   struct stat s;

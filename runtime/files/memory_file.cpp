@@ -6,7 +6,7 @@
 #include "runtime/kernel/os_files.h"
 #include "runtime/kernel/os_memory_file.h"
 #include "runtime/kernel/sandbox.h"
-#include "runtime/store/nbd_store.h"
+#include "runtime/state/server_address.h"
 #include "runtime/store/store_list.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 int MemoryFile::start(const char *directory, uint64_t need, char *why, unsigned capacity) {
   StoreList list;
   if (list.read(directory)) directory = list[0]; // a mapping is of one file
-  if (NbdStore::is_uri(directory))
+  if (is_server_address(directory))
     return snprintf(why, capacity, "memory in a file needs a directory, and %s is none", directory), -EINVAL;
   directory = Backing::directory(directory);
   if (!os::absolute_path(directory, directory_, sizeof directory_)) snprintf(directory_, sizeof directory_, "%s", directory);

@@ -5,6 +5,7 @@
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
 #include "runtime/nbd/helper_start.h"
+#include "runtime/state/server_address.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -19,7 +20,7 @@ constexpr uint64_t kStartNs = 10'000'000'000; ///< that a server may take to ans
 void NbdLink::find_helper(const char *option) {
   static const char here = 0;
   Dl_info ours;
-  if (!option || !strstr(option, "://") || !dladdr(&here, &ours)) return;
+  if (addresses_in(option) == 0 || !dladdr(&here, &ours)) return;
   const char *slash = strrchr(ours.dli_fname, '/');
   char path[1024];
   snprintf(path, sizeof path, "%.*s/pagecast/pagecast-nbd", slash ? static_cast<int>(slash - ours.dli_fname) : 1,

@@ -5,6 +5,7 @@
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/own_files.h"
+#include "runtime/state/server_address.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -61,12 +62,12 @@ int BackingStore::start(const char *directories, uint64_t budget, uint64_t overf
   if (list_.count() > 1) drop_same_devices(list_);
   Store *stores[Stripes::kMost];
   unsigned remote = 0;
-  for (unsigned i = 0; i < list_.count(); ++i) remote += NbdStore::is_uri(list_[i]);
+  for (unsigned i = 0; i < list_.count(); ++i) remote += is_server_address(list_[i]);
   if (remote > kMostNbd) return snprintf(why, capacity, "there are more than %u backing addresses", kMostNbd), -E2BIG;
   if (const int error = start_staging(budget, io, remote, why, capacity)) return error;
   remote = 0;
   for (unsigned i = 0; i < list_.count(); ++i) {
-    if (NbdStore::is_uri(list_[i])) {
+    if (is_server_address(list_[i])) {
       if (const int error = nbd_[remote].start(list_[i], staging_, budget, patience_s_, why, capacity)) return error;
       stores[i] = &nbd_[remote++];
       continue;

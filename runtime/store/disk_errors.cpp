@@ -2,6 +2,7 @@
 #include "runtime/store/disk_errors.h"
 
 #include "runtime/kernel/message.h"
+#include "runtime/state/server_address.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -27,7 +28,7 @@ bool silent_for_long(uint64_t *last, uint64_t now) {
 void DiskErrors::start(const char *directory, DiskErrorCounts *counts, bool others) {
   others_ = others;
   directory_ = directory;
-  kind_ = strstr(directory, "://") ? "server" : "disk of";
+  kind_ = is_server_address(directory) ? "server" : "disk of";
   counts_ = counts;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/kernel/os_files.h"
 #include "runtime/nbd/helper_start.h"
 #include "runtime/state/pages.h"
+#include "runtime/state/server_address.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -40,18 +41,10 @@ uint32_t sum_of(const void *page, uint64_t bytes) {
 
 } // namespace
 
-bool NbdStore::is_uri(const char *text) {
-  for (const char *scheme : {"nbd://", "nbds://", "nbd+unix://", "nbds+unix://"})
-    if (text && !strncmp(text, scheme, strlen(scheme))) return true;
-  return false;
-}
-
 static uint64_t buffer_bytes_for(uint64_t budget) { return std::clamp(budget / kBufferShare, kLeastBuffers, kMostBuffers); }
 
 uint64_t NbdStore::bytes_to_start(const char *list, uint64_t budget) {
-  uint64_t servers = 0;
-  for (const char *at = list; at && (at = strstr(at, "://")); at += strlen("://")) ++servers;
-  return servers * (kHelperBytes + sizeof(NbdChannel) + buffer_bytes_for(budget));
+  return addresses_in(list) * (kHelperBytes + sizeof(NbdChannel) + buffer_bytes_for(budget));
 }
 
 /// One program on this machine may use an export; relatives by fork share the claim.

@@ -16,7 +16,6 @@ namespace pagecast {
 
 class NbdStore final : public Store {
 public:
-  static bool is_uri(const char *text);
   /// Memory that the servers in such a list take: helpers, and buffers for writes.
   static uint64_t bytes_to_start(const char *list, uint64_t budget);
 
