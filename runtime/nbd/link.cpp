@@ -86,12 +86,12 @@ int NbdLink::start(const char *uri, uint64_t buffer_bytes, Staging staging, unsi
              "backing %s: the helper for servers, pagecast/pagecast-nbd beside libpagecast.so, cannot be started (%s)", uri,
              strerror(-error));
   else error = wait_until_ready(why, capacity);
-  if (error) stop();
+  if (error) forget();
   else bytes_ = channel_->bytes;
   return error;
 }
 
-void NbdLink::stop() {
+void NbdLink::forget() {
   for (int *fd : {&control_, &memory_, &work_, &answers_}) {
     close_own(*fd);
     *fd = -1;
@@ -100,12 +100,10 @@ void NbdLink::stop() {
   channel_ = nullptr;
 }
 
-void NbdLink::forget() { stop(); }
-
 int NbdLink::start_own(Staging staging) {
   int error = make_channel();
   if (!error) error = start_helper(staging);
-  if (error) stop();
+  if (error) forget();
   return error;
 }
 

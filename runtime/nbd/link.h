@@ -62,7 +62,6 @@ private:
   int make_channel();
   int start_helper(Staging);
   int wait_until_ready(char *why, unsigned capacity);
-  void stop();
 
   const char *uri_ = "";
   unsigned patience_s_ = 0;

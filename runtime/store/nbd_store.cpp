@@ -106,9 +106,16 @@ int NbdStore::make(unsigned file, uint64_t need, Room **room, char *why, unsigne
   return place_[file] ? 0 : -ENOMEM;
 }
 
+/// The export's extent behind one of a file's is free, if there is one.
+void NbdStore::give_back(unsigned file, uint64_t extent) {
+  uint32_t &place = place_[file][extent];
+  if (place) __atomic_store_n(&used_[place - 1], 0, __ATOMIC_RELEASE);
+  place = 0;
+}
+
 void NbdStore::remove(unsigned file) {
   for (uint64_t e = 0; e < room_[file].most_extents(); ++e)
-    if (room_[file].has_extent(e) && place_[file][e]) __atomic_store_n(&used_[place_[file][e] - 1], 0, __ATOMIC_RELEASE);
+    if (room_[file].has_extent(e)) give_back(file, e);
   os::unmap(place_[file], room_[file].most_extents() * sizeof(uint32_t));
   place_[file] = nullptr;
   room_[file].stop_room();
@@ -129,11 +136,7 @@ int NbdStore::make_room_now(unsigned file, uint64_t offset, uint64_t bytes) {
 bool NbdStore::make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) {
   int result = 0;
   if (!back) result = make_room_now(file, offset, bytes);
-  for (uint64_t e = offset / kExtent; back && e * kExtent < offset + bytes; ++e) {
-    if (!place_[file][e]) continue;
-    __atomic_store_n(&used_[place_[file][e] - 1], 0, __ATOMIC_RELEASE);
-    place_[file][e] = 0;
-  }
+  for (uint64_t e = offset / kExtent; back && e * kExtent < offset + bytes; ++e) give_back(file, e);
   room_done_ = {tag, result};
   os::event_post(event());
   return true;
@@ -205,24 +208,24 @@ void NbdStore::ask_waiting() {
   }
 }
 
-bool NbdStore::begin(unsigned file, bool write, const void *memory, uint64_t bytes, uint64_t offset, uint64_t tag) {
+void NbdStore::begin(unsigned file, bool write, const void *memory, uint64_t bytes, uint64_t offset, uint64_t tag) {
   moving_[tag] = {static_cast<const char *>(memory), offset, bytes, 0, 0, 0, static_cast<uint8_t>(file), write};
-  waiting_[(first_waiting_ + waiting_count_++) % kTags] = static_cast<uint16_t>(tag);
   if (is_staged(moving_[tag].memory)) { // it wants no buffers, so that it need not wait for others
-    --waiting_count_;
     while (moving_[tag].asked < bytes) ask_more(tag);
-  } else {
-    ask_waiting();
+    return;
   }
-  return true;
+  waiting_[(first_waiting_ + waiting_count_++) % kTags] = static_cast<uint16_t>(tag);
+  ask_waiting();
 }
 
 bool NbdStore::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
-  return begin(file, false, to, bytes, offset, tag);
+  begin(file, false, to, bytes, offset, tag);
+  return true;
 }
 
 bool NbdStore::write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) {
-  return begin(file, true, from, bytes, offset, tag);
+  begin(file, true, from, bytes, offset, tag);
+  return true;
 }
 
 void NbdStore::piece_done(const NbdAnswer &a) {

@@ -52,7 +52,8 @@ private:
     uint8_t file;
     bool write;
   };
-  bool begin(unsigned file, bool write, const void *memory, uint64_t bytes, uint64_t offset, uint64_t tag);
+  void give_back(unsigned file, uint64_t extent);
+  void begin(unsigned file, bool write, const void *memory, uint64_t bytes, uint64_t offset, uint64_t tag);
   bool is_staged(const char *memory) const;
   bool ask_more(uint64_t tag);
   void ask_waiting();
