@@ -32,9 +32,16 @@ bool Touches::start(uint64_t now_ns) {
   return seen_ != nullptr;
 }
 
+/// In the child of a fork, another part has begun, which knows no phases.
+void Touches::follow_part() {
+  if (generation_ == part_.generation()) return;
+  generation_ = part_.generation();
+  phases_ = 0;
+}
+
 /// The nest's own word has its number, and the part's generation.
 uint32_t Touches::nest(const pagecast_nest &d) {
-  if (generation_ != part_.generation()) generation_ = part_.generation(), phases_ = 0;
+  follow_part();
   const uint64_t word = __atomic_load_n(d.cache, __ATOMIC_RELAXED);
   if (word >> 32 == generation_) return static_cast<uint32_t>(word);
   if (phases_ == kMostPhases) return kNone;
@@ -54,7 +61,7 @@ uint32_t Touches::nest(const pagecast_nest &d) {
 }
 
 uint32_t Touches::caller(const void *address) {
-  if (generation_ != part_.generation()) generation_ = part_.generation(), phases_ = 0;
+  follow_part();
   Caller *found = nullptr;
   for (unsigned i = 0; i < caller_count_ && !found; ++i)
     if (callers_[i].address == address) found = &callers_[i];

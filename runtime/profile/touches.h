@@ -31,6 +31,7 @@ public:
   uint64_t *add(uint32_t phase, uint32_t data_set, const core::Reference &, uint64_t now_ns);
 
 private:
+  void follow_part();
   bool announce(uint32_t data_set);
   bool is_repeated(uint64_t key, uint64_t now_ns);
 
