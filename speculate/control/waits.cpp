@@ -21,6 +21,9 @@ constexpr uint64_t kQuickFactor = 4; ///< times the price that its waits must ha
 constexpr uint64_t kLeastFaults = 12; ///< long waits in page faults: a few are accidents of a fast disk
 constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
 
+/// What a copy of its process would cost, ns. Cost: a file of /proc.
+uint64_t price_of(const Watched &one) { return Worth::price(facts_of(one.thread.process(), one.thread.number()).resident); }
+
 } // namespace
 
 /// D is a wait for a disk. S is one only in calls on names: file systems in user space have it there.
@@ -109,7 +112,7 @@ void Controller::account_fault(Watched &one, uint64_t now) {
   statistics_.waits_in_faults += !one.judged;
   one.judged = true;
   if (!is_copy_due(one, now, &quick) || one.long_waits < kLeastFaults) return;
-  if (!one.worth.is_due_briefly(now, Worth::price(facts_of(one.thread.process(), one.thread.number()).resident))) return;
+  if (!one.worth.is_due_briefly(now, price_of(one))) return;
   if (!prepare()) return;
   const Call call = one.thread.call();
   give_names(one, call);
@@ -124,7 +127,7 @@ bool Controller::is_copy_due(Watched &one, uint64_t now, bool *quick) {
   one.worth.waited(now - one.accounted);
   one.accounted = now;
   *quick = one.worth.at_length() < one.long_waits * kQuickWait;
-  const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident) * (*quick ? kQuickFactor : 1);
+  const uint64_t price = price_of(one) * (*quick ? kQuickFactor : 1);
   return !copied_ && one.worth.is_due(now, price);
 }
 
@@ -141,7 +144,7 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
   if (copied_ || (prepared_ && prefetcher_.queued())) return; // hints are on their way
   one.worth.waited_briefly(std::min(passed, kMostBetween));
   if (one.worth.briefly() < kLeastBriefly) return;
-  const uint64_t price = Worth::price(facts_of(one.thread.process(), one.thread.number()).resident);
+  const uint64_t price = price_of(one);
   if (!one.worth.is_due_briefly(one.looked, price) || !prepare()) return;
   const Call call = one.thread.call();
   if (call.is_fault()) return; // on so fast a disk the kernel's own reading around faults is as good
