@@ -5,10 +5,6 @@
 
 namespace pagecast::core {
 
-WhichEnd::WhichEnd() {
-  for (uint16_t &p : place_) p = 0;
-}
-
 uint32_t WhichEnd::pop(Replacement &order, uint32_t *out, uint32_t max, uint32_t pages) {
   End end = lots_ % kTryEvery == 0 ? other(better_) : better_;
   uint32_t n = end == kNewest ? order.pop_newcomers(out, max, newcomers(pages) / 2) : 0;

@@ -39,7 +39,6 @@ public:
   static constexpr uint32_t kChance = 2 * kSampled;
   static constexpr uint32_t kMostCounted = 384; ///< that came back; then all counts are halved
 
-  WhichEnd();
   /// Newcomers that are left alone, of so many pages in memory: what was asked for is to be used before it goes.
   static constexpr uint32_t newcomers(uint32_t pages) { return pages / kNewShare; }
 
@@ -90,7 +89,7 @@ private:
   void judge();
 
   Side side_[2];
-  uint16_t place_[1u << kTableBits]; ///< 1 + 2 * place in the ring + end, of the last sample with this hash; 0: none
+  uint16_t place_[1u << kTableBits] = {}; ///< 1 + 2 * place in the ring + end, of the last sample with this hash; 0: none
   uint64_t now_ = 0; ///< counts pages that went
   uint32_t lots_ = 1, changes_ = 0;
   uint64_t made_old_ = 0; ///< by foreseen pages: newcomers, times newcomers() of memory, that are not settled yet
