@@ -2,19 +2,22 @@
 #include "cli/machine/runtime_options.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
+#include "runtime/state/option_words.h"
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <vector>
 
 namespace pagecast::cli {
 namespace {
 
-/// What an option of a kind may be, where that is a few words: those of runtime/state/options.cpp.
+/// What an option of a kind may be, where that is a few words.
 std::vector<std::string> wordsOf(const std::string &kind) {
-  if (kind == "flag") return {"1", "0", "on", "off", "yes", "no"};
-  if (kind == "schedule") return {"single", "nested", "continuous"};
-  if (kind == "backend") return {"auto", "pager", "advise"};
-  return {};
+  if (kind == "schedule") return {std::begin(kScheduleWords), std::end(kScheduleWords)};
+  if (kind == "backend") return {std::begin(kBackEndWords), std::end(kBackEndWords)};
+  std::vector<std::string> out;
+  for (size_t i = 0; kind == "flag" && i < std::size(kYesWords); ++i) out.insert(out.end(), {kYesWords[i], kNoWords[i]});
+  return out;
 }
 
 void requireOneOf(const std::vector<std::string> &words, const std::string &value, const std::string &what) {

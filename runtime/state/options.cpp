@@ -4,11 +4,13 @@
 
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
+#include "runtime/state/option_words.h"
 
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <sys/auxv.h>
 
 extern char **environ;
@@ -22,10 +24,22 @@ constexpr const char *kNames[] = {
 #undef PAGECAST_OPTION
 };
 
+/// Which of the words it is; `n`: none of them.
+template <unsigned n> unsigned number_of(const char *text, const char *const (&words)[n]) {
+  unsigned i = 0;
+  while (i < n && strcmp(text, words[i])) ++i;
+  return i;
+}
+
+template <typename Enum, unsigned n> bool parse_word(const char *text, Enum *value, const char *const (&words)[n]) {
+  const unsigned i = number_of(text, words);
+  if (i < n) *value = static_cast<Enum>(i);
+  return i < n;
+}
+
 bool parse(const char *text, bool *value, const char *) {
-  if (!strcmp(text, "1") || !strcmp(text, "on") || !strcmp(text, "yes")) return *value = true, true;
-  if (!strcmp(text, "0") || !strcmp(text, "off") || !strcmp(text, "no")) return *value = false, true;
-  return false;
+  *value = number_of(text, kYesWords) < std::size(kYesWords);
+  return *value || number_of(text, kNoWords) < std::size(kNoWords);
 }
 
 bool parse(const char *text, uint64_t *value, const char *kind) {
@@ -40,26 +54,9 @@ bool parse(const char *text, const char **value, const char *) {
   return *text != 0;
 }
 
-bool parse(const char *text, ReleasePolicy *value, const char *) {
-  const char *names[] = {"none", "aggressive", "buffered"};
-  for (unsigned i = 0; i < 3; ++i)
-    if (!strcmp(text, names[i])) return *value = static_cast<ReleasePolicy>(i), true;
-  return false;
-}
-
-bool parse(const char *text, BackEnd *value, const char *) {
-  const char *names[] = {"auto", "pager", "advise"};
-  for (unsigned i = 0; i < 3; ++i)
-    if (!strcmp(text, names[i])) return *value = static_cast<BackEnd>(i), true;
-  return false;
-}
-
-bool parse(const char *text, core::Schedule *value, const char *) {
-  const char *names[] = {"single", "nested", "continuous"};
-  for (unsigned i = 0; i < 3; ++i)
-    if (!strcmp(text, names[i])) return *value = static_cast<core::Schedule>(i), true;
-  return false;
-}
+bool parse(const char *text, ReleasePolicy *value, const char *) { return parse_word(text, value, kReleaseWords); }
+bool parse(const char *text, BackEnd *value, const char *) { return parse_word(text, value, kBackEndWords); }
+bool parse(const char *text, core::Schedule *value, const char *) { return parse_word(text, value, kScheduleWords); }
 
 /// Levenshtein distance of two short names.
 unsigned edit_distance(const char *a, size_t a_length, const char *b) {

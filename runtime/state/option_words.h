@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The words that options of some kinds are (options.def), in the order of what they mean. For the runtime, which reads them, and for
+// the command, which says what is none of them.
+#pragma once
+
+namespace pagecast {
+
+inline constexpr const char *kYesWords[] = {"1", "on", "yes"}, *kNoWords[] = {"0", "off", "no"};
+inline constexpr const char *kReleaseWords[] = {"none", "aggressive", "buffered"}; ///< ReleasePolicy
+inline constexpr const char *kBackEndWords[] = {"auto", "pager", "advise"}; ///< BackEnd
+inline constexpr const char *kScheduleWords[] = {"single", "nested", "continuous"}; ///< core::Schedule
+
+} // namespace pagecast
