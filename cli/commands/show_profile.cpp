@@ -23,17 +23,7 @@ std::string nameOf(const Profile &profile, const Sharing &sharing, uint32_t plac
   return profile.members[sharing.members[place]].name;
 }
 
-std::string listOf(const std::vector<std::string> &names) {
-  std::string out;
-  for (const std::string &name : names) out += (out.empty() ? "" : ", ") + name;
-  return "{" + out + "}";
-}
-
-std::vector<std::string> namesOf(const Profile &profile, const Sharing &sharing, const std::vector<uint32_t> &cluster) {
-  std::vector<std::string> out;
-  for (const uint32_t place : cluster) out.push_back(nameOf(profile, sharing, place));
-  return out;
-}
+std::string listOf(const std::vector<std::string> &names) { return "{" + commaList(names) + "}"; }
 
 std::string densityText(double density) {
   char text[16];
@@ -73,8 +63,7 @@ std::string clustersText(const Profile &profile, const Sharing &sharing, const T
   return out;
 }
 
-std::string phaseText(const Profile &profile, const ProfilePhase &phase, const Thresholds &thresholds) {
-  const Sharing sharing = sharingOf(profile, phase, thresholds);
+std::string phaseText(const Profile &profile, const ProfilePhase &phase, const Sharing &sharing, const Thresholds &thresholds) {
   if (sharing.members.empty())
     return "\n" + phase.name + " (" + phase.file +
            "): all that is known of its references goes through indices; what they touch is not seen\n";
@@ -86,14 +75,14 @@ std::string phaseText(const Profile &profile, const ProfilePhase &phase, const T
   return out + matrixOf(profile, sharing).text() + clustersText(profile, sharing, thresholds);
 }
 
-std::string profileText(const Profile &profile, const Thresholds &thresholds) {
+std::string profileText(const Profile &profile, const std::vector<Sharing> &sharings, const Thresholds &thresholds) {
   char head[160];
   std::snprintf(head, sizeof head, ": %zu members, %zu phases, %.3g s in %u epochs; blocks of 64 KiB\n", profile.members.size(),
                 profile.phases.size(), profile.seconds, profile.epochs);
   std::string out = profile.file + ", of " + std::filesystem::path(profile.program).filename().string() + head;
   for (const Member &member : profile.members)
     if (!member.isFinished) out += "member " + member.name + " ended in the middle of a nest\n";
-  for (const ProfilePhase &phase : profile.phases) out += phaseText(profile, phase, thresholds);
+  for (size_t p = 0; p < sharings.size(); ++p) out += phaseText(profile, profile.phases[p], sharings[p], thresholds);
   return out;
 }
 
@@ -107,8 +96,7 @@ std::string fitText(const Fit &fit, const Thresholds &thresholds) {
   return out;
 }
 
-Json jsonOf(const Profile &profile, const ProfilePhase &phase, const Thresholds &thresholds) {
-  const Sharing sharing = sharingOf(profile, phase, thresholds);
+Json jsonOf(const Profile &profile, const ProfilePhase &phase, const Sharing &sharing, const Thresholds &thresholds) {
   Json members = Json::array(), matrix = Json::array(), clusters = Json::array();
   for (uint32_t a = 0; a < sharing.members.size(); ++a) {
     members.push_back({{"name", nameOf(profile, sharing, a)}, {"blocks", sharing.blocks[a]}});
@@ -150,11 +138,11 @@ Profile readBy(const std::string &file, const std::string &by) {
 }
 
 /// The file that was written.
-std::string draw(const Profile &profile, const ShowProfileOptions &options) {
+std::string draw(const Profile &profile, const std::vector<Sharing> &sharings, const ShowProfileOptions &options) {
   const std::string file =
       options.svg.empty() ? std::filesystem::path(options.file).replace_extension(".svg").string() : options.svg;
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << pictureOf(profile, thresholdsOf(options));
+  out << pictureOf(profile, sharings, thresholdsOf(options));
   out.close();
   if (!out)
     throw Failure{"the picture could not be written to " + file + ": " + errorText(errno) + "; name another file with --svg"};
@@ -168,9 +156,10 @@ int showProfile(const ShowProfileOptions &options) {
   const Profile profile = readBy(options.file, options.by);
   Fit fit;
   if (!options.run.empty()) fit = fitOf(profile, readBy(options.run, options.by), thresholds);
-  const std::string picture = draw(profile, options);
+  const std::vector<Sharing> sharings = sharingsOf(profile, thresholds);
+  const std::string picture = draw(profile, sharings, options);
   if (!options.json) {
-    std::fputs(profileText(profile, thresholds).c_str(), stdout);
+    std::fputs(profileText(profile, sharings, thresholds).c_str(), stdout);
     if (!options.run.empty()) std::fputs(fitText(fit, thresholds).c_str(), stdout);
     std::printf("\nthe picture is %s\n", picture.c_str());
     return 0;
@@ -182,7 +171,8 @@ int showProfile(const ShowProfileOptions &options) {
               {"smallest", thresholds.smallest},
               {"picture", picture},
               {"phases", Json::array()}};
-  for (const ProfilePhase &phase : profile.phases) out["phases"].push_back(jsonOf(profile, phase, thresholds));
+  for (size_t p = 0; p < sharings.size(); ++p)
+    out["phases"].push_back(jsonOf(profile, profile.phases[p], sharings[p], thresholds));
   if (!options.run.empty()) out["run"] = jsonOf(fit);
   std::printf("%s\n", out.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   return 0;

@@ -48,10 +48,10 @@ public:
       : profile_(profile), dataSet_(dataSet), top_(top), set_(profile.dataSets[dataSet]),
         pieces_((set_.blocks() + set_.grain() - 1) / set_.grain()) {}
 
-  std::string draw(const Thresholds &thresholds) {
+  std::string draw(const std::vector<Sharing> &sharings, const Thresholds &thresholds) {
     std::string out = axes();
     out += marks();
-    for (const ProfilePhase &phase : profile_.phases) out += rings(phase, thresholds);
+    for (size_t p = 0; p < sharings.size(); ++p) out += rings(profile_.phases[p], sharings[p], thresholds);
     return out;
   }
 
@@ -110,29 +110,25 @@ private:
     }
   }
 
-  std::string rings(const ProfilePhase &phase, const Thresholds &thresholds) const {
+  std::string rings(const ProfilePhase &phase, const Sharing &sharing, const Thresholds &thresholds) const {
     std::string out;
-    const Sharing sharing = sharingOf(profile_, phase, thresholds);
     for (const auto &cluster : sharing.clusters) {
       if (cluster.size() < 2) continue;
       uint64_t left = ~uint64_t{0}, right = 0, low = ~uint64_t{0}, high = 0;
-      std::string names;
-      for (const uint32_t place : cluster) {
-        names += (names.empty() ? "" : ", ") + profile_.members[sharing.members[place]].name;
+      for (const uint32_t place : cluster)
         for (const Touched &touched : phase.touched)
           if (touched.member == sharing.members[place] && touched.dataSet == dataSet_)
             for (const EpochRun &run : touched.epochs) {
               left = std::min<uint64_t>(left, run.epoch), right = std::max<uint64_t>(right, run.epoch + 1);
               low = std::min(low, run.first), high = std::max(high, run.first + run.count);
             }
-      }
       if (left >= right) continue;
       const double width = x(double(right)) - x(double(left)), height = y(double(low)) - y(double(high));
       out += format("<ellipse class=\"cluster\" cx=\"%.1f\" cy=\"%.1f\" rx=\"%.1f\" ry=\"%.1f\" fill=\"none\" stroke=\"#222\" "
                     "stroke-width=\"1.5\"%s><title>%s: members %s</title></ellipse>\n",
                     x(double(left)) + width / 2, y(double(high)) + height / 2, width / 2 * 1.1 + 5, height / 2 * 1.05 + 5,
                     cluster.size() < thresholds.smallest ? " stroke-dasharray=\"5 4\"" : "", escaped(phase.name).c_str(),
-                    escaped(names).substr(0, 600).c_str());
+                    escaped(commaList(namesOf(profile_, sharing, cluster))).substr(0, 600).c_str());
     }
     return out;
   }
@@ -175,7 +171,7 @@ std::vector<uint32_t> shownDataSets(const Profile &profile) {
 
 } // namespace
 
-std::string pictureOf(const Profile &profile, const Thresholds &thresholds) {
+std::string pictureOf(const Profile &profile, const std::vector<Sharing> &sharings, const Thresholds &thresholds) {
   const std::vector<uint32_t> dataSets = shownDataSets(profile);
   const double height = std::max(kTop + double(dataSets.size()) * (kHeight + kBetween),
                                  kTop + 18 * double(std::min<size_t>(profile.members.size(), 33)));
@@ -184,7 +180,7 @@ std::string pictureOf(const Profile &profile, const Thresholds &thresholds) {
              "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
              kLeft + kWidth + kLegend, height);
   for (size_t i = 0; i < dataSets.size(); ++i)
-    out += Panel(profile, dataSets[i], kTop + double(i) * (kHeight + kBetween)).draw(thresholds);
+    out += Panel(profile, dataSets[i], kTop + double(i) * (kHeight + kBetween)).draw(sharings, thresholds);
   return out + legend(profile) + "</svg>\n";
 }
 

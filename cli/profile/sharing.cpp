@@ -91,6 +91,18 @@ Sharing sharingOf(const Profile &profile, const ProfilePhase &phase, const Thres
   return out;
 }
 
+std::vector<Sharing> sharingsOf(const Profile &profile, const Thresholds &thresholds) {
+  std::vector<Sharing> out;
+  for (const ProfilePhase &phase : profile.phases) out.push_back(sharingOf(profile, phase, thresholds));
+  return out;
+}
+
+std::vector<std::string> namesOf(const Profile &profile, const Sharing &sharing, const std::vector<uint32_t> &cluster) {
+  std::vector<std::string> out;
+  for (const uint32_t place : cluster) out.push_back(profile.members[sharing.members[place]].name);
+  return out;
+}
+
 Fit fitOf(const Profile &profile, const Profile &run, const Thresholds &thresholds) {
   Fit out;
   if (programOf(profile) != programOf(run))

@@ -23,6 +23,10 @@ struct Sharing {
 };
 
 Sharing sharingOf(const Profile &, const ProfilePhase &, const Thresholds &);
+/// Of each phase, in their order.
+std::vector<Sharing> sharingsOf(const Profile &, const Thresholds &);
+/// The names of those in a cluster.
+std::vector<std::string> namesOf(const Profile &, const Sharing &, const std::vector<uint32_t> &cluster);
 
 /// What the clusters of one profile are worth for another run.
 struct Served {

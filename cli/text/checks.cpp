@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/text/checks.h"
+#include "cli/text/spelling.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -27,9 +28,7 @@ WordCheck wholeBetween(double least, double most) {
 WordCheck oneOf(const std::vector<std::string> &words) {
   return [=](const std::string &value) -> std::string {
     if (std::find(words.begin(), words.end(), value) != words.end()) return "";
-    std::string all;
-    for (const std::string &word : words) all += (all.empty() ? "" : ", ") + word;
-    return "'" + value + "' is none of " + all;
+    return "'" + value + "' is none of " + commaList(words);
   };
 }
 

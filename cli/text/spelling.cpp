@@ -96,4 +96,10 @@ std::string nearest(const std::string &word, const std::vector<std::string> &kno
                            [&](const auto &a, const auto &b) { return editDistance(word, a) < editDistance(word, b); });
 }
 
+std::string commaList(const std::vector<std::string> &words) {
+  std::string out;
+  for (const std::string &word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
 } // namespace pagecast::cli
