@@ -7,7 +7,7 @@ copyright = "the Pagecast authors"
 
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["README.md", "CONTRIBUTING.md", "docs/*.md", "*/README.md", "*/**/README.md"]
+include_patterns = ["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/start/*.md", "*/README.md", "*/**/README.md"]
 exclude_patterns = ["build", "results", "**/.*"]
 
 myst_heading_anchors = 4  # as GitHub's
@@ -20,6 +20,7 @@ html_copy_source = False
 html_show_sphinx = False
 
 PAGES = {
+    "Start": [f"start/{page}" for page in ("index", "python", "r", "package", "c", "fortran-mpi", "container", "slurm")],
     "Using it": ["run", "compile", "explain", "statistics", "limits", "files", "backing", "failures", "programs", "speculate", "profile", "serve", "python", "api", "options"],
     "Knowing more": ["ARCHITECTURE", "GLOSSARY", "BENCHMARKS", "DECISIONS", "sharing", "LINUX", "TESTING"],
 }

@@ -88,10 +88,12 @@ def test_every_page_is_in_the_site_and_in_the_index():
     spec = importlib.util.spec_from_file_location("conf", ROOT / "docs" / "conf.py")
     conf = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(conf)
-    pages = {p.stem for p in (ROOT / "docs").glob("*.md")} - {"index"}
+    docs = ROOT / "docs"
+    pages = {str(p.relative_to(docs).with_suffix("")) for p in docs.rglob("*.md")} - {"index"}
     assert pages == {page for menu in conf.PAGES.values() for page in menu}
-    index = (ROOT / "docs" / "index.md").read_text()
-    assert not [page for page in pages if f"({page}.md)" not in index]
+    for folder in (docs, docs / "start"):
+        index = (folder / "index.md").read_text()
+        assert not [p for p in folder.glob("*.md") if p.stem != "index" and f"({p.name})" not in index]
 
 
 def test_two_hops_lead_to_what_newcomers_look_for():
