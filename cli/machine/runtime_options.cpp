@@ -36,6 +36,15 @@ bool isCount(const std::string &value) {
   return errno == 0 && value.find_first_not_of("0123456789") == std::string::npos;
 }
 
+/// A size, and one that has a meaning.
+void requireSize(const std::string &name, const std::string &value) {
+  const uint64_t bytes = parseSize(value, "--option " + name);
+  for (const auto &known : kLeastSizes)
+    if (name == known.name && bytes < known.least)
+      throw Failure{"--option " + name + "=" + value + " is less than the least of " + known.text + "; write " + known.text +
+                    " or more"};
+}
+
 } // namespace
 
 void requireRuntimeOption(const std::string &name, const std::string &value) {
@@ -53,7 +62,7 @@ void requireRuntimeOption(const std::string &name, const std::string &value) {
     if (name != known.name) continue;
     const std::string kind = known.kind, what = "--option " + name + "=" + value;
     if (value.empty()) throw Failure{what + " has no value"};
-    if (kind == "size" && value != "auto") parseSize(value, "--option " + name);
+    if (kind == "size" && value != "auto") requireSize(name, value);
     if (kind == "count" && !isCount(value))
       throw Failure{what + " is not a number; write digits alone, such as --option " + name + "=64"};
     requireOneOf(wordsOf(kind), value, what);

@@ -58,6 +58,19 @@ bool parse(const char *text, ReleasePolicy *value, const char *) { return parse_
 bool parse(const char *text, BackEnd *value, const char *) { return parse_word(text, value, kBackEndWords); }
 bool parse(const char *text, core::Schedule *value, const char *) { return parse_word(text, value, kScheduleWords); }
 
+template <typename T> T at_least(const char *, T value) { return value; }
+
+/// A size of less than the least that has a meaning becomes that, which is said.
+uint64_t at_least(const char *name, uint64_t value) {
+  for (const auto &known : kLeastSizes) {
+    if (strcmp(known.name, name) || value >= known.least) continue;
+    say("PAGECAST_%s is %llu bytes, less than the least of %s; %s is used", name, static_cast<unsigned long long>(value),
+        known.text, known.text);
+    return known.least;
+  }
+  return value;
+}
+
 /// Levenshtein distance of two short names.
 unsigned edit_distance(const char *a, size_t a_length, const char *b) {
   unsigned row[64];
@@ -128,20 +141,11 @@ void read_options(Options &options) {
 #define PAGECAST_OPTION(field, NAME, type, initial, kind, text)                      \
   if (const char *given = secure_getenv("PAGECAST_" NAME)) {                         \
     type value = initial;                                                            \
-    if (parse(given, &value, #kind)) options.field = value;                          \
+    if (parse(given, &value, #kind)) options.field = at_least(NAME, value);          \
     else say("PAGECAST_" NAME "=%s is not a %s; the default is used", given, #kind); \
   }
 #include "runtime/state/options.def"
 #undef PAGECAST_OPTION
-  if (options.memory != kAuto && options.memory < kLeastMemory) {
-    say("PAGECAST_MEMORY is %llu bytes, less than the least of 16M; 16M is used",
-        static_cast<unsigned long long>(options.memory));
-    options.memory = kLeastMemory;
-  }
-  if (options.large < kLeastLarge) {
-    say("PAGECAST_LARGE is %llu bytes, less than the least of 4K; 4K is used", static_cast<unsigned long long>(options.large));
-    options.large = kLeastLarge;
-  }
 }
 
 const char *options_help() {

@@ -19,6 +19,8 @@ inline constexpr uint64_t kAuto = ~uint64_t{0};
 inline constexpr uint64_t kLeastMemory = 16u << 20;
 /// What the C library allocates for a thread of ours, while allocations become regions, must never be large itself.
 inline constexpr uint64_t kLeastLarge = 4u << 10;
+/// A request of less than a page would move nothing.
+inline constexpr uint64_t kLeastIo = 4u << 10;
 
 struct Options {
 #define PAGECAST_OPTION(field, NAME, type, initial, kind, text) type field = initial;

@@ -75,6 +75,16 @@ TEST(Options, TooLittleMemoryBecomesTheLeast) {
   EXPECT_EQ(o.memory, kLeastMemory);
 }
 
+TEST(Options, ARequestIsAPageAtLeast) {
+  setenv("PAGECAST_IO", "0", 1);
+  testing::internal::CaptureStderr();
+  Options o;
+  read_options(o);
+  unsetenv("PAGECAST_IO");
+  EXPECT_EQ(o.io, kLeastIo);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("4K is used"), std::string::npos);
+}
+
 TEST(Options, HelpNamesEveryOption) {
   const std::string help = options_help();
 #define PAGECAST_OPTION(field, NAME, type, initial, kind, text) EXPECT_NE(help.find("PAGECAST_" NAME " ("), std::string::npos);
