@@ -5,6 +5,7 @@
 #include "cli/machine/address.h"
 #include "cli/machine/memory.h"
 #include "cli/programs/paths.h"
+#include "cli/programs/scratch.h"
 #include "cli/programs/server.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
@@ -13,11 +14,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -27,35 +26,6 @@ namespace {
 
 constexpr char kSocket[] = "socket"; ///< in the private directory
 constexpr uint64_t kLeastBlock = 4096, kMostBlock = 16 << 20, kLeastBlocks = 4;
-
-/// A directory that no other user can enter, and that goes with this object.
-class PrivateDirectory {
-public:
-  /// `file`: what will be in it. A socket's path may have 107 bytes.
-  explicit PrivateDirectory(const char *file) {
-    std::error_code error;
-    std::string name;
-    for (const fs::path &place :
-         {fs::path(environment("XDG_RUNTIME_DIR").value_or("")), fs::temp_directory_path(error), fs::path("/tmp")}) {
-      name = (place / "pagecast-serve-XXXXXX").native();
-      errno = ENAMETOOLONG;
-      if (name[0] != '/' || name.size() + 1 + strlen(file) >= sizeof sockaddr_un::sun_path || !mkdtemp(name.data())) continue;
-      path_ = name;
-      return;
-    }
-    throw Failure{name + " cannot be made: " + errorText(errno) + "; set TMPDIR"};
-  }
-  PrivateDirectory(const PrivateDirectory &) = delete;
-  PrivateDirectory &operator=(const PrivateDirectory &) = delete;
-  ~PrivateDirectory() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  const fs::path &path() const { return path_; }
-
-private:
-  fs::path path_;
-};
 
 /// A socket in the file system, which the server leaves there.
 struct Socket {
@@ -157,7 +127,7 @@ void printCounts(const nlohmann::json &counts) {
 int serve(const ServeOptions &options) {
   requireDirectory(options.directory);
   std::signal(SIGPIPE, SIG_IGN); // who reads the results may have gone: the directory and the server must go all the same
-  const PrivateDirectory place(kSocket);
+  const ScratchFolder place("serve", kSocket);
   const Address address = addressOf(options, place.path());
   Server server(commandOf(options, address, place.path()));
   if (!server.waitUntilReady(place.path() / "ready")) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -38,23 +39,40 @@ void removeLeftBehind(const fs::path &in, const std::string &prefix) {
 
 } // namespace
 
-ScratchFolder::ScratchFolder(const std::string &kind) {
-  const fs::path in = environment("TMPDIR").value_or("/tmp");
-  const std::string prefix = "pagecast-" + kind + "-";
+bool ScratchFolder::make(const fs::path &in, const std::string &prefix) {
   removeLeftBehind(in, prefix);
-  while (lock_ < 0) {
+  for (;;) {
     std::string pattern = (in / (prefix + "XXXXXX")).string();
-    if (!mkdtemp(pattern.data()))
-      throw Failure{"no directory could be made at " + pattern + ": " + errorText(errno) +
-                    "; set TMPDIR to a directory that can be written"};
+    if (!mkdtemp(pattern.data())) return false;
     path_ = pattern;
     lock_ = openFolder(path_);
     if (lock_ < 0) continue; // another command took it for one that was left
     flock(lock_, LOCK_EX);   // where there are no locks, nobody takes it away either
-    if (isThere(lock_)) return;
+    if (isThere(lock_)) return true;
     close(lock_);
-    lock_ = -1;
   }
+}
+
+ScratchFolder::ScratchFolder(const std::string &kind) {
+  const fs::path in = environment("TMPDIR").value_or("/tmp");
+  const std::string prefix = "pagecast-" + kind + "-";
+  if (!make(in, prefix))
+    throw Failure{"no directory could be made at " + (in / prefix).native() + "XXXXXX: " + errorText(errno) +
+                  "; set TMPDIR to a directory that can be written"};
+}
+
+ScratchFolder::ScratchFolder(const std::string &kind, const std::string &socket) {
+  std::error_code ignored;
+  const std::string prefix = "pagecast-" + kind + "-";
+  fs::path tried;
+  for (const fs::path &in :
+       {fs::path(environment("XDG_RUNTIME_DIR").value_or("")), fs::temp_directory_path(ignored), fs::path("/tmp")}) {
+    if (!in.is_absolute()) continue;
+    tried = in / (prefix + "XXXXXX");
+    errno = ENAMETOOLONG;
+    if ((tried / socket).native().size() < sizeof sockaddr_un::sun_path && make(in, prefix)) return;
+  }
+  throw Failure{tried.native() + " cannot be made: " + errorText(errno) + "; set TMPDIR to a directory that can be written"};
 }
 
 ScratchFolder::~ScratchFolder() {

@@ -90,7 +90,8 @@ def test_a_directory_whose_name_is_too_long_for_a_socket_is_left_alone(tools, da
     assert not Path(server.socket).parent.exists()
 
 
-def test_the_server_does_not_outlive_the_command(tools, data):
+def test_the_server_does_not_outlive_the_command_and_the_next_one_tidies_up(tools, data, short_place, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_place))
     with serving(tools, data) as server:
         (child,) = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
         place = Path(server.socket).parent
@@ -99,7 +100,10 @@ def test_the_server_does_not_outlive_the_command(tools, data):
         server.process.wait()
         assert select.select([descriptor], [], [], 60)[0], "the server runs on"
         os.close(descriptor)
-        shutil.rmtree(place)  # no one is left who could
+    assert list(short_place.iterdir()) == [place]
+    with serving(tools, data) as server:
+        assert list(short_place.iterdir()) == [Path(server.socket).parent] != [place]
+        server.end(signal.SIGINT)
 
 
 def test_a_socket_of_ones_own_and_a_table(tools, data, tmp_path):
