@@ -71,6 +71,10 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   }
 }
 
+/// UCX, the transport of many MPIs, rewrites the C library's mmap in memory, so that mappings of the program go past the
+/// runtime. Without its hooks it keeps no cache of memory that it registered, and that is all.
+void keepMappingsFromUcx() { setenv("UCX_MEM_EVENTS", "no", 0); }
+
 [[noreturn]] void become(const fs::path &program, const std::vector<std::string> &command) {
   std::vector<char *> raw;
   for (const std::string &word : command) raw.push_back(const_cast<char *>(word.c_str()));
@@ -109,6 +113,7 @@ fs::path requireProgram(const std::string &name, const std::string &usage) {
 
 void preloadAndBecome(const fs::path &program, const std::vector<std::string> &command) {
   preloadUnlessCompiledWithPagecast(program);
+  keepMappingsFromUcx();
   become(program, command);
 }
 
