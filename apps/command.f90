@@ -7,7 +7,7 @@ module command
   use, intrinsic :: iso_fortran_env, only: error_unit, output_unit
   implicit none
   private
-  public :: parse_options, fail, phase
+  public :: parse_options, fail, phase, parse_number, argument, usage, begin
 
   integer, parameter :: dp = kind(1.0d0), long = selected_int_kind(18)
   character(:), allocatable :: program_name
@@ -59,6 +59,15 @@ contains
     allocate (character(max(length, 1)) :: text)
     call get_command_argument(number, text)
   end function
+
+  !> For programs that read their options themselves: their name, and whether phases are timed.
+  subroutine begin(program, timed)
+    character(*), intent(in) :: program
+    logical, intent(in) :: timed
+    program_name = program
+    times = timed
+    call system_clock(since)
+  end subroutine
 
   !> `help` are the lines that --help prints. A program without random numbers has no `seed`.
   subroutine parse_options(program, help, bytes, iterations, seed)

@@ -5,12 +5,13 @@
 set -eu
 
 # Among them are nbdkit, which carries the storage cache of `pagecast serve`, and the clients that test it: libnbd has no
-# package on PyPI. The helper for pages on servers is built with libnbd-dev.
+# package on PyPI. The helper for pages on servers is built with libnbd-dev. The programs of apps/shared are compiled with MPICH.
 needed='
   clang-19 clang-format-19 flang-19 llvm-19-dev llvm-19-tools libclang-rt-19-dev libomp-19-dev lld-19
   g++ cmake ninja-build pkg-config
   liburing-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libgtest-dev zlib1g-dev libzstd-dev libxml2-dev
   nbdkit nbdkit-plugin-dev libnbd-bin libnbd-dev python3-libnbd
+  mpich libmpich-dev
   python3 python3-venv mount util-linux'
 
 say() { echo "deps: $*"; }
