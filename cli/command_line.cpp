@@ -139,6 +139,8 @@ void addSpeculate(CLI::App &app, SpeculateOptions &options) {
   speculate->add_option("--stats", options.stats, "write what happened there as JSON")->type_name("FILE")->check(refuseEmpty);
   speculate->add_flag("--summary", options.summary, "say what happened, on standard error");
   speculate->add_flag("--account", options.account, "trace the program, which is slow, to count which reads were hinted");
+  speculate->add_flag("--eager", options.eager,
+                      "for tests: make a copy whenever one can be, whether it is worth its price or not");
   speculate->prefix_command();
   speculate->footer(kSpeculateNotes);
 }

@@ -16,6 +16,7 @@ std::optional<SpeculateOptions> plainOptions(const std::vector<std::string> &wor
   for (; at < words.size() && words[at][0] == '-' && words[at] != "--"; at++) {
     if (words[at] == "--summary") options.summary = true;
     else if (words[at] == "--account") options.account = true;
+    else if (words[at] == "--eager") options.eager = true;
     else if (words[at] == "--stats" && at + 1 < words.size() && !words[at + 1].empty() && words[at + 1][0] != '-')
       options.stats = words[++at];
     else return std::nullopt;
@@ -37,7 +38,7 @@ __attribute__((constructor(101))) void speculateEarly(int argc, char **argv) {
 void requireSpeculateOptions(const std::vector<std::string> &command) {
   if (command.empty() || command[0].empty() || command[0][0] != '-') return;
   throw Failure{"pagecast speculate has no option " + command[0] + "; the nearest is " +
-                nearest(command[0], {"--account", "--stats", "--summary", "--help"})};
+                nearest(command[0], {"--account", "--eager", "--stats", "--summary", "--help"})};
 }
 
 int speculate(const SpeculateOptions &options) {

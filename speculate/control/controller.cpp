@@ -172,7 +172,7 @@ void Controller::refuse_early(pid_t program) {
 
 /// Looks at everything once.
 void Controller::look(pid_t program, uint64_t now) {
-  if (now - tree_looked_ > kTreeEvery) {
+  if (now - tree_looked_ > kTreeEvery || eager_) {
     if (has_new_tasks() || one_ended_) refresh_tree(program);
     one_ended_ = false;
     tree_looked_ = now;
@@ -190,7 +190,7 @@ void Controller::look(pid_t program, uint64_t now) {
   statistics_.looks++;
   if (waits) wait_seen_ = now;
   const uint64_t longer = now - wait_seen_ < kLongest ? period_ + period_ / 4 : period_ * 2;
-  period_ = long_waits ? kShortest : waits ? kShort : std::min(longer, longest_period(now));
+  period_ = long_waits || eager_ ? kShortest : waits ? kShort : std::min(longer, longest_period(now));
 }
 
 /// What is missed when waits begin is little beside the time without any.

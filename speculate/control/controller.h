@@ -49,6 +49,9 @@ public:
   /// Before run(): the program is traced, and an account made of its reads.
   void account(Ledger *ledger, ReadsTracer *tracer);
 
+  /// Before run(), for tests: copies are made whenever one can be, worth it or not.
+  void be_eager() { eager_ = true; }
+
   Statistics &statistics() { return statistics_; }
 
 private:
@@ -133,6 +136,7 @@ private:
   Ledger *ledger_ = nullptr; ///< only for accounts, as the tracer is
   ReadsTracer *tracer_ = nullptr;
   bool warned_ = false, prepared_ = false, failed_ = false;
+  bool eager_ = false; ///< no wait is too short, and no copy too dear
 };
 
 } // namespace pagecast::speculate

@@ -71,8 +71,9 @@ void Controller::make_copy(Watched &one, uint64_t now, const Call &call, bool br
   if (made.outcome == Made::kNever) return refuse(one, made.reason);
   if (made.outcome != Made::kCopy) {
     if (made.outcome == Made::kNotNow) return;
-    statistics_.ended[static_cast<unsigned>(Ending::kSetUp)]++;
-    statistics_.last_call = channel_->call;
+    const bool gone = is_ending(one.thread.process());
+    statistics_.ended[static_cast<unsigned>(gone ? Ending::kOriginal : Ending::kSetUp)]++;
+    if (!gone) statistics_.last_call = channel_->call;
     one.worth.ended(now, 0, 1);
     return;
   }
@@ -136,8 +137,10 @@ Ending Controller::ending_of_dead(uint64_t now) const {
   case Ended::kUnreadable: return Ending::kUnreadable;
   case Ended::kDescriptors: return Ending::kDescriptors;
   case Ended::kSetUp: return Ending::kSetUp;
-  default: return now - copy_made_ > kOld ? Ending::kOld : Ending::kCrashed;
+  default: break;
   }
+  if (is_ending(copy_original_)) return Ending::kOriginal; // copies die with it
+  return now - copy_made_ > kOld ? Ending::kOld : Ending::kCrashed;
 }
 
 /// Has it ended by itself?

@@ -9,6 +9,7 @@ struct Options {
   std::string stats;    ///< file for statistics; empty = none
   bool summary = false; ///< a few lines on standard error at the end
   bool account = false; ///< the program is traced, for an account of its reads
+  bool eager = false;   ///< for tests: a copy in every wait that allows one, whether it is worth its price or not
   std::vector<std::string> command;
 };
 

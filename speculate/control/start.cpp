@@ -80,6 +80,7 @@ int control(void *argument) {
   Ledger ledger;
   ReadsTracer tracer(&ledger);
   if (traced) controller.account(&ledger, &tracer);
+  if (options.eager) controller.be_eager();
   controller.run(begin.program);
   controller.statistics().finished = true;
   if (!options.stats.empty() && !write_statistics(controller.statistics(), options.stats.c_str()))

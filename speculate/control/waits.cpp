@@ -70,7 +70,7 @@ void Controller::examine(Watched &one, uint64_t now) {
     one.judged = false;
     return;
   }
-  if (now - one.wait_begin >= Worth::kLeastWait && !one.refused) account_wait(one, now);
+  if ((eager_ || now - one.wait_begin >= Worth::kLeastWait) && !one.refused) account_wait(one, now);
 }
 
 bool Controller::is_hinted(const WaitPlace &place) const {
@@ -88,7 +88,7 @@ void Controller::account_wait(Watched &one, uint64_t now) {
   find_wait_place(one.thread.process(), call, &place);
   if (place.kind == WaitPlace::Kind::kUnknown) return;
   if (place.direct) return refuse(one, "it reads past the page cache (O_DIRECT), and so overlaps its reads itself");
-  one.unhinted = !is_hinted(place);
+  one.unhinted = !is_hinted(place) || (eager_ && !copied_);
   if (!one.unhinted) {
     if (!one.judged) {
       statistics_.waits_hinted++;
@@ -111,8 +111,8 @@ void Controller::account_fault(Watched &one, uint64_t now) {
   bool quick = false;
   statistics_.waits_in_faults += !one.judged;
   one.judged = true;
-  if (!is_copy_due(one, now, &quick) || one.long_waits < kLeastFaults) return;
-  if (!one.worth.is_due_briefly(now, price_of(one))) return;
+  if (!is_copy_due(one, now, &quick)) return;
+  if (!eager_ && (one.long_waits < kLeastFaults || !one.worth.is_due_briefly(now, price_of(one)))) return;
   if (!prepare()) return;
   const Call call = one.thread.call();
   give_names(one, call);
@@ -121,12 +121,13 @@ void Controller::account_fault(Watched &one, uint64_t now) {
 
 /// A wait that nothing was hinted for goes on. `quick`: the disk is fast.
 bool Controller::is_copy_due(Watched &one, uint64_t now, bool *quick) {
-  if (now - one.wait_begin < Worth::kLongWait) return false;
+  if (!eager_ && now - one.wait_begin < Worth::kLongWait) return false;
   if (one.since == 0) begin_period(one);
   one.long_waits += one.accounted == one.wait_begin;
   one.worth.waited(now - one.accounted);
   one.accounted = now;
   *quick = one.worth.at_length() < one.long_waits * kQuickWait;
+  if (eager_) return !copied_;
   const uint64_t price = price_of(one) * (*quick ? kQuickFactor : 1);
   return !copied_ && one.worth.is_due(now, price);
 }
