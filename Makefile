@@ -52,7 +52,7 @@ sanitize: venv ## unit tests of core, runtime, simulator and storage under the a
 fuzz: build venv ## random programs with and without pagecast: N=2000 SEED=1 JOBS=2 FUZZ_ARGS=
 	@$(IN_VENV) tests/fuzz/fuzz.py --build $(BUILD) --number $(or $(N),2000) --seed $(or $(SEED),1) $(if $(JOBS),--jobs $(JOBS)) $(FUZZ_ARGS)
 
-test-real: build venv ## Debian's array programs: their own tests, plain and paged (REAL_ARGS='--packages gsl'; an hour)
+test-real: build venv ## Debian's array programs: their own tests, plain and paged (REAL_ARGS='--packages gsl'; an hour); others under speculate: --speculate
 	@$(IN_VENV) tests/real/real.py --build $(BUILD) $(REAL_ARGS)
 
 demo: build venv ## the main job under a 256 MiB limit: in core, on swap, with pagecast (root; minutes)

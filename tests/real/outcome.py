@@ -67,6 +67,21 @@ def paging_table(data: dict) -> Table:
     return table
 
 
+def suite_table(data: dict) -> Table:
+    """Suites under `pagecast speculate`."""
+    table = Table(title="Suites of programs that read files, plain and with copies made whenever one can be")
+    for name in ("package", "version", "tests, plain", "tests, with copies", "copies", "hints", "why copies ended", "result"):
+        table.add_column(name, justify="right" if name in ("copies", "hints") else "left")
+    for entry in data["packages"]:
+        tests_of = [", ".join(f"{n} {state}" for state, n in sorted(entry["tests"][mode].items())) if "tests" in entry else "-"
+                    for mode in ("plain", "speculate")]
+        copies = entry.get("copies", {"made": "-", "ended": {}})
+        ended = ", ".join(f"{n} {why}" for why, n in copies["ended"].items() if n)
+        hints = str(entry["prefetch"]["hints"]) if "prefetch" in entry else "-"
+        table.add_row(entry["name"], entry["version"] or "-", *tests_of, str(copies["made"]), hints, ended, entry["state"])
+    return table
+
+
 def totals(outcomes: list[dict]) -> dict[str, int]:
     count = Counter(entry["state"] for entry in outcomes)
     return {state: count[state] for state in STATES}

@@ -7,6 +7,9 @@ the runtime switched off, and tested under the budget. There a preloaded library
 so that the suites' small data go to disk too. Some packages add a program run on more data than the budget, whose
 output must be the same with paging and without.
 
+With --speculate, suites of programs that read files run on slow storage, plain and under `pagecast speculate`, and
+each single test must end the same way.
+
 The exit status is 0 when no package failed and one passed at least; packages that cannot be fetched are skipped,
 with the reason."""
 
@@ -23,8 +26,10 @@ from harness.report import Screen, parse_size, provenance, write_json  # noqa: E
 
 from archive import Archive  # noqa: E402
 from job import PROGRAMS_OF_OURS, Broken, Job, Settings, make_pressure  # noqa: E402
-from outcome import hint_table, paging_table, summary, totals  # noqa: E402
+from outcome import hint_table, paging_table, suite_table, summary, totals  # noqa: E402
 from recipes import RECIPES, Recipe  # noqa: E402
+from speculated import SuiteJob  # noqa: E402
+from suites import SUITES, Suite  # noqa: E402
 
 LEAST_BUDGET = 16 << 20
 INTERRUPTED = 130
@@ -39,6 +44,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree of Pagecast")
     parser.add_argument("--packages", metavar="A,B", help="only these, with commas between (default: all of --list)")
     parser.add_argument("--list", action="store_true", help="say which packages there are, and end")
+    parser.add_argument("--speculate", action="store_true",
+                        help="instead, the suites of programs that read files, as a whole under pagecast speculate (root)")
     parser.add_argument("--memory", default="16M", help="budget of each process (default and least: 16M)")
     parser.add_argument("--pressure", default="24M",
                         help="memory that the preloaded library keeps reading in each process; 0: none, and most suites fit the budget")
@@ -51,18 +58,18 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def chosen(text: str | None) -> list[Recipe]:
-    """The recipes of the named packages, in the table's order."""
+def chosen(text: str | None, all_of_them: tuple) -> list:
+    """The recipes or suites of the named packages, in the table's order."""
     if text is None:
-        return list(RECIPES)
+        return list(all_of_them)
     names = [name.strip() for name in text.split(",") if name.strip()]
-    known = [recipe.name for recipe in RECIPES]
+    known = [recipe.name for recipe in all_of_them]
     for name in names:
         if name not in known:
             raise Usage(f"there is no recipe for the package '{name}'; there are {', '.join(known)}")
     if not names:
-        raise Usage("--packages names no package; write, for example, --packages gsl,zlib")
-    return [recipe for recipe in RECIPES if recipe.name in names]
+        raise Usage(f"--packages names no package; write, for example, --packages {known[0]},{known[1]}")
+    return [recipe for recipe in all_of_them if recipe.name in names]
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -82,14 +89,15 @@ def settings_of(options: argparse.Namespace) -> Settings:
     return Settings(build, work, budget, pressure, options.jobs, options.timeout, options.fresh, options.keep)
 
 
-def run_all(recipes: list[Recipe], settings: Settings, screen: Screen, outcomes: list[dict]):
+def run_all(recipes: list[Recipe | Suite], settings: Settings, screen: Screen, outcomes: list[dict]):
     """Appends to `outcomes` as it goes, so that an interrupted run still has a table."""
     archive = Archive(settings.work / "archive")
-    make_pressure(settings)
+    if isinstance(recipes[0], Recipe):
+        make_pressure(settings)
     for number, recipe in enumerate(recipes, 1):
         def say(text: str, head=f"[{number}/{len(recipes)}] {recipe.name}: "):
             screen.say(head + text)
-        outcome = Job(recipe, settings, say).run(archive)
+        outcome = (SuiteJob if isinstance(recipe, Suite) else Job)(recipe, settings, say).run(archive)
         outcomes.append(outcome)
         say(outcome["state"] + (f": {outcome['why']}" if outcome["why"] else ""))
 
@@ -98,7 +106,7 @@ def main() -> int:
     options = parse_arguments()
     screen = Screen()
     try:
-        recipes = chosen(options.packages)
+        recipes = chosen(options.packages, SUITES if options.speculate else RECIPES)
         if options.list:
             for recipe in recipes:
                 screen.say(f"{recipe.name:16}{recipe.what}")
@@ -116,17 +124,20 @@ def main() -> int:
     except Broken as reason:
         print(f"real: {reason}", file=sys.stderr)
         return 1
-    return finish(outcomes, interrupted, options.json or ROOT / "results" / "real.json", settings, screen)
+    usual = ROOT / "results" / ("real-speculate.json" if options.speculate else "real.json")
+    return finish(outcomes, interrupted, options.json or usual, settings, screen)
 
 
 def finish(outcomes: list[dict], interrupted: bool, file: Path, settings: Settings, screen: Screen) -> int:
     data = provenance(budget_bytes=settings.budget, pressure_bytes=settings.pressure, packages=outcomes, interrupted=interrupted)
     write_json(file, data)
     if outcomes:
-        screen.console.print(hint_table(data), paging_table(data))
+        speculated = any("tests" in entry for entry in outcomes)
+        screen.console.print(*([suite_table(data)] if speculated else [hint_table(data), paging_table(data)]))
     for line in summary(outcomes):
         screen.say(line)
-    screen.say(f"data: {file}; logs: {settings.work}/PACKAGE/logs" + ("; interrupted: run again to go on" if interrupted else ""))
+    logs = outcomes[0]["logs"] if len(outcomes) == 1 else f"{settings.work}/PACKAGE/logs"
+    screen.say(f"data: {file}; logs: {logs}" + ("; interrupted: run again to go on" if interrupted else ""))
     count = totals(outcomes)
     return INTERRUPTED if interrupted else 1 if count["failed"] or not count["passed"] else 0
 
