@@ -19,7 +19,7 @@ cmp -s $(1) $(2)/requirements.txt || { \
 	  cp $(1) $(2)/requirements.txt; }
 endef
 
-.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified field cases releases cliff share interactive speculate sharing-sim manual docs wheel deb install clean
+.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified people field cases releases cliff share interactive speculate sharing-sim manual docs wheel deb install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -71,6 +71,11 @@ nine: build venv ## the nine programs against all targets, as a Markdown table (
 unmodified: build venv ## numpy, pandas and scikit-learn as they are, over 2.4 to 3.4 times their memory (root; minutes)
 	@$(call venv,bench/requirements.txt,$(BUILD)/venv-bench)
 	@$(IN_VENV) bench unmodified --build $(BUILD) --python $(BUILD)/venv-bench/bin/python $(UNMODIFIED_ARGS)
+
+people: build venv ## scripts in Python, R and Octave as people write them, over 3 times their memory (root; ten minutes; PEOPLE_ARGS=--quick: three)
+	@$(call venv,bench/requirements.txt,$(BUILD)/venv-bench)
+	@$(IN_VENV) bench unmodified --build $(BUILD) --python $(BUILD)/venv-bench/bin/python --programs people --limit 256M --multiple 3 \
+	  --runs 1 --timeout 40 --json results/people.json $(PEOPLE_ARGS)
 
 field: build venv ## six workloads beside versions by hand, mmap and swap, as a Markdown table (root; half an hour)
 	@$(IN_VENV) bench field --build $(BUILD) $(FIELD_ARGS)

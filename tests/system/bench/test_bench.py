@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The harness: its arithmetic, its clean-up, and that a tiny demo runs to its end."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -180,7 +181,33 @@ def test_tiny_incore(built, tmp_path):
 
 def test_unmodified_programs_are_chosen_by_name(tools):
     done = tools.run(sys.executable, ROOT / "bench", "unmodified", "--programs", "numpy,perl")
-    assert done.returncode == 2 and "there is no program perl; there are numpy,pandas,scikit-learn" in done.stderr
+    assert done.returncode == 2 and "there is no program perl; there are numpy,pandas,scikit-learn,scipy" in done.stderr
+
+
+def test_what_a_program_lacks_is_said(tools):
+    if os.geteuid() != 0:
+        pytest.skip("the harness needs root")
+    if importlib.util.find_spec("lightgbm"):
+        pytest.skip("this Python has lightgbm")
+    done = tools.run(sys.executable, ROOT / "bench", "unmodified", "--only", "lightgbm")
+    assert done.returncode == 2 and f"none of the programs can run here: {sys.executable} has no lightgbm" in done.stderr
+
+
+@pytest.mark.xdist_group("swap")
+def test_tiny_unmodified(built, tmp_path, disk_dir):
+    if os.geteuid() != 0:
+        pytest.skip("the harness needs root")
+    pytest.importorskip("numpy", reason="numpy is not installed")
+    result = tmp_path / "people.json"
+    done = built.run(sys.executable, ROOT / "bench", "unmodified", "--build", built.build, "--only", "numpy,lightgbm", "--limit", "80M",
+                     "--multiple", "1.2", "--runs", "1", "--json", result, "--work", disk_dir)
+    assert done.returncode == 0, done.stderr
+    data = json.loads(result.read_text())
+    (program,) = (p for p in data["programs"] if p["name"] == "numpy")
+    assert program["identical"] and program["bytes"] == 96 << 20
+    assert program["samples"]["pagecast"][0]["stats"]["io"]["written_bytes"] > 0
+    assert "lightgbm" in done.stdout
+    assert str(disk_dir) not in Path("/proc/swaps").read_text() and not (disk_dir / "swap").exists()
 
 
 def test_unmodified_table_says_what_differed_and_what_ended():
@@ -190,3 +217,4 @@ def test_unmodified_table_says_what_differed_and_what_ended():
                "endings": {"in_core": "ok", "swap": "timeout", "pagecast": "ok"},
                "samples": {"in_core": [sample], "swap": [dict(sample, status="timeout")], "pagecast": [sample]}}
     assert row(program) == "| p | 3 | 2.0 (2.0-2.0) | timeout | 2.0 (2.0-2.0) | - | 7 / 2 / 1 | NO |"
+    assert "| ≥ 7.50x |" in row(dict(program, swap_over_pagecast=7.5))
