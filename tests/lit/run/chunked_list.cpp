@@ -64,7 +64,7 @@ NOINLINE static long levels(std::queue<unsigned short> &todo, int most) {
       todo.pop();
       sum += dist[u] * level;
       if (dist[u] % 4) todo.push(to[u]);
-      if (dist[u] % 3 == 0 && todo.size() < 9000) todo.push(to[u + 1]);
+      if (dist[u] % 3 == 0 && todo.size() < 2500) todo.push(to[u + 1]);
     }
     level++;
   }
@@ -111,8 +111,8 @@ int main() {
     for (int i = 0; i < trial * 700 + 1; i++) small.push_back({i, 0, {}}), odd.push_back({i, 1, {}}), large.push_back({i, 2, {}});
     printf(" %ld %ld %ld", sized(small, 30000), sized(odd, 30000), sized(large, 3000));
     std::queue<unsigned short> todo;
-    for (int i = 0; i < 3000; i++) todo.push((unsigned short)(number() % Nodes));
-    printf(" %ld %zu", levels(todo, 30), todo.size());
+    for (int i = 0; i < 900; i++) todo.push((unsigned short)(number() % Nodes)); // its slice goes over a whole round at each strip
+    printf(" %ld %zu", levels(todo, 16), todo.size());
     thrower t;
     for (int i = 0; i < 4000; i++) t.todo.push(number() % Nodes);
     try {
@@ -121,6 +121,6 @@ int main() {
       printf(" %zu %ld", t.todo.size(), t.todo.front());
     }
     std::deque<int> ends(1000, 3); // of eight chunks; the slice of each short round goes over all that there is
-    printf(" %ld\n", both_ends(ends, 40000));
+    printf(" %ld\n", both_ends(ends, 10000));
   }
 }
