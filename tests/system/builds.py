@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Test programs are compiled once: an executable is kept under the hash of all that it is made of, for every test of this run
-and of the next, whichever process comes first."""
+and of the next, whichever process comes first. Beside it stands what it printed, for tests that compare with it."""
 
 import fcntl
 import hashlib
@@ -64,3 +64,16 @@ class Builds:
                 assert done.returncode == 0, done.stderr
                 (place / "made").rename(target)
         return target
+
+    def output(self, run, program: Path, *arguments) -> str:
+        """What an executable of `compile` prints, which is always the same. `run` runs it if nobody has."""
+        place, arguments = program.parent, [str(argument) for argument in arguments]
+        kept = place / f"output-{hash_of(*arguments)}"
+        with (place / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                done = run(program, *arguments)
+                assert done.returncode == 0, done.stderr
+                (place / "printed").write_text(done.stdout)
+                (place / "printed").rename(kept)
+        return kept.read_text()

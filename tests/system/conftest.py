@@ -57,9 +57,16 @@ class Tools:
 
     def compile(self, compiler, source: Path, *flags) -> Path:
         """The executable of a source, compiled once for all tests. It belongs to all of them: who changes it copies it."""
+        return self._kept().compile(self.run, compiler, source, *flags)
+
+    def output(self, program: Path, *arguments) -> str:
+        """What an executable of `compile` prints without us, run once for all tests."""
+        return self._kept().output(self.run, program, *arguments)
+
+    def _kept(self) -> Builds:
         if not self._builds:
             self._builds = Builds(self.build / "tests" / "programs", [self.pagecast, self.plugin, self.runtime])
-        return self._builds.compile(self.run, compiler, source, *flags)
+        return self._builds
 
 
 @pytest.fixture(autouse=True)

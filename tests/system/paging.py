@@ -21,6 +21,12 @@ def optimized(tools, compiler, name: str, *flags) -> Path:
     return tools.compile(compiler, SOURCES[name], "-O3", "-pthread", *flags)
 
 
+def plain_and_hinted(tools, name: str) -> list[Path]:
+    """One of the programs, as tests of its output have it."""
+    compilers = ("clang++-19", tools.cxx) if name.endswith(".cpp") else ("clang-19", tools.cc)
+    return [optimized(tools, compiler, name, *OUTPUT_FLAGS.get(name, [])) for compiler in compilers]
+
+
 def paged(active: dict):
     """Skips where this host cannot page, with the runtime's own reason."""
     if not active["active"]:

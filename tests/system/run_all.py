@@ -101,7 +101,7 @@ def phases(build: Path, reports: Path, is_check: bool):
         yield [unit, lit, suite("check", pytest(build, "-m", "check", *side_by_side), "--junitxml")]
         return
     yield [unit, lit, suite("system", pytest(build, "-m", "not alone and not few", *side_by_side), "--junitxml")]
-    yield [suite("few", pytest(build, "-m", "few", "-n", 2, "--dist", "loadgroup"), "--junitxml")]
+    yield [suite("few", pytest(build, "-m", "few and not alone", "-n", 2, "--dist", "loadgroup"), "--junitxml")]
     yield [suite("alone", pytest(build, "-m", "alone"), "--junitxml")]
 
 

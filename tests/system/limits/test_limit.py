@@ -65,7 +65,7 @@ int main(void) {
 }
 """
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.few
 
 
 class Paged:

@@ -9,7 +9,7 @@ import pytest
 from places import ROOT
 from paging import BUDGET, SOURCES, optimized, run_paged
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.few
 
 
 @pytest.mark.parametrize("how", ["near", "threads", "far"])
@@ -17,7 +17,7 @@ def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp
     plain = optimized(built, "clang-19", "often.c")
     hinted = optimized(built, built.cc, "often.c")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, how)
-    assert done.stdout == built.run(plain, how).stdout
+    assert done.stdout == built.output(plain, how)
     hits = sum(int(line.split()[1]) for line in done.stdout.splitlines())
     hints = figures["hints"]
     if how == "far":  # its negative twin: each search goes through half a megabyte
@@ -54,7 +54,7 @@ def test_pages_to_be_overwritten_are_not_read(built, disk_dir, tmp_path):
 def test_margins_of_rows_are_kept_so_that_pages_need_not_be_read(built, disk_dir, tmp_path, length, memory):
     plain = optimized(built, "clang-19", "margins.c")
     hinted = optimized(built, built.cc, "margins.c")
-    expected = built.run(plain, length).stdout
+    expected = built.output(plain, length)
     read = {}
     for overwrite in ("0", "1"):
         done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, length, memory=memory,
@@ -147,7 +147,7 @@ def test_columns_that_look_at_their_neighbours_are_read_once(built, disk_dir, tm
     plain = optimized(built, "clang-19", "columns.c", *flags)
     hinted = optimized(built, built.cc, "columns.c", *flags)
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
-    assert done.stdout == built.run(plain).stdout
+    assert done.stdout == built.output(plain)
     data = 2 * 1500 * 2400 * 8
     assert figures["io"]["read_bytes"] < 3 * data, "three walks over one array each; if rows did not stay, a thousand times that"
 
@@ -218,16 +218,17 @@ def test_hints_that_go_astray_leave_the_program_to_its_streams(built, disk_dir, 
     plain = optimized(built, "clang-19", "astray.c")
     hinted = optimized(built, built.cc, "astray.c")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
-    assert done.stdout == built.run(plain).stdout
+    assert done.stdout == built.output(plain)
     # Of 80,000 pages. Without, most of those of all rounds but the first: 32,000.
     assert figures["faults"]["not_prefetched"] < 8000
 
 
+@pytest.mark.alone  # its slice is but a little ahead of it
 def test_where_searches_go_is_prefetched(built, disk_dir, tmp_path):
     plain = optimized(built, "clang-19", "sorted.c")
     hinted = optimized(built, built.cc, "sorted.c", "-gline-tables-only")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
-    assert done.stdout == built.run(plain).stdout
+    assert done.stdout == built.output(plain)
     read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("sorted", "descend", "listed")}
     assert min(read.values()) > 6000  # lookups, each of which comes to two pages or more that are not in memory
     assert figures["faults"]["not_prefetched"] < 3000  # 50,000 where only the first place is known

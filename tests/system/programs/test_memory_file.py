@@ -10,7 +10,7 @@ import pytest
 
 from places import ROOT
 from failing_disks import Unavailable, small_disk
-from paging import SOURCES, UNHURT
+from paging import SOURCES, UNHURT, plain_and_hinted
 
 MEMORY = str(24 << 20)
 WAYS = ["family", "stack", "treated", "others", "locked"]
@@ -22,6 +22,8 @@ PROGRAMS = [*SOURCES.values(), *(UNHURT / name for name in ("fork.c", "mappings.
 def compiled(built):
     """A function: the plain program and the one with hints."""
     def compile(source: Path) -> list[Path]:
+        if source.name in SOURCES:
+            return plain_and_hinted(built, source.name)
         compilers = ("clang++-19", built.cxx) if source.suffix == ".cpp" else ("clang-19", built.cc)
         return [built.compile(compiler, source, "-O2", "-pthread", "-ldl") for compiler in compilers]
     return compile
@@ -48,10 +50,8 @@ def run(built, command, disk_dir, tmp_path, backend="advise", memory=MEMORY):
 
 
 def same(built, plain, command, disk_dir, tmp_path, *arguments, **options):
-    expected = built.run(plain, *arguments)
-    assert expected.returncode == 0, expected.stderr
     done, figures = run(built, [*command, *arguments], disk_dir, tmp_path, **options)
-    assert (done.returncode, done.stdout, done.stderr) == (0, expected.stdout, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, built.output(plain, *arguments), "")
     assert figures["active"] and figures["back_end"].startswith("advise, with memory in a file: ")
     assert figures["budget"]["regions"] == 0
     return figures
@@ -67,7 +67,7 @@ def test_same_output(built, compiled, disk_dir, tmp_path, source):
 def test_programs_started_in_every_way(built, compiled, disk_dir, tmp_path):
     plain, hinted = compiled(UNHURT / "spawn.c")
     done, _ = run(built, [hinted], disk_dir, tmp_path)  # the figures are those of what it becomes
-    assert (done.returncode, done.stdout, done.stderr) == (0, built.run(plain).stdout, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, built.output(plain), "")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -95,7 +95,7 @@ def test_where_userfaultfd_is_refused(built, compiled, refuse, disk_dir, tmp_pat
 def test_the_pager_alone_says_why_it_cannot(built, compiled, refuse, disk_dir, tmp_path):
     plain, hinted = compiled(SOURCES["globals.c"])
     done, figures = run(built, [refuse, hinted], disk_dir, tmp_path, backend="pager")
-    assert done.returncode == 0 and done.stdout == built.run(plain).stdout
+    assert done.returncode == 0 and done.stdout == built.output(plain)
     assert done.stderr.count("\n") == 1 and "userfaultfd is not permitted" in done.stderr and not figures["active"]
 
 
@@ -127,10 +127,9 @@ def test_files_of_limited_length(built, compiled, disk_dir, tmp_path):
 
 def test_under_a_real_limit(built, compiled, disk_dir, tmp_path, memory_group):
     plain, hinted = compiled(SOURCES["sweeps.c"])
-    expected = built.run(plain)
     group, stats = memory_group(32 << 20), tmp_path / "stats.json"
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
     done = subprocess.run([hinted], capture_output=True, text=True, timeout=120, preexec_fn=group.join,
                           env={**clean, "PAGECAST_BACKEND": "advise", "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)})
-    assert (done.returncode, done.stdout, done.stderr) == (0, expected.stdout, "") and not group.was_killed()
+    assert (done.returncode, done.stdout, done.stderr) == (0, built.output(plain), "") and not group.was_killed()
     assert json.loads(stats.read_text())["files"]["memory_bytes"] > 48 << 20

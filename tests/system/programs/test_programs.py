@@ -10,7 +10,7 @@ import time
 import pytest
 
 from places import ROOT
-from paging import BUDGET, OUTPUT_FLAGS, SOURCES, optimized, paged, run_paged
+from paging import BUDGET, SOURCES, optimized, paged, plain_and_hinted, run_paged
 
 # Of the fast tier: nests and transfers, places, growing vectors, threads, and protections.
 CHECKED = ("allocations.c", "globals.c", "levels.c", "many_rows.cpp", "often.c", "overwrite.c", "searches.c", "sweeps.c", "transfers.c",
@@ -21,13 +21,9 @@ CHECKED = ("allocations.c", "globals.c", "levels.c", "many_rows.cpp", "often.c",
     pytest.param(source, release, marks=[pytest.mark.check] if source in CHECKED and release == "buffered" else [])
     for source in SOURCES for release in ("none", "aggressive", "buffered")])
 def test_same_output(built, disk_dir, tmp_path, source, release):
-    cxx, flags = source.endswith(".cpp"), OUTPUT_FLAGS.get(source, [])
-    plain = optimized(built, "clang++-19" if cxx else "clang-19", source, *flags)
-    hinted = optimized(built, built.cxx if cxx else built.cc, source, *flags)
-    expected = built.run(plain)
-    assert expected.returncode == 0, expected.stderr
+    plain, hinted = plain_and_hinted(built, source)
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, options=("--release", release))
-    assert done.stdout == expected.stdout
+    assert done.stdout == built.output(plain)
     assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
     assert figures["io"]["written_bytes"] > 0
     assert list(disk_dir.iterdir()) == []
@@ -116,10 +112,9 @@ def test_nothing_is_paged_while_the_data_fit(built, tmp_path):
 
 def test_unreadable_data_are_paged_without_a_word(built, disk_dir, tmp_path):
     """Writing out what the program cannot read goes another way; slices run, and die of no guard."""
-    plain = optimized(built, "clang-19", "guards.c")
-    hinted = optimized(built, built.cc, "guards.c")
+    plain, hinted = plain_and_hinted(built, "guards.c")
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory="16M")
-    assert done.stdout == built.run(plain).stdout
+    assert done.stdout == built.output(plain)
     assert "failed" not in done.stderr
     assert figures["hints"]["slice_hints"] > 0
     assert figures["budget"]["peak_bytes"] <= 1.02 * (16 << 20)
@@ -144,12 +139,11 @@ def test_unusable_backing_directory_is_said_and_the_program_runs(built, tmp_path
 
 def test_hints_by_hand(built, disk_dir, tmp_path):
     program = built.compile(built.cc, ROOT / "apps" / "handhints" / "handhints.c", "-O3", "-I", ROOT / "runtime" / "include")
-    arguments = ["--slots", str(4 << 20)]  # 64 MiB
+    arguments = ["--slots", str(2 << 20)]  # 32 MiB
     expected = built.run(program, *arguments)
     assert expected.returncode == 0, expected.stderr
     stats = tmp_path / "stats.json"
-    done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--backing", disk_dir, "--stats", stats, "--",
-                     program, *arguments)
+    done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", program, *arguments)
     assert done.returncode == 0, done.stderr
     assert done.stdout == expected.stdout
     figures = json.loads(stats.read_text())

@@ -9,6 +9,8 @@ import pytest
 
 from places import ROOT
 
+pytestmark = pytest.mark.xdist_group("wheel")  # or each process makes and installs it
+
 PAGED = """
 import pagecast
 assert not pagecast.active() and pagecast.budget() == 0
