@@ -41,9 +41,9 @@ static uint64_t digest(const unsigned char *p, size_t bytes) {
 /// Drives everything else out of memory.
 static void crowd(void) {
   static unsigned char *other;
-  if (!other) other = map(40 * MB);
-  fill(other, 40 * MB, 1);
-  printf("crowd %016llx\n", (unsigned long long)digest(other, 40 * MB));
+  if (!other) other = map(28 * MB);
+  fill(other, 28 * MB, 1);
+  printf("crowd %016llx\n", (unsigned long long)digest(other, 28 * MB));
 }
 
 // --- what a signal handler sees ---------------------------------------------------------------------

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { Cells = 1 << 23, Updates = 40000, Text = 40000, Word = 16 };
+#ifndef UPDATES
+#define UPDATES 40000
+#endif
+enum { Cells = 1 << 23, Updates = UPDATES, Text = UPDATES, Word = 16 };
 
 static uint64_t state = 1;
 static uint64_t number(void) { return (state = state * 6364136223846793005u + 1442695040888963407u) >> 20; }

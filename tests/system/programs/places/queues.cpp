@@ -7,7 +7,10 @@
 #include <queue>
 #include <vector>
 
-enum { Nodes = 18000, Edges = 3 };
+#ifndef NODES
+#define NODES 18000
+#endif
+enum { Nodes = NODES, Edges = 3 };
 
 struct Node {
   int to[Edges];

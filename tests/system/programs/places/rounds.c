@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { kPages = 26 << 8, kRounds = 8 };
+#ifndef ROUNDS
+#define ROUNDS 8
+#endif
+enum { kPages = 26 << 8, kRounds = ROUNDS };
 
 struct page {
   struct page *next;
