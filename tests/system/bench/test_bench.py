@@ -162,7 +162,7 @@ def test_tiny_demo(built, tmp_path, disk_dir):
         pytest.skip("the demo needs root")
     result = tmp_path / "demo.json"
     done = built.run(sys.executable, ROOT / "bench", "demo", "--build", built.build, "--quick", "--json", result,
-                     "--work", disk_dir, timeout=600)
+                     "--work", disk_dir, "--programs", "buk:1.5,matvec:1.5", timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(result.read_text())
     assert [(p["name"], p["keys"]) for p in data["programs"]] == [("buk", "usr"), ("buk, uniform keys", "random"), ("matvec", None)]

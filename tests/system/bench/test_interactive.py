@@ -97,14 +97,14 @@ def test_figures_are_drawn(tmp_path):
 @pytest.mark.alone  # what other groups put on swap meanwhile, the original lacks
 def test_a_small_run(built, disk_dir, memory_group):
     from harness.swap import SwapFile
-    memory_group(48 * MIB)
+    memory_group(32 * MIB)
     with SwapFile(disk_dir / "swap", 64 * MIB, print) as swap:
         if swap.refusal:
             pytest.skip(f"no swap can be had here: {swap.refusal}")
     out = disk_dir / "out.json"
-    done = built.run(sys.executable, *HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "48M",
+    done = built.run(sys.executable, *HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--limit", "32M",
                      "--programs", "matvec:1.2", "--versions", "original,buffered,incore,alone", "--sleeps", "0,0.1", "--sweeps", 2,
-                     "--memory", "24M", "--working-set", "3M", timeout=600)
+                     "--memory", "16M", "--working-set", "2M", timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
     assert data["complete"] and [a["sleep_s"] for a in data["alone"]] == [0.0, 0.1]

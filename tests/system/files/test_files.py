@@ -289,7 +289,7 @@ def unseen_run(built, contents, disk_dir, tmp_path, way):
         pytest.skip("the disk's read-ahead is small")
     program = built.compile("clang-19", SOURCE.parent / "unseen.c", "-O2")
     file = write(disk_dir / "file", contents)
-    expected = built.run(program, file, way)
+    expected = built.run(program, file, way, "stays")
     write(file, contents)
     stats = tmp_path / "stats.json"
     done = built.run(built.pagecast, "run", "--memory", MEMORY, "--stats", stats, "--", program, file, way)

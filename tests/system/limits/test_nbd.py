@@ -168,7 +168,7 @@ def stores(tmp_path):
 
 
 @pytest.mark.parametrize("server", [("memory", "128M"), ("--filter=delay", "memory", "128M", "delay-read=2ms"),
-                                    ("--filter=error", "memory", "128M", "error-pwrite=EIO", "error-pwrite-rate=20%"),
+                                    ("--filter=error", "memory", "128M", "error-pwrite=EIO", "error-pwrite-rate=5%"),
                                     ("--filter=nozero", "--no-sr", "memory", "128M")])
 def test_results_are_those_of_memory(serve, run, plain, tmp_path, server):
     _, address = serve(*server)
