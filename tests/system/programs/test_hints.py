@@ -10,6 +10,7 @@ from places import ROOT
 from paging import BUDGET, SOURCES, optimized, run_paged
 
 pytestmark = pytest.mark.few
+ALONE = pytest.mark.alone  # its slice stays ahead of the program only if it finds a processor free
 
 
 @pytest.mark.parametrize("how", ["near", "threads", "far"])
@@ -125,6 +126,7 @@ def test_slices_rest_while_all_is_resident_and_notice_a_change(built, disk_dir, 
     assert site["hit"] >= 0.8 * site["prefetched"]
 
 
+@ALONE
 def test_buckets_are_filled_before_the_program_comes_to_them(built, disk_dir, tmp_path):
     hinted = optimized(built, built.cc, "buckets.c")
 
@@ -185,6 +187,7 @@ def test_rows_that_are_allocated_one_by_one_are_paged(built, disk_dir, tmp_path)
     assert figures["hints"]["prefetched_pages"] * 4096 >= 100 << 20
 
 
+@ALONE
 def test_what_searches_begin_with_is_prefetched(built, disk_dir, tmp_path):
     hinted = optimized(built, built.cc, "searches.c", "-gline-tables-only")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
@@ -193,6 +196,7 @@ def test_what_searches_begin_with_is_prefetched(built, disk_dir, tmp_path):
     assert figures["faults"]["not_prefetched"] < 1000
 
 
+@ALONE
 def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path):
     hinted = optimized(built, built.cc, "generators.c", "-gline-tables-only")
     # What is foreseen of mostly_near saves little here, and trials may find that it does not pay.
@@ -205,6 +209,7 @@ def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path
     assert figures["faults"]["not_prefetched"] < 12000
 
 
+@ALONE
 def test_what_is_in_queues_is_prefetched(built, disk_dir, tmp_path):
     hinted = optimized(built, built.cxx, "queues.cpp", "-gline-tables-only")
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
@@ -223,7 +228,7 @@ def test_hints_that_go_astray_leave_the_program_to_its_streams(built, disk_dir, 
     assert figures["faults"]["not_prefetched"] < 8000
 
 
-@pytest.mark.alone  # its slice is but a little ahead of it
+@ALONE
 def test_where_searches_go_is_prefetched(built, disk_dir, tmp_path):
     plain = optimized(built, "clang-19", "sorted.c")
     hinted = optimized(built, built.cc, "sorted.c", "-gline-tables-only")
