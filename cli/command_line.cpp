@@ -114,6 +114,12 @@ void addRun(CLI::App &app, RunOptions &options) {
                   "directories for data that is not in memory, on disks, or servers (nbd://...); several are used at once")
       ->type_name("DIR")
       ->check(refuseEmpty);
+  run->add_option("--map", options.maps,
+                  "a program that opens PATH gets the export of an NBD server, as memory where it maps it; may be repeated")
+      ->type_name("PATH=URI")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends by exit")
       ->type_name("FILE")
       ->check(refuseEmpty);

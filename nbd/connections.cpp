@@ -43,6 +43,8 @@ std::string last_error() {
   return error ? error : "no connection";
 }
 
+int last_errno() { return nbd_get_errno() ? nbd_get_errno() : EIO; }
+
 } // namespace
 
 /// Waits until the handle is connected. False, with a reason.
@@ -78,7 +80,7 @@ bool Connections::open(int timeout_ms, unsigned most) {
   handles_.push_back(first);
   const int64_t bytes = nbd_get_size(first), smallest = nbd_get_block_size(first, LIBNBD_SIZE_MINIMUM);
   facts_ = {bytes > 0 ? static_cast<uint64_t>(bytes) : 0, smallest > 0 ? static_cast<uint64_t>(smallest) : 1,
-            nbd_is_read_only(first) == 1};
+            nbd_is_read_only(first) == 1, nbd_can_cache(first) == 1, nbd_can_flush(first) == 1};
   if (nbd_can_multi_conn(first) != 1) return true;
   while (count() < most) {
     nbd_handle *more = connect(timeout_ms);
@@ -95,12 +97,24 @@ void Connections::close() {
 
 int Connections::read(void *to, uint64_t bytes, uint64_t offset, Done done, void *data) {
   const nbd_completion_callback then = {done, data, nullptr};
-  return nbd_aio_pread(next(), to, bytes, offset, then, 0) < 0 ? (nbd_get_errno() ? nbd_get_errno() : EIO) : 0;
+  return nbd_aio_pread(next(), to, bytes, offset, then, 0) < 0 ? last_errno() : 0;
+}
+
+int Connections::cache(uint64_t bytes, uint64_t offset, Done done, void *data) {
+  if (!facts_.caches) return ENOTSUP;
+  const nbd_completion_callback then = {done, data, nullptr};
+  return nbd_aio_cache(next(), bytes, offset, then, 0) < 0 ? last_errno() : 0;
+}
+
+int Connections::flush(Done done, void *data) {
+  if (!facts_.flushes) return ENOTSUP;
+  const nbd_completion_callback then = {done, data, nullptr};
+  return nbd_aio_flush(next(), then, 0) < 0 ? last_errno() : 0;
 }
 
 int Connections::write(const void *from, uint64_t bytes, uint64_t offset, Done done, void *data) {
   const nbd_completion_callback then = {done, data, nullptr};
-  return nbd_aio_pwrite(next(), from, bytes, offset, then, 0) < 0 ? (nbd_get_errno() ? nbd_get_errno() : EIO) : 0;
+  return nbd_aio_pwrite(next(), from, bytes, offset, then, 0) < 0 ? last_errno() : 0;
 }
 
 void Connections::wants(pollfd *p) const {

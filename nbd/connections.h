@@ -17,6 +17,7 @@ struct Export {
   uint64_t bytes = 0;
   uint64_t smallest_request = 1; ///< bytes
   bool read_only = false;
+  bool caches = false, flushes = false; ///< it knows the request
 };
 
 class Connections {
@@ -41,6 +42,10 @@ public:
   /// Sends a request, to each connection in its turn. 0 or an errno.
   int read(void *to, uint64_t bytes, uint64_t offset, Done, void *);
   int write(const void *from, uint64_t bytes, uint64_t offset, Done, void *);
+  /// Asks the server to have the bytes at hand soon. ENOTSUP: it does not know how.
+  int cache(uint64_t bytes, uint64_t offset, Done, void *);
+  /// What has been written is to outlast a loss of power. ENOTSUP: it does not know how.
+  int flush(Done, void *);
 
   /// What poll() should look at, a place each.
   void wants(pollfd *) const;

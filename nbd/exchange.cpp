@@ -31,7 +31,7 @@ Exchange::Exchange(NbdChannel &channel, char *staging, int abandoned)
 /// Why the export will not do; NULL: it will.
 const char *Exchange::unfit() const {
   const Export &e = connections_.facts();
-  if (e.read_only) return "the server does not let it be written";
+  if (e.read_only && channel_.writes) return "the server does not let it be written";
   if (e.smallest_request > channel_.page_bytes) return "the server takes only requests that are larger than a page";
   if (e.bytes < channel_.bytes || e.bytes == 0) return "the export is smaller than it was";
   return nullptr;
@@ -42,7 +42,7 @@ bool Exchange::begin() {
   const bool open = connections_.open(kConnectMs);
   const char *why = open ? unfit() : connections_.error().c_str();
   if (why) snprintf(channel_.why, sizeof channel_.why, "%s", why);
-  else channel_.bytes = connections_.facts().bytes;
+  else channel_.bytes = connections_.facts().bytes, channel_.read_only = connections_.facts().read_only;
   channel_.state.store(why ? NbdChannel::kRefused : NbdChannel::kReady, std::memory_order_release);
   const char byte = 0;
   return write(NbdChannel::kControl, &byte, 1) == 1 && !why;
@@ -84,9 +84,13 @@ void Exchange::send(Flight &f) {
   char *memory = memory_of(p);
   f.step = Step::kSent;
   int error = EFAULT;
-  if (memory)
-    error = p.write ? connections_.write(memory, p.bytes, p.offset, piece_done, &f)
-                    : connections_.read(memory, p.bytes, p.offset, piece_done, &f);
+  switch (memory ? p.kind : NbdPiece::kFlush + 1) {
+  case NbdPiece::kRead: error = connections_.read(memory, p.bytes, p.offset, piece_done, &f); break;
+  case NbdPiece::kWrite: error = connections_.write(memory, p.bytes, p.offset, piece_done, &f); break;
+  case NbdPiece::kCache: error = connections_.cache(p.bytes, p.offset, piece_done, &f); break;
+  case NbdPiece::kFlush: error = connections_.flush(piece_done, &f); break;
+  default: break;
+  }
   if (!error) return;
   f.error = error;
   f.step = Step::kDone;

@@ -83,6 +83,23 @@ void applyBacking(const std::string &given) {
   setVariable(kBacking.variable, absolute);
 }
 
+/// Each PATH=URI; the runtime knows paths as a whole, and no more than eight.
+void applyMaps(const std::vector<std::string> &maps) {
+  constexpr size_t kMostMaps = 8;
+  std::string all;
+  for (const std::string &map : maps) {
+    const auto equals = map.find('=');
+    if (equals == 0 || equals == std::string::npos || map.find('\n') != std::string::npos)
+      throw Failure{"--map '" + map + "' is not PATH=URI; write, for example, --map data=nbd://localhost/data"};
+    const std::string uri = map.substr(equals + 1);
+    if (!isAddress(uri))
+      throw Failure{"--map '" + map + "': what follows the path is none of nbd://, nbds://, nbd+unix:// and nbds+unix://"};
+    all += (all.empty() ? "" : "\n") + fs::absolute(map.substr(0, equals)).lexically_normal().string() + "=" + uri;
+  }
+  if (maps.size() > kMostMaps) throw Failure{"--map is given more than eight times"};
+  if (!all.empty()) setVariable("PAGECAST_MAP", all);
+}
+
 /// Takes away what an earlier run left, so that none of it is taken for this run's (see the runtime's open_statistics), but
 /// nothing else: devices and pipes stay, and of a link what it leads to goes. Returns what the program shall open.
 fs::path withoutEarlierStatistics(const fs::path &file) {
@@ -137,7 +154,8 @@ void applyOther(const std::string &assignment) {
 
 void requireKnownOptions(const std::vector<std::string> &command) {
   if (command.empty() || command[0].empty() || command[0][0] != '-') return;
-  const std::vector<std::string> known = {"--memory", "--backing", "--stats", "--release", "--option", "--summary", "--help"};
+  const std::vector<std::string> known = {"--memory",  "--backing", "--map",     "--stats",
+                                          "--release", "--option",  "--summary", "--help"};
   throw Failure{"pagecast run has no option " + command[0] + "; the nearest is " + nearest(command[0], known)};
 }
 
@@ -147,6 +165,7 @@ void run(const RunOptions &options) {
   applyMemory(options.memory);
   applyBacking(options.backing);
   applyRelease(options.release);
+  applyMaps(options.maps);
   const fs::path program = requireProgram(options.command[0], kUsage);
   if (options.summary) {
     Summary summary(chosen(options.stats, kStats));

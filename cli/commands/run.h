@@ -11,6 +11,7 @@ inline constexpr unsigned long long kMinimumMemory = 16ull << 20;
 /// What the user said; empty = not said.
 struct RunOptions {
   std::string memory, backing, stats, release;
+  std::vector<std::string> maps;   ///< PATH=URI
   std::vector<std::string> others; ///< NAME=VALUE
   bool summary = false;            ///< say in one line what the run did when it has ended
   std::vector<std::string> command;

@@ -24,7 +24,7 @@ class Runtime:
         self.active = function("pagecast_active", ctypes.c_int)
         self.begin = function("pagecast_begin", ctypes.c_int)
         self.set_memory = function("pagecast_set_memory", ctypes.c_uint64, ctypes.c_uint64)
-        self.map = function("pagecast_map", address, size)
+        self.map = function("pagecast_allocate", address, size)
         self.unmap = function("munmap", ctypes.c_int, address, size)
         self.statistics = function("pagecast_statistics", ctypes.c_int, ctypes.c_int)
 

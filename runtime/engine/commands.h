@@ -4,27 +4,32 @@
 // tried again while I/O is under way or nests go on.
 #pragma once
 #include "runtime/kernel/lock.h"
+#include "runtime/kernel/os.h"
+#include "runtime/state/regions.h"
 
 #include <atomic>
 #include <cstdint>
 
 namespace pagecast {
 
+class NbdStore;
+
 struct Command {
-  enum Kind { kAdd, kRemove, kClear, kFork, kCheck, kFinishOverwriting };
+  enum Kind { kAdd, kRemove, kClear, kFork, kCheck, kFinishOverwriting, kAttach, kFlush, kRefresh };
   Kind kind;
   uint64_t address, bytes;
-  int result;
+  Origin origin{}; ///< kAdd
+  NbdStore *map = nullptr; ///< kAttach
+  int result = 0;
 };
 
 class Commands {
 public:
   /// Any thread: posts it, calls `wake()` and waits until it is done. The result. Calls `late()` once if that takes longer than
   /// `patience_ns` (0: never).
-  template <typename Wake, typename Late>
-  int call(Command::Kind kind, uint64_t address, uint64_t bytes, Wake wake, uint64_t patience_ns, Late late) {
+  template <typename Wake, typename Late> int call(const Command &command, Wake wake, uint64_t patience_ns, Late late) {
     Guard guard(lock_);
-    command_ = {kind, address, bytes, 0};
+    command_ = command;
     done_.store(0, std::memory_order_relaxed);
     posted_.store(1, std::memory_order_seq_cst);
     wake();
@@ -37,8 +42,8 @@ public:
     }
     return command_.result;
   }
-  template <typename Wake> int call(Command::Kind kind, uint64_t address, uint64_t bytes, Wake wake) {
-    return call(kind, address, bytes, wake, 0, [] {});
+  template <typename Wake> int call(const Command &command, Wake wake) {
+    return call(command, wake, 0, [] {});
   }
 
   // --- the pager's thread ---

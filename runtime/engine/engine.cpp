@@ -157,8 +157,8 @@ void Engine::poke() {
 
 // --- commands --------------------------------------------------------------------------------------
 
-int Engine::command(Command::Kind kind, uint64_t address, uint64_t bytes) {
-  return commands_.call(kind, address, bytes, [this] { poke(); });
+int Engine::command(const Command &command) {
+  return commands_.call(command, [this] { poke(); });
 }
 
 bool Engine::take_commands() {
@@ -173,7 +173,9 @@ bool Engine::take_commands() {
 /// False: I/O on the range is under way, or what it waits for has not happened yet; ask again.
 bool Engine::try_command(Command &c) {
   switch (c.kind) {
-  case Command::kAdd: c.result = pager_.started() ? pager_.regions.add(c.address, c.bytes) : -ENOTSUP; return true;
+  case Command::kAdd: c.result = pager_.started() ? pager_.regions.add(c.address, c.bytes, c.origin) : -ENOTSUP; return true;
+  case Command::kAttach: c.result = pager_.attach(*c.map); return true;
+  case Command::kFlush: c.result = pager_.maps.flush(c.address, c.address + c.bytes); return c.result != MapSync::kNotYet;
   case Command::kFinishOverwriting:
     nests_.finish(!nests_.may_overwrite()); // else there is nothing to wait for
     return !nests_.finishing() || NestRunner::all_stored();
@@ -186,11 +188,13 @@ bool Engine::try_command(Command &c) {
     c.result = broken ? -EINVAL : 0;
     return true;
   }
+  case Command::kRefresh:
   case Command::kRemove:
   case Command::kClear: break;
   }
   if (!pager_.regions.quiet(c.address, c.address + c.bytes)) return false;
-  pager_.regions.forget(c.address, c.address + c.bytes, c.kind == Command::kClear);
+  if (c.kind == Command::kRefresh) pager_.maps.refresh(c.address, c.address + c.bytes);
+  else pager_.regions.forget(c.address, c.address + c.bytes, c.kind == Command::kClear);
   c.result = 0;
   return true;
 }
@@ -199,7 +203,7 @@ bool Engine::try_command(Command &c) {
 
 bool Engine::stop_for_fork(uint64_t stack, bool share, const uint64_t *needed, unsigned count) {
   fork_.need(needed, count);
-  commands_.call(Command::kFork, stack, 0, [this] { poke(); }, kForkPatienceNs, [this] { fork_.say_waits(); });
+  commands_.call({Command::kFork, stack, 0}, [this] { poke(); }, kForkPatienceNs, [this] { fork_.say_waits(); });
   return fork_.share(stack, share);
 }
 

@@ -44,6 +44,15 @@ public:
   // --- any thread; each waits for the engine (10-50 us, longer while I/O on the range is under way) ---
   /// Makes anonymous private [address, address+bytes) a region. 0 or -errno (then it stays as it was).
   int add(uint64_t address, uint64_t bytes) { return command(Command::kAdd, address, bytes); }
+  /// The same of memory that nobody has touched: its pages are an export's, which has been attached.
+  int add_map(uint64_t address, uint64_t bytes, const Origin &origin) { return command({Command::kAdd, address, bytes, origin}); }
+  /// Pages can come from that export from now on; it must outlive this. Its number for Origin::map, or -ENOSPC.
+  int attach(NbdStore &map) { return command({Command::kAttach, 0, 0, {}, &map}); }
+  /// What maps in the range hold that was stored here goes to their exports, and is kept there (pager/map_sync.h). 0 or -errno.
+  /// Takes as long as these need.
+  int flush(uint64_t address, uint64_t bytes) { return command(Command::kFlush, address, bytes); }
+  /// What maps in the range are read from their exports again, but for what was stored and not flushed.
+  void refresh(uint64_t address, uint64_t bytes) { command(Command::kRefresh, address, bytes); }
   /// Ends the paging of the range, before it is unmapped: its contents are gone.
   int remove(uint64_t address, uint64_t bytes) { return command(Command::kRemove, address, bytes); }
   /// Makes the range zero (MADV_DONTNEED by the program).
@@ -113,7 +122,8 @@ public:
 private:
   int start_tables(const Options &, uint64_t budget, char *why, unsigned capacity);
   bool turn(uint64_t now_begun);
-  int command(Command::Kind, uint64_t address, uint64_t bytes);
+  int command(const Command &);
+  int command(Command::Kind kind, uint64_t address, uint64_t bytes) { return command(Command{kind, address, bytes}); }
   bool take_commands();
   bool try_command(Command &);
   bool anything_posted();

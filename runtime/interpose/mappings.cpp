@@ -8,6 +8,8 @@
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
+#include "runtime/process/maps.h"
+#include "runtime/process/named_maps.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
 #include "runtime/profile/profile.h"
@@ -88,6 +90,28 @@ void note_for_profile(uint64_t address, uint64_t bytes, int prot, int flags, int
   else profile::unmap(address, address + bytes);
 }
 
+/// A private mapping that may be stored to is a copy, made at once. As mmap() returns, or -errno.
+int64_t copy_named(const NamedMap &map, void *addr, size_t bytes, int prot, int flags, uint64_t offset) {
+  const int fixed = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+  void *copy = mmap(addr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
+  if (copy == MAP_FAILED) return -errno;
+  const int64_t got = named_map_read(map, copy, bytes, offset);
+  if (got < 0) return munmap(copy, bytes), got;
+  if (prot != (PROT_READ | PROT_WRITE)) mprotect(copy, bytes, prot);
+  return reinterpret_cast<int64_t>(copy);
+}
+
+/// What mmap() returns for a descriptor that stands for an export; 0: it does not.
+int64_t map_named(void *addr, size_t bytes, int prot, int flags, int fd, uint64_t offset) {
+  if (fd < 0 || (flags & MAP_ANONYMOUS) || !named_maps_any()) return 0;
+  const int before = errno;
+  const NamedMap map = named_map_of(fd);
+  errno = before;
+  if (map.number < 0) return 0;
+  if ((flags & MAP_TYPE) == MAP_PRIVATE && (prot & PROT_WRITE)) return copy_named(map, addr, bytes, prot, flags, offset);
+  return named_map_memory(map, addr, bytes, prot, flags, offset);
+}
+
 long remap(void *old, size_t old_bytes, size_t bytes, int flags, void *to) {
   const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
   const auto begin = reinterpret_cast<uint64_t>(old);
@@ -110,7 +134,10 @@ EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t
     const int error = allocation_map_over(begin, page_end(begin + bytes), prot != PROT_NONE, map_over);
     return error ? (errno = -error, MAP_FAILED) : addr;
   }
+  if (const int64_t map = map_named(addr, bytes, prot, flags, fd, static_cast<uint64_t>(offset)))
+    return map < 0 ? (errno = static_cast<int>(-map), MAP_FAILED) : reinterpret_cast<void *>(map);
   if ((flags & MAP_FIXED) && !(flags & MAP_FIXED_NOREPLACE)) {
+    if (maps_any()) maps_flush(begin, page_end(begin + bytes));
     if (allocation_near(begin, begin + bytes)) allocation_remove(begin, page_end(begin + bytes));
   }
   const long p = syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
@@ -132,6 +159,7 @@ EXPORTED void *mmap64(void *addr, size_t bytes, int prot, int flags, int fd, off
 
 EXPORTED int munmap(void *addr, size_t bytes) noexcept {
   const auto begin = reinterpret_cast<uint64_t>(addr);
+  if (maps_any()) maps_flush(begin, page_end(begin + bytes)); // what cannot be written is said
   if (allocation_near(begin, begin + bytes) && (begin & (os::page_size() - 1)) == 0)
     allocation_remove(begin, page_end(begin + bytes));
   if (profile::is_on()) profile::unmap(begin, page_end(begin + bytes));
@@ -149,6 +177,9 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   // There are no twins of private memory, wherever it is kept.
   if (old_bytes == 0 && allocation_near(begin, begin + 1) && allocation_paged(begin, begin + 1))
     return errno = EINVAL, MAP_FAILED;
+  // What is shared does not move, nor grow.
+  if (maps_any() && allocation_is_map(begin, end) && (to || page_end(bytes) > page_end(old_bytes) || (flags & MREMAP_DONTUNMAP)))
+    return errno = ENOMEM, MAP_FAILED;
   // What the kernel refuses changes nothing.
   if (bytes == 0 || old_bytes == 0 || (begin & (os::page_size() - 1)) || (target & (os::page_size() - 1)) ||
       (to && target < page_end(begin + old_bytes) && page_end(target + bytes) > begin))
@@ -199,6 +230,7 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 static int protect(void *addr, size_t bytes, int protection, int key) {
   const auto begin = reinterpret_cast<uint64_t>(addr);
   const uint64_t end = page_end(begin + bytes);
+  if (maps_any() && (protection & PROT_WRITE) && allocation_is_map(begin, end, true)) return errno = EACCES, -1;
   // What the kernel refuses (no page's address, a range around the end of the address space) changes nothing.
   const bool ours = (begin & (os::page_size() - 1)) == 0 && begin < end && allocation_near(begin, end);
   const int error = ours ? allocation_protect(begin, end, protection, key) : os::protect_mapping(begin, bytes, protection, key);
@@ -216,8 +248,10 @@ EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
   const uint64_t end = page_end(begin + bytes);
   if (allocation_near(begin, end) && allocation_paged(begin, end)) {
     switch (advice) {
-    case MADV_DONTNEED:
-    case MADV_FREE: // what is not needed is not written to the disk
+    case MADV_FREE:
+      if (maps_any() && allocation_is_map(begin, end)) return errno = EINVAL, -1;
+      [[fallthrough]];
+    case MADV_DONTNEED: // what is not needed is not written to the disk
     case kDontNeedLocked: return allocation_clear(begin, end), 0;
     // Where pages are is the pager's business, and so is what children get.
     case MADV_WILLNEED:
@@ -238,5 +272,15 @@ EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
     }
   }
   return static_cast<int>(syscall(SYS_madvise, addr, bytes, advice));
+}
+
+EXPORTED int msync(void *addr, size_t bytes, int flags) {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  const uint64_t end = page_end(begin + bytes);
+  if (!maps_any() || (begin & (os::page_size() - 1)) || !allocation_is_map(begin, end))
+    return static_cast<int>(syscall(SYS_msync, addr, bytes, flags)); // a point of cancellation, which need not be one
+  const int error = flags & MS_SYNC ? maps_flush(begin, end) : 0;
+  if (flags & MS_INVALIDATE) maps_refresh(begin, end);
+  return error ? errno = EIO, -1 : 0;
 }
 }

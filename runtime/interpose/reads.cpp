@@ -8,6 +8,7 @@
 #include "runtime/kernel/lock.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
+#include "runtime/process/named_maps.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
 #include "runtime/profile/profile.h"
@@ -114,7 +115,20 @@ ssize_t noted(ssize_t got, int fd, off_t at) {
   return got;
 }
 
+/// Of a descriptor that stands for an export. False: it does not.
+bool read_map(int fd, void *to, size_t bytes, off_t at, ssize_t *got) {
+  const NamedMap map = named_map_of(fd);
+  if (map.number < 0) return false;
+  const off_t from = at == kPosition ? lseek(fd, 0, SEEK_CUR) : at;
+  const int64_t n = named_map_read(map, to, bytes, static_cast<uint64_t>(from));
+  if (at == kPosition && n > 0) lseek(fd, from + n, SEEK_SET);
+  *got = n < 0 ? (errno = static_cast<int>(-n), -1) : static_cast<ssize_t>(n);
+  return true;
+}
+
 ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
+  ssize_t got = 0;
+  if (named_maps_any() && read_map(fd, to, bytes, at, &got)) return got;
   const auto begin = reinterpret_cast<uint64_t>(to);
   if (bytes == 0 || !allocation_near(begin, begin + bytes) || sandboxed_strictly()) return plain(fd, to, bytes, at);
   ReadUnderWay under_way(begin, begin + bytes, fd);
@@ -125,6 +139,14 @@ ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
 
 /// `real()` does it the plain way. The vectors are not looked at before the pager runs: the read may go to any allocation.
 template <typename Real> ssize_t read_many(int fd, const iovec *to, int count, off_t at, int flags, Real real) {
+  if (named_maps_any() && count > 0) {
+    ssize_t done = 0, got = 0;
+    for (int i = 0; i < count && read_map(fd, to[i].iov_base, to[i].iov_len, at == kPosition ? at : at + done, &got); ++i) {
+      if (got < 0) return done ? done : -1;
+      done += got;
+      if (static_cast<size_t>(got) < to[i].iov_len || i + 1 == count) return done;
+    }
+  }
   if (!allocation_near(0, ~0ull)) return real();
   ReadUnderWay under_way(0, ~0ull, fd);
   if (!must_scatter(fd, to, count, under_way.noted())) return real();

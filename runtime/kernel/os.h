@@ -38,6 +38,8 @@ void *reserve(size_t bytes);
 /// Zeroed private memory. `populate`: at once. NULL on failure.
 void *map_memory(size_t bytes, bool populate);
 int unmap(void *addr, size_t bytes);
+/// Zeroed private memory for a region that is filled later; `at` with `fixed`: in the place of what is there. Address or -errno.
+int64_t map_for_region(void *at, bool fixed, size_t bytes, bool readable, bool writable);
 /// Gives back the memory of private pages that hold nothing but zeros, which they keep holding. Cost: 0.1 us a page.
 void give_back_zeros(void *addr, size_t bytes);
 /// Private memory that is there at once, in pages of `kLargePage` bytes where the kernel has them: a device then transfers to

@@ -75,6 +75,11 @@ struct NamedFile {
 };
 /// False: it is no regular file. Cost: 0.3 us.
 bool named_file(int fd, NamedFile *);
+/// A file in memory of that size, which nobody can read or write through the descriptors that open_stand_in() makes. Or -errno.
+int make_stand_in(const char *name, uint64_t bytes);
+int open_stand_in(int fd, bool close_on_exec);
+/// With a zero byte; false: it has none, or a longer one.
+bool working_directory(char *path, unsigned capacity);
 /// The path that it was opened by, with a zero byte; false: it has none any more, or a longer one. Cost: 2 us.
 bool path_of(int fd, char *path, unsigned capacity);
 /// Of the next read(); -1: it has none. It waits for a read that is under way.

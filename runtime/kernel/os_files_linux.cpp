@@ -213,6 +213,27 @@ bool named_file(int fd, NamedFile *out) {
   return true;
 }
 
+int make_stand_in(const char *name, uint64_t bytes) {
+  const int fd = static_cast<int>(syscall(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (fd < 0) return -errno;
+  if (ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
+      syscall(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_WRITE | F_SEAL_SEAL) == 0)
+    return fd;
+  const int error = errno;
+  syscall(SYS_close, fd);
+  return -error;
+}
+
+int open_stand_in(int fd, bool close_on_exec) {
+  char path[48];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  const long opened =
+      syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | (close_on_exec ? O_CLOEXEC : 0)); // sealed: nor can it be written
+  return opened < 0 ? -errno : static_cast<int>(opened);
+}
+
+bool working_directory(char *path, unsigned capacity) { return syscall(SYS_getcwd, path, capacity) > 0; }
+
 bool path_of(int fd, char *path, unsigned capacity) {
   struct stat file;
   char link[48];

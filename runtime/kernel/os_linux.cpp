@@ -172,6 +172,13 @@ void give_back_zeros(void *addr, size_t bytes) {
   }
 }
 
+int64_t map_for_region(void *at, bool fixed, size_t bytes, bool readable, bool writable) {
+  const int protection = (readable ? PROT_READ : 0) | (writable ? PROT_WRITE : 0);
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MAP_FIXED : 0);
+  const long p = syscall(SYS_mmap, at, bytes, protection, flags, -1, 0);
+  return p == -1 ? -errno : p;
+}
+
 int unmap(void *addr, size_t bytes) { return syscall(SYS_munmap, addr, bytes) ? -errno : 0; }
 
 /// The first call on a descriptor of userfaultfd: that the kernel has these features. It may be repeated when it fails.

@@ -59,7 +59,7 @@ uint32_t Eviction::give_up(uint32_t slot, uint32_t pages, bool *stuck) {
   }
   PagedRegion *r = memory_.region_of(slot);
   if (r && write_back_.write_out(*r, slot, pages, WriteBack::Why::kGoing)) return pages;
-  if (store_.writes_are_stuck()) {
+  if (store_.writes_are_stuck(r ? r->origin : Origin{})) {
     pass_over(slot, pages);
   } else {
     put_back(slot, pages);

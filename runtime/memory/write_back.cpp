@@ -36,14 +36,15 @@ bool WriteBack::write_out(PagedRegion &r, uint32_t slot, uint32_t pages, Why why
   if (r.draining || !store_.may_request((pages + store_.io_pages() - 1) / store_.io_pages()) ||
       store_.pages_writing() + pages > most_writing())
     return false;
-  const int file = store_.file_for(slot, pages, memory_.pages.high_water());
-  if (file < 0) return false;
+  const bool map = r.origin.is_map();
+  const int file = map ? 0 : store_.file_for(slot, pages, memory_.pages.high_water());
+  if (file < 0 || (map && !store_.map_takes_writes(r.origin))) return false;
   placement_.protect(slot, pages);
   if (going) memory_.map.clear(memory_.extent(slot, pages));
-  store_.move_to(static_cast<unsigned>(file), slot, pages);
+  if (!map) store_.move_to(static_cast<unsigned>(file), slot, pages);
   for (uint32_t at = slot; at < slot + pages;) {
     const uint32_t n = std::min(slot + pages - at, store_.io_pages());
-    const uint64_t started = store_.write(at, n, memory_.pages.address(at), idle).started_ns;
+    const uint64_t started = store_.write(at, n, memory_.pages.address(at), idle, r.origin).started_ns;
     for (const uint32_t end = at + n; at < end; ++at) {
       if (idle) memory_.cleaning.cleaned(at, started);
       memory_[at].state = PageState::kWriting;
@@ -58,7 +59,7 @@ bool WriteBack::write_out(PagedRegion &r, uint32_t slot, uint32_t pages, Why why
 /// that the program has made unreadable. Returns how many of the first ones; 0: not now; -errno: they cannot be read.
 int WriteBack::write_copies(PagedRegion &r, uint32_t slot, uint32_t pages) {
   if (r.draining) return 0;
-  const int copied = store_.write_copy(slot, pages, memory_.pages.address(slot));
+  const int copied = store_.write_copy(slot, pages, memory_.pages.address(slot), r.origin);
   if (copied > 0) ++r.in_flight;
   return copied;
 }

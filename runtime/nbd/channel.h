@@ -4,6 +4,8 @@
 // buffers for writes, and in the pager's staging memory, which is shared, too: the helper reads from the server into it.
 //
 //   piece      a part of a request, with a number that stays until it is answered
+//   kCache     the server is asked to have these bytes at hand soon, and binds no one
+//   kFlush     all that was answered before is to outlast a loss of power
 //   asked      ring of numbers, that the runtime puts and the helper takes
 //   answered   ring of numbers with results, the other way round
 //
@@ -16,10 +18,12 @@
 namespace pagecast {
 
 struct NbdPiece {
+  enum Kind : uint8_t { kRead, kWrite, kCache, kFlush };
   uint64_t offset; ///< in the export
   uint64_t memory; ///< offset in staging memory, or in the channel
   uint32_t bytes;
-  bool staged, write;
+  bool staged;
+  Kind kind;
 };
 
 struct NbdAnswer {
@@ -52,7 +56,7 @@ template <typename T, uint32_t kEntries> struct NbdRing {
 };
 
 struct NbdChannel {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   static constexpr uint32_t kPieces = 4096;
   /// The helper's descriptors, from this number on, in this order.
   enum Descriptor : int { kControl = 3, kMemory, kStaging, kWork, kAnswers, kDescriptors };
@@ -66,10 +70,12 @@ struct NbdChannel {
   uint32_t page_bytes;
   uint64_t bytes; ///< that the export must have; 0: the helper finds them out, and gives up if nobody answers
   char uri[1024];
+  uint32_t writes; ///< 0: an export that may only be read will do
 
   // --- the helper's ---
   std::atomic<uint32_t> state;
   char why[300]; ///< kRefused
+  uint32_t read_only; ///< the export is; kReady
   std::atomic<uint32_t> losses, returns; ///< times that the connections were lost, and made again
   std::atomic<uint32_t> asleep; ///< it waits for its event
 

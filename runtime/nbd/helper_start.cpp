@@ -89,6 +89,8 @@ bool note_helper(const char *path) {
   return true;
 }
 
+bool has_helper() { return helper.path; }
+
 int start_helper(const int *descriptors, unsigned count) {
   if (!helper.path || count > kMostDescriptors) return -ENOENT;
   auto *stacks = static_cast<char *>(map_memory(2 * kStack, false));

@@ -10,6 +10,7 @@ namespace pagecast::os {
 /// What the helper is started with: its path, and this process's environment without what is meant for paged programs. Kept, since
 /// it is started again when the program may have changed either, and its memory may be paged. False: there is no memory for it.
 bool note_helper(const char *path);
+bool has_helper();
 /// Starts it, with these descriptors from number 3 on, in a session of its own. The program learns nothing of it: it is no child, and
 /// none that has ended is ever to be seen. 0 or -errno. Cost: a millisecond; the calling thread takes no signals meanwhile.
 int start_helper(const int *descriptors, unsigned count);

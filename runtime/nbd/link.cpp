@@ -18,9 +18,13 @@ constexpr uint64_t kStartNs = 10'000'000'000; ///< that a server may take to ans
 }
 
 void NbdLink::find_helper(const char *option) {
+  if (addresses_in(option)) find_helper();
+}
+
+void NbdLink::find_helper() {
   static const char here = 0;
   Dl_info ours;
-  if (addresses_in(option) == 0 || !dladdr(&here, &ours)) return;
+  if (os::has_helper() || !dladdr(&here, &ours)) return;
   const char *slash = strrchr(ours.dli_fname, '/');
   char path[1024];
   snprintf(path, sizeof path, "%.*s/pagecast/pagecast-nbd", slash ? static_cast<int>(slash - ours.dli_fname) : 1,
@@ -44,6 +48,7 @@ int NbdLink::make_channel() {
 int NbdLink::start_helper(Staging staging) {
   int ends[2];
   if (const int error = os::token_pair(ends)) return error;
+  if (staging.fd < 0) staging = {memory_, kHeader}; // which it then has twice
   channel_->version = NbdChannel::kVersion;
   channel_->process = os::process_id();
   channel_->patience_s = patience_s_;
@@ -51,6 +56,7 @@ int NbdLink::start_helper(Staging staging) {
   channel_->staging_bytes = staging.bytes;
   channel_->page_bytes = static_cast<uint32_t>(os::page_size());
   channel_->bytes = bytes_;
+  channel_->writes = needs_ != kMap;
   snprintf(channel_->uri, sizeof channel_->uri, "%s", uri_);
   channel_->state.store(NbdChannel::kStarting);
   channel_->asked.clear();
@@ -68,26 +74,27 @@ int NbdLink::wait_until_ready(char *why, unsigned capacity) {
   for (uint64_t now; state() == NbdChannel::kStarting && !ended() && (now = os::now_ns()) < until;)
     os::wait_readable(control_, until - now); // a byte, or the helper's end; a signal may come before
   if (state() == NbdChannel::kReady) return 0;
-  if (state() == NbdChannel::kRefused) snprintf(why, capacity, "backing %s: %.299s", uri_, channel_->why);
+  if (state() == NbdChannel::kRefused) snprintf(why, capacity, "%s %s: %.299s", role(), uri_, channel_->why);
   else if (ended())
-    snprintf(why, capacity, "backing %s: the helper for servers ended at once; it needs the library libnbd", uri_);
-  else snprintf(why, capacity, "backing %s: the server does not answer within %u s", uri_, unsigned{kStartNs / 1'000'000'000});
+    snprintf(why, capacity, "%s %s: the helper for servers ended at once; it needs the library libnbd", role(), uri_);
+  else snprintf(why, capacity, "%s %s: the server does not answer within %u s", role(), uri_, unsigned{kStartNs / 1'000'000'000});
   return -ECONNREFUSED;
 }
 
-int NbdLink::start(const char *uri, uint64_t buffer_bytes, Staging staging, unsigned patience_s, char *why, unsigned capacity) {
+int NbdLink::start(const char *uri, uint64_t buffer_bytes, Staging staging, unsigned patience_s, Needs needs, char *why,
+                   unsigned capacity) {
+  needs_ = needs;
   uri_ = uri;
   buffer_bytes_ = buffer_bytes;
   patience_s_ = patience_s;
   int error = make_channel();
-  if (error) snprintf(why, capacity, "backing %s: no memory to share with the helper for servers (%s)", uri, strerror(-error));
+  if (error) snprintf(why, capacity, "%s %s: no memory to share with the helper for servers (%s)", role(), uri, strerror(-error));
   else if ((error = start_helper(staging)))
-    snprintf(why, capacity,
-             "backing %s: the helper for servers, pagecast/pagecast-nbd beside libpagecast.so, cannot be started (%s)", uri,
-             strerror(-error));
+    snprintf(why, capacity, "%s %s: the helper for servers, pagecast/pagecast-nbd beside libpagecast.so, cannot be started (%s)",
+             role(), uri, strerror(-error));
   else error = wait_until_ready(why, capacity);
   if (error) forget();
-  else bytes_ = channel_->bytes;
+  else bytes_ = channel_->bytes, read_only_ = channel_->read_only;
   return error;
 }
 

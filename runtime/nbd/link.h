@@ -15,14 +15,18 @@ class NbdLink {
 public:
   /// Memory that the helper reads into, and writes from.
   struct Staging {
-    int fd;
+    int fd; ///< -1: there is none but the buffers
     uint64_t bytes;
   };
+  /// What the export is for: pages without another place, so that it must let itself be written; or its own data.
+  enum Needs : uint8_t { kBacking, kMap };
   /// Where the helper is: to be called early, since it takes the linker's lock. Does nothing where `option` names no server.
   static void find_helper(const char *option);
+  /// The same, for who knows that one is needed.
+  static void find_helper();
 
   /// Starts the helper, and waits until it has connected. `buffer_bytes`: of memory for writes. 0, or -errno with a sentence.
-  int start(const char *uri, uint64_t buffer_bytes, Staging, unsigned patience_s, char *why, unsigned capacity);
+  int start(const char *uri, uint64_t buffer_bytes, Staging, unsigned patience_s, Needs, char *why, unsigned capacity);
   /// In the child of a fork: of the parent's, nothing is used any more.
   void forget();
   /// Starts one of this process's own then; the server is waited for. 0 or -errno.
@@ -34,6 +38,7 @@ public:
   int start_again(Staging staging);
 
   uint64_t bytes() const { return bytes_; } ///< of the export
+  bool is_read_only() const { return read_only_; }
   int event() const { return answers_; } ///< readable when there are answers
   char *buffers() const { return reinterpret_cast<char *>(channel_) + kHeader; }
   uint64_t buffer_bytes() const { return buffer_bytes_; }
@@ -59,6 +64,7 @@ public:
 
 private:
   static constexpr uint64_t kHeader = (sizeof(NbdChannel) + 0xffff) & ~uint64_t{0xffff};
+  const char *role() const { return needs_ == kMap ? "map" : "backing"; }
   int make_channel();
   int start_helper(Staging);
   int wait_until_ready(char *why, unsigned capacity);
@@ -66,6 +72,8 @@ private:
   const char *uri_ = "";
   unsigned patience_s_ = 0;
   uint64_t buffer_bytes_ = 0, bytes_ = 0;
+  Needs needs_ = kBacking;
+  bool read_only_ = false;
   NbdChannel *channel_ = nullptr;
   int memory_ = -1, control_ = -1, work_ = -1, answers_ = -1;
   uint16_t free_[NbdChannel::kPieces];

@@ -72,6 +72,7 @@ uint32_t Fetcher::fetch_run(PagedRegion &r, uint32_t slot, uint32_t pages, const
   switch (state) {
   case PageState::kZero: return zero_fill(r, slot, n, asked);
   case PageState::kAbsent:
+    if (r.origin.is_map()) return read_in(r, slot, n, asked); // what is there may be another's
     if (goes_unread(asked, slot, &n)) return zero_fill(r, slot, n, asked);
     return has_margins(asked, slot, &n) ? fill_rows(r, slot, n, asked) : read_in(r, slot, n, asked);
   case PageState::kReading: memory_.map.set(memory_.extent(slot, n)); return n;
@@ -125,8 +126,8 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
 
 uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   if (!store_.takes_read(asked.demand)) return 0;
-  pages = admit(store_.longest_read(slot, pages), asked.demand);
-  pages = store_.read(slot, pages, asked.site, asked.nest);
+  pages = admit(store_.longest_read(slot, pages, r.origin), asked.demand);
+  pages = store_.read(slot, pages, asked.site, asked.nest, r.origin);
   if (pages == 0) return 0;
   ++r.in_flight;
   memory_.used += pages;
@@ -200,7 +201,8 @@ void Fetcher::bring_now(uint32_t slot) {
   if (p.state == PageState::kMark) marks_.show(slot, true);
   if (p.state == PageState::kClean) placement_.make_writable(slot, 1);
   if (PagedMemory::resident(p.state)) return;
-  const char *from = p.state == PageState::kAbsent ? store_.read_now(slot) : zeros_;
+  const PagedRegion *r = memory_.region_of(slot);
+  const char *from = p.state == PageState::kAbsent ? store_.read_now(slot, r ? r->origin : Origin{}) : zeros_;
   if (!from || placement_.place(slot, from, 1, true) == 0) return;
   limit_.use_tables(slot, 1);
   p.state = PageState::kDirty;

@@ -62,6 +62,13 @@ int Pager::open(int event) {
   return 0;
 }
 
+int Pager::attach(NbdStore &map) {
+  const uint8_t number = store.attach(map);
+  if (!number) return -ENOSPC;
+  limit.expect_helpers();
+  return number;
+}
+
 // --- the loop --------------------------------------------------------------------------------------
 
 bool Pager::take_completions() {
@@ -118,6 +125,7 @@ uint64_t Pager::next_look_in_ns() const {
 void Pager::prepare_fork(uint64_t stack, const uint64_t *needed, unsigned count) {
   if (!started_) return;
   discards.flush();
+  maps.flush_now();
   store.merge_files(memory.pages, memory.regions);
   keep_stack(stack);
   for (unsigned i = 0; i < count; ++i)
@@ -151,6 +159,7 @@ int Pager::recover() {
   faults.forked();
   margins.forget_all(); // saved at some moment around the fork
   regions.end_quiet();
+  maps.forked();
   int error = 0;
   if (started_) {
     store.recover();

@@ -34,6 +34,7 @@
 #include "runtime/pager/fault_service.h"
 #include "runtime/pager/stream_fetcher.h"
 #include "runtime/pager/fetcher.h"
+#include "runtime/pager/map_sync.h"
 #include "runtime/pager/marks.h"
 #include "runtime/pager/region_changes.h"
 #include "runtime/state/options.h"
@@ -64,6 +65,9 @@ public:
   bool started() const { return started_; }
   /// On the thread that is to own it; `event`: what others wake it with. 0 or -errno.
   int open(int event);
+
+  /// Pages can come from that export, too (Engine::attach()). Its number, or -ENOSPC.
+  int attach(NbdStore &);
 
   // --- once in each turn of the loop ---
   /// What the disk has done; of reads, so much that it never waits for new ones while their pages are put into place.
@@ -119,6 +123,7 @@ public:
   AppendRuns runs{memory, limit};
   StreamFetcher streams{memory, limit, placement, marks, fetcher};
   FaultService faults{memory, placement, marks, runs, fetcher, streams};
+  MapSync maps{memory, store, placement, discards, write_back, marks};
   RegionChanges regions{memory, limit, placement, margins, eviction, marks, streams};
 };
 

@@ -12,19 +12,22 @@ namespace pagecast {
 /// go through all of them.
 bool RegionChanges::insert(const PagedRegion &region) {
   PagedRegion *before = memory_.regions.find(region.base - 1);
-  if (!before || memory_.end_of(*before) != region.first_slot) return memory_.regions.insert(region);
+  if (!before || before->origin.is_map() || region.origin.is_map() || memory_.end_of(*before) != region.first_slot)
+    return memory_.regions.insert(region);
   memory_.regions.grow(*before, region.bytes);
   return true;
 }
 
-int RegionChanges::add(uint64_t address, uint64_t bytes) {
+int RegionChanges::add(uint64_t address, uint64_t bytes, const Origin &origin) {
   PagedRegion region;
+  region.origin = origin;
   region.base = address;
   region.bytes = bytes;
   uint8_t there = 0; // who cannot tell what has contents would lose some, or write what is not there, and wait for itself
   if (const int error = os::populated(address, 1, &there)) return error;
   region.first_slot = memory_.pages.allocate(address, bytes >> memory_.shift);
   if (region.first_slot == kNoSlot) return -ENOSPC;
+  if (origin.is_map()) region.origin.start -= uint64_t{region.first_slot} << memory_.shift;
   int error = placement_.watch(address, bytes);
   if (!error && !insert(region)) {
     placement_.unwatch(address, bytes);
@@ -38,10 +41,22 @@ int RegionChanges::add(uint64_t address, uint64_t bytes) {
   limit_.account();
   memory_.statistics.regions = memory_.regions.count();
   memory_.statistics.region_bytes += bytes;
+  return adopt(region);
+}
+
+int RegionChanges::adopt(const PagedRegion &r) {
+  if (r.origin.is_map()) return adopt_absent(r), 0;
   const uint32_t before = memory_.used;
-  error = adopt_populated(region);
+  const int error = adopt_populated(r);
   limit_.came(memory_.used - before);
   return error;
+}
+
+/// Pages of an export that is mapped: all are there.
+void RegionChanges::adopt_absent(const PagedRegion &r) {
+  const uint32_t end = memory_.end_of(r);
+  limit_.use_tables(r.first_slot, end - r.first_slot);
+  for (uint32_t s = r.first_slot; s < end; ++s) memory_[s].state = PageState::kAbsent;
 }
 
 /// Pages that the program has touched before the range became a region: dirty, and resident.
@@ -101,6 +116,8 @@ void RegionChanges::forget_part(PagedRegion &r, uint64_t from, uint64_t to, bool
   streams_.forget(from, to);
   const iovec range{reinterpret_cast<void *>(from), to - from};
   os::discard(&range, 1);
+  if (keep_region && r.origin.is_map())
+    for (uint32_t s = first; s < end; ++s) memory_[s].state = PageState::kAbsent;
   if (!keep_region) {
     margins_.forget({from, to});
     placement_.unwatch(from, to - from);

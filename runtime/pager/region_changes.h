@@ -22,8 +22,9 @@ public:
                 StreamFetcher &streams)
       : memory_(memory), limit_(limit), placement_(placement), margins_(margins), eviction_(eviction), marks_(marks),
         streams_(streams) {}
-  /// Makes anonymous private [address, address+bytes) a region. 0 or -errno (then it stays as it was).
-  int add(uint64_t address, uint64_t bytes);
+  /// Makes anonymous private [address, address+bytes) a region. 0 or -errno (then it stays as it was). Of an export that is
+  /// mapped, its pages are there, and must not have been touched.
+  int add(uint64_t address, uint64_t bytes, const Origin & = {});
   /// Stops new I/O on the regions that overlap the range; true when none is under way.
   bool quiet(uint64_t begin, uint64_t end);
   /// I/O on regions may go on.
@@ -33,6 +34,8 @@ public:
 
 private:
   bool insert(const PagedRegion &);
+  int adopt(const PagedRegion &);
+  void adopt_absent(const PagedRegion &);
   int adopt_populated(const PagedRegion &);
   void forget_part(PagedRegion &, uint64_t from, uint64_t to, bool keep_region);
   void forget_page(uint32_t slot, bool keep_region);

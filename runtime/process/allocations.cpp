@@ -13,6 +13,7 @@
 #include "runtime/process/runtime.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -37,8 +38,8 @@ unsigned lower(uint64_t address) {
 
 /// What allocations of that kind sum up to.
 uint64_t &total_of(Allocation::Kind kind) {
-  static uint64_t reserved = 0;
-  return kind == Allocation::kFile ? file_total : kind == Allocation::kReserved ? reserved : total;
+  static uint64_t uncounted = 0;
+  return kind == Allocation::kFile ? file_total : kind == Allocation::kReserved || kind == Allocation::kMap ? uncounted : total;
 }
 
 bool make_region(Engine &engine, const Allocation &b, bool newest) {
@@ -182,7 +183,8 @@ bool clear(const Allocation &b, uint64_t begin, uint64_t end) {
   Engine *engine = b.paged && b.kind != Allocation::kFile ? runtime_running_engine() : nullptr;
   if (!engine) return false;
   const uint64_t from = std::max(begin, b.base), to = std::min(end, b.end());
-  if (engine->pages_memory()) engine->clear(from, to - from);
+  if (b.kind == Allocation::kMap) engine->flush(from, to - from), engine->refresh(from, to - from);
+  else if (engine->pages_memory()) engine->clear(from, to - from);
   else engine->files().clear_memory(from, to);
   return true;
 }
@@ -205,10 +207,35 @@ void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &file)
   page_allocations(base);
 }
 
+int allocation_add_map(uint64_t base, uint64_t bytes, const Origin &origin) {
+  Guard guard(locks::allocations);
+  FileMapping file;
+  file.shared = origin.writable;
+  Engine *engine = runtime_running_engine();
+  if (!engine || !note({base, bytes, Allocation::kMap, true, false, file})) return -ENOSPC;
+  total_of(Allocation::kMap) += bytes;
+  const int error = engine->add_map(base, bytes, origin);
+  if (!error) return 0;
+  const unsigned i = lower(base);
+  memmove(allocations + i, allocations + i + 1, (count - i - 1) * sizeof(Allocation));
+  --count;
+  total_of(Allocation::kMap) -= bytes;
+  return error;
+}
+
+bool allocation_is_map(uint64_t begin, uint64_t end, bool read_only) {
+  if (!allocation_near(begin, end)) return false;
+  Guard guard(locks::allocations);
+  for (unsigned i = lower(begin); i < count && allocations[i].base < end; ++i)
+    if (allocations[i].kind == Allocation::kMap && !(read_only && allocations[i].file.shared)) return true;
+  return false;
+}
+
 uint64_t allocations_in_memory() {
   uint64_t bytes = freed_bytes();
   for (unsigned i = 0; i < count; ++i)
-    if (allocations[i].kind != Allocation::kFile && allocations[i].kind != Allocation::kReserved)
+    if (allocations[i].kind != Allocation::kFile && allocations[i].kind != Allocation::kReserved &&
+        allocations[i].kind != Allocation::kMap)
       bytes += os::bytes_in_memory(allocations[i].base, allocations[i].bytes);
   return bytes;
 }

@@ -18,6 +18,7 @@ struct Allocation {
     kGlobal,
     kFile,
     kReserved, ///< address space that the program has reserved (PROT_NONE): it counts as nothing, but may be part of a region
+    kMap,      ///< an export that is mapped (maps.h): a region from its beginning
     kPiece     ///< a part of such that it has made writable since, or of what it has from sbrk()
   }; ///< kSparse: a mapping that the program will not fill (MAP_NORESERVE)
   uint64_t base = 0;  ///< page-aligned
@@ -37,6 +38,11 @@ void allocation_add(uint64_t base, uint64_t bytes, Allocation::Kind);
 /// Notes a large mapping of a file. Files count with the rest when it is decided whether anything is to be done about
 /// them, but never make anonymous memory be paged. Any thread.
 void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &);
+
+/// Makes memory that nobody has touched a region of an export's pages. 0 or -errno. Any thread.
+int allocation_add_map(uint64_t base, uint64_t bytes, const Origin &);
+/// Whether some of the range is of an export that is mapped, or (`read_only`) of one that may not be stored to. Any thread.
+bool allocation_is_map(uint64_t begin, uint64_t end, bool read_only = false);
 
 /// The allocation that begins at `base`; bytes = 0 if none. Cost: 2 ns when no allocation can be there.
 Allocation allocation_find(uint64_t base);

@@ -4,8 +4,10 @@
 #include "pagecast/pagecast.h"
 
 #include "runtime/engine/engine.h"
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/process/allocations.h"
+#include "runtime/process/maps.h"
 #include "runtime/process/runtime.h"
 
 #include <algorithm>
@@ -45,7 +47,7 @@ extern "C" {
 
 __attribute__((visibility("default"))) int pagecast_begin(void) { return allocations_begin() ? 0 : -ENOTSUP; }
 
-__attribute__((visibility("default"))) void *pagecast_map(size_t bytes) {
+__attribute__((visibility("default"))) void *pagecast_allocate(size_t bytes) {
   if (bytes == 0) return errno = EINVAL, nullptr;
   const uint64_t page = os::page_size();
   void *base = bytes <= SIZE_MAX - page ? os::map_memory((bytes + page - 1) & ~(page - 1), false) : nullptr;
@@ -53,6 +55,47 @@ __attribute__((visibility("default"))) void *pagecast_map(size_t bytes) {
   allocations_begin();
   allocation_add(reinterpret_cast<uint64_t>(base), (bytes + page - 1) & ~(page - 1), Allocation::kMapping);
   return base;
+}
+
+__attribute__((visibility("default"))) void *pagecast_map(const char *uri, uint64_t offset, uint64_t bytes, unsigned flags) {
+  if (!uri || flags & ~PAGECAST_MAP_WRITE) return errno = EINVAL, nullptr;
+  char why[400];
+  const int number = map_export(uri, why, sizeof why);
+  int64_t at = number;
+  if (number >= 0) {
+    const uint64_t there = export_bytes(number);
+    MapPlace place;
+    place.writable = flags & PAGECAST_MAP_WRITE;
+    at = map_memory_of(number, offset, bytes ? bytes : there - std::min(offset, there), place, why, sizeof why);
+  }
+  if (at < 0) return tell("%s", why), errno = static_cast<int>(-at), nullptr;
+  return reinterpret_cast<void *>(at);
+}
+
+__attribute__((visibility("default"))) int64_t pagecast_map_bytes(const char *uri) {
+  char why[400];
+  const int number = uri ? map_export(uri, why, sizeof why) : -EINVAL;
+  return number < 0 ? number : static_cast<int64_t>(export_bytes(number));
+}
+
+__attribute__((visibility("default"))) int pagecast_flush(void *addr, size_t bytes) {
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  return maps_flush(begin & ~(os::page_size() - 1), begin + bytes);
+}
+
+__attribute__((visibility("default"))) int pagecast_refresh(void *addr, size_t bytes) {
+  const uint64_t page = os::page_size(), begin = reinterpret_cast<uint64_t>(addr);
+  maps_refresh(begin & ~(page - 1), (begin + bytes + page - 1) & ~(page - 1));
+  return 0;
+}
+
+__attribute__((visibility("default"))) int pagecast_unmap(void *addr, size_t bytes) {
+  const uint64_t page = os::page_size(), begin = reinterpret_cast<uint64_t>(addr), end = (begin + bytes + page - 1) & ~(page - 1);
+  if (begin & (page - 1) || end <= begin) return -EINVAL;
+  const int error = maps_flush(begin, end);
+  allocation_remove(begin, end);
+  os::unmap(addr, end - begin);
+  return error;
 }
 
 __attribute__((visibility("default"))) uint64_t pagecast_set_memory(uint64_t bytes) { return allocations_set_memory(bytes); }

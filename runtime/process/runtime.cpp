@@ -9,9 +9,11 @@
 #include "runtime/process/fork_needs.h"
 #include "runtime/slicer/slicer.h"
 #include "runtime/process/handlers.h"
+#include "runtime/process/maps.h"
 #include "runtime/state/locks.h"
 #include "runtime/kernel/message.h"
 #include "runtime/process/modules.h"
+#include "runtime/process/named_maps.h"
 #include "runtime/profile/profile.h"
 #include "runtime/state/report.h"
 #include "runtime/state/open_nests.h"
@@ -249,6 +251,7 @@ __attribute__((constructor(101))) void construct() {
   watch_forks();
   modules_note_permanent();
   NbdLink::find_helper(runtime_options().backing);
+  named_maps_start();
   if (runtime_options().profile && profile::start(options)) modules_set_gates(profile::kGate);
   // Paging may begin in a mapping that the program's own allocator makes under its locks: threads ask it for memory then.
   if (runtime_options().enable && has_other_allocator()) {
@@ -260,6 +263,7 @@ __attribute__((constructor(101))) void construct() {
 }
 
 __attribute__((destructor)) void destruct() {
+  if (maps_flush(0, ~0ull)) say("some of what the program stored to its maps could not be written to their exports");
   if (!options.stats) return;
   report_end();
   if (!sandboxed()) runtime_open_statistics();

@@ -9,6 +9,8 @@
 namespace pagecast::locks {
 
 inline constinit Lock medium_growth; ///< medium_blocks.cpp: making room for more of them
+inline constinit Lock named_maps;      ///< named_maps.cpp: paths that stand for exports
+inline constinit Lock maps;            ///< maps.cpp: exports that are mapped
 inline constinit Lock allocations;     ///< allocations.cpp; the pager's commands are given under it
 inline constinit Lock options;     ///< runtime.cpp: reading the options
 inline constinit Lock modules;     ///< modules.cpp: the table of modules

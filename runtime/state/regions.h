@@ -45,17 +45,26 @@ struct Region {
   }
 };
 
+/// Where the pages of a region come from, and go to: the backing store, each to the place of its slot, or an export that is mapped.
+struct Origin {
+  uint8_t map = 0; ///< 1 + the number of the export (store/backing_store.h); 0: the backing store
+  bool writable = false; ///< of an export: what is stored goes back there
+  uint64_t start = 0; ///< of an export: where slot 0 would be there, modulo 2^64
+  bool is_map() const { return map != 0; }
+};
+
 /// Of memory: all else is the pager's thread's.
 struct PagedRegion : Region {
-  uint32_t in_flight = 0;   ///< requests under way
-  uint32_t pinned = 0;      ///< nests under way that use all of it without hints
-  bool draining = false;    ///< about to go: nothing new is started
-  uint32_t store_next = 0;  ///< the slot behind the last pages that a first store made writable, upward or downward
+  Origin origin;
+  uint32_t in_flight = 0; ///< requests under way
+  uint32_t pinned = 0; ///< nests under way that use all of it without hints
+  bool draining = false; ///< about to go: nothing new is started
+  uint32_t store_next = 0; ///< the slot behind the last pages that a first store made writable, upward or downward
   uint32_t store_pages = 0; ///< how many these were
   uint64_t zero_faults = 0; ///< pages never stored to before that were filled for faults
-  uint64_t zero_hints = 0;  ///< and by hints
+  uint64_t zero_hints = 0; ///< and by hints
   core::AppendStreams append_streams;
-  core::AppendStreams refill;           ///< the same of pages that have contents
+  core::AppendStreams refill; ///< the same of pages that have contents
   /// Streams of faults (pager/stream_fetcher.h), by the distance of their pages.
   core::StreamInvestment apart{core::FaultStreams::kMostWindowApart}, in_order{core::FaultStreams::kMostWindow};
   core::StorePredictor store_predictor; ///< whether pages that are read for loads will be stored to
@@ -64,10 +73,10 @@ struct PagedRegion : Region {
 /// Of a file: under the advice's lock.
 struct FileRegion : Region {
   uint32_t request_bytes = 0; ///< of the largest request
-  bool may_give_up = false;   ///< its pages are the file's, never the process's own
-  bool opaque = false;        ///< which of its pages are in memory cannot be seen
-  bool shared = false;        ///< taking its pages out of this process's page table loses nothing
-  bool scattered = false;     ///< the kernel was told not to read around misses
+  bool may_give_up = false; ///< its pages are the file's, never the process's own
+  bool opaque = false; ///< which of its pages are in memory cannot be seen
+  bool shared = false; ///< taking its pages out of this process's page table loses nothing
+  bool scattered = false; ///< the kernel was told not to read around misses
   bool alone = false; ///< the same, as no hint comes and what is read around them goes unused (core/files/read_around.h)
   bool strided = false; ///< the same, while faults at even distances are followed (files/fault_follower.h)
   bool hinted = false; ///< hints have come for it since it was last looked at

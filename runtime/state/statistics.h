@@ -124,7 +124,8 @@ struct Statistics {
     uint64_t read_bytes, reads, written_bytes, writes;
     uint64_t failed; ///< reads and writes
   };
-  Store store[8] = {};
+  static constexpr unsigned kStores = 16;
+  Store store[kStores] = {};
   unsigned stores = 0;
 
   /// The advise back end's. Hints are counted by the pager's thread, calls by the adviser's.

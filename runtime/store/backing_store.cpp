@@ -105,11 +105,11 @@ int BackingStore::start_places(Store *const *stores, unsigned count, uint64_t ov
 }
 
 void BackingStore::start_errors() {
-  for (unsigned i = 0; i < places_; ++i) {
-    place_[i].errors.start(place_[i].store->name(), &statistics_.disk_errors, places_ > 1);
+  for (unsigned i = 0; i < all_places(); ++i) {
+    place_[i].errors.start(place_[i].store->name(), &statistics_.disk_errors, i < places_ && places_ > 1);
     statistics_.store[i].name = place_[i].store->name();
   }
-  statistics_.stores = places_;
+  statistics_.stores = all_places();
 }
 
 int BackingStore::start_staging(uint64_t budget, uint64_t io, bool shared, char *why, unsigned capacity) {
@@ -136,12 +136,30 @@ int BackingStore::open() {
   if (lacks_staging_) return -ENOMEM;
   if (const int error = disk_.start(Requests::kMost)) return error;
   disk_.use_memory(staging_.base(), staging_.bytes());
-  for (unsigned i = 0; i < places_ && remote_; ++i) {
+  for (unsigned i = 0; i < all_places() && remote_; ++i) {
     if (const int error = place_[i].store->open()) return error;
     if (remote_ >> i & 1) disk_.watch(place_[i].store->event(), kStoreTells + i);
   }
   open_ = true;
   return 0;
+}
+
+uint8_t BackingStore::attach(NbdStore &map) {
+  if (!open_ || maps_ == kMostMaps) return 0;
+  const unsigned i = places_ + maps_++;
+  place_[i].store = map_[maps_ - 1] = &map;
+  remote_ |= 1u << i;
+  place_[i].errors.start(map.name(), &statistics_.disk_errors);
+  statistics_.store[i].name = map.name();
+  statistics_.stores = all_places();
+  disk_.watch(map.event(), kStoreTells + i);
+  return static_cast<uint8_t>(maps_);
+}
+
+BackingStore::Target BackingStore::target(unsigned file, uint32_t slot, const Origin &o) {
+  const uint64_t at = uint64_t{slot} << shift_;
+  if (o.is_map()) return {place_[place_of(o)].store, place_of(o), 0, o.start + at};
+  return {&fork_files_.store(file), fork_files_.store_of(file), file, at};
 }
 
 // --- reads -----------------------------------------------------------------------------------------
@@ -153,25 +171,26 @@ bool BackingStore::takes_read(bool demand) const {
   return requests_.free() != 0;
 }
 
-uint32_t BackingStore::longest_read(uint32_t slot, uint32_t pages) const {
+uint32_t BackingStore::longest_read(uint32_t slot, uint32_t pages, const Origin &origin) const {
+  if (origin.is_map()) return std::min(pages, read_pages_);
   return fork_files_.run(slot, std::min(pages, read_pages_));
 }
 
-uint32_t BackingStore::read(uint32_t slot, uint32_t pages, uint16_t site, uint8_t nest) {
-  const unsigned file = fork_files_.file_of(slot);
+uint32_t BackingStore::read(uint32_t slot, uint32_t pages, uint16_t site, uint8_t nest, const Origin &origin) {
+  const Target from = target(fork_files_.file_of(slot), slot, origin);
   uint32_t first = 0;
   pages = staging_.take(pages, &first);
   if (pages == 0) return 0;
   Request &q = requests_.take();
   q = {os::now_ns(), slot, pages, first, site, nest, false, true};
-  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
-  if (!fork_files_.store(file).read(file, staging_.address(first), bytes, offset, requests_.tag(q))) {
+  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_;
+  if (!from.store->read(from.file, staging_.address(first), bytes, from.offset, requests_.tag(q))) {
     staging_.give(first, pages);
     free_request(q);
     return 0;
   }
   ++reading_;
-  begin(q, file, bytes);
+  begin(q, from, bytes);
   return pages;
 }
 
@@ -180,9 +199,9 @@ void BackingStore::read_done(Request &q) {
   staging_.give(q.staging, q.pages);
 }
 
-const char *BackingStore::read_now(uint32_t slot) {
-  const unsigned file = fork_files_.file_of(slot);
-  const int error = fork_files_.store(file).read_now(file, staging_.base(), uint64_t{1} << shift_, uint64_t{slot} << shift_);
+const char *BackingStore::read_now(uint32_t slot, const Origin &origin) {
+  const Target from = target(fork_files_.file_of(slot), slot, origin);
+  const int error = from.store->read_now(from.file, staging_.base(), uint64_t{1} << shift_, from.offset);
   return error ? nullptr : staging_.base();
 }
 
@@ -213,14 +232,14 @@ unsigned BackingStore::choose(uint32_t slot, uint32_t pages) {
 }
 
 /// Counts a request that has begun.
-void BackingStore::begin(Request &q, unsigned file, uint64_t bytes) {
-  q.store = static_cast<uint8_t>(fork_files_.store_of(file));
+void BackingStore::begin(Request &q, const Target &target, uint64_t bytes) {
+  q.store = static_cast<uint8_t>(target.place);
   Statistics::Store &s = statistics_.store[q.store];
   ++(q.write ? statistics_.writes : statistics_.reads);
   ++(q.write ? s.writes : s.reads);
   if (!q.copied) (q.write ? statistics_.written_bytes : statistics_.read_bytes) += bytes;
   (q.write ? s.written_bytes : s.read_bytes) += bytes;
-  if (places_ > 1) stripes_.began(q.store, q.started_ns);
+  if (places_ > 1 && q.store < places_) stripes_.began(q.store, q.started_ns);
 }
 
 bool BackingStore::may_request(unsigned writes) const {
@@ -246,41 +265,46 @@ void BackingStore::move_to(unsigned file, uint32_t slot, uint32_t pages) {
   file_ = file;
 }
 
-const Request &BackingStore::write(uint32_t slot, uint32_t pages, uint64_t address, bool idle) {
+const Request &BackingStore::write(uint32_t slot, uint32_t pages, uint64_t address, bool idle, const Origin &origin) {
   Request &q = requests_.take();
   q = {os::now_ns(), slot, pages, 0, 0, 0, true, true, false, idle};
   const auto *from = reinterpret_cast<const void *>(address);
-  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
-  Store &store = fork_files_.store(file_);
-  if (!store.write(file_, from, bytes, offset, requests_.tag(q))) {
+  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_;
+  const Target to = target(file_, slot, origin);
+  if (!to.store->write(to.file, from, bytes, to.offset, requests_.tag(q))) {
     disk_.submit(); // the submission queue was full, not the ring: once more
-    store.write(file_, from, bytes, offset, requests_.tag(q));
+    to.store->write(to.file, from, bytes, to.offset, requests_.tag(q));
   }
   pages_writing_ += pages;
   if (idle) pages_cleaning_ += pages;
-  begin(q, file_, bytes);
+  begin(q, to, bytes);
   return q;
 }
 
-int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address) {
+int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address, const Origin &origin) {
   if (requests_.free() < kLastRequests) return 0;
   uint32_t first = 0;
   pages = staging_.take(pages, &first);
   if (pages == 0) return 0;
-  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_, offset = static_cast<uint64_t>(slot) << shift_;
+  const uint64_t bytes = static_cast<uint64_t>(pages) << shift_;
   const int error = os::copy_protected_memory(staging_.address(first), address, bytes);
   Request &q = requests_.take();
   const auto tag = requests_.tag(q);
-  const unsigned file = fork_files_.file_of(slot);
-  if (error || !fork_files_.store(file).write(file, staging_.address(first), bytes, offset, tag)) {
+  const Target to = target(fork_files_.file_of(slot), slot, origin);
+  if (error || !to.store->write(to.file, staging_.address(first), bytes, to.offset, tag)) {
     staging_.give(first, pages);
     free_request(q);
     return error;
   }
   q = {os::now_ns(), slot, pages, first, 0, 0, true, true, true};
   pages_writing_ += pages;
-  begin(q, file, bytes);
+  begin(q, to, bytes);
   return static_cast<int>(pages);
+}
+
+int BackingStore::write_now(uint32_t slot, uint64_t address, const Origin &origin) {
+  const Target to = target(0, slot, origin);
+  return to.store->write_now(to.file, reinterpret_cast<const void *>(address), uint64_t{1} << shift_, to.offset);
 }
 
 void BackingStore::write_done(const Request &q) {
@@ -325,7 +349,8 @@ bool BackingStore::next(Done *done) {
     place_[c.tag & ~Preallocation::kTag].preallocation.done(c.result);
   } else {
     done->request = &requests_[c.tag];
-    if (places_ > 1) stripes_.ended(done->request->store, c.result > 0 ? static_cast<uint64_t>(c.result) : 0, os::now_ns());
+    if (places_ > 1 && done->request->store < places_)
+      stripes_.ended(done->request->store, c.result > 0 ? static_cast<uint64_t>(c.result) : 0, os::now_ns());
   }
   return true;
 }
@@ -337,7 +362,7 @@ uint64_t BackingStore::watch_within_ns() const {
 void BackingStore::watch_for_stalls(uint64_t now) {
   if (!open_ || now - watched_ns_ < kWatchDiskNs) return;
   watched_ns_ = now;
-  for (unsigned i = 0; i < places_; ++i) {
+  for (unsigned i = 0; i < all_places(); ++i) {
     const uint64_t moving = requests_.oldest_ns(i), growing = place_[i].preallocation.started_ns();
     const bool for_room = growing && (!moving || growing < moving);
     place_[i].errors.watch(for_room ? growing : moving, now, for_room);
@@ -350,7 +375,7 @@ void BackingStore::watch_for_stalls(uint64_t now) {
 void BackingStore::recover() {
   fork_files_.after_fork(true);
   lacks_staging_ = staging_.fd() >= 0 && !staging_.renew();
-  for (unsigned i = 0; i < places_; ++i) place_[i].store->recover();
+  for (unsigned i = 0; i < all_places(); ++i) place_[i].store->recover();
   disk_.stop(); // our view of the parent's ring
   open_ = false;
   stripes_.forget_requests();
@@ -377,7 +402,7 @@ bool BackingStore::merge_files(const PageTable &pages, PagedRegions &regions, un
   for (unsigned i = 0; i < ForkFiles::kFiles; ++i)
     moved |= other(i) && (all_but_target_shared || !fork_files_.shared(i)) ? 1u << i : 0;
   for (unsigned i = 0; i < regions.count(); ++i)
-    if (!move_contents(pages, regions[i], moved, static_cast<unsigned>(target))) return false;
+    if (!regions[i].origin.is_map() && !move_contents(pages, regions[i], moved, static_cast<unsigned>(target))) return false;
   for (unsigned i = 0; i < ForkFiles::kFiles; ++i) {
     if (moved >> i & 1) fork_files_.close_file(i);
   }

@@ -5,11 +5,13 @@
 //
 //   read    direct, into staging; who asked takes the pages out of there, and calls read_done()
 //   write   from where the page is, protected meanwhile; or from a copy, where the kernel cannot read it
+//   map     an export that is mapped is a place of its own: nothing else goes there, and its pages go nowhere else
 //   room    a write begins only where there is room for it in the file (preallocation.h)
 //
 // Pager's thread, but for what is said to be the thread's that forks.
 #pragma once
 #include "runtime/kernel/disk.h"
+#include "runtime/kernel/os.h"
 #include "runtime/state/pages.h"
 #include "runtime/state/regions.h"
 #include "runtime/state/statistics.h"
@@ -42,6 +44,8 @@ public:
   void start_without(uint64_t io);
   /// On the thread that will use it. 0 or -errno.
   int open();
+  /// Pages can come from that export, too, and go there; it must outlive this. Its number for Origin::map; 0: there are too many.
+  uint8_t attach(NbdStore &);
   /// Other processes hold memory for it.
   bool has_helpers() const { return remote_ != 0; }
   bool is_open() const { return open_; }
@@ -76,9 +80,9 @@ public:
   /// Whether there is a place for one more; hints leave the last ones to faults.
   bool takes_read(bool demand) const;
   /// How many of the pages one request can read.
-  uint32_t longest_read(uint32_t slot, uint32_t pages) const;
+  uint32_t longest_read(uint32_t slot, uint32_t pages, const Origin & = {}) const;
   /// Starts to read; `pages` is at most what longest_read() says. Returns how many of the first ones; 0: not now.
-  uint32_t read(uint32_t slot, uint32_t pages, uint16_t site, uint8_t nest);
+  uint32_t read(uint32_t slot, uint32_t pages, uint16_t site, uint8_t nest, const Origin & = {});
   /// The page number `i` of a read that is done.
   const char *contents(const Request &q, uint32_t i) const { return staging_.address(q.staging + i); }
   /// The pages have been taken out of staging, or cannot be read. free_request() must follow.
@@ -92,11 +96,19 @@ public:
   /// A read failed; `lost`: pages that the program will not get back.
   void read_failed(const Request &q, int result, unsigned lost, uint64_t now);
   /// Reads a page at once, while no request is under way. NULL: it cannot be read. Cost: as long as the disk takes.
-  const char *read_now(uint32_t slot);
+  const char *read_now(uint32_t slot, const Origin & = {});
 
   // --- writes ---
   /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
   bool writes_are_stuck() const;
+  /// The same of pages with that origin.
+  bool writes_are_stuck(const Origin &o) const { return o.is_map() ? map_place(o).stuck() : writes_are_stuck(); }
+  /// Of an export that is mapped: whether a write may be asked for now.
+  bool map_takes_writes(const Origin &o) const {
+    return !map_place(o).errors.writes_refused() || map_place(o).errors.may_write(os::now_ns());
+  }
+  /// Requests of an export that is mapped which failed.
+  uint64_t map_failures(const Origin &o) const { return statistics_.store[place_of(o)].failed; }
   bool writes_are_refused() const {
     return !any([](const Place &p) { return !p.errors.writes_refused(); });
   }
@@ -112,10 +124,15 @@ public:
   void move_to(unsigned file, uint32_t slot, uint32_t pages);
   /// Starts to write pages from `address`, which stay as they are until written. may_request() has said yes. `idle`: while the
   /// program rests.
-  const Request &write(uint32_t slot, uint32_t pages, uint64_t address, bool idle);
+  const Request &write(uint32_t slot, uint32_t pages, uint64_t address, bool idle, const Origin & = {});
   /// The same from a copy: the kernel does not read memory for us that the program has made unreadable. Returns how many of the
   /// first ones; 0: not now; -errno: they cannot be read.
-  int write_copy(uint32_t slot, uint32_t pages, uint64_t address);
+  int write_copy(uint32_t slot, uint32_t pages, uint64_t address, const Origin & = {});
+  /// Writes a page of an export that is mapped at once, while no request is under way. 0 or -errno.
+  int write_now(uint32_t slot, uint64_t address, const Origin &);
+  /// Has the export, by its number, keep what was written through a loss of power. synced(): 1 until it does, then 0 or -errno.
+  void sync(uint8_t map) { map_[map - 1]->sync(); }
+  int synced(uint8_t map) const { return map_[map - 1]->synced(); }
   /// A write is over. free_request() must follow.
   void write_done(const Request &);
   /// What the disk said of it.
@@ -153,7 +170,7 @@ public:
   const char *broken_invariant(const PageTable &) const;
 
 private:
-  static constexpr unsigned kMostNbd = 4;
+  static constexpr unsigned kMostNbd = 4, kMostMaps = Statistics::kStores - Stripes::kMost;
   bool next_answer(Store::Completion *);
   /// What belongs to one store.
   struct Place {
@@ -167,11 +184,21 @@ private:
       if (test(place_[i])) return true;
     return false;
   }
+  /// What a request for a page is for.
+  struct Target {
+    Store *store;
+    unsigned place, file;
+    uint64_t offset;
+  };
+  unsigned place_of(const Origin &o) const { return places_ + o.map - 1u; }
+  const Place &map_place(const Origin &o) const { return place_[place_of(o)]; }
+  unsigned all_places() const { return places_ + maps_; }
+  Target target(unsigned file, uint32_t slot, const Origin &);
   int start_staging(uint64_t budget, uint64_t io, bool shared, char *why, unsigned capacity);
   int start_places(Store *const *stores, unsigned count, uint64_t overflow, char *why, unsigned capacity);
   void start_errors();
   unsigned choose(uint32_t slot, uint32_t pages);
-  void begin(Request &, unsigned file, uint64_t bytes);
+  void begin(Request &, const Target &, uint64_t bytes);
   bool merge_files(const PageTable &, PagedRegions &, unsigned store);
   bool move_contents(const PageTable &, const PagedRegion &, uint32_t from, unsigned to);
 
@@ -189,8 +216,9 @@ private:
   unsigned patience_s_ = 60;
   bool lacks_staging_ = false;
   ForkFiles fork_files_;
-  Place place_[Stripes::kMost];
-  unsigned places_ = 1;
+  Place place_[Statistics::kStores]; ///< those of the backing store, then exports that are mapped
+  unsigned places_ = 1, maps_ = 0;
+  NbdStore *map_[kMostMaps] = {};
   Stripes stripes_; ///< of several
   Requests requests_;
   unsigned file_ = 0; ///< that move_to() named last

@@ -62,13 +62,23 @@ int NbdStore::start(const char *uri, const Staging &staging, uint64_t budget, un
   staging_ = &staging;
   if (claim() < 0)
     return snprintf(why, capacity, "backing %s: another program on this machine uses that export", uri_), -EADDRINUSE;
-  if (const int error = link_.start(uri_, buffer_bytes_for(budget), shared(), patience_s, why, capacity))
+  if (const int error = link_.start(uri_, buffer_bytes_for(budget), shared(), patience_s, NbdLink::kBacking, why, capacity))
     return close_own(claim_), error;
   extents_ = std::min(link_.bytes() / kExtent, kMostExtents);
   used_ = static_cast<uint8_t *>(os::reserve_shared(extents_ + 1));
   sum_ = static_cast<uint32_t *>(os::reserve(PageTable::kSlots * sizeof *sum_));
   buffers_.start_at(link_.buffers(), link_.buffer_bytes());
   return used_ && sum_ ? 0 : (snprintf(why, capacity, "no address space for the map of %s", uri_), -ENOMEM);
+}
+
+uint64_t NbdStore::bytes_of_map() { return kHelperBytes + sizeof(NbdChannel) + kMostBuffers; }
+
+int NbdStore::start_map(const char *uri, unsigned patience_s, char *why, unsigned capacity) {
+  if (strlen(uri) >= sizeof uri_) return snprintf(why, capacity, "map: the address is too long"), -E2BIG;
+  strcpy(uri_, uri);
+  if (const int error = link_.start(uri_, kMostBuffers, shared(), patience_s, NbdLink::kMap, why, capacity)) return error;
+  buffers_.start_at(link_.buffers(), link_.buffer_bytes());
+  return 0;
 }
 
 int NbdStore::open() {
@@ -81,6 +91,7 @@ int NbdStore::open() {
 void NbdStore::recover() {
   link_.forget();
   losses_ = returns_ = 0;
+  synced_ = 0;
   waiting_count_ = done_count_ = 0;
   room_done_ = {};
 }
@@ -145,18 +156,23 @@ bool NbdStore::make_room(unsigned file, bool back, uint64_t offset, uint64_t byt
 // --- requests --------------------------------------------------------------------------------------
 
 bool NbdStore::is_staged(const char *memory) const {
-  return memory >= staging_->base() && memory < staging_->base() + staging_->bytes();
+  return !is_map() && memory >= staging_->base() && memory < staging_->base() + staging_->bytes();
 }
 
 bool NbdStore::finished(uint64_t tag) const { return moving_[tag].asked == moving_[tag].bytes && !moving_[tag].pieces; }
 
+/// Where the request goes on.
+uint64_t NbdStore::in_export(const Moving &m) const {
+  const uint64_t offset = m.offset + m.asked;
+  return is_map() ? offset : (place_[m.file][offset / kExtent] - 1ull) * kExtent + offset % kExtent;
+}
+
 /// Hands the next bytes to the helper, which are at that place in one of the memories.
 void NbdStore::ask(uint64_t tag, uint64_t bytes, bool staged, uint64_t memory) {
   Moving &m = moving_[tag];
-  const uint64_t offset = m.offset + m.asked;
   const uint32_t number = link_.take();
-  link_.piece(number) = {(place_[m.file][offset / kExtent] - 1ull) * kExtent + offset % kExtent, memory,
-                         static_cast<uint32_t>(bytes), staged, m.write};
+  const uint64_t offset = in_export(m), there = is_map() ? std::min(bytes, link_.bytes() - offset) : bytes;
+  link_.piece(number) = {offset, memory, static_cast<uint32_t>(there), staged, m.write ? NbdPiece::kWrite : NbdPiece::kRead};
   tag_of_[number] = static_cast<uint16_t>(tag);
   m.asked += bytes;
   ++m.pieces;
@@ -173,7 +189,7 @@ bool NbdStore::ask_more(uint64_t tag) {
   Moving &m = moving_[tag];
   const uint64_t offset = m.offset + m.asked;
   const char *memory = m.memory + m.asked;
-  uint64_t bytes = std::min(m.bytes - m.asked, kExtent - offset % kExtent);
+  uint64_t bytes = is_map() ? m.bytes - m.asked : std::min(m.bytes - m.asked, kExtent - offset % kExtent);
   if (is_staged(memory)) {
     if (m.write) note_sums(m, memory, bytes);
     ask(tag, bytes, true, static_cast<uint64_t>(memory - staging_->base()));
@@ -184,13 +200,14 @@ bool NbdStore::ask_more(uint64_t tag) {
   if (!pages) return false;
   bytes = uint64_t{pages} << os::page_shift();
   char *copy = buffers_.address(first);
-  if (const int error = os::copy_protected_memory(copy, reinterpret_cast<uint64_t>(memory), bytes)) {
+  const int error = m.write ? os::copy_protected_memory(copy, reinterpret_cast<uint64_t>(memory), bytes) : 0;
+  if (error) {
     buffers_.give(first, pages);
     m.error = error;
     m.asked = m.bytes;
     return true;
   }
-  note_sums(m, copy, bytes);
+  if (!is_map()) note_sums(m, copy, bytes);
   ask(tag, bytes, false, link_.in_channel(copy));
   return true;
 }
@@ -228,16 +245,30 @@ bool NbdStore::write(unsigned file, const void *from, uint64_t bytes, uint64_t o
   return true;
 }
 
+/// Gives back the buffers of one, with what was read into them handed on. Behind the end of an export that is mapped are zeros.
+void NbdStore::end_piece(const NbdPiece &p, Moving &m, bool good) {
+  const uint64_t at = p.memory - link_.in_channel(link_.buffers());
+  const auto first = static_cast<uint32_t>(at >> os::page_shift()),
+             pages = static_cast<uint32_t>((p.bytes + os::page_size() - 1) >> os::page_shift());
+  if (good && p.kind == NbdPiece::kRead) {
+    char *to = const_cast<char *>(m.memory) + (p.offset - m.offset);
+    memcpy(to, buffers_.address(first), p.bytes);
+    memset(to + p.bytes, 0, (uint64_t{pages} << os::page_shift()) - p.bytes);
+  }
+  buffers_.give(first, pages);
+}
+
 void NbdStore::piece_done(const NbdAnswer &a) {
   if (!link_.is_taken(a.piece)) return; // nobody asked
   const NbdPiece &p = link_.piece(a.piece);
   const uint16_t tag = tag_of_[a.piece];
-  if (!p.staged) {
-    const uint64_t at = p.memory - link_.in_channel(link_.buffers());
-    buffers_.give(static_cast<uint32_t>(at >> os::page_shift()), static_cast<uint32_t>(p.bytes >> os::page_shift()));
+  if (tag == kSyncTag) {
+    synced_ = a.error;
+    return link_.give(a.piece);
   }
-  link_.give(a.piece);
   Moving &m = moving_[tag];
+  if (!p.staged) end_piece(p, m, a.error == 0);
+  link_.give(a.piece);
   if (a.error) m.error = a.error;
   --m.pieces;
   if (finished(tag)) done_[(first_done_ + done_count_++) % kTags] = tag;
@@ -248,7 +279,7 @@ void NbdStore::piece_done(const NbdAnswer &a) {
 int NbdStore::result_of(uint64_t tag) {
   const Moving &m = moving_[tag];
   if (m.error) return m.error;
-  for (uint64_t at = 0; !m.write && at < m.bytes; at += os::page_size()) {
+  for (uint64_t at = 0; !m.write && !is_map() && at < m.bytes; at += os::page_size()) {
     if (sum_of(m.memory + at, os::page_size()) == sum_[(m.offset + at) >> os::page_shift()]) continue;
     if (!strange_said_)
       say("%s does not hold what was written to it: it was started anew, or another program uses it. What only it had is lost",
@@ -273,6 +304,14 @@ bool NbdStore::next(Completion *done) {
   --done_count_;
   *done = {tag, result_of(tag)};
   return true;
+}
+
+void NbdStore::sync() {
+  const uint32_t number = link_.take();
+  link_.piece(number) = {0, 0, 0, false, NbdPiece::kFlush};
+  tag_of_[number] = kSyncTag;
+  synced_ = 1;
+  link_.ask(number);
 }
 
 // --- trouble ---------------------------------------------------------------------------------------

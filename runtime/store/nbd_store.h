@@ -4,6 +4,8 @@
 //
 //   extents   files of this process and of its relatives share the export in extents of 16 MiB, by a table that they have in common
 //   sums      each page's checksum is kept in memory. A server that comes back empty, or sends something else, is found out
+//   map       an export that is mapped (runtime/process/maps.h) has its own data: a page's place is the export's own, and what is there
+//             may be another's, so that there are neither extents nor sums. Its last page may be a part of one.
 //   copies    reads go into staging, which the helper shares. What is written from elsewhere is copied into buffers, in turns
 //
 // Pager's thread, and the thread that forks.
@@ -23,6 +25,18 @@ public:
   /// a connection, until requests fail. 0, or -errno with a sentence.
   int start(const char *uri, const Staging &staging, uint64_t budget, unsigned patience_s, char *why, unsigned capacity);
 
+  /// The same of an export that is mapped: requests are for places in the export, and any file is it.
+  int start_map(const char *uri, unsigned patience_s, char *why, unsigned capacity);
+  /// Of such.
+  uint64_t bytes() const { return link_.bytes(); }
+  bool is_read_only() const { return link_.is_read_only(); }
+  /// Memory that one takes.
+  static uint64_t bytes_of_map();
+  /// Asks it to keep what was written through a loss of power. synced(): 1 until it does; then 0 or -errno, -EOPNOTSUPP where it
+  /// does not know how.
+  void sync();
+  int synced() const { return synced_; }
+
   const char *name() const override { return uri_; }
   uint64_t free_bytes() override;
   int make(unsigned file, uint64_t need, Room **room, char *why, unsigned capacity) override;
@@ -41,7 +55,7 @@ public:
 
 private:
   static constexpr unsigned kTags = 1024;
-  static constexpr uint64_t kNowTag = kTags - 1; ///< requests use fewer
+  static constexpr uint64_t kNowTag = kTags - 1, kSyncTag = kTags - 2; ///< requests use fewer
   /// A request under way.
   struct Moving {
     const char *memory;
@@ -58,6 +72,8 @@ private:
   bool ask_more(uint64_t tag);
   void ask_waiting();
   void ask(uint64_t tag, uint64_t bytes, bool staged, uint64_t memory);
+  uint64_t in_export(const Moving &) const;
+  void end_piece(const NbdPiece &, Moving &, bool good);
   bool finished(uint64_t tag) const;
   void piece_done(const NbdAnswer &);
   int result_of(uint64_t tag);
@@ -65,7 +81,10 @@ private:
   int wait_now();
   void say_changes();
   int claim();
-  NbdLink::Staging shared() const { return {staging_->fd(), staging_->bytes()}; }
+  bool is_map() const { return !staging_; }
+  NbdLink::Staging shared() const {
+    return is_map() ? NbdLink::Staging{-1, 0} : NbdLink::Staging{staging_->fd(), staging_->bytes()};
+  }
 
   char uri_[1024] = {};
   NbdLink link_;
@@ -83,6 +102,7 @@ private:
   uint16_t done_[kTags]; ///< ring of requests that are over
   unsigned first_waiting_ = 0, waiting_count_ = 0, first_done_ = 0, done_count_ = 0;
   Completion room_done_{}; ///< tag 0: none
+  int synced_ = 0;
   unsigned losses_ = 0, returns_ = 0;
   bool strange_said_ = false;
 };

@@ -36,7 +36,7 @@ DRAWN = {
     "HISTORY": ("0",),
     "BACKEND": ("pager",),
 }
-LEFT_ALONE = {"ENABLE", "MEMORY", "BACKING", "PATIENCE", "PROFILE", "STATS", "VERBOSE"}
+LEFT_ALONE = {"ENABLE", "MEMORY", "BACKING", "MAP", "PATIENCE", "PROFILE", "STATS", "VERBOSE"}
 
 
 def runtime_options(build: Path) -> set[str]:

@@ -41,7 +41,33 @@ int pagecast_begin(void);
 /// Memory of its own pages, all zero, that is paged whatever the budget, as pagecast_begin() says; give it back with
 /// munmap(). Where nothing can be paged it is memory like any other. NULL with errno ENOMEM or EINVAL (no bytes).
 /// Cost: that of mmap, and 1 us.
-void *pagecast_map(size_t bytes);
+void *pagecast_allocate(size_t bytes);
+
+/// pagecast_map: what is stored there goes to the export, and others see it: see pagecast_flush().
+#define PAGECAST_MAP_WRITE 1u
+
+/// [offset, offset + bytes) of an NBD server's export as memory, of which the pager holds so much as fits: nbd://HOST[:PORT]/EXPORT,
+/// nbd+unix:///EXPORT?socket=PATH or nbds://. `offset` is a multiple of the page; bytes 0: all from there on. flags: 0, for memory
+/// that may only be read, or PAGECAST_MAP_WRITE. Give it back with pagecast_unmap(). Two maps of the same export do not know of each
+/// other. NULL with errno: EINVAL, the address is none, or the flags or the offset; ECONNREFUSED, no server answers, or it refuses;
+/// EOVERFLOW, the export is smaller; EACCES, it may not be written; ENOTSUP, memory cannot be paged here; ENOSPC, more than eight
+/// exports; ENOMEM. PAGECAST_VERBOSE=1 says more. Cost: some ms for the first one of an export, then 0.1 ms, and 5 ns a page.
+void *pagecast_map(const char *uri, uint64_t offset, uint64_t bytes, unsigned flags);
+
+/// The size of the export in bytes, or -errno as pagecast_map().
+int64_t pagecast_map_bytes(const char *uri);
+
+/// What was stored to [addr, addr + bytes) of a map is at its export when this returns, and outlasts a loss of power if the
+/// server knows how. 0 or -errno; what could not be written stays in memory, and is tried again. As MPI_File_sync: who wrote
+/// flushes; then all meet (a barrier); then who reads refreshes. Cost: that of the writes.
+int pagecast_flush(void *addr, size_t bytes);
+
+/// What is read of [addr, addr + bytes) of a map from now on is as the export has it now; what was stored here and not flushed
+/// stays. 0. Cost: 0.1 ms, and 0.3 us a page that was in memory; these are read again when they are touched.
+int pagecast_refresh(void *addr, size_t bytes);
+
+/// Flushes a map, or a part in whole pages, and gives it back. 0 or -errno of the flush; it is gone in either case.
+int pagecast_unmap(void *addr, size_t bytes);
 
 /// Writes the statistics so far to the file `fd` as JSON, the same as at the end of a program (docs/statistics.md).
 /// Returns 0 or -errno. Cost: 0.1 ms, and 0.3 us for each reference that has hints.

@@ -71,7 +71,8 @@ def test_of_the_runtime_the_compiler_includes_abi_alone():
 # System calls are in runtime/kernel, and those around the helper for NBD with it. What else includes their headers, and why.
 STAND_INS = "interpose"  # they pass calls on
 CONSTANTS = {"allocations": {"sys/mman.h", "sys/uio.h"}, "medium_blocks": {"sys/mman.h"}, "memory_file": {"sys/mman.h"},
-             "local_store": {"linux/falloc.h"}, "reads": {"fcntl.h"}, "options": {"sys/auxv.h"}}  # names, and types
+             "local_store": {"linux/falloc.h"}, "reads": {"fcntl.h"},
+             "named_maps": {"fcntl.h", "sys/mman.h"}, "options": {"sys/auxv.h"}}  # names, and types
 
 
 def system_headers(text: str) -> set[str]:

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// open() and its relatives, for paths that stand for exports (process/named_maps.h). All others go to the C library unchanged.
+#include "runtime/kernel/descriptors.h"
+#include "runtime/process/named_maps.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern "C" {
+// The C library's own: open() is a point of cancellation.
+int __open(const char *, int, ...);
+}
+
+using namespace pagecast;
+
+#define EXPORTED __attribute__((visibility("default")))
+
+namespace {
+
+template <typename Function> Function next(const char *name) { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name)); }
+
+int map_for(const char *path, int directory = AT_FDCWD) {
+  if (!named_maps_any() || !path || (directory != AT_FDCWD && *path != '/')) return -1;
+  return named_map(path);
+}
+
+int open_map(int map, int flags) {
+  const int fd = named_map_open(map, flags);
+  return fd < 0 ? errno = -fd, -1 : fd;
+}
+
+unsigned mode_of(int flags, va_list arguments) {
+  return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(arguments, unsigned) : 0;
+}
+
+/// As stat() of what stands for it.
+template <typename Stat> int stat_map(int map, Stat stat) {
+  const int fd = named_map_file(map);
+  return fd < 0 ? errno = -fd, -1 : stat(fd);
+}
+
+} // namespace
+
+extern "C" {
+
+EXPORTED int open(const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = mode_of(flags, arguments);
+  va_end(arguments);
+  const int map = map_for(path);
+  return map >= 0 ? open_map(map, flags) : __open(path, flags, mode);
+}
+
+EXPORTED int open64(const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = mode_of(flags, arguments);
+  va_end(arguments);
+  const int map = map_for(path);
+  return map >= 0 ? open_map(map, flags) : __open(path, flags | O_LARGEFILE, mode);
+}
+
+EXPORTED int openat(int directory, const char *path, int flags, ...) {
+  using Openat = int (*)(int, const char *, int, ...);
+  static Openat real = next<Openat>("openat");
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = mode_of(flags, arguments);
+  va_end(arguments);
+  const int map = map_for(path, directory);
+  return map >= 0 ? open_map(map, flags) : real(directory, path, flags, mode);
+}
+
+EXPORTED int openat64(int directory, const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = mode_of(flags, arguments);
+  va_end(arguments);
+  return openat(directory, path, flags | O_LARGEFILE, mode);
+}
+
+EXPORTED int stat(const char *path, struct stat *out) noexcept {
+  const int map = map_for(path);
+  return map >= 0 ? stat_map(map, [out](int fd) { return fstat(fd, out); }) : fstatat(AT_FDCWD, path, out, 0);
+}
+
+EXPORTED int stat64(const char *path, struct stat64 *out) noexcept {
+  const int map = map_for(path);
+  return map >= 0 ? stat_map(map, [out](int fd) { return fstat64(fd, out); }) : fstatat64(AT_FDCWD, path, out, 0);
+}
+
+EXPORTED int access(const char *path, int mode) noexcept {
+  const int map = map_for(path);
+  if (map < 0) return faccessat(AT_FDCWD, path, mode, 0);
+  return mode & X_OK ? errno = EACCES, -1 : stat_map(map, [](int) { return 0; });
+}
+}
