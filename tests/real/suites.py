@@ -52,7 +52,7 @@ SUITES = (
           test="make -k -j$JOBS -C tests check", results=automake),
     Suite("tar", "archives: tar's own tests, each of which writes and reads some",
           build=f"{CONFIGURE}; make -j$JOBS; make -C tests check TESTSUITEFLAGS=--list",
-          test="make -k -C tests check TESTSUITEFLAGS=-j$JOBS", results=autotest),
+          test="make -k -C tests check TESTSUITEFLAGS=\"-j$JOBS $TESTSUITEFLAGS\"", results=autotest),
     Suite("sed", "the stream editor: sed's own tests",
           build=f"{CONFIGURE}; make -j$JOBS; make -j$JOBS check SUBDIRS=. TESTS=",
           test="make -k -j$JOBS check SUBDIRS=.", results=automake),

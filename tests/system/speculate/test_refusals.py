@@ -18,15 +18,20 @@ def same(done, reason: str):
     assert done.stderr == (WARNING + reason + "\n" if reason else "")
 
 
-def test_a_program_with_a_filter_of_its_own(speculation, tmp_path):
+@pytest.mark.parametrize("refused", ["-1", "101", "317", "310"], ids=["nothing", "ptrace", "seccomp", "process_vm_readv"])
+def test_a_program_with_a_filter_of_its_own(speculation, tmp_path, refused):
+    """Containers have one, and it may refuse what copies need."""
     source = tmp_path / "filtered.c"
-    source.write_text('#include <linux/seccomp.h>\n#include <linux/filter.h>\n#include <sys/prctl.h>\n#include <unistd.h>\n'
-                      'int main(int n, char **v) {\n  struct sock_filter all[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};\n'
-                      '  struct sock_fprog program = {1, all};\n  (void)n;\n  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);\n'
-                      '  prctl(PR_SET_SECCOMP, 2, &program);\n  execvp(v[1], v + 1);\n  return 1;\n}\n')
+    source.write_text('#include <linux/seccomp.h>\n#include <linux/filter.h>\n#include <stdlib.h>\n#include <sys/prctl.h>\n'
+                      '#include <unistd.h>\n'
+                      'int main(int n, char **v) {\n  struct sock_filter all[] = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, 0},\n'
+                      '    {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (unsigned)atoi(v[1])}, {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},\n'
+                      '    {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | 1}};\n'
+                      '  struct sock_fprog program = {4, all};\n  (void)n;\n  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);\n'
+                      '  prctl(PR_SET_SECCOMP, 2, &program);\n  execvp(v[2], v + 2);\n  return 1;\n}\n')
     subprocess.run(["cc", source, "-o", tmp_path / "filtered"], check=True)
     # The filter that the program was started with is the controller's, too: it is inherited.
-    done = subprocess.run([tmp_path / "filtered", *speculation.command("/usr/bin/python3", "-c", SCRIPT, stats=False)],
+    done = subprocess.run([tmp_path / "filtered", refused, *speculation.command("/usr/bin/python3", "-c", SCRIPT, stats=False)],
                           capture_output=True, text=True, timeout=30)
     same(done, "it has a seccomp filter of its own")
 
