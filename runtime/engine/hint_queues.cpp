@@ -60,7 +60,7 @@ bool HintQueues::take_of_slice(const Hint &h) {
     return true;
   }
   const uint64_t freed = pager_.memory.freed;
-  const Fetcher::Asked asked{h.site, h.nest, h.due, h.kind == Hint::kFetchWrite, false};
+  const Fetcher::Asked asked{h.site, h.nest, h.due, h.kind == Hint::kFetchWrite, false, {}, nest_table[h.nest].owner};
   if (h.pages > 1 ? fetch_range(h, e, asked) : fetch_page(e.begin, asked)) return true;
   blocked_ = freed;
   return false;

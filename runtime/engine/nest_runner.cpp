@@ -19,7 +19,7 @@ public:
     const auto number = static_cast<uint8_t>(number_of(&nest_));
     const auto due = static_cast<uint32_t>(step + nest_.policy.distance());
     if (runner_.files_.look_up(e.begin).bytes) return runner_.files_.fetch(e, {site_of(group), number, due, false});
-    Fetcher::Asked asked{site_of(group), number, due, write, false};
+    Fetcher::Asked asked{site_of(group), number, due, write, false, {}, nest_.owner};
     if (write && nest_.overwrite.any() && runner_.leaves_unread()) {
       asked.unread = nest_.overwrite.unread(nest_.policy.shape(), group, step);
       nest_.overwrite.leave(asked.unread, e);
@@ -86,6 +86,7 @@ void NestRunner::start_nests() {
 
 void NestRunner::start(OpenNest &nest) {
   nest.started = true;
+  nest.owner = pager_.memory.favour.owner_of(nest.thread);
   ++nest.turn;
   nest.astray = 0;
   nest.crowded_seen = pager_.eviction.crowded();

@@ -276,6 +276,7 @@ pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_
   nest->ends = ends_of(d, shape.trips);
   nest->can_be_early = nest->policy.steps() > 1 && nest->policy.plan().step_bytes <= kLongStep;
   push_open(nest);
+  nest->thread = static_cast<uint32_t>(os::thread_id());
   nest->serial = engine.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);
   nest->shared = ~0ull;
   nest->left_to_others = 0;

@@ -28,6 +28,8 @@ uint64_t now_ns();
 uint64_t wall_ns();
 /// CPU time of the calling thread.
 uint64_t thread_cpu_ns();
+/// The same of another thread of this process; 0: there is none of that number.
+uint64_t cpu_ns_of(uint64_t thread);
 uint64_t process_cpu_ns();
 /// Whether the kernel may lock so much memory for us without taking it from what the program, and others of its user, may
 /// have locked themselves (RLIMIT_MEMLOCK): an eighth at most, but for those who have no limit.
@@ -55,6 +57,7 @@ struct Fault {
   uint64_t place;   ///< exactly, where the kernel tells that (Linux 5.18); else the page's
   bool write;
   bool protect; ///< a store to a write-protected page
+  uint64_t thread; ///< its number (thread_id()); 0 where the kernel does not tell
 };
 
 /// Non-blocking descriptor, or -errno.

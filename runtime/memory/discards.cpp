@@ -31,6 +31,7 @@ void Discards::add(uint32_t slot, uint32_t pages) {
     Page &p = memory_[s];
     p.state = (p.flags & kNoBacking) ? PageState::kZero : PageState::kAbsent;
     p.flags = 0;
+    memory_.went(s);
   }
   if (count_ == kMost) flush();
   run_[count_++] = {slot, pages};

@@ -106,11 +106,13 @@ void Eviction::keep_aging() {
   for (unsigned lot = 0; lot < kAgingLots && memory_.order.aging() < want; ++lot) {
     uint32_t aged[kAgingLot];
     const uint32_t n = memory_.order.age(aged, std::min(want - memory_.order.aging(), kAgingLot));
+    bool any = false;
     for (uint32_t i = 0; i < n; ++i) {
       const PagedRegion *r = memory_.region_of(aged[i]);
-      if (r && r->pinned) memory_.order.touch(aged[i]);
-      else memory_.map.clear(memory_.extent(aged[i], 1));
+      if ((r && r->pinned) || memory_.favour.is_favoured(memory_[aged[i]].owner)) memory_.order.touch(aged[i]);
+      else memory_.map.clear(memory_.extent(aged[i], 1)), any = true;
     }
+    if (!any) break;
   }
 }
 

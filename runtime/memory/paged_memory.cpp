@@ -5,6 +5,7 @@
 
 namespace pagecast {
 namespace {
+constexpr uint32_t kMostSpared = 1024; ///< pages of a favoured thread, passed over at a time
 constexpr uint64_t kUserBytes = 1ull << 47; ///< of address space
 } // namespace
 
@@ -28,9 +29,32 @@ core::StreamInvestment *PagedMemory::investment_in(uint32_t slot) {
 }
 
 uint32_t PagedMemory::pop_unreleased(uint32_t *out, uint32_t max) {
+  if (favour.any())
+    for (uint32_t spared = 0; spared < kMostSpared; ++spared) {
+      const uint32_t next = order.victim();
+      if (next == core::Replacement::kNone || order.is_released(next) || !favour.is_favoured(pages[next].owner)) break;
+      order.touch(next);
+      map.set(extent(next, 1));
+    }
   const uint32_t n = end.pop(order, out, max, used);
+  if (favour.went(n, used)) look_at_threads();
   statistics.unreleased = {end.gone(core::WhichEnd::kOldest), end.gone(core::WhichEnd::kNewest), end.changes()};
   return n;
+}
+
+void PagedMemory::look_at_threads() {
+  uint64_t cpu_ns[core::Favour::kMost];
+  for (unsigned i = 0; i < core::Favour::kMost; ++i) {
+    const uint64_t thread = favour.thread(static_cast<core::Favour::Owner>(i + 1));
+    cpu_ns[i] = thread ? os::cpu_ns_of(thread) : 0;
+  }
+  favour.look(cpu_ns, used);
+  statistics.favoured = {favour.turns(), favour.paid()};
+}
+
+void PagedMemory::waited(core::Favour::Owner owner, const Page &before) {
+  const uint32_t away = low_bits(gone() / kGoneUnit - before.due, kDueBits);
+  favour.waited(owner, away * kGoneUnit < used);
 }
 
 void PagedMemory::stream_used(uint32_t slot) {

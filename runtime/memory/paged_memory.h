@@ -9,6 +9,7 @@
 // Pager's thread, but for the map, and for look-ups of regions (state/regions.h).
 #pragma once
 #include "core/memory/cleaning.h"
+#include "core/memory/favour.h"
 #include "core/memory/release_trial.h"
 #include "core/memory/replacement.h"
 #include "core/memory/which_end.h"
@@ -36,11 +37,15 @@ struct PagedMemory {
   PagedRegion *region_of(uint32_t slot) { return regions.find(pages.address(slot)); }
   /// The page has come to memory: a hint or a stream had asked for it, or else the program waited.
   void came(uint32_t slot) {
-    if (pages[slot].site) end.came_foreseen(order, slot, used);
+    favour.came(pages[slot].owner);
+    if (pages[slot].site || favour.is_favoured(pages[slot].owner)) end.came_foreseen(order, slot, used);
     else end.came(order, slot, used);
   }
   /// Pages to give up, where none is released; they leave the order.
   uint32_t pop_unreleased(uint32_t *out, uint32_t max);
+  /// The page goes, and when. A thread waits for one that went.
+  void went(uint32_t slot) { pages[slot].due = low_bits(gone() / kGoneUnit, kDueBits); }
+  void waited(core::Favour::Owner owner, const Page &before);
   /// A page that a stream of faults brought in was used, or went before that.
   void stream_used(uint32_t slot);
   void stream_wasted(uint32_t slot);
@@ -81,12 +86,15 @@ struct PagedMemory {
   core::ResidencyMap map;
   core::Replacement order;
   core::WhichEnd end; ///< of `order`, from which pages go that nobody released
+  core::Favour favour; ///< whose pages stay, of those that nobody released
   core::ReleaseTrial<Statistics::kSites + 1> release_trial; ///< by site
   core::Cleaning cleaning;
   uint32_t used = 0;  ///< pages resident, reading or kept as marks
   uint64_t freed = 1; ///< counts what note_freed() was told
 
 private:
+  static constexpr uint64_t kGoneUnit = 16; ///< pages: the clock by which they go
+  void look_at_threads();
   core::StreamInvestment *investment_in(uint32_t slot);
 };
 

@@ -14,17 +14,17 @@ class WaitingFaults {
 public:
   unsigned count() const { return count_; }
   /// False: there is no room.
-  bool add(uint64_t address, bool write) {
+  bool add(uint64_t address, bool write, uint8_t owner) {
     if (count_ == kMost) return false;
-    fault_[count_++] = {address, write};
+    fault_[count_++] = {address, write, owner};
     return true;
   }
-  /// Those that `serve(address, write)` serves are done with. True if some are.
+  /// Those that `serve(address, write, owner)` serves are done with. True if some are.
   template <typename Serve> bool retry(Serve serve) {
     const unsigned before = count_;
     unsigned kept = 0;
     for (unsigned i = 0; i < before; ++i)
-      if (!serve(fault_[i].address, fault_[i].write)) fault_[kept++] = fault_[i];
+      if (!serve(fault_[i].address, fault_[i].write, fault_[i].owner)) fault_[kept++] = fault_[i];
     count_ = kept;
     return kept < before;
   }
@@ -35,6 +35,7 @@ private:
   struct Fault {
     uint64_t address;
     bool write;
+    uint8_t owner; ///< whose it is (core/memory/favour.h)
   };
   Fault fault_[kMost];
   unsigned count_ = 0;

@@ -32,10 +32,12 @@ void FaultService::take(const os::Fault &fault) {
     return;
   }
   const Page before = memory_[slot];
-  const bool served = serve(fault.address, fault.write, false);
-  if (!served && !waiting_.add(fault.address, fault.write)) placement_.wake(fault.address, memory_.page); // it faults again
+  const core::Favour::Owner owner = memory_.favour.owner_of(fault.thread);
+  const bool served = serve(fault.address, fault.write, owner, false);
+  if (!served && !waiting_.add(fault.address, fault.write, owner))
+    placement_.wake(fault.address, memory_.page); // it faults again
   if (!PagedMemory::resident(before.state) && (before.state != PageState::kReading || (before.flags & kToMark)))
-    streams_.follow(fault.place, fault.write);
+    streams_.follow(fault.place, fault.write, owner);
   const PageState state = memory_[slot].state;
   const StallKind kind = kind_of(before, slot, served);
   if (PagedMemory::resident(state)) stall_ns[kind] += os::now_ns() - began;
@@ -56,8 +58,8 @@ StallKind FaultService::kind_of(const Page &before, uint32_t slot, bool served) 
 
 bool FaultService::retry() {
   if (!waiting()) return false;
-  return waiting_.retry([this](uint64_t address, bool write) {
-    if (!serve(address, write, true)) return false;
+  return waiting_.retry([this](uint64_t address, bool write, core::Favour::Owner owner) {
+    if (!serve(address, write, owner, true)) return false;
     const PagedRegion *r = memory_.regions.find(address);
     if (r && memory_[memory_.slot_of(*r, address)].state == PageState::kReading)
       placement_.wait_for_read(memory_.slot_of(*r, address));
@@ -66,7 +68,7 @@ bool FaultService::retry() {
 }
 
 /// Serves a fault on a page that is not there. False: no room now, ask again.
-bool FaultService::serve(uint64_t address, bool write, bool again) {
+bool FaultService::serve(uint64_t address, bool write, core::Favour::Owner owner, bool again) {
   PagedRegion *r = memory_.regions.find(address);
   if (!r) return placement_.wake(address, memory_.page), true;
   if (r->draining) return false;
@@ -74,10 +76,10 @@ bool FaultService::serve(uint64_t address, bool write, bool again) {
   switch (memory_[slot].state) {
   case PageState::kZero:
     if (!again) nest_missed(address);
-    return fetcher_.zero_fill(*r, slot, runs_.zeros_for_fault(*r, slot), {0, 0, 0, write, true}) != 0;
-  case PageState::kAbsent: return refill(*r, slot, write);
+    return fetcher_.zero_fill(*r, slot, runs_.zeros_for_fault(*r, slot), {0, 0, 0, write, true, {}, owner}) != 0;
+  case PageState::kAbsent: return refill(*r, slot, write, owner);
   case PageState::kMark: marks_.show(slot, write); return true;
-  case PageState::kReading: wait_for(slot, write, again); return true;
+  case PageState::kReading: wait_for(slot, write, owner, again); return true;
   case PageState::kLost: // the program took the mark away behind our back
     placement_.poison(slot);
     placement_.wake(address, memory_.page);
@@ -90,8 +92,10 @@ bool FaultService::serve(uint64_t address, bool write, bool again) {
 }
 
 /// The page is on its way; its installation wakes the thread.
-void FaultService::wait_for(uint32_t slot, bool write, bool again) {
+void FaultService::wait_for(uint32_t slot, bool write, core::Favour::Owner owner, bool again) {
   Page &p = memory_[slot];
+  if (!again) memory_.favour.waited(owner, false);
+  p.owner = low_bits(owner, kOwnerBits);
   p.flags |= static_cast<uint8_t>(kDemand | (write ? kWriteIntent : 0));
   if (!again && (p.flags & kPrefetched)) {
     ++memory_.statistics.site[p.site].late;
@@ -103,15 +107,17 @@ void FaultService::wait_for(uint32_t slot, bool write, bool again) {
 }
 
 /// Reads the page that the program faulted on, and those behind it that it is likely to come to. False: no room now.
-bool FaultService::refill(PagedRegion &r, uint32_t slot, bool write) {
+bool FaultService::refill(PagedRegion &r, uint32_t slot, bool write, core::Favour::Owner owner) {
   const bool expected = !write && r.store_predictor.expected();
   memory_.statistics.releases_regretted += memory_.release_trial.faulted(slot, memory_.gone(), memory_.used);
-  if (fetcher_.read_in(r, slot, 1, {0, 0, 0, write || expected, true}) == 0) return false;
+  const Page before = memory_[slot];
+  if (fetcher_.read_in(r, slot, 1, {0, 0, 0, write || expected, true, {}, owner}) == 0) return false;
+  memory_.waited(owner, before);
   if (!write) r.store_predictor.loaded(slot, expected);
   memory_.statistics.stores_expected += expected;
   if (!memory_.options->history || nest_missed(memory_.pages.address(slot))) return true;
   const uint32_t run = runs_.refill_for_fault(r, slot);
-  if (run) fetcher_.read_in(r, slot + 1, run, {Statistics::kHistory, 0, 0, write, false});
+  if (run) fetcher_.read_in(r, slot + 1, run, {Statistics::kHistory, 0, 0, write, false, {}, owner});
   return true;
 }
 

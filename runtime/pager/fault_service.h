@@ -42,9 +42,9 @@ public:
 private:
   void take(const os::Fault &);
   StallKind kind_of(const Page &before, uint32_t slot, bool served) const;
-  bool serve(uint64_t address, bool write, bool again);
-  void wait_for(uint32_t slot, bool write, bool again);
-  bool refill(PagedRegion &, uint32_t slot, bool write);
+  bool serve(uint64_t address, bool write, core::Favour::Owner, bool again);
+  void wait_for(uint32_t slot, bool write, core::Favour::Owner, bool again);
+  bool refill(PagedRegion &, uint32_t slot, bool write, core::Favour::Owner);
   void stored_to_protected(PagedRegion &, uint32_t slot);
   void stored_while_written(uint32_t slot);
   void unprotect_run(PagedRegion &, uint32_t slot);

@@ -111,6 +111,7 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
     memory_[i].state = asked.write ? PageState::kDirty : PageState::kClean;
     memory_[i].flags = asked.write ? 0 : kNoBacking;
     memory_[i].site = asked.site;
+    memory_[i].owner = low_bits(asked.owner, kOwnerBits);
     memory_.end.wanted(i, !asked.demand);
     memory_.came(i);
   }
@@ -137,6 +138,7 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
     p.state = PageState::kReading;
     p.flags = static_cast<uint8_t>((asked.write ? kWriteIntent : 0) | (asked.demand ? kDemand : kPrefetched));
     p.site = asked.site;
+    p.owner = low_bits(asked.owner, kOwnerBits);
     p.nest = low_bits(asked.nest, kNestBits);
     p.turn = low_bits(nest_table[p.nest].turn, kTurnBits);
     p.due = low_bits(asked.due, kDueBits);

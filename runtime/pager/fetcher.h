@@ -35,6 +35,7 @@ public:
     bool write;
     bool demand;
     core::Overwrite::Unread unread{}; ///< absent pages there need not be read
+    core::Favour::Owner owner = core::Favour::kNobody; ///< thread for which they come
   };
   /// Sees to the pages of [begin, end). False if some could not be asked for now; `begin` is the first of them then.
   bool fetch(uint64_t &begin, uint64_t end, const Asked &);

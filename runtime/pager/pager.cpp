@@ -157,6 +157,7 @@ void Pager::after_fork() {
 
 int Pager::recover() {
   faults.forked();
+  memory.favour.forked();
   margins.forget_all(); // saved at some moment around the fork
   regions.end_quiet();
   maps.forked();

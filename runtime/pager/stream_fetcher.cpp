@@ -16,7 +16,7 @@ uint32_t StreamFetcher::slot_at(int64_t place) {
   return memory_.slot_of(*memory_.regions.find(address), address);
 }
 
-void StreamFetcher::follow(uint64_t address, bool write) {
+void StreamFetcher::follow(uint64_t address, bool write, core::Favour::Owner owner) {
   if (!memory_.options->history || nest_covers(address)) return;
   PagedRegion *r = memory_.regions.find(address);
   if (!r || r->draining) return;
@@ -25,6 +25,7 @@ void StreamFetcher::follow(uint64_t address, bool write) {
                                           static_cast<int64_t>(r->end()), limit_.pages() / kShare);
   if (found.stream == core::FaultStreams::kNone) return;
   core::Stream &s = fault_streams_[found.stream];
+  owner_[found.stream] = owner;
   if (found.started) give_up(found.replaced);
   s.blocked = 0;
   if (s.watched != core::Stream::kNoMark && !found.started) investment(*r, s).missed();
@@ -129,7 +130,8 @@ void StreamFetcher::watch(unsigned i, core::StreamInvestment &streams) {
 uint32_t StreamFetcher::push_run(PagedRegion &r, core::Stream &s, uint32_t slot, uint32_t pages) {
   const uint32_t first = s.backward() ? slot - pages + 1 : slot;
   const bool wants_mark = s.mark == core::Stream::kNoMark && s.unmarked == 0;
-  const Fetcher::Asked asked{Statistics::kHistory, 0, s.sequential() ? kInOrder : kApart, s.stores, false};
+  const core::Favour::Owner owner = owner_[&s - &fault_streams_[0]];
+  const Fetcher::Asked asked{Statistics::kHistory, 0, s.sequential() ? kInOrder : kApart, s.stores, false, {}, owner};
   switch (memory_[slot].state) {
   case PageState::kZero:
     if (wants_mark) {

@@ -29,7 +29,7 @@ public:
   StreamFetcher(PagedMemory &memory, const MemoryLimit &limit, Placement &placement, Marks &marks, Fetcher &fetcher)
       : memory_(memory), limit_(limit), placement_(placement), marks_(marks), fetcher_(fetcher) {}
   /// The program faulted at an address whose page was not there; the fault itself is being served.
-  void follow(uint64_t address, bool write);
+  void follow(uint64_t address, bool write, core::Favour::Owner);
   /// A first store to a page of a stream, right behind another one: so it goes on. False: it is not in a stream.
   bool stored(uint32_t slot);
   /// Asks for what is next in all streams. Once in each turn of the loop. True: something could be asked for.
@@ -52,6 +52,7 @@ private:
   Placement &placement_;
   Marks &marks_;
   Fetcher &fetcher_;
+  core::Favour::Owner owner_[core::FaultStreams::kMost] = {}; ///< of each stream
   core::FaultStreams fault_streams_{os::page_shift()};
 };
 

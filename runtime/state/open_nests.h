@@ -4,6 +4,7 @@
 // moves its cursors; the slicer's thread runs its slice. A nest passes from one to the other by its state.
 #pragma once
 #include "core/nest/cursor.h"
+#include "core/memory/favour.h"
 #include "core/memory/forecast.h"
 #include "core/slices/coalescer.h"
 #include "core/nest/nest.h"
@@ -42,6 +43,7 @@ struct OpenNest {
   uint64_t last_tick; ///< the tick that closes it, or ~0. The ticket's `wake` is never later
   bool can_be_early; ///< leaving it before its first step's end is leaving it early (core/nest/entry_backoff.h)
   bool is_profiled = false; ///< opened for a profile alone (entry/profiled_nests.h)
+  uint32_t thread; ///< whose it is
   uint64_t serial; ///< counts nests in the order of their opening
   core::Shape draft; ///< of the nest that is being opened
 
@@ -54,6 +56,7 @@ struct OpenNest {
   uint64_t crowded_seen;
   uint32_t turn; ///< counts the nests that this place in the table has held
   bool started;
+  core::Favour::Owner owner; ///< of its pages
   uint64_t shared;         ///< bytes of memory that it was planned for, with others open; ~0: alone
   bool foreseen;           ///< the forecast knows of it
   core::Forecast::Next next[core::kMaxGroups]; ///< use of each group after this nest

@@ -37,14 +37,15 @@ enum PageFlag : uint8_t {
 enum StreamKind : uint32_t { kInOrder = 1, kApart = 2 };
 
 /// Widths of what a page remembers of the hint that asked for it.
-inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kDueBits = 22;
+inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kDueBits = 22, kPageSiteBits = 13, kOwnerBits = 3;
 /// What a field of so many bits keeps of `value`.
 constexpr uint32_t low_bits(uint64_t value, unsigned bits) { return static_cast<uint32_t>(value & ((uint64_t{1} << bits) - 1)); }
 
 struct Page {
   PageState state;
   uint8_t flags;
-  uint16_t site;      ///< index into the site statistics; 0 = no hint
+  uint16_t site : kPageSiteBits;   ///< index into the site statistics; 0 = no hint
+  uint16_t owner : kOwnerBits; ///< thread for which it came (core/memory/favour.h)
   uint32_t nest : kNestBits; ///< place in nest_table of the nest that asked for it
   uint32_t turn : kTurnBits; ///< which of the nests that this place has held (modulo 2^kTurnBits)
   uint32_t due : kDueBits;   ///< step (modulo 2^kDueBits) by which that nest wanted it

@@ -320,6 +320,7 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
         "\"given_back_bytes\": %llu, \"reads_held_back\": %llu, \"slowest_give_back_s\": %.6f},\n",
         ull(s.looks), ull(s.lowered), ull(s.raised), ull(s.looks ? s.least_budget_bytes : 0), ull(s.most_budget_bytes),
         ull(s.given_back_bytes), ull(s.reads_postponed), static_cast<double>(s.slowest_give_back_ns) * 1e-9);
+  w.put("  \"favoured\": {\"turns\": %llu, \"paid\": %llu},\n", ull(s.favoured.turns), ull(s.favoured.paid));
   put_files(w, s);
   put_slices(w, s);
   put_sites(w, s);

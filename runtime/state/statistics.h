@@ -113,6 +113,9 @@ struct Statistics {
   uint64_t sums = 0;
   // The limit (core/memory/limit.h): looks at it, changes of its direction, and what was given back because it fell.
   uint64_t looks = 0, lowered = 0, raised = 0, given_back_bytes = 0;
+  struct Favoured {
+    uint64_t turns, paid;
+  } favoured{}; ///< threads whose pages were kept for a while, and those that got further by it
   uint64_t reads_postponed = 0; ///< done when more memory was in use than might be: until there is room
   uint64_t least_budget_bytes = ~uint64_t{0}, most_budget_bytes = 0;
   uint64_t slowest_give_back_ns = 0; ///< from a fall until no more is used than may be

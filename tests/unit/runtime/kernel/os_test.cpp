@@ -3,6 +3,7 @@
 // Ranges that mprotect and mlock have split into several of the kernel's mappings.
 #include "runtime/kernel/os.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -198,7 +199,7 @@ TEST_F(SplitRange, IsPoisonedByAMappingWhereTheKernelCannot) {
   EXPECT_EQ(memory_[3 * page_], 4);
 }
 
-TEST(Faults, SayWhereInThePageTheyAre) {
+TEST(Faults, SayWhereInThePageTheyAreAndOfWhichThread) {
   const os::Support support = os::probe();
   if (support.missing) GTEST_SKIP() << support.missing;
   const int fd = os::fault_open();
@@ -207,7 +208,12 @@ TEST(Faults, SayWhereInThePageTheyAre) {
   ASSERT_NE(memory, nullptr);
   const auto page = reinterpret_cast<uint64_t>(memory);
   ASSERT_EQ(os::fault_watch(fd, page, os::page_size()), 0);
-  std::thread reader([memory] { EXPECT_EQ(*static_cast<volatile char *>(memory + 1000), 0); });
+  std::atomic<uint64_t> number{0}, cpu_ns{0};
+  std::thread reader([&, memory] {
+    number = static_cast<uint64_t>(os::thread_id());
+    EXPECT_EQ(*static_cast<volatile char *>(memory + 1000), 0);
+    cpu_ns = os::cpu_ns_of(number);
+  });
   os::Fault fault{};
   while (os::fault_read(fd, &fault, 1) == 0) std::this_thread::yield();
   EXPECT_EQ(os::fault_unwatch(fd, page, os::page_size()), 0); // which wakes it
@@ -215,6 +221,9 @@ TEST(Faults, SayWhereInThePageTheyAre) {
   EXPECT_EQ(fault.address, page);
   EXPECT_TRUE(fault.place == page + 1000 || fault.place == page) << "Linux before 5.18 tells the page";
   EXPECT_FALSE(fault.write || fault.protect);
+  EXPECT_EQ(fault.thread, number);
+  EXPECT_GT(cpu_ns, 0u);
+  EXPECT_EQ(os::cpu_ns_of(number), 0u) << "it has ended";
   os::unmap(memory, os::page_size());
   close(fd);
 }

@@ -8,13 +8,14 @@ using namespace pagecast;
 
 TEST(WaitingFaults, ThoseThatAreServedGoAndTheOthersKeepTheirOrder) {
   static WaitingFaults waiting;
-  for (uint64_t i = 0; i < 6; ++i) ASSERT_TRUE(waiting.add(i << 12, i % 2));
-  EXPECT_FALSE(waiting.retry([](uint64_t, bool) { return false; }));
-  EXPECT_TRUE(waiting.retry([](uint64_t, bool write) { return write; }));
+  for (uint64_t i = 0; i < 6; ++i) ASSERT_TRUE(waiting.add(i << 12, i % 2, 3));
+  EXPECT_FALSE(waiting.retry([](uint64_t, bool, uint8_t) { return false; }));
+  EXPECT_TRUE(waiting.retry([](uint64_t, bool write, uint8_t) { return write; }));
   EXPECT_EQ(waiting.count(), 3u);
   std::vector<uint64_t> left;
-  waiting.retry([&](uint64_t address, bool write) {
+  waiting.retry([&](uint64_t address, bool write, uint8_t owner) {
     EXPECT_FALSE(write);
+    EXPECT_EQ(owner, 3);
     left.push_back(address >> 12);
     return true;
   });
@@ -25,7 +26,7 @@ TEST(WaitingFaults, ThoseThatAreServedGoAndTheOthersKeepTheirOrder) {
 TEST(WaitingFaults, WhatFindsNoPlaceIsSaid) {
   static WaitingFaults waiting;
   unsigned n = 0;
-  while (waiting.add(n, false) && n < 100000) ++n;
+  while (waiting.add(n, false, 0) && n < 100000) ++n;
   EXPECT_EQ(waiting.count(), n);
   EXPECT_LT(n, 100000u);
 }
