@@ -229,6 +229,7 @@ void addServe(CLI::App &app, ServeOptions &options) {
   serve->add_option("--tls", options.tls, "a directory of certificates, or a file of pre-shared keys, as nbdkit has them")
       ->type_name("PATH")
       ->check(refuseEmpty);
+  serve->add_flag("--writable", options.writable, "clients may write to the files, which keep their sizes");
   serve->add_option("--latency", options.latency, "for measurements: the disk reads one block at a time, in so many milliseconds")
       ->type_name("MS")
       ->check(between(0, 10000));

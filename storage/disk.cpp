@@ -118,6 +118,15 @@ void Disk::reap() {
   }
 }
 
+/// As a disk with one arm, which takes at least the latency.
+template <class Work> int64_t Disk::one_at_a_time(const Work &work) {
+  const std::lock_guard arm(arm_);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(latency_);
+  const int64_t result = work();
+  std::this_thread::sleep_until(end);
+  return result;
+}
+
 /// A thread that reads one request at a time.
 void Disk::work() {
   std::unique_lock lock(mutex_);
@@ -125,15 +134,25 @@ void Disk::work() {
     wanted_.wait(lock, [&] { return is_stopping_ || !waited_for_.empty() || !foretold_.empty(); });
     if (is_stopping_ || !take(&read)) return;
     lock.unlock();
-    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(latency_);
-    const int64_t result = read_now(read);
-    std::this_thread::sleep_until(end);
+    const int64_t result = latency_ ? one_at_a_time([&] { return read_now(read); }) : read_now(read);
     lock.lock();
     count(result);
     lock.unlock();
     done_(context_, read, result);
     lock.lock();
   }
+}
+
+int Disk::write(int fd, const void *from, uint32_t bytes, uint64_t offset) {
+  const auto write_all = [&]() -> int64_t {
+    for (uint32_t done = 0; done < bytes;) {
+      const ssize_t n = pwrite(fd, static_cast<const char *>(from) + done, bytes - done, off_t(offset + done));
+      if (n < 0 && errno != EINTR) return -errno;
+      if (n > 0) done += uint32_t(n);
+    }
+    return 0;
+  };
+  return int(latency_ ? one_at_a_time(write_all) : write_all());
 }
 
 uint64_t Disk::reads() const {

@@ -46,6 +46,9 @@ public:
   /// Someone waits for a read that a prefetch asked for. Cost: the number of reads that wait.
   void hurry(uint64_t token);
 
+  /// Waits until the bytes are written. They, too, take the latency, and the disk reads nothing meanwhile. 0 or -errno.
+  int write(int fd, const void *from, uint32_t bytes, uint64_t offset);
+
   bool uses_uring() const { return uses_uring_; }
   uint64_t reads() const;
   uint64_t bytes() const;
@@ -56,12 +59,14 @@ private:
   void submit_locked();
   void reap();
   void work();
+  template <class Work> int64_t one_at_a_time(const Work &);
 
   Done done_ = nullptr;
   void *context_ = nullptr;
   uint64_t latency_ = 0;
   bool uses_uring_ = false;
 
+  std::mutex arm_;           ///< with a latency: of who reads or writes
   mutable std::mutex mutex_; ///< of all below
   std::condition_variable wanted_;
   std::deque<Read> waited_for_, foretold_;

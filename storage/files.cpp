@@ -54,9 +54,8 @@ void list_below(int directory, const std::string &before, unsigned *most, const 
   closedir(stream);
 }
 
-bool is_same(const File &file, const struct stat &status, int64_t changed) {
-  return file.device == status.st_dev && file.inode == status.st_ino && file.size == uint64_t(status.st_size) &&
-         file.changed == changed;
+bool is_same(const File &file, const struct stat &status) {
+  return file.device == status.st_dev && file.inode == status.st_ino && file.size == uint64_t(status.st_size);
 }
 
 } // namespace
@@ -64,12 +63,14 @@ bool is_same(const File &file, const struct stat &status, int64_t changed) {
 Files::~Files() {
   for (File *file : files_) {
     if (file->fd >= 0) ::close(file->fd);
+    if (file->writing >= 0) ::close(file->writing);
     delete file;
   }
   if (directory_ >= 0) ::close(directory_);
 }
 
-int Files::start(const char *directory) {
+int Files::start(const char *directory, bool is_written) {
+  is_written_ = is_written;
   directory_ = ::open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   return directory_ < 0 ? -errno : 0;
 }
@@ -84,7 +85,8 @@ int Files::open(const std::string &name, File **out) {
   }
   const int64_t changed = int64_t(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
   const std::lock_guard lock(mutex_);
-  auto at = std::find_if(files_.begin(), files_.end(), [&](const File *file) { return is_same(*file, status, changed); });
+  auto at = std::find_if(files_.begin(), files_.end(),
+                         [&](const File *file) { return is_same(*file, status) && (is_written_ || file->changed == changed); });
   if (at == files_.end()) {
     files_.push_back(new File{status.st_dev, status.st_ino, uint64_t(status.st_size), changed, numbers_++});
     at = files_.end() - 1;
@@ -96,6 +98,18 @@ int Files::open(const std::string &name, File **out) {
   return 0;
 }
 
+int Files::write_to(const std::string &name, File *file) {
+  // Past no cache: what clients write has any length. Direct reads see it all the same.
+  const int fd = open_below(directory_, name.c_str(), O_WRONLY | O_NONBLOCK);
+  if (fd < 0) return fd;
+  struct stat status;
+  const bool is_it = fstat(fd, &status) == 0 && is_same(*file, status);
+  const std::lock_guard lock(mutex_);
+  if (is_it && file->writing < 0) file->writing = fd;
+  else ::close(fd);
+  return is_it ? 0 : -ESTALE;
+}
+
 void Files::use(File *file) {
   const std::lock_guard lock(mutex_);
   ++file->users;
@@ -105,7 +119,8 @@ void Files::close(File *file) {
   const std::lock_guard lock(mutex_);
   if (--file->users != 0) return;
   ::close(file->fd);
-  file->fd = -1;
+  if (file->writing >= 0) ::close(file->writing);
+  file->fd = file->writing = -1;
 }
 
 void Files::list(unsigned most, const std::function<void(const std::string &)> &each) const {

@@ -16,6 +16,7 @@ struct File {
   int64_t changed;  ///< when, in nanoseconds
   uint32_t number;  ///< of its blocks in the cache; a file that was changed meanwhile gets another one
   int fd = -1;      ///< -1 while no one uses it
+  int writing = -1; ///< what is stored goes there; -1 before the first write
   uint32_t users = 0;
 };
 
@@ -26,10 +27,12 @@ public:
   Files &operator=(const Files &) = delete;
   ~Files();
 
-  /// -errno when `directory` cannot be opened.
-  int start(const char *directory);
+  /// -errno when `directory` cannot be opened. `is_written`: files change by writes of clients, and stay the same files.
+  int start(const char *directory, bool is_written = false);
   /// The file below the directory that has this name; to be closed. -errno when it cannot be read.
   int open(const std::string &name, File **file);
+  /// Opens the file of this name for writing as well, where it is not; `file` is open. 0 or -errno.
+  int write_to(const std::string &name, File *file);
   /// Another user of a file that is open; to be closed as well.
   void use(File *file);
   void close(File *file);
@@ -38,6 +41,7 @@ public:
 
 private:
   int directory_ = -1;
+  bool is_written_ = false;
   std::mutex mutex_; ///< of all below
   std::vector<File *> files_;
   uint32_t numbers_ = 0;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace pagecast::storage {
 
@@ -20,7 +21,7 @@ std::string Node::prepare(const NodeOptions &options) {
   if (frames < 4) return "a cache has at least four blocks: give it more memory, or smaller blocks";
   if (frames >= core::kNoFrame)
     return "a cache has less than four thousand million blocks: give it less memory, or larger blocks";
-  if (const int error = files_.start(options.directory.c_str()))
+  if (const int error = files_.start(options.directory.c_str(), options.is_writable))
     return options.directory + " cannot be opened: " + strerror(-error);
   void *data = mmap(nullptr, options.cache, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) return "there is no memory for the cache: " + std::string(strerror(errno));
@@ -64,8 +65,9 @@ void Node::on_read(void *self, const Read &read, int64_t result) {
   node.files_.close(file);
 }
 
-/// Pins blocks from `first` to `last`, as many as there are frames for but one at least, and has them read.
-unsigned Node::hold(File &file, uint64_t first, uint64_t last, uint32_t client, Held *held) {
+/// Pins blocks from `first` to `last`, as many as there are frames for but one at least, and has them read, but for those that
+/// are wholly in `written`.
+unsigned Node::hold(File &file, uint64_t first, uint64_t last, Range written, uint32_t client, Held *held) {
   const unsigned most = std::min(kAtOnce, cache_.frames() / 4);
   unsigned count = 0;
   std::unique_lock lock(mutex_);
@@ -76,11 +78,13 @@ unsigned Node::hold(File &file, uint64_t first, uint64_t last, uint32_t client, 
       room_.wait(lock);
       continue;
     }
-    held[count++] = {block++, place};
+    const uint64_t start = block * options_.block;
+    const bool is_filled = place.found == Found::kFetch && written.from <= start && start + expected(file, block) <= written.to;
+    held[count++] = {block++, place, is_filled};
   }
   lock.unlock();
   for (unsigned i = 0; i < count; ++i)
-    if (held[i].place.found == Found::kFetch) fetch(file, held[i].block, held[i].place.frame, true);
+    if (held[i].place.found == Found::kFetch && !held[i].is_filled) fetch(file, held[i].block, held[i].place.frame, true);
     else if (held[i].place.found == Found::kComing) disk_.hurry(held[i].place.frame);
   return count;
 }
@@ -90,7 +94,7 @@ int Node::wait_for(const Held *held, unsigned count) {
   int error = 0;
   for (unsigned i = 0; i < count; ++i) {
     const uint32_t frame = held[i].place.frame;
-    while (cache_.is_coming(frame)) arrived_[frame % kWaitRooms].wait(lock);
+    while (cache_.is_coming(frame) && !held[i].is_filled) arrived_[frame % kWaitRooms].wait(lock);
     if (cache_.has_failed(frame)) error = -EIO;
   }
   return error;
@@ -108,7 +112,7 @@ int Node::read(File &file, void *buffer, uint32_t count, uint64_t offset, uint32
   const uint64_t end = offset + count, last = (end - 1) / options_.block;
   Held held[kAtOnce];
   for (uint64_t first = offset / options_.block; count && first <= last;) {
-    const unsigned n = hold(file, first, last, client, held);
+    const unsigned n = hold(file, first, last, {0, 0}, client, held);
     const int error = wait_for(held, n);
     for (unsigned i = 0; i < n && !error; ++i) {
       const uint64_t start = held[i].block * options_.block;
@@ -121,6 +125,44 @@ int Node::read(File &file, void *buffer, uint32_t count, uint64_t offset, uint32
   }
   return 0;
 }
+
+/// Bytes of one block that is held: in the cache, and then in the file, which is never behind what is read of it.
+int Node::store(File &file, const Held &held, const char *from, Range range) {
+  const uint32_t frame = held.place.frame;
+  std::memcpy(data(frame) + (range.from - held.block * options_.block), from, range.to - range.from);
+  const int error = disk_.write(file.writing, from, uint32_t(range.to - range.from), range.from);
+  if (!held.is_filled) return error;
+  {
+    const std::lock_guard lock(mutex_);
+    if (error) cache_.failed(frame);
+    else cache_.arrived(frame);
+  }
+  arrived_[frame % kWaitRooms].notify_all();
+  return error;
+}
+
+int Node::write(File &file, const void *buffer, uint32_t count, uint64_t offset, uint32_t client) {
+  const uint64_t end = offset + count, last = (end - 1) / options_.block;
+  Held held[kAtOnce];
+  for (uint64_t first = offset / options_.block; count && first <= last;) {
+    const unsigned n = hold(file, first, last, {offset, end}, client, held);
+    int error = wait_for(held, n);
+    for (unsigned i = 0; i < n; ++i) {
+      const uint64_t start = held[i].block * options_.block;
+      const Range range = {std::max(start, offset), std::min(start + options_.block, end)};
+      // A block that is to be filled must be, or fail: others may wait for it.
+      if (!error || held[i].is_filled)
+        if (const int refused = store(file, held[i], static_cast<const char *>(buffer) + (range.from - offset), range))
+          error = refused;
+    }
+    let_go(held, n);
+    if (error) return error;
+    first += n;
+  }
+  return 0;
+}
+
+int Node::flush(File &file) { return file.writing >= 0 && fdatasync(file.writing) != 0 ? -errno : 0; }
 
 void Node::prefetch(File &file, uint32_t count, uint64_t offset, uint32_t client) {
   if (count == 0) return;

@@ -19,6 +19,7 @@ struct NodeOptions {
   uint32_t block = 64u << 10;  ///< bytes: a power of two, and at least a page
   core::StoragePolicy policy = core::StoragePolicy::kAging;
   uint64_t latency = 0; ///< of the disk, in microseconds; 0 = its own
+  bool is_writable = false;
 };
 
 class Node {
@@ -37,6 +38,12 @@ public:
   uint32_t client(const std::string &name);
   /// Waits for the data. 0 or -errno. `count` bytes from `offset` on are in the file.
   int read(File &file, void *buffer, uint32_t count, uint64_t offset, uint32_t client);
+  /// As `read`, of bytes that go to the file and to its blocks in the cache. Blocks that are not there and of which only parts
+  /// are written are read before. The file can be written to: see Files.
+  int write(File &file, const void *buffer, uint32_t count, uint64_t offset, uint32_t client);
+  /// What was written before is on the disk. 0 or -errno.
+  int flush(File &file);
+  bool is_writable() const { return options_.is_writable; }
   /// Returns at once; the file stays open until what was asked for has come.
   void prefetch(File &file, uint32_t count, uint64_t offset, uint32_t client);
   /// What all clients have done, as a JSON document. `is_final`: no one comes any more.
@@ -49,6 +56,11 @@ private:
   struct Held {
     uint64_t block; ///< of the file
     core::StorageCache::Place place;
+    bool is_filled; ///< it is to be read, but all of it is about to be written
+  };
+  /// Bytes of a file.
+  struct Range {
+    uint64_t from, to;
   };
 
   static void on_read(void *self, const Read &read, int64_t result);
@@ -56,7 +68,8 @@ private:
   char *data(uint32_t frame) const { return data_ + uint64_t(frame) * options_.block; }
   uint32_t expected(const File &file, uint64_t block) const;
   void fetch(File &file, uint64_t block, uint32_t frame, bool is_waited_for);
-  unsigned hold(File &file, uint64_t first, uint64_t last, uint32_t client, Held *held);
+  unsigned hold(File &file, uint64_t first, uint64_t last, Range written, uint32_t client, Held *held);
+  int store(File &file, const Held &held, const char *from, Range range);
   int wait_for(const Held *held, unsigned count);
   void let_go(const Held *held, unsigned count);
 

@@ -43,6 +43,7 @@ struct Connection {
   File *file = nullptr;
   uint32_t client = 0;
   std::string counts;
+  bool is_writable = false;
 };
 
 int bad(const std::string &sentence) {
@@ -64,6 +65,10 @@ int config(const char *key, const char *value) {
     uint32_t microseconds;
     if (nbdkit_parse_uint32_t("latency", value, &microseconds) != 0) return -1;
     options.latency = microseconds;
+  } else if (name == "writable") {
+    const int is_writable = nbdkit_parse_bool(value);
+    if (is_writable < 0) return -1;
+    options.is_writable = is_writable != 0;
   } else if (name == "policy" && std::string(value) == "aging") options.policy = pagecast::core::StoragePolicy::kAging;
   else if (name == "policy" && std::string(value) == "2q") options.policy = pagecast::core::StoragePolicy::kTwoQueues;
   else if (name == "policy") return bad("policy: aging or 2q");
@@ -142,20 +147,22 @@ std::string peer() {
   return "process " + std::to_string(nbdkit_peer_pid());
 }
 
-void *open_export(int) {
+void *open_export(int is_readonly) {
   std::string name = nbdkit_export_name();
-  if (name == kCountsExport) return new Connection{nullptr, 0, node->counts(false)};
+  if (name == kCountsExport) return new Connection{nullptr, 0, node->counts(false), false};
   const size_t mark = name.rfind(kClientMark);
   const std::string client = mark == std::string::npos ? peer() : name.substr(mark + strlen(kClientMark));
   name = name.substr(0, mark);
   File *file = nullptr;
-  const int error = name.empty() ? -ENOENT : node->files().open(name, &file);
+  int error = name.empty() ? -ENOENT : node->files().open(name, &file);
+  bool is_writable = !error && node->is_writable() && !is_readonly;
+  if (is_writable) is_writable = node->files().write_to(name, file) == 0;
   if (error) {
     nbdkit_error("'%s' cannot be served: %s", name.c_str(), error == -EXDEV ? "it leads out of the directory" : strerror(-error));
     nbdkit_set_error(-error);
     return nullptr;
   }
-  return new Connection{file, node->client(client), ""};
+  return new Connection{file, node->client(client), "", is_writable};
 }
 
 void close_export(void *handle) {
@@ -181,6 +188,27 @@ int read_export(void *handle, void *buffer, uint32_t count, uint64_t offset, uin
   nbdkit_set_error(-error);
   return -1;
 }
+
+int failed(int error, const char *what, uint32_t count, uint64_t offset) {
+  nbdkit_error("the disk does not %s %u bytes at %llu: %s", what, count, static_cast<unsigned long long>(offset),
+               strerror(-error));
+  nbdkit_set_error(-error);
+  return -1;
+}
+
+int write_export(void *handle, const void *buffer, uint32_t count, uint64_t offset, uint32_t) {
+  auto *connection = static_cast<Connection *>(handle);
+  const int error = node->write(*connection->file, buffer, count, offset, connection->client);
+  return error ? failed(error, "take", count, offset) : 0;
+}
+
+int flush_export(void *handle, uint32_t) {
+  auto *connection = static_cast<Connection *>(handle);
+  const int error = connection->file ? node->flush(*connection->file) : 0;
+  return error ? failed(error, "keep", 0, 0) : 0;
+}
+
+int is_writable(void *handle) { return static_cast<Connection *>(handle)->is_writable; }
 
 int cache_export(void *handle, uint32_t count, uint64_t offset, uint32_t) {
   auto *connection = static_cast<Connection *>(handle);
@@ -222,7 +250,8 @@ nbdkit_plugin make_plugin() {
   plugin.name = "pagecast";
   plugin.longname = "Pagecast's storage cache";
   plugin.description = "Serves the files of a directory through one cache that all clients share.";
-  plugin.config_help = "dir=DIR (required), cache=150M, block=64K, policy=aging|2q, latency=MICROSECONDS, counts=FILE";
+  plugin.config_help =
+      "dir=DIR (required), cache=150M, block=64K, policy=aging|2q, writable=true, latency=MICROSECONDS, counts=FILE";
   plugin.config = config;
   plugin.config_complete = config_complete;
   plugin.magic_config_key = "dir";
@@ -233,6 +262,9 @@ nbdkit_plugin make_plugin() {
   plugin.close = close_export;
   plugin.get_size = get_size;
   plugin.pread = read_export;
+  plugin.pwrite = write_export;
+  plugin.flush = flush_export;
+  plugin.can_write = is_writable;
   plugin.can_cache = cache_is_ours;
   plugin.cache = cache_export;
   plugin.can_multi_conn = yes;

@@ -87,16 +87,18 @@ std::vector<std::string> commandOf(const ServeOptions &options, const Address &a
   if (!server) throw Failure{"nbdkit, which serves, is not installed; apt install nbdkit"};
   std::error_code error;
   const uint64_t block = blockOf(options);
-  std::vector<std::string> command = {server->native(), "--foreground", "--exit-with-parent", "--readonly",
+  std::vector<std::string> command = {server->native(), "--foreground", "--exit-with-parent",
                                       "--pidfile=" + (place / "ready").native()};
+  if (!options.writable) command.push_back("--readonly");
   if (address.socket.empty())
     command.insert(command.end(), {"--ipaddr=" + address.host, "--port=" + std::to_string(address.port)});
   else command.push_back("--unix=" + address.socket);
   for (const std::string &word : tlsWords(options)) command.push_back(word);
-  command.insert(command.end(), {pluginFile().native(), "dir=" + fs::canonical(options.directory, error).native(),
-                                 "cache=" + std::to_string(cacheOf(options, block)), "block=" + std::to_string(block),
-                                 "policy=" + options.policy, "latency=" + std::to_string(std::llround(options.latency * 1000)),
-                                 "counts=" + (place / "counts").native()});
+  command.insert(command.end(),
+                 {pluginFile().native(), "dir=" + fs::canonical(options.directory, error).native(),
+                  "cache=" + std::to_string(cacheOf(options, block)), "block=" + std::to_string(block),
+                  "policy=" + options.policy, "latency=" + std::to_string(std::llround(options.latency * 1000)),
+                  "writable=" + std::string(options.writable ? "true" : "false"), "counts=" + (place / "counts").native()});
   return command;
 }
 

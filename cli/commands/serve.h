@@ -9,6 +9,7 @@ struct ServeOptions {
   std::string cache = "150M", block = "64K", policy = "aging";
   std::string listen;  ///< empty: a socket in a private directory
   std::string tls;     ///< a directory of certificates or a file of keys; empty: none
+  bool writable = false;
   double latency = 0;  ///< of the disk, in milliseconds
   bool json = false;
 };
