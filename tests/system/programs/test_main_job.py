@@ -9,11 +9,11 @@ from harness import runs
 
 from places import ROOT
 
-BUDGET = 32 << 20
-LIMIT = 64 << 20  # the rest is for code, stacks, page tables and what is cached of files
+BUDGET = 22 << 20
+LIMIT = 48 << 20  # the rest is for code, stacks, page tables and what is cached of files
 ARGUMENTS = {
-    "buk": ["--memory-size", "110M", "--keys", "/usr/bin/clang-19"],
-    "matvec": ["--memory-size", "104M", "--cols", "1000000", "--iterations", "3"],
+    "buk": ["--memory-size", "76M", "--keys", "/usr/bin/clang-19"],
+    "matvec": ["--memory-size", "72M", "--cols", "1000000", "--iterations", "3"],
 }
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 
