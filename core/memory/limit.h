@@ -15,7 +15,7 @@
 // The limit falls at once and rises by a quarter of the pool in a second. Between two looks at the pools the program
 // may fill only a part of what was free (the ceiling), so that several that fill the same pool at the same time do not
 // exhaust it. Who is alone in the fullest pool may fill all of it. While others stall for memory in a pool (pressure-stall
-// information), its reserve grows.
+// information), its reserve grows. It also grows while the program's code is read again and again.
 #pragma once
 #include <cstdint>
 
@@ -33,6 +33,9 @@ struct Pool {
   uint64_t hits = 0;
   /// Page cache of files that are read in it, bytes, where others hold memory in it that the kernel could put on swap for them.
   uint64_t read = 0;
+  /// Pages of files that were read again soon after they had gone, while this program waited for such and there was little page
+  /// cache, since any begin; 0 = not known. They are its code, mostly.
+  uint64_t refaults = 0;
 };
 inline constexpr unsigned kMostPools = 8;
 
@@ -91,7 +94,11 @@ private:
     uint64_t stalled_ns = 0;
     uint64_t strain = 0; ///< in 1/1024: by how many times the reserve has grown
     uint64_t hits = 0, hit_ns = 0; ///< hits of the limit, and when the last ones were seen
+    uint64_t refaults = 0;
+    uint64_t code = 0, code_ns = 0; ///< bytes that are left for code, and when that was last found to be too little
   };
+  /// Bytes to leave in a pool, beside its reserve, for code that was read again.
+  static uint64_t room_for_code(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
   uint64_t strained_reserve(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns) const;
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <initializer_list>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ constexpr uint64_t kFewBytes = 1u << 20; ///< of others, that shells and launche
 /// Of page cache: more than executables and libraries have that are started cold (5 MiB).
 constexpr uint64_t kUsualFiles = 8u << 20;
 constexpr uint64_t kSomeFiles = 2u << 20; ///< of so much, files are being read, perhaps
+constexpr uint64_t kMuchCache = 8; ///< page cache of more than this part of a group is not code alone
 constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a number near 2^63, version 2 as "max"
 
 int open_in(const char *directory, const char *file, int how = O_RDONLY) {
@@ -59,6 +61,12 @@ uint64_t read_stalled_ns(int fd) {
   if (!read_text(fd, text, sizeof text)) return 0;
   const char *total = strstr(text, "total="); // of the first line, "some"
   return total ? strtoull(total + 6, nullptr, 10) * 1000 : 0;
+}
+
+/// Waits of this process for pages of files, code among them.
+uint64_t waits_for_files() {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<uint64_t>(usage.ru_majflt) : 0;
 }
 
 /// How often a group's limit was hit, and 1; 0 if that is not known.
@@ -226,6 +234,9 @@ unsigned MemoryWatch::look(core::Pool *pools) {
   unsigned n = 0;
   bool swaps = false;
   beside_others_ = false;
+  const uint64_t waits = waits_for_files();
+  const bool waited = waits > seen_waits_;
+  seen_waits_ = waits;
   if (uint64_t posted = 0; refused_ >= 0 && syscall(SYS_read, refused_, &posted, sizeof posted) > 0) refusals_ += posted;
   if (read_text(meminfo_, text, 1024)) {
     swaps = statm_ >= 0 && number_after(text, "SwapTotal:") != 0;
@@ -251,6 +262,10 @@ unsigned MemoryWatch::look(core::Pool *pools) {
       const uint64_t usual = usual_files(limit);
       p.read = others && inactive + active > usual ? inactive + active - usual : 0;
       beside_others_ |= others;
+      const uint64_t again = number_after(text, v2_ ? "workingset_refault_file " : "total_workingset_refault_file ");
+      if (waited && inactive + active < limit / kMuchCache) g.refaults += again - std::min(again, g.seen_refaults);
+      g.seen_refaults = again;
+      p.refaults = 1 + g.refaults;
     }
     if (cache < kFewBytes && !p.shared) // else it is page cache that hits the limit, and goes then
       p.hits = read_hits(g.hits, v2_) + refusals_;

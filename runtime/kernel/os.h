@@ -153,6 +153,7 @@ private:
   struct Group {
     int limit = -1, high = -1, usage = -1, stat = -1, pressure = -1, control = -1, swap = -1, hits = -1;
     uint64_t seen_limit = 0, marked_limit = 0; ///< at the last look; for which the marks are
+    uint64_t seen_refaults = 0, refaults = 0; ///< pages of files that came back, as the kernel and as Pool::refaults count them
     uint64_t seen_filled = 0; ///< use that leaves half of the reserve, by what could be had at the last look; 0: that was less
     unsigned markings = 0;
     bool tells = false;
@@ -167,6 +168,7 @@ private:
   uint64_t refusals_ = 0;
   Group group_[kMostGroups];
   unsigned groups_ = 0, next_asked_ = 0;
+  uint64_t seen_waits_ = 0; ///< of this process for pages of files
   bool v2_ = false, beside_others_ = false, helped_ = false;
 };
 
