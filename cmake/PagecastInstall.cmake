@@ -15,7 +15,7 @@ endif()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/runtime/include/pagecast)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/pagecast DESTINATION include
-          FILES_MATCHING PATTERN "*.h")
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.f90")
 endif()
 
 if(TARGET pagecast)

@@ -104,6 +104,18 @@ def test_what_is_stored_is_the_exports_and_the_childs(start, memory_server):
     assert out == (f"before 0\nflushed 0 {weighed(words)}\nchild 0 1001 5\nunmapped 0\nlast 5\n")
 
 
+def test_fortran_has_the_same(tools, program, memory_server, tmp_path):
+    if not shutil.which("flang-new-19"):
+        pytest.skip("flang 19 is not installed")
+    done = tools.run(tools.pagecast, "fc", "-O2", INCLUDE / "pagecast/pagecast.f90", SOURCE.with_suffix(".f90"), "-o", "mapping",
+                     cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    _, uri = memory_server(1 << 20)
+    words = 1 << 17
+    done = tools.run(tools.pagecast, "run", "--", tmp_path / "mapping", uri)
+    assert (done.returncode, done.stdout.split()) == (0, ["0.0", f"{words}", "0", "0", "0", f"{words * (words + 1) // 2}."]), done.stderr
+
+
 def test_ranks_see_what_others_have_stored_after_both_have_synced(start, memory_server):
     """By msync() of a mapping that knows of nothing; what is stored at the end goes there without it."""
     _, uri = memory_server(WORDS * 8)
