@@ -23,6 +23,11 @@ constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs =
 /// so far apart that the last step could tell, up to that part. After ten seconds without, it shrinks by a step in a second.
 constexpr uint64_t kCodeRate = 4u << 20, kCodeStep = 64, kCodeMost = 8, kCodeStepNs = 100 * kMillisecond,
                    kCodeForNs = 10 * kSecond;
+/// So many bytes of files between two looks: files are being read. When that ends, what is kept for them stays for as long as kReadForNs,
+/// and is taken back in kReadRelaxNs.
+constexpr uint64_t kSomeRead = 256u << 10, kReadForNs = kSecond, kReadRelaxNs = kSecond;
+/// What is kept for them, in quarters of the kernel's read-ahead; at most this part of the pool.
+constexpr uint64_t kWindowQuarters = 5, kWindowPart = 4;
 constexpr uint64_t kPage = 4096;
 
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
@@ -70,6 +75,19 @@ uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t now_ns, uint
   return usual + usual / 1024 * s.strain;
 }
 
+uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns, uint64_t passed_ns) {
+  const uint64_t read = s.files_read ? minus(p.files_read, s.files_read) : 0;
+  s.files_read = most(s.files_read, p.files_read);
+  const uint64_t window = least(p.read_ahead / 4 * kWindowQuarters, p.size / kWindowPart);
+  if (read >= kSomeRead) {
+    s.files_ns = now_ns;
+    s.for_reads = window;
+  } else if (now_ns - s.files_ns >= kReadForNs) {
+    s.for_reads = minus(s.for_reads, window / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
+  }
+  return s.for_reads;
+}
+
 uint64_t Limit::room_for_code(const Pool &p, Strain &s, uint64_t now_ns, uint64_t passed_ns) {
   const uint64_t again = s.refaults && p.refaults > s.refaults ? (p.refaults - s.refaults) * kPage : 0;
   const bool waits = s.code_ns && now_ns - s.code_ns < kCodeStepNs; // for what the last step does
@@ -93,8 +111,9 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
            kept_in_fullest = 0;
   bool shared = pools == 0;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
-    const uint64_t kept =
-        strained_reserve(pool[i], strain_[i], now_ns_, passed) + room_for_code(pool[i], strain_[i], now_ns_, passed);
+    const uint64_t code = room_for_code(pool[i], strain_[i], now_ns_, passed),
+                   reads = room_for_reads(pool[i], strain_[i], now_ns_, passed);
+    const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed) + most(code, reads);
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
     share = least(share, pool[i].shared ? could - could / (kShares + 1) : could);
     if (const uint64_t left = minus(pool[i].free, kept); left <= available) {

@@ -36,6 +36,9 @@ struct Pool {
   /// Pages of files that were read again soon after they had gone, while this program waited for such and there was little page
   /// cache, since any begin; 0 = not known. They are its code, mostly.
   uint64_t refaults = 0;
+  /// Bytes of files that the program had read from disks since any begin; 0 = not known.
+  uint64_t files_read = 0;
+  uint64_t read_ahead = 0; ///< bytes that the kernel reads at once, ahead of who reads a file
 };
 inline constexpr unsigned kMostPools = 8;
 
@@ -46,6 +49,9 @@ inline constexpr unsigned kMostPools = 8;
 /// Where others in the group may be swapped out for the sake of files that are read, four times what there is of them more, up
 /// to 32 MiB and an eighth: with 4,096 pages of idle page cache to give up, Linux leaves memory that is not of files alone
 /// (cache_trim_mode in mm/vmscan.c); with less, whoever reads a file costs a neighbour that sleeps its memory.
+///
+/// While the program reads files from disks, Limit keeps a quarter more than the kernel reads ahead. Pages that are being read cannot be
+/// given up, and without swap the kernel ends a program that needs a page while all of its page cache is on its way.
 uint64_t reserve(const Pool &);
 
 class Limit {
@@ -96,10 +102,14 @@ private:
     uint64_t hits = 0, hit_ns = 0; ///< hits of the limit, and when the last ones were seen
     uint64_t refaults = 0;
     uint64_t code = 0, code_ns = 0; ///< bytes that are left for code, and when that was last found to be too little
+    uint64_t files_read = 0, files_ns = 0; ///< as in Pool, and when files were last seen being read
+    uint64_t for_reads = 0; ///< bytes that are kept for what is read ahead of the program
   };
   /// Bytes to leave in a pool, beside its reserve, for code that was read again.
   static uint64_t room_for_code(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
   uint64_t strained_reserve(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns) const;
+  /// What is kept for files that are read, bytes.
+  static uint64_t room_for_reads(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0}, kept_ = 0, size_ = ~uint64_t{0};

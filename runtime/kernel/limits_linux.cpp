@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <initializer_list>
 #include <sys/resource.h>
@@ -109,6 +110,26 @@ bool group_path(char *directory, size_t capacity, bool *v2) {
   return *v2;
 }
 
+/// Bytes that the kernel reads at once, ahead of who reads a file: the most of all devices, since it is not known which ones will be
+/// read. The kernel's usual 128 KiB if that is not told. Without allocation.
+uint64_t largest_read_ahead() {
+  constexpr uint64_t kUsual = 128u << 10;
+  constexpr char kDevices[] = "/sys/class/bdi";
+  const int devices = ::open(kDevices, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  uint64_t out = kUsual;
+  alignas(dirent64) char entries[2048];
+  for (long n; (n = syscall(SYS_getdents64, devices, entries, sizeof entries)) > 0;)
+    for (const char *at = entries; at < entries + n; at += reinterpret_cast<const dirent64 *>(at)->d_reclen) {
+      char path[300], text[32];
+      snprintf(path, sizeof path, "%s/%s/read_ahead_kb", kDevices, reinterpret_cast<const dirent64 *>(at)->d_name);
+      const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+      if (read_text(fd, text, sizeof text)) out = std::max<uint64_t>(out, strtoull(text, nullptr, 10) << 10);
+      if (fd >= 0) ::close(fd);
+    }
+  if (devices >= 0) ::close(devices);
+  return out;
+}
+
 /// What is left of a group when it is to tell: less than the reserve, which the program itself comes close to, so that it
 /// is somebody else who takes it.
 uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0, false, false}) / 4 * 3; }
@@ -196,6 +217,7 @@ void MemoryWatch::open(int event, int refused) {
   meminfo_ = own_descriptor(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
   pressure_ = own_descriptor(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   statm_ = own_descriptor(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  read_ahead_ = largest_read_ahead();
   char directory[1024];
   if (!group_path(directory, sizeof directory, &v2_)) return;
   const size_t root = strlen(v2_ ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
@@ -229,7 +251,7 @@ void MemoryWatch::close() {
   *this = MemoryWatch();
 }
 
-unsigned MemoryWatch::look(core::Pool *pools) {
+unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read) {
   char text[8192];
   unsigned n = 0;
   bool swaps = false;
@@ -249,6 +271,8 @@ unsigned MemoryWatch::look(core::Pool *pools) {
     const uint64_t limit = limit_of(g);
     core::Pool &p = pools[n++];
     p = {false, limit, limit, 0};
+    p.files_read = files_read;
+    p.read_ahead = read_ahead_;
     mark(g, limit);
     if (limit == kNoLimit || !read_text(g.usage, text, 64)) continue;
     const uint64_t usage = strtoull(text, nullptr, 10);

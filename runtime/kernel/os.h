@@ -134,12 +134,13 @@ public:
   void open(int event = -1, int refused = -1);
   void close();
   /// How things stand. `pools`: room for core::kMostPools. Returns how many there are, in an order that stays.
-  /// Any thread, one at a time.
-  unsigned look(core::Pool *pools);
+  /// `files_read`: core::Pool's; the caller's to know. Any thread, one at a time.
+  unsigned look(core::Pool *pools, uint64_t files_read = 0);
   /// Whether, at the last look, files were being read in a group where others hold memory that could be put on swap for them.
   bool beside_others() const { return beside_others_; }
   /// A process of ours and its sockets hold memory of the groups, too, which comes and goes: they count as shared with others.
   void expect_helpers() { helped_ = true; }
+  bool has_helpers() const { return helped_; }
   /// Whether a group has another limit than at the last look: of those without one, another one is asked each time. Or somebody
   /// fills it: less is left than half of its reserve. Cost: 2 us for each group with a limit, and 1 us.
   bool moved();
@@ -166,6 +167,7 @@ private:
   int meminfo_ = -1, pressure_ = -1, statm_ = -1, event_ = -1;
   int refused_ = -1; ///< counts what the event is posted for when memory cannot be had
   uint64_t refusals_ = 0;
+  uint64_t read_ahead_ = 0; ///< bytes, the largest of all devices
   Group group_[kMostGroups];
   unsigned groups_ = 0, next_asked_ = 0;
   uint64_t seen_waits_ = 0; ///< of this process for pages of files

@@ -3,6 +3,7 @@
 
 #include "core/arithmetic.h"
 #include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/os_files.h"
 #include "runtime/state/options.h"
 #include "runtime/state/pages.h"
 
@@ -34,10 +35,16 @@ void Allowance::forked() {
   over_most_ = over_from_ = 0;
 }
 
+/// Bytes of files that the program had read from disks. What helpers of the runtime read is not in the kernel's count of this process.
+uint64_t Allowance::files_read() const {
+  const uint64_t all = memory_.has_helpers() ? 0 : os::read_from_disks(), pages = statistics_->read_bytes;
+  return all - std::min(all, pages);
+}
+
 void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion) {
   seen_cap_ = cap_.load(std::memory_order_relaxed);
   core::Pool pools[core::kMostPools];
-  const unsigned n = memory_.look(pools);
+  const unsigned n = memory_.look(pools, files_read());
   for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion;
   const uint64_t before = limit_.budget(), had = std::min(before, used_bytes + spare);
   limit_.cap(seen_cap_);

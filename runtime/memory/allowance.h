@@ -90,6 +90,7 @@ public:
   bool exceeded(uint32_t used, uint64_t now);
 
 private:
+  uint64_t files_read() const;
   uint32_t pages_within(uint64_t bytes, uint64_t own_bytes) const;
   void note_change(uint64_t before);
 

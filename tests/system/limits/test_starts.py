@@ -27,7 +27,9 @@ def starts(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def mapped_file():
     path = Path(f"/var/tmp/pagecast-starts.{os.getpid()}")
-    path.write_bytes(random.Random(1).randbytes(MIB) * 128)
+    with path.open("wb") as file:
+        file.write(random.Random(1).randbytes(MIB) * 128)
+        os.fsync(file.fileno())
     yield path
     path.unlink()
 
@@ -40,6 +42,23 @@ def draw(seed: int) -> tuple[str, int, int, list[str]]:
     block = 2 ** rng.randint(6, 13 if limit < 256 else 16) * rng.choice((4, 5, 7)) // 4
     options = rng.choice(([], [], ["--memory", f"{limit * 15 // 16}M"], ["--memory", f"{limit}M"]))
     return kind, limit, block, options
+
+
+def make_cold(path: Path):
+    """Its page cache goes: whose control group has none of it must find memory for it."""
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+@pytest.mark.parametrize(("limit", "block"), [(32, 1 << 20), (64, 1 << 10), (96, 1 << 20)])
+def test_who_reads_a_cold_file_into_paged_memory_is_not_killed(tools, memory_group, starts, mapped_file, limit, block):
+    arguments = [starts, "read", "0", str(block), mapped_file]
+    expected = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+    group = memory_group(limit * MIB)
+    make_cold(mapped_file)
+    done = subprocess.run([tools.pagecast, "run", "--", *arguments], capture_output=True, text=True, timeout=300, preexec_fn=group.join)
+    assert not group.was_killed()
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr[-500:]
 
 
 @pytest.mark.parametrize("seed", range(max(MANY, 24)))

@@ -207,6 +207,52 @@ TEST(Limit, WhatIsLeftGrowsWhileCodeIsReadAgainAndShrinksLater) {
   EXPECT_EQ(look(1000, 0), 0u);
 }
 
+/// Alone in a group of 256 MiB whose devices read 4 MiB ahead.
+Pool read_pool() {
+  Pool pool{false, 256 * kMiB, 50 * kMiB, 0};
+  pool.shared = false;
+  pool.read_ahead = 4 * kMiB;
+  pool.files_read = 70 * kMiB; // of long ago
+  return pool;
+}
+
+TEST(Limit, WhoReadsFilesKeepsWhatTheKernelReadsAheadFree) {
+  Limit limit;
+  Pool pool = read_pool();
+  limit.start(kNoCap, kLowest);
+  limit.update(1, 200 * kMiB, &pool, 1);
+  const uint64_t before = limit.budget();
+  EXPECT_EQ(before, 250 * kMiB - reserve(pool));
+  pool.files_read += 100 << 10; // a library, perhaps
+  limit.update(10 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before);
+  pool.files_read += 300 << 10;
+  limit.update(20 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before - 5 * kMiB);
+  pool.files_read -= 200 << 10; // pages were asked for that have not come yet
+  limit.update(30 * kMs, 200 * kMiB, &pool, 1);
+  pool.files_read += 200 << 10;
+  for (uint64_t i = 4; i <= 100; ++i) limit.update(i * 10 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before - 5 * kMiB);
+  for (uint64_t s = 2; s <= 4; ++s) limit.update(s * 1000 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_GE(limit.budget(), before - before / 1024) << "it is the program's again when nothing is read";
+}
+
+TEST(Limit, ALargeReadAheadTakesNoMoreThanAPartOfASmallGroup) {
+  Limit limit;
+  Pool pool = read_pool();
+  pool.size = 32 * kMiB;
+  pool.free = 12 * kMiB;
+  pool.read_ahead = 64 * kMiB;
+  limit.start(kNoCap, kMiB);
+  limit.update(1, 20 * kMiB, &pool, 1);
+  for (uint64_t i = 1; i <= 5; ++i) {
+    pool.files_read += kMiB;
+    limit.update(i * 10 * kMs, 20 * kMiB, &pool, 1);
+  }
+  EXPECT_EQ(limit.budget(), 32 * kMiB - reserve(pool) - 8 * kMiB);
+}
+
 TEST(Limit, WhoIsAloneIsHeldBackOnlyByAPoolThatOthersFill) {
   Limit limit;
   Pool pools[] = {{true, 4096 * kMiB, 200 * kMiB, 0}, {false, 256 * kMiB, 150 * kMiB, 0}};
