@@ -36,10 +36,12 @@ bool is_medium_size(size_t bytes) {
 }
 
 using Usable = size_t (*)(void *);
-/// The C library's own, found before there is another thread: finding it may take and free memory.
+/// The C library's own, found before there is another thread: finding it may take and free memory. The next one in order may be
+/// that of an allocator which the program is linked with, and which knows none of these blocks.
 Usable library_usable = nullptr;
 __attribute__((constructor)) void find_library_usable() {
-  library_usable = reinterpret_cast<Usable>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  void *const library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  library_usable = reinterpret_cast<Usable>(dlsym(library ? library : RTLD_NEXT, "malloc_usable_size"));
 }
 /// Bytes of a block of the C library's.
 size_t usable_in_library(void *p) { return library_usable ? library_usable(p) : 0; }

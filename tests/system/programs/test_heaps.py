@@ -25,6 +25,29 @@ def test_an_allocator_that_is_preloaded_is_paged(built, disk_dir, tmp_path, allo
     assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET and figures["io"]["written_bytes"] > 0
 
 
+def test_an_allocator_that_is_linked_is_replaced_as_a_whole(built, disk_dir, tmp_path):
+    """Blocks are then the C library's, and so is their size, which jemalloc does not know."""
+    library = ctypes.util.find_library("jemalloc")
+    if not library:
+        pytest.skip("libjemalloc.so.2 is not installed")
+    source = tmp_path / "sizes.c"
+    source.write_text("""#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  for (size_t bytes = 1; bytes < 64 << 20; bytes *= 3) {
+    void *p = malloc(bytes);
+    if (malloc_usable_size(p) < bytes) return 1;
+    free(p);
+  }
+  return puts("sizes") < 0;
+}
+""")
+    built.run("clang-19", "-fno-builtin", source, "-o", tmp_path / "sizes", f"-l:{library}")
+    done, _ = run_paged(built, disk_dir, tmp_path / "stats.json", tmp_path / "sizes")
+    assert (done.returncode, done.stdout) == (0, "sizes\n"), done.stderr
+
+
 def test_reserved_address_space_counts_as_nothing(built, tmp_path):
     """608 MiB are reserved, and 90 committed."""
     program = optimized(built, "clang-19", "reserved.c")
