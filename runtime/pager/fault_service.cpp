@@ -108,7 +108,7 @@ void FaultService::wait_for(uint32_t slot, bool write, core::Favour::Owner owner
 
 /// Reads the page that the program faulted on, and those behind it that it is likely to come to. False: no room now.
 bool FaultService::refill(PagedRegion &r, uint32_t slot, bool write, core::Favour::Owner owner) {
-  const bool expected = !write && r.store_predictor.expected();
+  const bool expected = !write && r.may_expect_stores() && r.store_predictor.expected();
   memory_.statistics.releases_regretted += memory_.release_trial.faulted(slot, memory_.gone(), memory_.used);
   const Page before = memory_[slot];
   if (fetcher_.read_in(r, slot, 1, {0, 0, 0, write || expected, true, {}, owner}) == 0) return false;
@@ -130,7 +130,12 @@ void FaultService::stored_to_protected(PagedRegion &r, uint32_t slot) {
   default: return placement_.wake(memory_.pages.address(slot), memory_.page); // on its way out and in again
   }
   r.store_predictor.stored(slot);
-  if (!streams_.stored(slot)) unprotect_run(r, slot);
+  if (!r.may_expect_stores()) {
+    placement_.make_writable(slot, 1);
+    ++memory_.statistics.protect_faults;
+  } else if (!streams_.stored(slot)) {
+    unprotect_run(r, slot);
+  }
 }
 
 void FaultService::stored_while_written(uint32_t slot) {

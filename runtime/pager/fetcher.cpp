@@ -76,9 +76,9 @@ uint32_t Fetcher::fetch_run(PagedRegion &r, uint32_t slot, uint32_t pages, const
     if (goes_unread(asked, slot, &n)) return zero_fill(r, slot, n, asked);
     return has_margins(asked, slot, &n) ? fill_rows(r, slot, n, asked) : read_in(r, slot, n, asked);
   case PageState::kReading: memory_.map.set(memory_.extent(slot, n)); return n;
-  case PageState::kMark: marks_.show(slot, asked.write); return 1;
+  case PageState::kMark: marks_.show(slot, makes_writable(r, asked)); return 1;
   case PageState::kLost: return n;
-  default: return want_again(slot, n, asked);
+  default: return want_again(r, slot, n, asked);
   }
 }
 
@@ -136,7 +136,7 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
     Page &p = memory_[i];
     memory_.end.wanted(i, !asked.demand);
     p.state = PageState::kReading;
-    p.flags = static_cast<uint8_t>((asked.write ? kWriteIntent : 0) | (asked.demand ? kDemand : kPrefetched));
+    p.flags = static_cast<uint8_t>((makes_writable(r, asked) ? kWriteIntent : 0) | (asked.demand ? kDemand : kPrefetched));
     p.site = asked.site;
     p.owner = low_bits(asked.owner, kOwnerBits);
     p.nest = low_bits(asked.nest, kNestBits);
@@ -150,14 +150,15 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
   return pages;
 }
 
-uint32_t Fetcher::want_again(uint32_t slot, uint32_t pages, const Asked &asked) {
+uint32_t Fetcher::want_again(const PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+  const bool writable = makes_writable(r, asked);
   uint32_t protected_run = 0;
   for (uint32_t i = slot; i < slot + pages; ++i) {
     Page &p = memory_[i];
     if (p.state == PageState::kWriting && (p.flags & kEvict)) p.flags &= static_cast<uint8_t>(~kEvict);
     p.flags &= static_cast<uint8_t>(~kDone);
     memory_.order.touch(i);
-    if (asked.write && p.state == PageState::kClean) {
+    if (writable && p.state == PageState::kClean) {
       ++protected_run;
     } else if (protected_run) {
       placement_.make_writable(i - protected_run, protected_run);

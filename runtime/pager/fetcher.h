@@ -47,13 +47,15 @@ public:
   uint32_t zero_fill(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
   uint32_t read_in(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
   /// Resident pages that were released, or were next to go: they stay.
-  uint32_t want_again(uint32_t slot, uint32_t pages, const Asked &);
+  uint32_t want_again(const PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
 
   /// Has the page in memory, to be stored to, on return, while no request is under way; if it can be. Cost: as long as the
   /// disk takes.
   void bring_now(uint32_t slot);
 
 private:
+  /// Whether the pages are writable from the first: who faults does store, and others only may.
+  static bool makes_writable(const PagedRegion &r, const Asked &a) { return a.write && (a.demand || r.may_expect_stores()); }
   uint32_t admit(uint32_t pages, bool demand);
   void make_room(uint32_t pages);
   bool goes_unread(const Asked &, uint32_t slot, uint32_t *pages) const;

@@ -149,9 +149,9 @@ uint32_t StreamFetcher::push_run(PagedRegion &r, core::Stream &s, uint32_t slot,
   }
   case PageState::kReading: return pages;
   case PageState::kMark: // the mark of a stream that came to nothing
-    marks_.show(slot, s.stores);
+    marks_.show(slot, s.stores && r.may_expect_stores());
     return 1;
-  default: return fetcher_.want_again(first, pages, asked);
+  default: return fetcher_.want_again(r, first, pages, asked);
   }
 }
 

@@ -68,6 +68,9 @@ struct PagedRegion : Region {
   /// Streams of faults (pager/stream_fetcher.h), by the distance of their pages.
   core::StreamInvestment apart{core::FaultStreams::kMostWindowApart}, in_order{core::FaultStreams::kMostWindow};
   core::StorePredictor store_predictor; ///< whether pages that are read for loads will be stored to
+  /// Whether pages may be made writable, and so dirty, before a store to them comes. Not those of an export that is mapped:
+  /// a page that was not stored to would stay as it is when another program changes it, and be written over that.
+  bool may_expect_stores() const { return !origin.is_map(); }
 };
 
 /// Of a file: under the advice's lock.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a program does with exports: `read PATH` maps and reads a path that knows of none; `share URI` stores to one through
-// pagecast.h; `rank PATH I N` stores one of N parts of a path, and reads all; `wait URI` goes on when it is told to.
+// pagecast.h; `rank PATH I N` stores one of N parts of a path, and reads all; `turns PATH I N` stores
+// to tiles of a path that go around N ranks, and reads all, three times; `wait URI` goes on when it is told to.
 #include <errno.h>
 #include <fcntl.h>
 #include <pagecast/pagecast.h>
@@ -94,6 +95,29 @@ static int rank(const char *path, int me, int ranks) {
   return 0;
 }
 
+/// A rank's tiles lie between those of others. Says how many pages are not as all have stored them.
+static int turns(const char *path, int me, int ranks) {
+  enum { ROUNDS = 3, TILE = 8 };
+  const int fd = open(path, O_RDWR);
+  struct stat s;
+  if (fd < 0 || fstat(fd, &s)) return failed("open");
+  uint64_t *p = mmap(NULL, s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (p == MAP_FAILED) return failed("mmap");
+  const long pages = s.st_size / 4096;
+  for (int round = 1; round <= ROUNDS; round++) {
+    long wrong = 0;
+    for (long i = 0; i < pages; i++)
+      for (int w = 0; i / TILE % ranks == me && w < 512; w++) p[i * 512 + w] = p[i * 512 + w] + round * i;
+    if (msync(p, s.st_size, MS_SYNC)) return failed("msync");
+    meet();
+    if (msync(p, s.st_size, MS_INVALIDATE)) return failed("msync");
+    for (long i = 0; i < pages; i++) wrong += p[i * 512] != (uint64_t)(round * (round + 1) / 2 * i);
+    printf("%ld\n", wrong);
+    meet();
+  }
+  return 0;
+}
+
 static int wait_for(const char *uri) {
   const char *p = pagecast_map(uri, 0, 0, 0);
   if (!p) return failed("pagecast_map");
@@ -108,6 +132,7 @@ int main(int argc, char **argv) {
   if (argc == 3 && !strcmp(argv[1], "read")) return read_path(argv[2]);
   if (argc == 3 && !strcmp(argv[1], "share")) return share(argv[2]);
   if (argc == 5 && !strcmp(argv[1], "rank")) return rank(argv[2], atoi(argv[3]), atoi(argv[4]));
+  if (argc == 5 && !strcmp(argv[1], "turns")) return turns(argv[2], atoi(argv[3]), atoi(argv[4]));
   if (argc == 3 && !strcmp(argv[1], "wait")) return wait_for(argv[2]);
   void *map = argc == 4 ? pagecast_map(argv[1], strtoul(argv[2], NULL, 0), strtoul(argv[3], NULL, 0), PAGECAST_MAP_WRITE) : NULL;
   return map ? puts("mapped"), 0 : failed("pagecast_map");

@@ -135,6 +135,23 @@ def test_ranks_see_what_others_have_stored_after_both_have_synced(start, memory_
     assert (status, out.split()[2]) == (0, weighed(words))
 
 
+@pytest.mark.parametrize("hints", ["0", "1"])
+@pytest.mark.parametrize("size", [2 << 20, 24 << 20], ids=["fits", "larger"])
+def test_pages_of_others_are_theirs_where_stores_were_expected(start, memory_server, size, hints):
+    """Tiles of two ranks in turn: each rank's streams of stores go on into pages that the other one stores to."""
+    _, uri = memory_server(size)
+    ranks = [start("turns", "data", i, 2, maps=[f"data={uri}"], hints=hints) for i in range(2)]
+    for _ in range(3):
+        for said in ("", "0\n"):
+            for each in ranks:
+                assert (said and each.stdout.readline()) == said and each.stdout.readline() == "here\n"
+            for each in ranks:
+                each.stdin.write("\n")
+                each.stdin.flush()
+    for each in ranks:
+        assert end(each)[:2] == (0, "")
+
+
 def test_what_only_a_dead_server_had_raises_sigbus(start, memory_server):
     server, uri = memory_server(32 << 20)
     process = start("wait", uri, patience="1")
