@@ -19,7 +19,7 @@ cmp -s $(1) $(2)/requirements.txt || { \
 	  cp $(1) $(2)/requirements.txt; }
 endef
 
-.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified people field cases releases cliff share interactive speculate sharing-sim manual docs wheel deb install clean
+.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified people field cases releases cliff share interactive speculate sharing sharing-sim manual docs wheel deb install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -97,6 +97,9 @@ interactive: build venv ## an interactive task beside the nine programs (root; h
 
 speculate: build venv ## hints by speculative execution on slow storage and the disk (root; ten minutes; SPECULATE_ARGS=--quick: three)
 	@$(IN_VENV) bench speculate --build $(BUILD) $(SPECULATE_ARGS)
+
+sharing: build venv ## who should prefetch into a shared storage cache: four programs of 8 ranks against one I/O node (SHARING_ARGS='--only hf')
+	@$(IN_VENV) bench sharing --build $(BUILD) $(SHARING_ARGS)
 
 sharing-sim: build venv ## who should prefetch into a shared storage cache: simulated figures of the paper (half a minute)
 	@$(IN_VENV) bench sharing_sim --build $(BUILD) $(SHARING_ARGS)

@@ -6,7 +6,7 @@ import runpy
 import sys
 from pathlib import Path
 
-EXPERIMENTS = ("demo", "incore", "nine", "unmodified", "field", "cases", "releases", "interactive", "speculate", "sharing_sim", "give_back", "foresight", "cliff", "share")
+EXPERIMENTS = ("demo", "incore", "nine", "unmodified", "field", "cases", "releases", "interactive", "speculate", "sharing", "sharing_sim", "give_back", "foresight", "cliff", "share")
 
 
 def first_sentence(name: str) -> str:

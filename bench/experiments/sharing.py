@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of several ranks against one I/O node with a small storage cache and a slow disk: who should prefetch, measured.
+
+The programs of apps/shared map their data sets by `pagecast run --map`; the node is `pagecast serve` with a latency below its cache,
+one request at a time. All schemes in turns, outputs compared. Prints what `make sharing-sim` computes beside what is measured; cells
+of other runs that are in the JSON already stay there.
+
+    python bench sharing --only hf              one program: minutes
+    python bench sharing --quick                all, on less data and a faster disk
+    python bench sharing --only vis --ranks 4   another cell
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness import building, interruption
+from harness.asked import Failed, chosen
+from harness.contenders import ROOT
+from harness.experiment import exit_status
+from harness.markdown import spread, table
+from harness.report import Screen, build_sha256, parse_size, provenance, write_json
+
+LEAST_MULTIPLE = 40  # data over cache; the paper's were 75 to 110
+MEMORY = "16M"       # of each rank: the least that the runtime takes
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Who prefetches: the runtime's options of every rank. Another scheme is another line."""
+    simulated: str  # its name in the simulation
+    environment: dict = field(default_factory=dict)
+
+
+SCHEMES = {
+    "none": Scheme("none", {"PAGECAST_HINTS": "0", "PAGECAST_HISTORY": "0"}),
+    "independent": Scheme("independent"),
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    simulated: str
+    options: tuple[str, ...] = ()
+    writes: bool = False  # a data set then serves one run
+
+
+PROGRAMS = {
+    "hf": Program("HF", ("--iterations", "2")),
+    "vis": Program("3D-vis", ("--views", "1")),
+    "cholesky": Program("Cholesky", ("--block", "512"), writes=True),
+    "mgrid": Program("Mgrid", ("--iterations", "1"), writes=True),
+}
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
+    parser.add_argument("--json", type=Path, default=ROOT / "results" / "sharing.json")
+    parser.add_argument("--work", type=Path, help="directory on a disk for data and programs; default BUILD/sharing")
+    parser.add_argument("--quick", action="store_true", help="half of the data, a disk of 2.5 ms, one run")
+    parser.add_argument("--only", metavar="NAMES", help=f"of {', '.join([*PROGRAMS, *SCHEMES])}, with commas between")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--size", default="320M", help="of each data set")
+    parser.add_argument("--cache", default="8M", help="of the I/O node")
+    parser.add_argument("--block", default="256K", help="of the cache")
+    parser.add_argument("--latency", type=float, default=10, help="of the disk, milliseconds")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for a run")
+    options = parser.parse_args()
+    if options.quick:
+        options.size, options.cache, options.latency, options.runs = "160M", "4M", 2.5, 1
+    if options.runs < 1 or options.ranks < 1:
+        raise Failed("--runs and --ranks: at least 1")
+    if parse_size(options.size) < LEAST_MULTIPLE * parse_size(options.cache):
+        raise Failed(f"--cache {options.cache}: data of {options.size} are less than {LEAST_MULTIPLE} times that")
+    names = chosen(options.only, [*PROGRAMS, *SCHEMES], "--only") if options.only else []
+    options.programs = [n for n in names if n in PROGRAMS] or list(PROGRAMS)
+    options.schemes = [n for n in names if n in SCHEMES] or list(SCHEMES)
+    options.build = options.build.resolve()
+    options.work = (options.work or options.build / "sharing").resolve()
+    return options
+
+
+def mpi(name: str) -> str:
+    """MPICH's, where a machine has several."""
+    found = shutil.which(f"{name}.mpich") or shutil.which(name)
+    if not found:
+        raise Failed(f"{name} is missing; apt install mpich libmpich-dev")
+    return found
+
+
+def source(name: str) -> building.Source:
+    shown = shlex.split(subprocess.run([mpi("mpicc"), "-show"], capture_output=True, text=True, check=True).stdout)
+    return building.Source(name, ROOT / "apps" / "shared" / f"{name}.c",
+                           ("-D_GNU_SOURCE", *(flag for flag in shown if flag.startswith(("-I", "-L", "-l")))))
+
+
+def compiled(name: str, options) -> dict:
+    """Both executables, what compiling takes, and how much code comes out."""
+    of = source(name)
+    programs = building.compile_both(of, options.build, options.work)
+    times = building.compile_times(of, options.build, options.work, options.runs)
+    return {kind: {"path": str(path), "code_bytes": building.code_bytes(path), "compile_s": [t["cpu_s"] for t in times[kind]]}
+            for kind, path in programs.items()}
+
+
+@contextlib.contextmanager
+def started(command: list, **more):
+    """A process in a session of its own, of which nothing is left behind."""
+    with interruption.deferred():
+        process = subprocess.Popen([str(c) for c in command], start_new_session=True, text=True, **more)
+    try:
+        interruption.check()
+        yield process
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@contextlib.contextmanager
+def serving(options, directory: Path, counts: list):
+    """An I/O node; at the end `counts` gets what its clients did."""
+    command = [options.build / "bin" / "pagecast", "serve", directory, "--writable", "--json", "--cache", options.cache, "--block", options.block,
+               "--latency", options.latency]
+    with started(command, stdout=subprocess.PIPE) as server:
+        line = server.stdout.readline()
+        if not line:
+            raise Failed("the I/O node did not start; it says why above")
+        yield json.loads(line)["uri"].partition("?socket=")[2]
+        server.send_signal(signal.SIGINT)
+        counts.append(json.loads(server.communicate(timeout=60)[0]))
+
+
+def command_of(name: str, program: str, socket: str, options) -> list:
+    """Each rank maps the data set in a name of its own, under which the node counts it."""
+    path = options.work / "mapped" / name
+    rank = 'rank=$PMI_RANK; exec "$0" run --memory "$1" --map "$2=nbd+unix:///$3%3Fclient=rank$rank?socket=$4" -- "${@:5}"'
+    return [mpi("mpirun"), "-n", options.ranks, "bash", "-c", rank, options.build / "bin" / "pagecast", MEMORY, path, name, socket,
+            program, "--data", path, "--size", options.size, "--made", *PROGRAMS[name].options]
+
+
+def run_once(name: str, scheme: str, programs: dict, options) -> dict:
+    counts: list[dict] = []
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
+    before = os.times()
+    with serving(options, options.work / "data", counts) as socket:
+        with started(command_of(name, programs["pagecast"]["path"], socket, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                     env={**clean, **SCHEMES[scheme].environment}) as job:
+            try:
+                output, errors = job.communicate(timeout=options.timeout)
+            except subprocess.TimeoutExpired:
+                return {"status": "timeout", "counts": None}
+    after = os.times()
+    sample = {"status": "ok" if job.returncode == 0 else f"exit status {job.returncode}", "errors": errors[-1000:],
+              "processor_s": after.children_user + after.children_system - before.children_user - before.children_system,
+              "disk": counts[0]["disk"], "counts": counts[0]["all"]}
+    for what, pattern in (("wall_s", r"^time: (\S+) s$"), ("checksum", r"^checksum: (\S+)$")):
+        found = re.search(pattern, output, re.MULTILINE)
+        sample[what] = found and (float(found[1]) if what == "wall_s" else found[1])
+    return sample
+
+
+def make_data(name: str, programs: dict, options) -> str:
+    """The data set, fresh. Returns the checksum that a run on it must have, by the plain program on the local file."""
+    place = options.work / "data" / name
+    plain = [mpi("mpirun"), "-n", 2, programs["plain"]["path"], "--data", place, "--size", options.size, *PROGRAMS[name].options]
+    with started([*plain, "--make"], stdout=subprocess.PIPE) as making:
+        if making.wait() != 0:
+            raise Failed(f"{name}: the data set could not be made; it says why above")
+    return str(place)
+
+
+def expected(name: str, programs: dict, options) -> str:
+    place = make_data(name, programs, options)
+    plain = [mpi("mpirun"), "-n", 2, programs["plain"]["path"], "--data", place, "--size", options.size, "--made", *PROGRAMS[name].options]
+    with started(plain, stdout=subprocess.PIPE) as run:
+        output, _ = run.communicate(timeout=options.timeout)
+    found = re.search(r"^checksum: (\S+)$", output, re.MULTILINE)
+    if run.returncode != 0 or not found:
+        raise Failed(f"{name}: the plain program failed on the local file")
+    return found[1]
+
+
+def measure(name: str, options, screen: Screen) -> list[dict]:
+    """A cell for each scheme, in turns."""
+    programs = compiled(name, options)
+    right = expected(name, programs, options)
+    cells = {s: {"program": name, "scheme": s, **{k: getattr(options, k) for k in ("ranks", "cache", "block", "latency", "size")},
+                 "build": programs, "expected": right, "runs": []} for s in options.schemes}
+    for turn in range(options.runs):
+        for scheme in options.schemes:
+            interruption.check()
+            screen.step(f"{name}, {scheme}, run {turn + 1} of {options.runs}")
+            if PROGRAMS[name].writes:
+                make_data(name, programs, options)
+            sample = run_once(name, scheme, programs, options)
+            sample["is_right"] = sample["status"] == "ok" and sample["checksum"] == right
+            cells[scheme]["runs"].append(sample)
+    (options.work / "data" / name).unlink()
+    return list(cells.values())
+
+
+def key(cell: dict) -> tuple:
+    return tuple(str(cell[k]) for k in ("program", "scheme", "ranks", "cache", "block", "latency", "size"))
+
+
+def times(cell: dict) -> list[float]:
+    return [r["wall_s"] for r in cell["runs"] if r["is_right"]]
+
+
+def saved(cell: dict, over: "dict | None") -> "float | None":
+    """Per cent of the time."""
+    return 100 * (1 - statistics.median(times(cell)) / statistics.median(times(over))) if over and times(cell) and times(over) else None
+
+
+def simulated(options) -> list[dict]:
+    simulator = options.build / "bin" / "pagecast-sharing-sim"
+    done = subprocess.run([simulator, "--processors", str(options.ranks), "--quick"], capture_output=True, text=True)
+    return json.loads(done.stdout)["cells"] if done.returncode == 0 else []
+
+
+def simulated_saving(cells: list[dict], program: str, scheme: str, ranks: int) -> "float | None":
+    of = {c["scheme"]: c["micros"] for c in cells if c["program"] == PROGRAMS[program].simulated and c["processors"] == ranks}
+    by, none = of.get(SCHEMES[scheme].simulated), of.get("none")
+    return 100 * (1 - by / none) if by and none else None
+
+
+def sharing_markdown(cells: list[dict], foretold: list[dict]) -> str:
+    show = lambda value: "–" if value is None else f"{value:.1f} %"  # noqa: E731
+    rows = []
+    for cell in cells:
+        none = next((c for c in cells if key(c) == key({**cell, "scheme": "none"})), None)
+        right = [r for r in cell["runs"] if r["is_right"]]
+        total = lambda what: statistics.median(r["counts"][what] for r in right) if right else 0  # noqa: E731
+        harmful = f"{total('harmful_intra') + total('harmful_inter'):.0f} of {total('prefetches'):.0f}" if right else "–"
+        reads = f"{statistics.median(r['disk']['reads'] for r in right):.0f}" if right else "–"
+        code = cell["build"]["pagecast"]["code_bytes"] / cell["build"]["plain"]["code_bytes"] - 1
+        compiling = (statistics.median(cell["build"]["pagecast"]["compile_s"]) / statistics.median(cell["build"]["plain"]["compile_s"]) - 1)
+        rows.append([cell["program"], cell["scheme"], str(cell["ranks"]), spread(times(cell)) if right else "**wrong results**",
+                     show(saved(cell, none)), show(simulated_saving(foretold, cell["program"], cell["scheme"], cell["ranks"])), reads, harmful,
+                     f"{100 * compiling:.0f} %", f"{100 * code:.0f} %"])
+    return table(["program", "scheme", "ranks", "s, median (spread)", "over none", "simulated", "disk reads", "harmful", "compile time", "code"], rows)
+
+
+def figure(cells: list[dict], json_file: Path) -> "Path | None":
+    from harness.plots import plt, save  # takes a second
+    shown = [c for c in cells if times(c)]
+    if not shown:
+        return None
+    drawing, axes = plt.subplots(layout="constrained")
+    names, schemes = list(dict.fromkeys(c["program"] for c in shown)), list(dict.fromkeys(c["scheme"] for c in shown))
+    for i, scheme in enumerate(schemes):
+        of = {c["program"]: statistics.median(times(c)) for c in shown if c["scheme"] == scheme}
+        axes.bar([names.index(n) + 0.8 * i / len(schemes) for n in of], list(of.values()), 0.8 / len(schemes), label=scheme)
+    axes.set_xticks([x + 0.4 - 0.4 / len(schemes) for x in range(len(names))], names)
+    axes.set(ylabel=f"seconds, {shown[0]['ranks']} ranks, one I/O node")
+    axes.legend()
+    return save(drawing, json_file, "schemes")
+
+
+def work() -> int:
+    options, screen = parse_arguments(), Screen(sys.stderr)
+    if not (options.build / "bin" / "pagecast").exists():
+        raise Failed(f"{options.build} has no pagecast; run make build")
+    shutil.rmtree(options.work, ignore_errors=True)
+    (options.work / "data").mkdir(parents=True)
+    (options.work / "mapped").mkdir()
+    fresh: list[dict] = []
+    try:
+        with screen.steps(len(options.programs) * len(options.schemes) * options.runs):
+            for name in options.programs:
+                fresh += measure(name, options, screen)
+    finally:
+        shutil.rmtree(options.work, ignore_errors=True)
+        earlier = json.loads(options.json.read_text())["cells"] if options.json.exists() else []
+        kept = [c for c in earlier if key(c) not in {key(f) for f in fresh}]
+        if fresh:
+            write_json(options.json, provenance(kind="sharing", build_sha256=build_sha256(options.build), cells=kept + fresh))
+    print(sharing_markdown(fresh, simulated(options)))
+    drawn = figure(fresh, options.json)
+    screen.say(f"sharing: {options.json}" + (f" and {drawn}" if drawn else ""))
+    wrong = [c for c in fresh if any(not r["is_right"] for r in c["runs"])]
+    for cell in wrong:
+        ended = {f"{r['status']}: {(r.get('errors') or '').strip()[-200:]}" for r in cell["runs"] if not r["is_right"]}
+        screen.say(f"sharing: {cell['program']}, {cell['scheme']}: results differ from the plain program's, or it failed ({'; '.join(ended)})")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(exit_status("sharing", work))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""make sharing, on data of a megabyte: its cells, what it says, and that nothing is left behind."""
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from places import ROOT
+
+
+def measure(tools, place, *options):
+    return tools.run(sys.executable, ROOT / "bench", "sharing", "--build", tools.build, "--work", place / "work", "--json", place / "sharing.json", *options)
+
+
+def test_cells_are_added_to_those_that_are_there(tools, tmp_path):
+    if not shutil.which("mpirun.mpich") or not shutil.which("nbdkit"):
+        pytest.skip("MPICH and nbdkit are needed; apt install mpich libmpich-dev nbdkit")
+    earlier = {"program": "vis", "scheme": "none", "ranks": 7, "cache": "8M", "block": "256K", "latency": 10, "size": "320M", "expected": "", "runs": []}
+    (tmp_path / "sharing.json").write_text(json.dumps({"cells": [earlier]}))
+    done = measure(tools, tmp_path, "--size", "1M", "--cache", "16K", "--block", "4K", "--latency", "0", "--runs", "1", "--only", "vis,independent",
+                   "--ranks", "2")
+    assert done.returncode == 0 and "| vis | independent | 2 |" in done.stdout, done.stderr
+    cells = json.loads((tmp_path / "sharing.json").read_text())["cells"]
+    assert [(c["scheme"], c["ranks"]) for c in cells] == [("none", 7), ("independent", 2)]
+    assert all(r["is_right"] and r["checksum"] == c["expected"] for c in cells for r in c["runs"])
+    assert all(r["disk"]["reads"] >= 256 for c in cells for r in c["runs"]), "all of the volume came from the node"
+    assert (tmp_path / "sharing-schemes.svg").exists() and not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize(("options", "sentence"), [
+    (["--cache", "64M"], "--cache 64M: data of 320M are less than 40 times that"), (["--only", "gauss"], "--only: there is no 'gauss'"),
+    (["--ranks", "0"], "at least 1"), (["--size", "big"], "'big' is not a size")])
+def test_bad_input_is_a_sentence(tools, tmp_path, options, sentence):
+    done = measure(tools, tmp_path, *options)
+    assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr, done.stderr
