@@ -23,11 +23,10 @@ constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs =
 /// so far apart that the last step could tell, up to that part. After ten seconds without, it shrinks by a step in a second.
 constexpr uint64_t kCodeRate = 4u << 20, kCodeStep = 64, kCodeMost = 8, kCodeStepNs = 100 * kMillisecond,
                    kCodeForNs = 10 * kSecond;
-/// So many bytes of files between two looks: files are being read. When that ends, what is kept for them stays for as long as kReadForNs,
-/// and is taken back in kReadRelaxNs.
-constexpr uint64_t kSomeRead = 256u << 10, kReadForNs = kSecond, kReadRelaxNs = kSecond;
+/// When no files are read any more, what is kept for them stays for as long as kReadForNs, and is taken back in kReadRelaxNs.
+constexpr uint64_t kReadForNs = kSecond, kReadRelaxNs = kSecond;
 /// What is kept for them, in quarters of the kernel's read-ahead; at most this part of the pool.
-constexpr uint64_t kWindowQuarters = 5, kWindowPart = 4;
+constexpr uint64_t kWindowQuarters = 5, kWindowPart = 3;
 constexpr uint64_t kPage = 4096;
 
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
@@ -110,10 +109,12 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0},
            kept_in_fullest = 0;
   bool shared = pools == 0;
+  keeps_for_reads_ = false;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t code = room_for_code(pool[i], strain_[i], now_ns_, passed),
                    reads = room_for_reads(pool[i], strain_[i], now_ns_, passed);
     const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed) + most(code, reads);
+    keeps_for_reads_ |= reads != 0;
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
     share = least(share, pool[i].shared ? could - could / (kShares + 1) : could);
     if (const uint64_t left = minus(pool[i].free, kept); left <= available) {

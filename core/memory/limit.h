@@ -75,6 +75,10 @@ public:
   uint64_t free() const { return free_; }
   /// What was to be left free in that pool, bytes.
   uint64_t kept() const { return kept_; }
+  /// Something is kept for files that are read (kSomeRead or more between two looks).
+  bool keeps_for_reads() const { return keeps_for_reads_; }
+  /// So many bytes of files between two looks: files are being read.
+  static constexpr uint64_t kSomeRead = 256u << 10;
   /// Nobody else holds memory in the fullest pool.
   bool alone() const { return alone_; }
   /// Of the smallest pool, bytes.
@@ -114,7 +118,7 @@ private:
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0}, kept_ = 0, size_ = ~uint64_t{0};
   uint64_t share_ = ~uint64_t{0}; ///< the budget if there were no cap
-  bool rising_ = false, worth_waiting_ = false, alone_ = false;
+  bool rising_ = false, worth_waiting_ = false, alone_ = false, keeps_for_reads_ = false;
   uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;
   Strain strain_[kMostPools];
 };

@@ -44,7 +44,7 @@ uint64_t Allowance::files_read() const {
 void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion) {
   seen_cap_ = cap_.load(std::memory_order_relaxed);
   core::Pool pools[core::kMostPools];
-  const unsigned n = memory_.look(pools, files_read());
+  const unsigned n = memory_.look(pools, seen_read_ = files_read());
   for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion;
   const uint64_t before = limit_.budget(), had = std::min(before, used_bytes + spare);
   limit_.cap(seen_cap_);
@@ -64,7 +64,8 @@ bool Allowance::moved(uint64_t now) {
   if (now - read_ns_ < kReadEveryNs && placed_ * os::page_size() < kReadEveryBytes) return false;
   read_ns_ = now;
   placed_ = 0;
-  return memory_.moved();
+  // A program that begins to read a file can fill what is kept free before the next look.
+  return memory_.moved() || (!limit_.keeps_for_reads() && files_read() >= seen_read_ + core::Limit::kSomeRead);
 }
 
 void Allowance::note_change(uint64_t before) {

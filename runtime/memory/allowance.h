@@ -52,7 +52,7 @@ public:
   bool worth_waiting() const { return rising() && limit_.worth_waiting(); }
   /// The next look comes as soon as one may.
   void look_soon() { next_look_ns_ = std::min(next_look_ns_, looked_ns_ + core::Limit::kDemandNs); }
-  /// Whether a group's limit was moved since the last look; asks the kernel when 0.1 ms have passed or 128 KiB were placed
+  /// Whether a group's limit was moved since the last look, or files began to be read; asks the kernel when 0.1 ms have passed or 128 KiB were placed
   /// since it was last asked. What is lowered to the use itself leaves no time for the next look. Cost: 1 us for each group.
   bool moved(uint64_t now);
   void placed(uint32_t pages) { placed_ += pages; }
@@ -100,6 +100,7 @@ private:
   os::MemoryWatch memory_;
   int event_ = -1, refused_ = -1;
   uint64_t seen_cap_ = 0;
+  uint64_t seen_read_ = 0; ///< bytes of files that had been read at the last look
   uint64_t looked_ns_ = 0, next_look_ns_ = 0;
   int direction_ = 0; ///< of the budget's last change
   std::atomic<uint64_t> budget_{0}, for_pages_{0}, for_files_{0}; ///< bytes

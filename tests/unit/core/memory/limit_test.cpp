@@ -250,7 +250,7 @@ TEST(Limit, ALargeReadAheadTakesNoMoreThanAPartOfASmallGroup) {
     pool.files_read += kMiB;
     limit.update(i * 10 * kMs, 20 * kMiB, &pool, 1);
   }
-  EXPECT_EQ(limit.budget(), 32 * kMiB - reserve(pool) - 8 * kMiB);
+  EXPECT_EQ(limit.budget(), 32 * kMiB - reserve(pool) - 32 * kMiB / 3);
 }
 
 TEST(Limit, WhoIsAloneIsHeldBackOnlyByAPoolThatOthersFill) {
