@@ -106,10 +106,10 @@ private:
   std::atomic<uint64_t> budget_{0}, for_pages_{0}, for_files_{0}; ///< bytes
   uint32_t pages_ = 0;
   uint64_t fits_ = ~uint64_t{0}; ///< bytes that may be used without exhausting what the last look saw
-  uint32_t placed_ = 0;          ///< pages, since the limits were last read
-  uint64_t read_ns_ = 0;         ///< when that was
-  uint32_t over_most_ = 0;     ///< while more is used than may be: the most that was
-  uint32_t over_from_ = 0;     ///< and the most that may be used meanwhile
+  uint32_t placed_ = 0; ///< pages, since the limits were last read
+  uint64_t read_ns_ = 0; ///< when that was
+  uint32_t over_most_ = 0; ///< while more is used than may be: the most that was
+  uint32_t over_from_ = 0; ///< and the most that may be used meanwhile
   uint64_t over_since_ns_ = 0; ///< 0: no more is used than may be
 };
 
