@@ -87,7 +87,8 @@ bool may_stop_in(long call, bool asleep) {
   }
 }
 
-bool Tracee::seize() { return tracer_ || ptrace(PTRACE_SEIZE, thread_, 0L, PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK) == 0; }
+// Clones are not traced yet: until it stops, the thread may make one of its own, which nobody would let go of.
+bool Tracee::seize() { return tracer_ || ptrace(PTRACE_SEIZE, thread_, 0L, 0L) == 0; }
 
 Stopped Tracee::stop(pid_t process, pid_t thread, ReadsTracer *tracer) {
   tracer_ = tracer;
@@ -175,6 +176,7 @@ pid_t Tracee::run_to_clone(uint64_t address) {
   user_regs_struct there = registers_;
   there.rip = address;
   there.orig_rax = static_cast<unsigned long>(-1L);
+  if (!tracer_ && ptrace(PTRACE_SETOPTIONS, thread_, 0L, PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK)) return 0;
   if (ptrace(PTRACE_SETREGS, thread_, 0L, &there)) return 0;
   int signal = 0;
   for (;;) {
