@@ -217,7 +217,6 @@ void MemoryWatch::open(int event, int refused) {
   meminfo_ = own_descriptor(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
   pressure_ = own_descriptor(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   statm_ = own_descriptor(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  read_ahead_ = largest_read_ahead();
   char directory[1024];
   if (!group_path(directory, sizeof directory, &v2_)) return;
   const size_t root = strlen(v2_ ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
@@ -256,6 +255,7 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read) {
   unsigned n = 0;
   bool swaps = false;
   beside_others_ = false;
+  if (files_read && !read_ahead_) read_ahead_ = largest_read_ahead(); // who looks once does not need it
   const uint64_t waits = waits_for_files();
   const bool waited = waits > seen_waits_;
   seen_waits_ = waits;

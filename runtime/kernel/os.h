@@ -167,7 +167,7 @@ private:
   int meminfo_ = -1, pressure_ = -1, statm_ = -1, event_ = -1;
   int refused_ = -1; ///< counts what the event is posted for when memory cannot be had
   uint64_t refusals_ = 0;
-  uint64_t read_ahead_ = 0; ///< bytes, the largest of all devices
+  uint64_t read_ahead_ = 0; ///< bytes, the largest of all devices; 0: nobody has asked yet
   Group group_[kMostGroups];
   unsigned groups_ = 0, next_asked_ = 0;
   uint64_t seen_waits_ = 0; ///< of this process for pages of files
