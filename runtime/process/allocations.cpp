@@ -212,15 +212,11 @@ int allocation_add_map(uint64_t base, uint64_t bytes, const Origin &origin) {
   FileMapping file;
   file.shared = origin.writable;
   Engine *engine = runtime_running_engine();
-  if (!engine || !note({base, bytes, Allocation::kMap, true, false, file})) return -ENOSPC;
+  if (!engine) return -ENOSPC;
+  if (const int error = engine->add_map(base, bytes, origin)) return error;
+  if (!note({base, bytes, Allocation::kMap, true, false, file})) return engine->remove(base, bytes), -ENOSPC;
   total_of(Allocation::kMap) += bytes;
-  const int error = engine->add_map(base, bytes, origin);
-  if (!error) return 0;
-  const unsigned i = lower(base);
-  memmove(allocations + i, allocations + i + 1, (count - i - 1) * sizeof(Allocation));
-  --count;
-  total_of(Allocation::kMap) -= bytes;
-  return error;
+  return 0;
 }
 
 bool allocation_is_map(uint64_t begin, uint64_t end, bool read_only) {
@@ -234,9 +230,7 @@ bool allocation_is_map(uint64_t begin, uint64_t end, bool read_only) {
 uint64_t allocations_in_memory() {
   uint64_t bytes = freed_bytes();
   for (unsigned i = 0; i < count; ++i)
-    if (allocations[i].kind != Allocation::kFile && allocations[i].kind != Allocation::kReserved &&
-        allocations[i].kind != Allocation::kMap)
-      bytes += os::bytes_in_memory(allocations[i].base, allocations[i].bytes);
+    if (&total_of(allocations[i].kind) == &total) bytes += os::bytes_in_memory(allocations[i].base, allocations[i].bytes);
   return bytes;
 }
 
