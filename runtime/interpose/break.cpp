@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // sbrk, by which other allocators than the C library's get memory (tcmalloc does). The C library's own does not come here.
+#include "runtime/interpose/next.h"
 #include "runtime/kernel/lock.h"
 #include "runtime/kernel/os.h"
 #include "runtime/process/allocations.h"
 #include "runtime/process/runtime.h"
 
 #include <cstdint>
-#include <dlfcn.h>
 
 namespace pagecast {
 namespace {
@@ -31,7 +31,7 @@ void note(uint64_t begin, uint64_t bytes) {
 }
 
 void *grow(intptr_t bytes) {
-  static const auto library = reinterpret_cast<Sbrk>(dlsym(RTLD_NEXT, "sbrk"));
+  static const auto library = next<Sbrk>("sbrk");
   if (bytes < 0) {
     const uint64_t page = os::page_size(), end = reinterpret_cast<uint64_t>(library(0));
     const uint64_t begin = end + static_cast<uint64_t>(bytes);

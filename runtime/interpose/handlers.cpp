@@ -2,10 +2,10 @@
 //
 // sigaction and its relatives, by which handlers of signals are installed (handlers.h), and pthread_setcanceltype. That
 // system call made by itself is sandbox.cpp's.
+#include "runtime/interpose/next.h"
 #include "runtime/process/handlers.h"
 
 #include <csignal>
-#include <dlfcn.h>
 #include <pthread.h>
 
 using namespace pagecast;
@@ -18,8 +18,6 @@ using Handler = void (*)(int);
 using Signal = Handler (*)(int, Handler);
 using Sigaction = int (*)(int, const struct sigaction *, struct sigaction *);
 using Setcanceltype = int (*)(int, int *);
-
-template <typename Function> Function next(const char *name) { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name)); }
 
 bool is_code(Handler h) { return h != SIG_DFL && h != SIG_IGN && h != SIG_ERR && h != SIG_HOLD; }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // open() and its relatives, for paths that stand for exports (process/named_maps.h). All others go to the C library unchanged.
-#include "runtime/kernel/descriptors.h"
+#include "runtime/interpose/next.h"
 #include "runtime/process/named_maps.h"
 
 #include <cerrno>
 #include <cstdarg>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,8 +20,6 @@ using namespace pagecast;
 #define EXPORTED __attribute__((visibility("default")))
 
 namespace {
-
-template <typename Function> Function next(const char *name) { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name)); }
 
 int map_for(const char *path, int directory = AT_FDCWD) {
   if (!named_maps_any() || !path || (directory != AT_FDCWD && *path != '/')) return -1;

@@ -4,6 +4,7 @@
 // unseen by the pager, which might have written the page out and discarded it meanwhile: the data would be lost. So
 // they go through a buffer of ours. Direct writes need nothing: who reads a page that was discarded reads what it held.
 // Reads into what is no region yet are noted (reads.h), so that it does not become one under them.
+#include "runtime/interpose/next.h"
 #include "runtime/process/allocations.h"
 #include "runtime/kernel/lock.h"
 #include "runtime/kernel/os.h"
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -47,8 +47,6 @@ bool must_detour(int fd, const void *to, size_t bytes, bool noted) {
   return !noted || allocation_paged(begin, begin + bytes);
 }
 
-/// The C library's function of that name: it is a point of cancellation.
-template <typename Function> Function next(const char *name) { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name)); }
 using Preadv2 = ssize_t (*)(int, const iovec *, int, off_t, int);
 
 /// As preadv2 with one vector.
