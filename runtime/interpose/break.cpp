@@ -19,23 +19,22 @@ using Sbrk = void *(*)(intptr_t);
 
 /// Whole pages of the program's: the one that it has a part of already is, if the rest of it comes now.
 void note(uint64_t begin, uint64_t bytes) {
-  const uint64_t page = os::page_size();
   uint64_t from = begin;
   {
     Guard guard(lock);
-    from = begin == last_end ? begin & ~(page - 1) : (begin + page - 1) & ~(page - 1);
+    from = begin == last_end ? os::page_down(begin) : os::page_up(begin);
     last_end = begin + bytes;
   }
-  const uint64_t to = (begin + bytes) & ~(page - 1);
+  const uint64_t to = os::page_down(begin + bytes);
   if (from < to) allocation_add(from, to - from, Allocation::kPiece);
 }
 
 void *grow(intptr_t bytes) {
   static const auto library = next<Sbrk>("sbrk");
   if (bytes < 0) {
-    const uint64_t page = os::page_size(), end = reinterpret_cast<uint64_t>(library(0));
+    const auto end = reinterpret_cast<uint64_t>(library(0));
     const uint64_t begin = end + static_cast<uint64_t>(bytes);
-    if (allocation_near(begin, end)) allocation_remove((begin + page - 1) & ~(page - 1), (end + page - 1) & ~(page - 1));
+    if (allocation_near(begin, end)) allocation_remove(os::page_up(begin), os::page_up(end));
   }
   void *begin = library(bytes);
   if (bytes > 0 && begin != reinterpret_cast<void *>(-1) && runtime_options().enable)

@@ -73,7 +73,7 @@ void forget_small(void *p) {
 void *allocate(size_t size, size_t alignment, bool cleared) {
   const uint64_t page = os::page_size();
   if (size > (~size_t{0} >> 2)) return errno = ENOMEM, nullptr;
-  const uint64_t bytes = (size + page - 1) & ~(page - 1);
+  const uint64_t bytes = os::page_up(size);
   void *base = nullptr;
   if (alignment <= page) {
     base = runtime_running_engine() ? nullptr : freed_take(bytes);
@@ -126,7 +126,7 @@ void *leave_library(void *p, void *fresh, size_t size) {
 
 void *resize(const Allocation &b, size_t size) {
   const uint64_t page = os::page_size();
-  const uint64_t bytes = (size + page - 1) & ~(page - 1);
+  const uint64_t bytes = os::page_up(size);
   auto *old = reinterpret_cast<void *>(b.base);
   if (bytes == b.bytes) return old;
   if (is_large(size) && !b.paged) {
@@ -210,7 +210,7 @@ EXPORTED void *memalign(size_t alignment, size_t size) {
 
 EXPORTED void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 EXPORTED void *valloc(size_t size) { return memalign(os::page_size(), size); }
-EXPORTED void *pvalloc(size_t size) { return memalign(os::page_size(), (size + os::page_size() - 1) & ~(os::page_size() - 1)); }
+EXPORTED void *pvalloc(size_t size) { return memalign(os::page_size(), os::page_up(size)); }
 
 EXPORTED int posix_memalign(void **out, size_t alignment, size_t size) {
   if (alignment % sizeof(void *) || alignment == 0 || (alignment & (alignment - 1))) return EINVAL;

@@ -17,9 +17,8 @@ using namespace pagecast;
 
 /// Makes sure that the range will not be paged. False: it is.
 static bool exempt(const void *addr, size_t bytes) {
-  const uint64_t page = os::page_size();
-  const uint64_t begin = reinterpret_cast<uint64_t>(addr) & ~(page - 1);
-  const uint64_t end = (reinterpret_cast<uint64_t>(addr) + bytes + page - 1) & ~(page - 1);
+  const uint64_t begin = os::page_down(reinterpret_cast<uint64_t>(addr));
+  const uint64_t end = os::page_up(reinterpret_cast<uint64_t>(addr) + bytes);
   return !allocation_near(begin, end) || allocation_exempt(begin, end);
 }
 

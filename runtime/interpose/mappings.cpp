@@ -29,8 +29,6 @@ namespace {
 // Of later C libraries.
 constexpr int kDontNeedLocked = 24, kCollapse = 25, kGuardInstall = 102;
 
-uint64_t page_end(uint64_t address) { return (address + os::page_size() - 1) & ~(os::page_size() - 1); }
-
 bool may_become_region(size_t bytes, int prot, int flags) {
   const int kind = MAP_PRIVATE | MAP_ANONYMOUS;
   const int never = MAP_SHARED | MAP_FIXED | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE;
@@ -50,7 +48,7 @@ bool is_mapped_over(uint64_t begin, size_t bytes, int prot, int flags) {
   const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
   const int never = MAP_SHARED | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE | MAP_FIXED_NOREPLACE;
   return (flags & kind) == kind && !(flags & never) && (prot == PROT_NONE || prot == (PROT_READ | PROT_WRITE)) &&
-         (begin & (os::page_size() - 1)) == 0 && begin < begin + bytes && allocation_own(begin, page_end(begin + bytes));
+         (begin & (os::page_size() - 1)) == 0 && begin < begin + bytes && allocation_own(begin, os::page_up(begin + bytes));
 }
 
 int map_over(uint64_t begin, uint64_t end, bool writable) {
@@ -75,7 +73,7 @@ void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd, uint
     tell("mapped file of %zu MiB on %s: hints become advice, %u KiB a request%s", bytes >> 20, facts.system,
          facts.request_bytes >> 10, facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
     allocation_add_file(
-        address, page_end(bytes),
+        address, os::page_up(bytes),
         {facts.request_bytes, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.window, address - offset});
   } else {
     tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
@@ -115,7 +113,8 @@ int64_t map_named(void *addr, size_t bytes, int prot, int flags, int fd, uint64_
 long remap(void *old, size_t old_bytes, size_t bytes, int flags, void *to) {
   const long p = syscall(SYS_mremap, old, old_bytes, bytes, flags, to);
   const auto begin = reinterpret_cast<uint64_t>(old);
-  if (p != -1 && profile::is_on()) profile::move(begin, page_end(begin + old_bytes), static_cast<uint64_t>(p), page_end(bytes));
+  if (p != -1 && profile::is_on())
+    profile::move(begin, os::page_up(begin + old_bytes), static_cast<uint64_t>(p), os::page_up(bytes));
   return p;
 }
 
@@ -131,23 +130,24 @@ extern "C" {
 EXPORTED void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept {
   const auto begin = reinterpret_cast<uint64_t>(addr);
   if (is_mapped_over(begin, bytes, prot, flags)) {
-    const int error = allocation_map_over(begin, page_end(begin + bytes), prot != PROT_NONE, map_over);
+    const int error = allocation_map_over(begin, os::page_up(begin + bytes), prot != PROT_NONE, map_over);
     return error ? (errno = -error, MAP_FAILED) : addr;
   }
   if (const int64_t map = map_named(addr, bytes, prot, flags, fd, static_cast<uint64_t>(offset)))
     return map < 0 ? (errno = static_cast<int>(-map), MAP_FAILED) : reinterpret_cast<void *>(map);
   if ((flags & MAP_FIXED) && !(flags & MAP_FIXED_NOREPLACE)) {
-    if (maps_any()) maps_flush(begin, page_end(begin + bytes));
-    if (allocation_near(begin, begin + bytes)) allocation_remove(begin, page_end(begin + bytes));
+    if (maps_any()) maps_flush(begin, os::page_up(begin + bytes));
+    if (allocation_near(begin, begin + bytes)) allocation_remove(begin, os::page_up(begin + bytes));
   }
   const long p = syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
   if (p == -1) return MAP_FAILED;
   if (profile::is_on())
-    note_for_profile(static_cast<uint64_t>(p), page_end(bytes), prot, flags, fd, static_cast<uint64_t>(offset));
+    note_for_profile(static_cast<uint64_t>(p), os::page_up(bytes), prot, flags, fd, static_cast<uint64_t>(offset));
   if (may_become_region(bytes, prot, flags))
-    allocation_add(static_cast<uint64_t>(p), page_end(bytes),
+    allocation_add(static_cast<uint64_t>(p), os::page_up(bytes),
                    (flags & MAP_NORESERVE) ? Allocation::kSparse : Allocation::kMapping);
-  else if (is_reservation(bytes, prot, flags)) allocation_add(static_cast<uint64_t>(p), page_end(bytes), Allocation::kReserved);
+  else if (is_reservation(bytes, prot, flags))
+    allocation_add(static_cast<uint64_t>(p), os::page_up(bytes), Allocation::kReserved);
   else if (may_be_advised(bytes, prot, flags, fd))
     note_file(static_cast<uint64_t>(p), bytes, prot, flags, fd, static_cast<uint64_t>(offset));
   return reinterpret_cast<void *>(p);
@@ -159,10 +159,10 @@ EXPORTED void *mmap64(void *addr, size_t bytes, int prot, int flags, int fd, off
 
 EXPORTED int munmap(void *addr, size_t bytes) noexcept {
   const auto begin = reinterpret_cast<uint64_t>(addr);
-  if (maps_any()) maps_flush(begin, page_end(begin + bytes)); // what cannot be written is said
+  if (maps_any()) maps_flush(begin, os::page_up(begin + bytes)); // what cannot be written is said
   if (allocation_near(begin, begin + bytes) && (begin & (os::page_size() - 1)) == 0)
-    allocation_remove(begin, page_end(begin + bytes));
-  if (profile::is_on()) profile::unmap(begin, page_end(begin + bytes));
+    allocation_remove(begin, os::page_up(begin + bytes));
+  if (profile::is_on()) profile::unmap(begin, os::page_up(begin + bytes));
   return static_cast<int>(syscall(SYS_munmap, addr, bytes));
 }
 
@@ -172,19 +172,21 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   void *to = (flags & MREMAP_FIXED) ? va_arg(arguments, void *) : nullptr;
   va_end(arguments);
   const auto begin = reinterpret_cast<uint64_t>(old);
-  const uint64_t end = page_end(begin + old_bytes);
+  const uint64_t end = os::page_up(begin + old_bytes);
   const auto target = reinterpret_cast<uint64_t>(to);
   // There are no twins of private memory, wherever it is kept.
   if (old_bytes == 0 && allocation_near(begin, begin + 1) && allocation_paged(begin, begin + 1))
     return errno = EINVAL, MAP_FAILED;
   // What is shared does not move, nor grow.
-  if (maps_any() && allocation_is_map(begin, end) && (to || page_end(bytes) > page_end(old_bytes) || (flags & MREMAP_DONTUNMAP)))
+  if (maps_any() && allocation_is_map(begin, end) &&
+      (to || os::page_up(bytes) > os::page_up(old_bytes) || (flags & MREMAP_DONTUNMAP)))
     return errno = ENOMEM, MAP_FAILED;
   // What the kernel refuses changes nothing.
   if (bytes == 0 || old_bytes == 0 || (begin & (os::page_size() - 1)) || (target & (os::page_size() - 1)) ||
-      (to && target < page_end(begin + old_bytes) && page_end(target + bytes) > begin))
+      (to && target < os::page_up(begin + old_bytes) && os::page_up(target + bytes) > begin))
     return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_bytes, bytes, flags, to));
-  if (to && allocation_near(target, target + bytes)) allocation_remove(target, page_end(target + bytes)); // unmapped by the move
+  if (to && allocation_near(target, target + bytes))
+    allocation_remove(target, os::page_up(target + bytes)); // unmapped by the move
   if (!allocation_near(begin, end)) return reinterpret_cast<void *>(remap(old, old_bytes, bytes, flags, to));
   if (!allocation_paged(begin, end)) {
     // Parts that differ in protection keep it when they move, but nobody could tell where they are then.
@@ -201,15 +203,15 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
       else allocation_add(at, whole, b.kind == Allocation::kReserved ? b.kind : Allocation::kMapping);
     };
     if (ours && stays) note_again(begin, end - begin);
-    if (ours) note_again(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : page_end(bytes));
+    if (ours) note_again(p == -1 ? begin : static_cast<uint64_t>(p), p == -1 ? end - begin : os::page_up(bytes));
     return reinterpret_cast<void *>(p);
   }
   // A region: shrinking is cutting; moving is copying, since its pages may be on the disk.
   const bool stays = flags & MREMAP_DONTUNMAP;
   if (stays && (bytes != old_bytes || !(flags & MREMAP_MAYMOVE))) return errno = EINVAL, MAP_FAILED;
   if (bytes <= old_bytes && !to && !stays) {
-    if (page_end(bytes) < page_end(old_bytes))
-      munmap(static_cast<char *>(old) + page_end(bytes), page_end(old_bytes) - page_end(bytes));
+    if (os::page_up(bytes) < os::page_up(old_bytes))
+      munmap(static_cast<char *>(old) + os::page_up(bytes), os::page_up(old_bytes) - os::page_up(bytes));
     return old;
   }
   if (!(flags & MREMAP_MAYMOVE)) return errno = ENOMEM, MAP_FAILED;
@@ -218,7 +220,7 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
   void *fresh = mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (to ? MAP_FIXED : 0), -1, 0);
   if (fresh == MAP_FAILED) return MAP_FAILED;
   // In place of something else (MAP_FIXED) it is not paged by itself.
-  if (to) allocation_add(target, page_end(bytes), Allocation::kMapping);
+  if (to) allocation_add(target, os::page_up(bytes), Allocation::kMapping);
   // What another thread stores, or reads from a file, must not get lost behind the copy: it fails.
   if (!stays) os::protect_mapping(begin, end - begin, PROT_READ, -1);
   memcpy(fresh, old, std::min(old_bytes, bytes));
@@ -229,7 +231,7 @@ EXPORTED void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 static int protect(void *addr, size_t bytes, int protection, int key) {
   const auto begin = reinterpret_cast<uint64_t>(addr);
-  const uint64_t end = page_end(begin + bytes);
+  const uint64_t end = os::page_up(begin + bytes);
   if (maps_any() && (protection & PROT_WRITE) && allocation_is_map(begin, end, true)) return errno = EACCES, -1;
   // What the kernel refuses (no page's address, a range around the end of the address space) changes nothing.
   const bool ours = (begin & (os::page_size() - 1)) == 0 && begin < end && allocation_near(begin, end);
@@ -245,7 +247,7 @@ EXPORTED int pkey_mprotect(void *addr, size_t bytes, int protection, int key) no
 
 EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
   const auto begin = reinterpret_cast<uint64_t>(addr);
-  const uint64_t end = page_end(begin + bytes);
+  const uint64_t end = os::page_up(begin + bytes);
   if (allocation_near(begin, end) && allocation_paged(begin, end)) {
     switch (advice) {
     case MADV_FREE:
@@ -276,7 +278,7 @@ EXPORTED int madvise(void *addr, size_t bytes, int advice) noexcept {
 
 EXPORTED int msync(void *addr, size_t bytes, int flags) {
   const auto begin = reinterpret_cast<uint64_t>(addr);
-  const uint64_t end = page_end(begin + bytes);
+  const uint64_t end = os::page_up(begin + bytes);
   if (!maps_any() || (begin & (os::page_size() - 1)) || !allocation_is_map(begin, end))
     return static_cast<int>(syscall(SYS_msync, addr, bytes, flags)); // a point of cancellation, which need not be one
   const int error = flags & MS_SYNC ? maps_flush(begin, end) : 0;

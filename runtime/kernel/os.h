@@ -22,6 +22,9 @@ struct Support {
 Support probe();
 
 uint64_t page_size();
+/// Where the page begins that the address is in, and where the first one does that begins there or behind it. So are bytes rounded.
+inline uint64_t page_down(uint64_t address) { return address & ~(page_size() - 1); }
+inline uint64_t page_up(uint64_t address) { return page_down(address + page_size() - 1); }
 unsigned page_shift();
 uint64_t now_ns();
 /// By the clock of the wall, ns since 1970.

@@ -234,14 +234,14 @@ int fault_read(int fd, Fault *faults, unsigned most) {
     if (messages[i].event != UFFD_EVENT_PAGEFAULT) continue;
     const uint64_t flags = messages[i].arg.pagefault.flags;
     const uint64_t place = messages[i].arg.pagefault.address;
-    faults[count++] = {place & ~(page_size() - 1), place, (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0,
+    faults[count++] = {page_down(place), place, (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0,
                        (flags & UFFD_PAGEFAULT_FLAG_WP) != 0, messages[i].arg.pagefault.feat.ptid};
   }
   return count;
 }
 
 /// Of a range that fails as a whole, the part to try next: whole pages, at least one.
-static uint64_t first_half(uint64_t bytes) { return (bytes / 2 + page_size() - 1) & ~(page_size() - 1); }
+static uint64_t first_half(uint64_t bytes) { return page_up(bytes / 2); }
 
 int64_t fault_copy(int fd, uint64_t addr, const void *source, uint64_t bytes, bool protect) {
   uint64_t done = 0, piece = bytes;

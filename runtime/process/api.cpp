@@ -49,11 +49,10 @@ __attribute__((visibility("default"))) int pagecast_begin(void) { return allocat
 
 __attribute__((visibility("default"))) void *pagecast_allocate(size_t bytes) {
   if (bytes == 0) return errno = EINVAL, nullptr;
-  const uint64_t page = os::page_size();
-  void *base = bytes <= SIZE_MAX - page ? os::map_memory((bytes + page - 1) & ~(page - 1), false) : nullptr;
+  void *base = bytes <= SIZE_MAX - os::page_size() ? os::map_memory(os::page_up(bytes), false) : nullptr;
   if (!base) return errno = ENOMEM, nullptr;
   allocations_begin();
-  allocation_add(reinterpret_cast<uint64_t>(base), (bytes + page - 1) & ~(page - 1), Allocation::kMapping);
+  allocation_add(reinterpret_cast<uint64_t>(base), os::page_up(bytes), Allocation::kMapping);
   return base;
 }
 
@@ -80,18 +79,18 @@ __attribute__((visibility("default"))) int64_t pagecast_map_bytes(const char *ur
 
 __attribute__((visibility("default"))) int pagecast_flush(void *addr, size_t bytes) {
   const auto begin = reinterpret_cast<uint64_t>(addr);
-  return maps_flush(begin & ~(os::page_size() - 1), begin + bytes);
+  return maps_flush(os::page_down(begin), begin + bytes);
 }
 
 __attribute__((visibility("default"))) int pagecast_refresh(void *addr, size_t bytes) {
-  const uint64_t page = os::page_size(), begin = reinterpret_cast<uint64_t>(addr);
-  maps_refresh(begin & ~(page - 1), (begin + bytes + page - 1) & ~(page - 1));
+  const auto begin = reinterpret_cast<uint64_t>(addr);
+  maps_refresh(os::page_down(begin), os::page_up(begin + bytes));
   return 0;
 }
 
 __attribute__((visibility("default"))) int pagecast_unmap(void *addr, size_t bytes) {
-  const uint64_t page = os::page_size(), begin = reinterpret_cast<uint64_t>(addr), end = (begin + bytes + page - 1) & ~(page - 1);
-  if (begin & (page - 1) || end <= begin) return -EINVAL;
+  const uint64_t begin = reinterpret_cast<uint64_t>(addr), end = os::page_up(begin + bytes);
+  if (begin != os::page_down(begin) || end <= begin) return -EINVAL;
   const int error = maps_flush(begin, end);
   allocation_remove(begin, end);
   os::unmap(addr, end - begin);
@@ -112,9 +111,8 @@ __attribute__((visibility("default"))) int pagecast_prefetch_write(void *addr, s
 
 __attribute__((visibility("default"))) int pagecast_release(const void *addr, size_t bytes, unsigned priority) {
   Engine *engine = runtime_running_engine();
-  const uint64_t page = os::page_size();
-  uint64_t begin = (reinterpret_cast<uint64_t>(addr) + page - 1) & ~(page - 1);
-  const uint64_t end = (reinterpret_cast<uint64_t>(addr) + bytes) & ~(page - 1);
+  uint64_t begin = os::page_up(reinterpret_cast<uint64_t>(addr));
+  const uint64_t end = os::page_down(reinterpret_cast<uint64_t>(addr) + bytes);
   if (!engine || reinterpret_cast<uint64_t>(addr) + bytes < begin) return 0;
   for (; begin < end; begin += kLot) {
     const auto pages = static_cast<uint32_t>(std::min(end - begin, kLot) >> os::page_shift());

@@ -38,7 +38,7 @@ int refuse(char *why, unsigned capacity, int error, const char *sentence, const 
 /// Called with the lock held.
 int connect(const char *uri, char *why, unsigned capacity) {
   if (count == kMost) return refuse(why, capacity, ENOSPC, "map %s: no more than eight exports can be mapped", uri);
-  void *memory = os::map_memory((sizeof(NbdStore) + os::page_size() - 1) & ~(os::page_size() - 1), false);
+  void *memory = os::map_memory(os::page_up(sizeof(NbdStore)), false);
   if (!memory) return refuse(why, capacity, ENOMEM, "map %s: no memory", uri);
   NbdLink::find_helper();
   auto *store = new (memory) NbdStore;
@@ -81,9 +81,10 @@ bool export_is_read_only(int number) { return exports[number].store->is_read_onl
 int64_t map_memory_of(int number, uint64_t offset, uint64_t bytes, const MapPlace &place, char *why, unsigned capacity) {
   Export &e = exports[number];
   const char *uri = e.store->name();
-  const uint64_t page = os::page_size(), there = (e.store->bytes() + page - 1) & ~(page - 1);
-  bytes = (bytes + page - 1) & ~(page - 1);
-  if (offset % page || bytes == 0) return refuse(why, capacity, EINVAL, "map %s: it begins inside of a page, or is empty", uri);
+  const uint64_t there = os::page_up(e.store->bytes());
+  bytes = os::page_up(bytes);
+  if (offset % os::page_size() || bytes == 0)
+    return refuse(why, capacity, EINVAL, "map %s: it begins inside of a page, or is empty", uri);
   if (offset > there || bytes > there - offset)
     return refuse(why, capacity, EOVERFLOW, "map %s: the export is smaller than that", uri);
   if (place.writable && e.store->is_read_only())

@@ -83,10 +83,9 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
       Statistics::modules.store(n + 1, std::memory_order_relaxed);
     }
   }
-  const uint64_t page = os::page_size();
   for (uint32_t i = 0; i < module->globals; ++i) {
-    const uint64_t begin = (reinterpret_cast<uint64_t>(module->global[i].address) + page - 1) & ~(page - 1);
-    const uint64_t end = (reinterpret_cast<uint64_t>(module->global[i].address) + module->global[i].size) & ~(page - 1);
+    const uint64_t begin = os::page_up(reinterpret_cast<uint64_t>(module->global[i].address));
+    const uint64_t end = os::page_down(reinterpret_cast<uint64_t>(module->global[i].address) + module->global[i].size);
     if (begin < end && end - begin >= o.large && is_permanent(module->global[i].address))
       allocation_add(begin, end - begin, Allocation::kGlobal);
   }
