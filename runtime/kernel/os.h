@@ -2,7 +2,8 @@
 //
 // Everything that the runtime asks of the operating system, but for io_uring (disk.h). Functions return
 // 0 or a count, or -errno; none prints, throws or allocates from the heap.
-// What follows is in os_linux.cpp; memory limits are in limits_linux.cpp, threads and wake-ups in os_threads_linux.cpp.
+// What follows is in os_linux.cpp; page faults are in userfaultfd_linux.cpp, memory limits in limits_linux.cpp, and threads and
+// wake-ups in os_threads_linux.cpp.
 #pragma once
 #include "core/memory/limit.h"
 
