@@ -104,6 +104,11 @@ Examples:
 /// A variable of the user's script that was never set must not pass for a default.
 std::string refuseEmpty(const std::string &value) { return value.empty() ? "what follows it is empty" : ""; }
 
+/// May be given again and again, with one value each time: what follows may be the program.
+void repeat(CLI::Option *option) {
+  option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void addRun(CLI::App &app, RunOptions &options) {
   CLI::App *run =
       app.add_subcommand("run", "run a program within a budget of memory: pagecast run [OPTIONS] [--] PROGRAM [ARGUMENTS]");
@@ -114,12 +119,10 @@ void addRun(CLI::App &app, RunOptions &options) {
                   "directories for data that is not in memory, on disks, or servers (nbd://...); several are used at once")
       ->type_name("DIR")
       ->check(refuseEmpty);
-  run->add_option("--map", options.maps,
-                  "a program that opens PATH gets the export of an NBD server, as memory where it maps it; may be repeated")
-      ->type_name("PATH=URI")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeat(
+      run->add_option("--map", options.maps,
+                      "a program that opens PATH gets the export of an NBD server, as memory where it maps it; may be repeated")
+          ->type_name("PATH=URI"));
   run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends by exit")
       ->type_name("FILE")
       ->check(refuseEmpty);
@@ -127,11 +130,8 @@ void addRun(CLI::App &app, RunOptions &options) {
       ->type_name("POLICY")
       ->check(refuseEmpty);
   run->add_flag("--summary", options.summary, "say in one line at the end what the run did: time, waits, bytes, pages foreseen");
-  run->add_option("--option", options.others, "any other option of the runtime; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->allow_extra_args(false) // one value each: what follows may be the program
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeat(
+      run->add_option("--option", options.others, "any other option of the runtime; may be repeated")->type_name("NAME=VALUE"));
   run->prefix_command();
   run->footer([] {
     const std::string help = runtimeOptionsHelp();
