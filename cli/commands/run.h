@@ -5,9 +5,6 @@
 
 namespace pagecast::cli {
 
-/// The smallest budget that the runtime accepts.
-inline constexpr unsigned long long kMinimumMemory = 16ull << 20;
-
 /// What the user said; empty = not said.
 struct RunOptions {
   std::string memory, backing, stats, release;

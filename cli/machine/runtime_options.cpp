@@ -36,11 +36,11 @@ bool isCount(const std::string &value) {
   return errno == 0 && value.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// A size, and one that has a meaning.
+/// A size, and one that has a meaning. Of memory, which has an option of its own, that option's check says more.
 void requireSize(const std::string &name, const std::string &value) {
   const uint64_t bytes = parseSize(value, "--option " + name);
   for (const auto &known : kLeastSizes)
-    if (name == known.name && bytes < known.least)
+    if (name == known.name && name != "MEMORY" && bytes < known.least)
       throw Failure{"--option " + name + "=" + value + " is less than the least of " + known.text + "; write " + known.text +
                     " or more"};
 }

@@ -210,7 +210,7 @@ def test_other_options_reach_the_runtime(tools):
 @pytest.mark.parametrize(("assignment", "said"), [
     ("foo=1", "there is no option FOO"), ("distanse=4", "the nearest is DISTANCE"), ("distance=-1", "is not a number"), ("distance=", "no value"),
     ("gate=many", "--option GATE"), ("history=maybe", "none of its values; write 1, 0, on, off, yes or no"),
-    ("schedule=x", "single, nested or continuous"), ("backend=x", "auto, pager or advise"), ("distance=99999999999999999999", "is not a number"), ("memory=0", "write 16M or more"), ("io=0", "write 4K or more"), ("memory=1P", "more memory than this machine has"),
+    ("schedule=x", "single, nested or continuous"), ("backend=x", "auto, pager or advise"), ("distance=99999999999999999999", "is not a number"), ("memory=0", "is zero"), ("io=0", "write 4K or more"), ("memory=1P", "more memory than this machine has"),
     ("backing=/dev/shm", "memory"), ("release=greedy", "is no policy")])
 def test_other_options_are_checked_like_those_with_names(tools, assignment, said):
     done = tools.run(tools.pagecast, "run", "--option", assignment, "--", "true")
