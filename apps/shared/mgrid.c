@@ -113,6 +113,11 @@ static void set_ghost_planes(const struct grids *g, const struct level *l, uint6
   }
 }
 
+/// The six neighbours of the point one plane behind `at`, summed.
+static inline double around(const double *u, uint64_t at, uint64_t row, uint64_t stride) {
+  return u[at] + u[at + 2 * stride] + u[at + stride - row] + u[at + stride + row] + u[at + stride - 1] + u[at + stride + 1];
+}
+
 /// One step of damped Jacobi. `u` begins one plane before the others.
 static void relax(const double *u, const double *f, double *out, uint64_t planes, uint64_t n, uint64_t stride, double square) {
   const uint64_t row = n + 2;
@@ -120,8 +125,7 @@ static void relax(const double *u, const double *f, double *out, uint64_t planes
     for (uint64_t j = 1; j <= n; j++)
       for (uint64_t i = 1; i <= n; i++) {
         const uint64_t at = k * stride + j * row + i;
-        const double around = u[at] + u[at + 2 * stride] + u[at + stride - row] + u[at + stride + row] + u[at + stride - 1] + u[at + stride + 1];
-        out[at] = u[at + stride] + (6.0 / 7.0) / 6.0 * (square * f[at] + around - 6 * u[at + stride]);
+        out[at] = u[at + stride] + (6.0 / 7.0) / 6.0 * (square * f[at] + around(u, at, row, stride) - 6 * u[at + stride]);
       }
 }
 
@@ -132,8 +136,7 @@ static void residual(const double *u, const double *f, double *r, uint64_t plane
     for (uint64_t j = 1; j <= n; j++)
       for (uint64_t i = 1; i <= n; i++) {
         const uint64_t at = k * stride + j * row + i;
-        const double around = u[at] + u[at + 2 * stride] + u[at + stride - row] + u[at + stride + row] + u[at + stride - 1] + u[at + stride + 1];
-        r[at] = f[at] - (6 * u[at + stride] - around) / square;
+        r[at] = f[at] - (6 * u[at + stride] - around(u, at, row, stride)) / square;
       }
 }
 

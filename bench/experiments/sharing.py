@@ -32,6 +32,7 @@ from harness.markdown import spread, table
 from harness.report import Screen, build_sha256, parse_size, provenance, write_json
 
 LEAST_MULTIPLE = 40  # data over cache; the paper's were 75 to 110
+CHECKSUM = r"^checksum: (\S+)$"
 MEMORY = "16M"       # of each rank: the least that the runtime takes
 
 
@@ -167,30 +168,29 @@ def run_once(name: str, scheme: str, programs: dict, options) -> dict:
     sample = {"status": "ok" if job.returncode == 0 else f"exit status {job.returncode}", "errors": errors[-1000:],
               "processor_s": after.children_user + after.children_system - before.children_user - before.children_system,
               "disk": counts[0]["disk"], "counts": counts[0]["all"]}
-    for what, pattern in (("wall_s", r"^time: (\S+) s$"), ("checksum", r"^checksum: (\S+)$")):
+    for what, pattern in (("wall_s", r"^time: (\S+) s$"), ("checksum", CHECKSUM)):
         found = re.search(pattern, output, re.MULTILINE)
         sample[what] = found and (float(found[1]) if what == "wall_s" else found[1])
     return sample
 
 
-def make_data(name: str, programs: dict, options) -> str:
-    """The data set, fresh. Returns the checksum that a run on it must have, by the plain program on the local file."""
-    place = options.work / "data" / name
-    plain = [mpi("mpirun"), "-n", 2, programs["plain"]["path"], "--data", place, "--size", options.size, *PROGRAMS[name].options]
-    with started([*plain, "--make"], stdout=subprocess.PIPE) as making:
-        if making.wait() != 0:
-            raise Failed(f"{name}: the data set could not be made; it says why above")
-    return str(place)
+def run_plainly(name: str, programs: dict, options, how: str) -> str:
+    """What the plain program prints that makes the data set, or (`--made`) works on the local file."""
+    command = [mpi("mpirun"), "-n", 2, programs["plain"]["path"], "--data", options.work / "data" / name, "--size", options.size,
+               *PROGRAMS[name].options, how]
+    with started(command, stdout=subprocess.PIPE) as run:
+        output, _ = run.communicate(timeout=options.timeout)
+    if run.returncode != 0:
+        raise Failed(f"{name}: the plain program failed on the local file; it says why above")
+    return output
 
 
 def expected(name: str, programs: dict, options) -> str:
-    place = make_data(name, programs, options)
-    plain = [mpi("mpirun"), "-n", 2, programs["plain"]["path"], "--data", place, "--size", options.size, "--made", *PROGRAMS[name].options]
-    with started(plain, stdout=subprocess.PIPE) as run:
-        output, _ = run.communicate(timeout=options.timeout)
-    found = re.search(r"^checksum: (\S+)$", output, re.MULTILINE)
-    if run.returncode != 0 or not found:
-        raise Failed(f"{name}: the plain program failed on the local file")
+    """The checksum that a run on a fresh data set must have."""
+    run_plainly(name, programs, options, "--make")
+    found = re.search(CHECKSUM, run_plainly(name, programs, options, "--made"), re.MULTILINE)
+    if not found:
+        raise Failed(f"{name}: the plain program prints no checksum")
     return found[1]
 
 
@@ -205,7 +205,7 @@ def measure(name: str, options, screen: Screen) -> list[dict]:
             interruption.check()
             screen.step(f"{name}, {scheme}, run {turn + 1} of {options.runs}")
             if PROGRAMS[name].writes:
-                make_data(name, programs, options)
+                run_plainly(name, programs, options, "--make")
             sample = run_once(name, scheme, programs, options)
             sample["is_right"] = sample["status"] == "ok" and sample["checksum"] == right
             cells[scheme]["runs"].append(sample)

@@ -12,13 +12,11 @@
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
-#include "runtime/state/option_words.h"
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <iterator>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -56,9 +54,9 @@ void applyMemory(const std::string &given) {
   const std::string what = whoSaid(given, kMemory);
   const uint64_t bytes = parseSize(text, what);
   const uint64_t machine = machineMemory().total;
-  const std::string range = "; choose between " + showSize(kLeastMemory) + " and the machine's " + showSize(machine);
+  const std::string range = "; choose between " + showSize(leastMemory()) + " and the machine's " + showSize(machine);
   if (bytes == 0) throw Failure{what + " '" + text + "' is zero" + range};
-  if (bytes < kLeastMemory) throw Failure{what + " '" + text + "' is below the minimum of " + showSize(kLeastMemory) + range};
+  if (bytes < leastMemory()) throw Failure{what + " '" + text + "' is below the minimum of " + showSize(leastMemory()) + range};
   if (bytes > machine) throw Failure{what + " '" + text + "' is more memory than this machine has" + range};
   if (const auto limit = memoryControlGroup().limit; limit && bytes > *limit)
     warn(what + " '" + text + "' is more than the control group's limit of " + showSize(*limit) + ", which counts");
@@ -133,7 +131,8 @@ void applyStats(const std::string &given, const fs::path &program) {
 void applyRelease(const std::string &option) {
   const std::string given = chosen(option, kRelease);
   if (given.empty()) return;
-  if (std::find(std::begin(kReleaseWords), std::end(kReleaseWords), given) == std::end(kReleaseWords))
+  const std::vector<std::string> policies = releasePolicies();
+  if (std::find(policies.begin(), policies.end(), given) == policies.end())
     throw Failure{whoSaid(option, kRelease) + " '" + given + "' is no policy; use none, aggressive or buffered"};
   setVariable(kRelease.variable, given);
 }

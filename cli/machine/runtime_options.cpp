@@ -47,6 +47,10 @@ void requireSize(const std::string &name, const std::string &value) {
 
 } // namespace
 
+uint64_t leastMemory() { return kLeastMemory; }
+
+std::vector<std::string> releasePolicies() { return {std::begin(kReleaseWords), std::end(kReleaseWords)}; }
+
 void requireRuntimeOption(const std::string &name, const std::string &value) {
   struct Known {
     const char *name, *kind;

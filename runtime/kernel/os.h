@@ -58,7 +58,7 @@ inline constexpr size_t kLargePage = 2u << 20;
 
 struct Fault {
   uint64_t address; ///< of the page
-  uint64_t place;   ///< exactly, where the kernel tells that (Linux 5.18); else the page's
+  uint64_t place; ///< exactly, where the kernel tells that (Linux 5.18); else the page's
   bool write;
   bool protect; ///< a store to a write-protected page
   uint64_t thread; ///< its number (thread_id()); 0 where the kernel does not tell

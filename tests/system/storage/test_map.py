@@ -116,16 +116,21 @@ def test_fortran_has_the_same(tools, program, memory_server, tmp_path):
     assert (done.returncode, done.stdout.split()) == (0, ["0.0", f"{words}", "0", "0", "0", f"{words * (words + 1) // 2}."]), done.stderr
 
 
+def meet(ranks: list, said: str):
+    """A barrier: all have said that, and go on."""
+    for each in ranks:
+        assert (said and each.stdout.readline()) == said and each.stdout.readline() == "here\n"
+    for each in ranks:
+        each.stdin.write("\n")
+        each.stdin.flush()
+
+
 def test_ranks_see_what_others_have_stored_after_both_have_synced(start, memory_server):
     """By msync() of a mapping that knows of nothing; what is stored at the end goes there without it."""
     _, uri = memory_server(WORDS * 8)
     ranks = [start("rank", "data", i, 3, maps=[f"data={uri}"]) for i in range(3)]
     for said in ("", "", f"0 {weighed(range(1, WORDS + 1))}\n"):
-        for each in ranks:
-            assert (said and each.stdout.readline()) == said and each.stdout.readline() == "here\n"
-        for each in ranks:
-            each.stdin.write("\n")
-            each.stdin.flush()
+        meet(ranks, said)
     for each in ranks:
         assert end(each)[:2] == (0, "")
     words = list(range(1, WORDS + 1))
@@ -143,11 +148,7 @@ def test_pages_of_others_are_theirs_where_stores_were_expected(start, memory_ser
     ranks = [start("turns", "data", i, 2, maps=[f"data={uri}"], hints=hints) for i in range(2)]
     for _ in range(3):
         for said in ("", "0\n"):
-            for each in ranks:
-                assert (said and each.stdout.readline()) == said and each.stdout.readline() == "here\n"
-            for each in ranks:
-                each.stdin.write("\n")
-                each.stdin.flush()
+            meet(ranks, said)
     for each in ranks:
         assert end(each)[:2] == (0, "")
 

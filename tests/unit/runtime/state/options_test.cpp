@@ -3,8 +3,29 @@
 
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <string>
 
 using namespace pagecast;
+
+namespace {
+
+struct Read {
+  Options options;
+  std::string said;
+};
+
+/// What comes of one variable.
+Read read_with(const char *variable, const char *value) {
+  setenv(variable, value, 1);
+  testing::internal::CaptureStderr();
+  Read out;
+  read_options(out.options);
+  unsetenv(variable);
+  out.said = testing::internal::GetCapturedStderr();
+  return out;
+}
+
+} // namespace
 
 TEST(Options, SizesAsPeopleWriteThem) {
   const struct {
@@ -47,42 +68,27 @@ TEST(Options, EnvironmentIsReadAndBadValuesKeepTheDefault) {
 }
 
 TEST(Options, UnknownVariableIsNamedWithTheNearest) {
-  setenv("PAGECAST_MEMROY", "64M", 1);
-  testing::internal::CaptureStderr();
-  Options o;
-  read_options(o);
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string said = read_with("PAGECAST_MEMROY", "64M").said;
   EXPECT_NE(said.find("no option PAGECAST_MEMROY"), std::string::npos) << said;
   EXPECT_NE(said.find("PAGECAST_MEMORY"), std::string::npos) << said;
 }
 
 TEST(Options, BlocksOfTheCLibrarysOwnAreNeverLarge) {
-  setenv("PAGECAST_LARGE", "0", 1);
-  testing::internal::CaptureStderr();
-  Options o;
-  read_options(o);
-  unsetenv("PAGECAST_LARGE");
-  EXPECT_EQ(o.large, kLeastLarge);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("4K is used"), std::string::npos);
+  const Read read = read_with("PAGECAST_LARGE", "0");
+  EXPECT_EQ(read.options.large, kLeastLarge);
+  EXPECT_NE(read.said.find("4K is used"), std::string::npos);
 }
 
 TEST(Options, TooLittleMemoryBecomesTheLeast) {
-  setenv("PAGECAST_MEMORY", "0", 1);
-  testing::internal::CaptureStderr();
-  Options o;
-  read_options(o);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("less than the least"), std::string::npos);
-  EXPECT_EQ(o.memory, kLeastMemory);
+  const Read read = read_with("PAGECAST_MEMORY", "0");
+  EXPECT_NE(read.said.find("less than the least"), std::string::npos);
+  EXPECT_EQ(read.options.memory, kLeastMemory);
 }
 
 TEST(Options, ARequestIsAPageAtLeast) {
-  setenv("PAGECAST_IO", "0", 1);
-  testing::internal::CaptureStderr();
-  Options o;
-  read_options(o);
-  unsetenv("PAGECAST_IO");
-  EXPECT_EQ(o.io, kLeastIo);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("4K is used"), std::string::npos);
+  const Read read = read_with("PAGECAST_IO", "0");
+  EXPECT_EQ(read.options.io, kLeastIo);
+  EXPECT_NE(read.said.find("4K is used"), std::string::npos);
 }
 
 TEST(Options, HelpNamesEveryOption) {
