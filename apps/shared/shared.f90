@@ -103,8 +103,10 @@ contains
   subroutine give_up(what, detail)
     character(*), intent(in) :: what, detail
     integer :: error
+    integer(c_int) :: slept
     write (error_unit, '(3a)') what, ': ', detail
     flush (error_unit)
+    slept = c_usleep(100000_c_int) ! for mpirun to pass it on, which drops what it has not read when it ends the ranks
     call mpi_abort(mpi_comm_world, 2, error)
   end subroutine
 

@@ -46,13 +46,14 @@ struct data_set {
 /// Ends all ranks with a sentence of this one.
 static inline void give_up(const char *what, const char *detail) {
   fprintf(stderr, "%s: %s: %s\n", app.name, what, detail);
-  fflush(stderr);
+  usleep(100000); // for mpirun to pass it on, which drops what it has not read when it ends the ranks
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
 /// Ends all ranks with the first one's sentence, where all have found the same.
 static inline void all_give_up(const struct job *job, const char *what, const char *detail) {
   if (job->rank == 0) fprintf(stderr, "%s: %s: %s\n", app.name, what, detail);
+  MPI_Finalize(); // who ends before the first one has spoken has it ended, too
   exit(2);
 }
 
