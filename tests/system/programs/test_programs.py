@@ -32,10 +32,10 @@ def test_same_output(built, disk_dir, tmp_path, source, release):
 def test_streams_that_do_not_pay_are_switched_off(built, disk_dir, tmp_path):
     """Four threads at even distances in one array, whose slices ask for nearly all: what few faults foretell goes unused."""
     hinted = optimized(built, built.cc, "threads.c")
-    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted)
+    # In more memory the threads soon have their turns (core/memory/favour.h), and too little is fetched to be judged.
+    _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, memory=20 << 20)
     streams = figures["fault_streams"]
-    # Where the threads soon have their turns, too little is fetched to be judged.
-    assert (streams["switched_off"] >= 1 and streams["forgone"] > 0) or streams["wasted"] < 600
+    assert streams["switched_off"] >= 1 and streams["forgone"] > 0
     assert streams["used"] + streams["wasted"] < 4000  # 700 of 12,000 that there were, while they were always followed
 
 

@@ -56,15 +56,18 @@ def test_each_call_of_a_copy_is_on_the_list(speculation, storage, tmp_path, prog
         subprocess.run(["cc", "-O2", "-pthread", HERE / f"{program}.c", "-o", tmp_path / program], check=True)
     command = (tmp_path / program, *commands[program]) if program in commands else ("grep", "-rc", "needle", ".")
     native, own = allowed_calls(tmp_path)
-    place = storage(data)
     try:
-        with tracing(tmp_path / "tracing") as buffer:
-            speculation.run(*command, cwd=place)
-            calls = calls_of_copies(buffer)
+        for i in range(3):  # a copy may come to little before its original goes on
+            place = storage(data)
+            with tracing(tmp_path / f"tracing{i}") as buffer:
+                speculation.run(*command, cwd=place)
+                calls = calls_of_copies(buffer)
+            if len(calls) > 3:
+                break
     except Unavailable as reason:
         pytest.skip(str(reason))
     assert speculation.figures()["copies"]["made"] >= 1
-    assert len(calls) > 1  # a copy may have come to little before its original went on
+    assert len(calls) > 3
     seen = {number for number, _ in calls}
     assert seen <= native | own | WITH_CONDITIONS, sorted(seen - native - own - WITH_CONDITIONS)
     wrong = [(number, [hex(x) for x in a]) for number, a in calls if not is_harmless(number, a)]
