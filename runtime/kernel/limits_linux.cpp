@@ -130,6 +130,17 @@ uint64_t largest_read_ahead() {
   return out;
 }
 
+/// Not by printf: who registers specifiers of its own, as libquadmath does, has its tables on the heap, which may be paged. Returns the
+/// end.
+char *put_number(char *to, uint64_t number) {
+  char digits[20];
+  unsigned n = 0;
+  do digits[n++] = static_cast<char>('0' + number % 10);
+  while (number /= 10);
+  while (n) *to++ = digits[--n];
+  return to;
+}
+
 /// What is left of a group when it is to tell: less than the reserve, which the program itself comes close to, so that it
 /// is somebody else who takes it.
 uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0, false, false}) / 4 * 3; }
@@ -181,9 +192,11 @@ void MemoryWatch::mark(Group &g, uint64_t limit) {
   const uint64_t kept = alarm(limit);
   g.tells = kept < limit;
   for (const uint64_t left : {kept, kept / 2}) {
-    char line[64];
-    const int n = snprintf(line, sizeof line, "%d %d %llu", event_, g.usage, static_cast<unsigned long long>(limit - left));
-    g.tells = g.tells && ::write(g.control, line, static_cast<size_t>(n)) == n;
+    char line[64], *end = line;
+    for (const uint64_t number : {static_cast<uint64_t>(event_), static_cast<uint64_t>(g.usage), limit - left})
+      end = put_number(end, number), *end++ = ' ';
+    const auto n = static_cast<size_t>(end - 1 - line);
+    g.tells = g.tells && ::write(g.control, line, n) == static_cast<ssize_t>(n);
   }
 }
 
@@ -241,6 +254,8 @@ void MemoryWatch::open(int event, int refused) {
   }
 }
 
+void MemoryWatch::mind_files() { read_ahead_ = largest_read_ahead(); }
+
 void MemoryWatch::close() {
   for (const int fd : {meminfo_, pressure_, statm_}) close_own(fd);
   for (unsigned i = 0; i < groups_; ++i)
@@ -255,7 +270,6 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read) {
   unsigned n = 0;
   bool swaps = false;
   beside_others_ = false;
-  if (files_read && !read_ahead_) read_ahead_ = largest_read_ahead(); // who looks once does not need it
   const uint64_t waits = waits_for_files();
   const bool waited = waits > seen_waits_;
   seen_waits_ = waits;

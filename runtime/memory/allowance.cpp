@@ -23,6 +23,7 @@ void Allowance::start(uint64_t cap, Statistics &statistics) {
   event_ = os::event_open();
   refused_ = os::event_open();
   memory_.open(event_, refused_);
+  memory_.mind_files();
 }
 
 void Allowance::forked() {
