@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the suite's runner makes of failures: which tests have a second run, and which never do."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import run_all  # noqa: E402
+
+TEST = "tests/system/cli/test_run.py::test_x[1]"
+
+
+def report(folder, inside: str) -> Path:
+    path = folder / "report.xml"
+    path.write_text(f'<testsuites><testsuite><testcase classname="tests.system.cli.test_run" name="test_x[1]">{inside}</testcase>'
+                    "</testsuite></testsuites>")
+    return path
+
+
+@pytest.mark.parametrize("message", ["assert (0 &gt;= 1)", "AssertionError: too few&#10;assert 12.5 &lt; 4e-3", "assert (1 &lt; 2 and 3 &gt; 4)"])
+def test_a_bound_that_was_missed_is_run_again(tmp_path, message):
+    tally = run_all.Tally()
+    tally.read("system", report(tmp_path, f'<failure message="{message}"/>'))
+    assert list(tally.missed) == [TEST] and not tally.failed
+    tally.read(run_all.AGAIN, report(tmp_path, ""))
+    assert tally.passed == 1 and tally.again[0].startswith(TEST) and not tally.failed
+
+
+def test_a_bound_that_is_missed_twice_has_failed(tmp_path):
+    tally = run_all.Tally()
+    tally.read("system", report(tmp_path, '<failure message="assert 0 &gt;= 1"/>'))
+    tally.read(run_all.AGAIN, report(tmp_path, '<failure message="assert 0 &gt;= 1"/>'))
+    assert tally.failed == [f"{TEST}, twice"] and tally.passed == 0
+
+
+@pytest.mark.parametrize("message", [
+    "assert 'a' == 'b'", "assert 1 == 2", "assert [1] &lt; [0]", "assert (2 &lt;= 1 or 'a' in 'xyz')", "assert not 1 &lt; 2",
+    "subprocess.TimeoutExpired: timed out after 3 &gt; 2 seconds", "assert -11 == 0", ""])
+def test_results_crashes_and_hangs_are_failures_at_once(tmp_path, message):
+    tally = run_all.Tally()
+    tally.read("system", report(tmp_path, f'<failure message="{message}"/>'))
+    assert len(tally.failed) == 1 and not tally.missed
