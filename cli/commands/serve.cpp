@@ -10,7 +10,6 @@
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -97,7 +96,7 @@ std::vector<std::string> commandOf(const ServeOptions &options, const Address &a
   command.insert(command.end(),
                  {pluginFile().native(), "dir=" + fs::canonical(options.directory, error).native(),
                   "cache=" + std::to_string(cacheOf(options, block)), "block=" + std::to_string(block),
-                  "policy=" + options.policy, "latency=" + std::to_string(std::llround(options.latency * 1000)),
+                  "policy=" + options.policy, "latency=" + std::to_string(static_cast<int64_t>(options.latency * 1000 + 0.5)),
                   "writable=" + std::string(options.writable ? "true" : "false"), "counts=" + (place / "counts").native()});
   return command;
 }
