@@ -49,9 +49,16 @@ bool parse(const char *text, uint64_t *value, const char *kind) {
   return isdigit(static_cast<unsigned char>(*text)) && *end == 0;
 }
 
+/// A copy that stays: programs that show their state in `ps` store over their environment. There is no heap yet.
+const char *kept(const char *text) {
+  const size_t bytes = strlen(text) + 1;
+  void *copy = os::map_memory(bytes, false);
+  return copy ? static_cast<const char *>(memcpy(copy, text, bytes)) : nullptr;
+}
+
 bool parse(const char *text, const char **value, const char *) {
-  *value = text;
-  return *text != 0;
+  *value = *text ? kept(text) : nullptr;
+  return *value != nullptr;
 }
 
 bool parse(const char *text, ReleasePolicy *value, const char *) { return parse_word(text, value, kReleaseWords); }

@@ -64,6 +64,13 @@ def test_children_of_fork_have_the_data(pair):
     assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
 
 
+def test_a_program_that_stores_over_its_environment(pair):
+    """redis does: what the options name, as the file of statistics, is known to the end."""
+    program = pair("retitled.c")
+    program.same_output()
+    assert program.figures()["finished"] and program.figures()["io"]["written_bytes"] > 0
+
+
 def test_programs_started_in_every_way(pair):
     program = pair("spawn.c")
     program.same_output()

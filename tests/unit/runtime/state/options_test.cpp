@@ -2,6 +2,7 @@
 #include "runtime/state/options.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -49,6 +50,16 @@ TEST(Options, SizesAsPeopleWriteThem) {
     uint64_t bytes;
     EXPECT_FALSE(parse_size(bad, &bytes)) << bad;
   }
+}
+
+TEST(Options, PathsStayWhenTheProgramStoresOverItsEnvironment) {
+  char entry[] = "PAGECAST_STATS=/var/tmp/run.json";
+  putenv(entry);
+  Options o;
+  read_options(o);
+  unsetenv("PAGECAST_STATS");
+  memset(entry, 0, sizeof entry);
+  EXPECT_STREQ(o.stats, "/var/tmp/run.json");
 }
 
 TEST(Options, EnvironmentIsReadAndBadValuesKeepTheDefault) {
