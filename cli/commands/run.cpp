@@ -168,7 +168,7 @@ void run(const RunOptions &options) {
   applyMaps(options.maps);
   const fs::path program = requireProgram(options.command[0], kUsage);
   if (options.summary) {
-    Summary summary(chosen(options.stats, kStats));
+    Summary summary(chosen(options.stats, kStats), authorOf(program));
     applyStats(summary.statistics(), program); // last, as it takes a file away
     summary.runAndSay([&] { preloadAndBecome(program, options.command); });
   }

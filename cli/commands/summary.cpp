@@ -24,22 +24,27 @@ std::string seconds(double s) {
 /// What threads can wait for, by its name in the statistics.
 struct Waiting {
   const char *name, *words;
-  const char *next, *nextIfCompiled;
+  const char *next, *nextIfCompiled; ///< of the user's own program
+  const char *nextOfScript, *nextOfPackage;
 };
 constexpr const char *kLessDisk = "next: more memory or a faster disk, since what it waited for was asked for in time";
 constexpr const char *kMoreRoom = "next: more memory or a faster disk, since it stores faster than the disk takes";
+constexpr const char *kMoreMemory =
+    "next: more memory with --memory, since it goes over its data in no order that its faults tell";
+constexpr const char *kFewerSweeps =
+    "next: more memory with --memory, or fewer sweeps that change the data, since each first store to a page costs a fault";
+constexpr const char *kMemoryAgain = "next: use memory again rather than ask for new, since each new page costs a fault";
 constexpr Waiting kWaiting[] = {
-    {"late", "reads that were on their way", kLessDisk, kLessDisk},
+    {"late", "reads that were on their way", kLessDisk, kLessDisk, kLessDisk, kLessDisk},
     {"not_prefetched", "reads that nothing foresaw",
      "next: compile it with pagecast cc, so that its loops say what they will touch",
-     "next: pagecast explain --run STATS.JSON FILE says which references have no hints"},
+     "next: pagecast explain --run STATS.JSON FILE says which references have no hints",
+     "next: pagecast.prefetch() in the script, which docs/python.md explains, or more memory with --memory", kMoreMemory},
     {"zero_fill", "new pages, made zero one after the other",
-     "next: compile it with pagecast cc, so that its loops say what they will fill",
-     "next: use memory again rather than ask for new, since each new page costs a fault"},
-    {"protect", "faults at pages that were in memory",
-     "next: more memory with --memory, or fewer sweeps that change the data, since each first store to a page costs a fault",
-     "next: try --release none, since pages that hints released were in use again"},
-    {"room", "memory that other pages had to leave first", kMoreRoom, kMoreRoom},
+     "next: compile it with pagecast cc, so that its loops say what they will fill", kMemoryAgain, kMemoryAgain, kMemoryAgain},
+    {"protect", "faults at pages that were in memory", kFewerSweeps,
+     "next: try --release none, since pages that hints released were in use again", kFewerSweeps, kFewerSweeps},
+    {"room", "memory that other pages had to leave first", kMoreRoom, kMoreRoom, kMoreRoom, kMoreRoom},
 };
 
 /// What most of the waiting was for, and how long; null where that is not known.
@@ -56,7 +61,13 @@ bool mayHaveReadLong(const Run &run) {
   return static_cast<double>(run.majorFaults) * kLeastSecondsOfMajorFault >= kLittleWaiting * run.wallSeconds;
 }
 
-std::string nextStep(const Run &run) {
+const char *nextOf(const Waiting &most, const Run &run, Author author) {
+  if (run.compiled) return most.nextIfCompiled;
+  if (author == Author::kUser) return most.next;
+  return author == Author::kPython ? most.nextOfScript : most.nextOfPackage;
+}
+
+std::string nextStep(const Run &run, Author author) {
   if (run.timesWithoutRoom)
     return "next: free room in the backing directory, or name another with --backing: there was none for " +
            seconds(run.secondsWithoutRoom);
@@ -64,7 +75,7 @@ std::string nextStep(const Run &run) {
   if (run.stallSeconds.value_or(0) >= kLittleWaiting * run.wallSeconds) {
     const Waiting *most = mostOf(run).first;
     if (!most) return "next: docs/statistics.md says what the figures tell";
-    return run.compiled ? most->nextIfCompiled : most->next;
+    return nextOf(*most, run, author);
   }
   if (mayHaveReadLong(run))
     return "next: docs/files.md, since it waited at " + std::to_string(run.majorFaults) + " faults in files";
@@ -83,17 +94,17 @@ std::string waits(const Run &run) {
 
 } // namespace
 
-std::string summaryOf(const Run &run) {
+std::string summaryOf(const Run &run, Author author) {
   const std::string time = seconds(run.wallSeconds);
   if (!run.active) return time + "; nothing was paged: " + (run.whyNot.empty() ? "the data fitted in the budget" : run.whyNot);
-  if (run.isAdvised) return time + waits(run) + "; " + nextStep(run);
+  if (run.isAdvised) return time + waits(run) + "; " + nextStep(run, author);
   const auto foreseen = foreseenShare(run);
   char share[64] = "no page had to be read";
   if (foreseen) std::snprintf(share, sizeof share, "%.0f %% of the pages read were foreseen", *foreseen * 100);
-  return time + waits(run) + "; " + share + "; " + nextStep(run);
+  return time + waits(run) + "; " + share + "; " + nextStep(run, author);
 }
 
-Summary::Summary(const std::string &statistics) : statistics_(statistics) {
+Summary::Summary(const std::string &statistics, Author author) : statistics_(statistics), author_(author) {
   if (!statistics_.empty()) return;
   own_folder_ = std::make_unique<ScratchFolder>("summary");
   statistics_ = *own_folder_ / "stats.json";
@@ -109,7 +120,7 @@ void Summary::say(const std::string &program_end) const {
     const Run run = readRun(statistics_);
     if (!run.finished)
       line = "the program " + (program_end.empty() ? "did not end by exit" : program_end) + "; the last figures before that: ";
-    line += summaryOf(run);
+    line += summaryOf(run, author_);
   } catch (const Failure &) {
     line = "the program left no statistics" + (program_end.empty() ? std::string() : ", as it " + program_end);
   }

@@ -4,6 +4,7 @@
 // and what the next step would be.
 #pragma once
 #include "cli/explain/measured.h"
+#include "cli/programs/author.h"
 #include "cli/programs/scratch.h"
 #include <functional>
 #include <memory>
@@ -13,8 +14,8 @@ namespace pagecast::cli {
 
 class Summary {
 public:
-  /// `statistics`: the file that the user wants; empty: one that goes with this object. Throws Failure.
-  explicit Summary(const std::string &statistics);
+  /// `statistics`: the file that the user wants; empty: one that goes with this object. `author`: of the program. Throws Failure.
+  Summary(const std::string &statistics, Author author);
   Summary(const Summary &) = delete;
   Summary &operator=(const Summary &) = delete;
 
@@ -28,11 +29,13 @@ private:
   void say(const std::string &program_end) const;
 
   std::string statistics_;
+  Author author_;
   std::unique_ptr<ScratchFolder> own_folder_; ///< none: the user named the file
 };
 
 /// The line for a run: time, waits, bytes, the share of pages that was foreseen, and the next step. That is chosen by what
-/// most of the waiting was for: a run in which nearly all pages were foreseen may wait for the others alone.
-std::string summaryOf(const Run &run);
+/// most of the waiting was for: a run in which nearly all pages were foreseen may wait for the others alone. It is one that the
+/// user can take: nobody compiles R anew for a script.
+std::string summaryOf(const Run &run, Author author);
 
 } // namespace pagecast::cli

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -63,7 +64,6 @@ WAITED = {"version": 1, "active": True, "compiled": True, "back_end": "pager", "
 @pytest.mark.parametrize("figures, said", [
     ({"stall_by_kind": {"late_s": 5, "not_prefetched_s": 3}}, "5 s of it for reads that were on their way; .*faster disk"),
     ({"stall_by_kind": {"late_s": 3, "not_prefetched_s": 5}}, "5 s of it for reads that nothing foresaw; .*99 % .*explain --run"),
-    ({"stall_by_kind": {"not_prefetched_s": 5}, "compiled": False}, "next: compile it"),
     ({"stall_by_kind": {"protect_s": 5, "late_s": 1}}, "next: try --release none"),
     ({"stall_by_kind": {"room_s": 5, "late_s": 1}}, "stores faster than the disk takes"),
     ({"stall_by_kind": {"room_s": 5}, "trouble": {"no_room": 3, "full_s": 4}}, "next: free room in the backing directory.* 4 s$"),
@@ -75,6 +75,23 @@ def test_the_next_step_is_chosen_by_what_was_waited_for(tools, tmp_path, figures
     wrote = json.dumps(WAITED | figures)
     done = summarized(tools, "--stats", tmp_path / "s.json", "--", "/bin/sh", "-c", f"echo '{wrote}' >$PAGECAST_STATS")
     assert re.search(said, summary(done)), done.stderr
+
+
+@pytest.mark.parametrize("program, next_step", [
+    ("sh", "more memory with --memory, since it goes over its data"), ("python", "pagecast.prefetch"), ("script", "more memory"), ("own", "compile it")])
+def test_who_has_no_source_at_hand_is_not_told_to_compile(tools, tmp_path, program, next_step):
+    """R's interpreter comes with the system, as the shell does; a script's comes from elsewhere."""
+    wrote = json.dumps(WAITED | {"stall_by_kind": {"not_prefetched_s": 5}, "compiled": False})
+    command = tmp_path / program
+    if program in ("python", "own"):
+        shutil.copy("/bin/sh", command)
+    elif program == "script":
+        command.write_text('#!/bin/sh\neval "$2"\n')
+        command.chmod(0o755)
+    else:
+        command = "/bin/sh"
+    done = summarized(tools, "--stats", tmp_path / "s.json", "--", command, "-c", f"echo '{wrote}' >$PAGECAST_STATS")
+    assert next_step in summary(done)
 
 
 def test_a_summary_without_the_pager_claims_nothing_that_was_not_measured(built, tmp_path):
