@@ -23,9 +23,12 @@ struct Context {
   void *link;
   uint64_t stack[3];
   int64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
-  uint64_t rest[6];
+  uint64_t flags_register, segments, error, trap, old_mask, fault_address;
+  void *floating_point;
+  uint64_t reserved[8];
   uint64_t mask;
 };
+static_assert(__builtin_offsetof(Context, mask) == 296); // as of ucontext_t
 
 struct Arguments {
   long a, b, c, d, e, f;
