@@ -78,9 +78,13 @@ bool Connections::open(int timeout_ms, unsigned most) {
   nbd_handle *first = connect(timeout_ms);
   if (!first) return false;
   handles_.push_back(first);
-  const int64_t bytes = nbd_get_size(first), smallest = nbd_get_block_size(first, LIBNBD_SIZE_MINIMUM);
-  facts_ = {bytes > 0 ? static_cast<uint64_t>(bytes) : 0, smallest > 0 ? static_cast<uint64_t>(smallest) : 1,
-            nbd_is_read_only(first) == 1, nbd_can_cache(first) == 1, nbd_can_flush(first) == 1};
+  const auto or_else = [](int64_t value, uint64_t other) { return value > 0 ? static_cast<uint64_t>(value) : other; };
+  facts_ = {or_else(nbd_get_size(first), 0),
+            or_else(nbd_get_block_size(first, LIBNBD_SIZE_MINIMUM), 1),
+            or_else(nbd_get_block_size(first, LIBNBD_SIZE_PREFERRED), 0),
+            nbd_is_read_only(first) == 1,
+            nbd_can_cache(first) == 1,
+            nbd_can_flush(first) == 1};
   if (nbd_can_multi_conn(first) != 1) return true;
   while (count() < most) {
     nbd_handle *more = connect(timeout_ms);

@@ -16,6 +16,7 @@ namespace pagecast::nbd {
 struct Export {
   uint64_t bytes = 0;
   uint64_t smallest_request = 1; ///< bytes
+  uint64_t block = 0; ///< bytes of the requests that it likes best; 0: it does not say
   bool read_only = false;
   bool caches = false, flushes = false; ///< it knows the request
 };

@@ -42,7 +42,11 @@ bool Exchange::begin() {
   const bool open = connections_.open(kConnectMs);
   const char *why = open ? unfit() : connections_.error().c_str();
   if (why) snprintf(channel_.why, sizeof channel_.why, "%s", why);
-  else channel_.bytes = connections_.facts().bytes, channel_.read_only = connections_.facts().read_only;
+  else {
+    channel_.bytes = connections_.facts().bytes;
+    channel_.block = connections_.facts().block;
+    channel_.read_only = connections_.facts().read_only;
+  }
   channel_.state.store(why ? NbdChannel::kRefused : NbdChannel::kReady, std::memory_order_release);
   const char byte = 0;
   return write(NbdChannel::kControl, &byte, 1) == 1 && !why;
@@ -64,6 +68,7 @@ void Exchange::take_pieces() {
 
 /// NULL: it is in none of the memories.
 char *Exchange::memory_of(const NbdPiece &p) {
+  if (p.kind >= NbdPiece::kCache) return reinterpret_cast<char *>(&channel_); // it uses none
   const uint64_t bytes = p.staged ? channel_.staging_bytes : channel_.channel_bytes;
   if (p.memory > bytes || p.bytes > bytes - p.memory) return nullptr;
   return (p.staged ? staging_ : reinterpret_cast<char *>(&channel_)) + p.memory;

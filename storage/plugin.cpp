@@ -242,6 +242,14 @@ void unload() {
   node = nullptr;
 }
 
+/// What is asked for in these pieces is asked for once.
+int block_size(void *, uint32_t *minimum, uint32_t *preferred, uint32_t *maximum) {
+  *minimum = 1;
+  *preferred = options.block;
+  *maximum = ~0u;
+  return 0;
+}
+
 int yes(void *) { return 1; }
 int cache_is_ours(void *) { return NBDKIT_CACHE_NATIVE; }
 
@@ -261,6 +269,7 @@ nbdkit_plugin make_plugin() {
   plugin.open = open_export;
   plugin.close = close_export;
   plugin.get_size = get_size;
+  plugin.block_size = block_size;
   plugin.pread = read_export;
   plugin.pwrite = write_export;
   plugin.flush = flush_export;

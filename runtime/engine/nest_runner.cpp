@@ -97,6 +97,7 @@ void NestRunner::start(OpenNest &nest) {
   if (leaves_unread()) keeper_.expect_margins(nest);
   if (!keeper_.plenty() && forecasts_.worth_walking(nest)) keeper_.keep_for(nest);
   keeper_.pin_targets(nest, 1);
+  if (hints_far()) far_.begin(nest);
   for (unsigned g = 0; g < nest.description->groups && nest.sites; ++g) ++pager_.memory.statistics.site[nest.sites + g].entries;
 }
 
@@ -123,6 +124,7 @@ void NestRunner::move_on(OpenNest &nest, uint64_t step) {
   nest.freed_seen = freed;
   // Blocked: only room can help, not the program's progress.
   nest.wake_at = nest.policy.blocked() && wake <= step ? step + 1 : wake;
+  if (hints_far()) nest.wake_at = std::min(nest.wake_at, far_.go_on(nest, step));
   nest.slice_ahead.store(nest.policy.slice_distance(), std::memory_order_relaxed);
   __atomic_store_n(&nest.ticket.wake, std::min(nest.ticks.ticks(nest.wake_at), nest.last_tick), __ATOMIC_RELAXED);
 }

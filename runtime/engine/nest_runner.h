@@ -5,6 +5,7 @@
 //
 // Pager's thread, but for what is marked.
 #pragma once
+#include "runtime/engine/far_hints.h"
 #include "runtime/engine/forecasts.h"
 #include "runtime/engine/nest_keeper.h"
 #include "runtime/files/advise.h"
@@ -36,12 +37,14 @@ private:
   void start_nests();
   void start(OpenNest &);
   void move_on(OpenNest &, uint64_t step);
+  bool hints_far() const { return pager_.memory.options->far != FarScheme::kNone; }
   bool leaves_unread() const { return !finishing_ && may_overwrite(); }
 
   Pager &pager_;
   Advise &files_;
   Forecasts &forecasts_;
   NestKeeper keeper_{pager_.memory, pager_.limit, pager_.margins};
+  FarHints far_{pager_};
   bool finishing_ = false;
 };
 

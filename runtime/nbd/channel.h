@@ -56,7 +56,7 @@ template <typename T, uint32_t kEntries> struct NbdRing {
 };
 
 struct NbdChannel {
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
   static constexpr uint32_t kPieces = 4096;
   /// The helper's descriptors, from this number on, in this order.
   enum Descriptor : int { kControl = 3, kMemory, kStaging, kWork, kAnswers, kDescriptors };
@@ -76,6 +76,7 @@ struct NbdChannel {
   std::atomic<uint32_t> state;
   char why[300]; ///< kRefused
   uint32_t read_only; ///< the export is; kReady
+  uint64_t block; ///< bytes of the requests that the server likes best; 0: it does not say; kReady
   std::atomic<uint32_t> losses, returns; ///< times that the connections were lost, and made again
   std::atomic<uint32_t> asleep; ///< it waits for its event
 

@@ -94,7 +94,7 @@ int NbdLink::start(const char *uri, uint64_t buffer_bytes, Staging staging, unsi
              role(), uri, strerror(-error));
   else error = wait_until_ready(why, capacity);
   if (error) forget();
-  else bytes_ = channel_->bytes, read_only_ = channel_->read_only;
+  else bytes_ = channel_->bytes, block_ = channel_->block, read_only_ = channel_->read_only;
   return error;
 }
 

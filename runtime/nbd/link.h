@@ -38,6 +38,7 @@ public:
   int start_again(Staging staging);
 
   uint64_t bytes() const { return bytes_; } ///< of the export
+  uint64_t block() const { return block_; } ///< of the requests that the server likes best, bytes; 0: it does not say
   bool is_read_only() const { return read_only_; }
   int event() const { return answers_; } ///< readable when there are answers
   char *buffers() const { return reinterpret_cast<char *>(channel_) + kHeader; }
@@ -71,7 +72,7 @@ private:
 
   const char *uri_ = "";
   unsigned patience_s_ = 0;
-  uint64_t buffer_bytes_ = 0, bytes_ = 0;
+  uint64_t buffer_bytes_ = 0, bytes_ = 0, block_ = 0;
   Needs needs_ = kBacking;
   bool read_only_ = false;
   NbdChannel *channel_ = nullptr;

@@ -61,6 +61,7 @@ bool parse(const char *text, const char **value, const char *) {
   return *value != nullptr;
 }
 
+bool parse(const char *text, FarScheme *value, const char *) { return parse_word(text, value, kFarWords); }
 bool parse(const char *text, ReleasePolicy *value, const char *) { return parse_word(text, value, kReleaseWords); }
 bool parse(const char *text, BackEnd *value, const char *) { return parse_word(text, value, kBackEndWords); }
 bool parse(const char *text, core::Schedule *value, const char *) { return parse_word(text, value, kScheduleWords); }

@@ -133,6 +133,10 @@ public:
   /// Has the export, by its number, keep what was written through a loss of power. synced(): 1 until it does, then 0 or -errno.
   void sync(uint8_t map) { map_[map - 1]->sync(); }
   int synced(uint8_t map) const { return map_[map - 1]->synced(); }
+  /// Asks the export to have the bytes at hand soon; binds no one. False: no more now.
+  bool ask_ahead(const Origin &o, uint64_t offset, uint64_t bytes) { return map_[o.map - 1]->ask_ahead(offset, bytes); }
+  /// Bytes of the blocks in which the export is best asked.
+  uint64_t block_of(const Origin &o) const { return map_[o.map - 1]->block(); }
   /// A write is over. free_request() must follow.
   void write_done(const Request &);
   /// What the disk said of it.

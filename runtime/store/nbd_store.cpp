@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/store/nbd_store.h"
 
+#include "core/sharing/reference.h"
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
@@ -23,6 +24,7 @@ constexpr uint64_t kMostExtents = 1u << 22; ///< of an export that are used
 constexpr uint64_t kLeastBuffers = 1u << 20, kMostBuffers = 4u << 20, kBufferShare = 16;
 /// A helper's own, measured: 1 MiB that is its alone, 2 of libraries that may have to be read, and the kernel's.
 constexpr uint64_t kHelperBytes = 4u << 20;
+constexpr uint64_t kMostBlock = 16u << 20;
 constexpr uint64_t kLookNs = 200'000'000;
 
 /// Not 0, which no page has.
@@ -92,6 +94,7 @@ void NbdStore::recover() {
   link_.forget();
   losses_ = returns_ = 0;
   synced_ = 0;
+  asked_ahead_ = 0;
   waiting_count_ = done_count_ = 0;
   room_done_ = {};
 }
@@ -262,10 +265,9 @@ void NbdStore::piece_done(const NbdAnswer &a) {
   if (!link_.is_taken(a.piece)) return; // nobody asked
   const NbdPiece &p = link_.piece(a.piece);
   const uint16_t tag = tag_of_[a.piece];
-  if (tag == kSyncTag) {
-    synced_ = a.error;
-    return link_.give(a.piece);
-  }
+  if (tag == kSyncTag) synced_ = a.error;
+  if (tag == kAheadTag) --asked_ahead_, caches_ &= a.error != -EOPNOTSUPP;
+  if (tag == kSyncTag || tag == kAheadTag) return link_.give(a.piece);
   Moving &m = moving_[tag];
   if (!p.staged) end_piece(p, m, a.error == 0);
   link_.give(a.piece);
@@ -303,6 +305,22 @@ bool NbdStore::next(Completion *done) {
   first_done_ = (first_done_ + 1) % kTags;
   --done_count_;
   *done = {tag, result_of(tag)};
+  return true;
+}
+
+uint64_t NbdStore::block() const {
+  const uint64_t block = link_.block();
+  return block >= os::page_size() && block <= kMostBlock ? block : core::kStorageBlock;
+}
+
+bool NbdStore::ask_ahead(uint64_t offset, uint64_t bytes) {
+  constexpr uint32_t kMostAhead = 1024;
+  if (!caches_ || asked_ahead_ == kMostAhead || !link_.is_started() || offset >= link_.bytes()) return false;
+  const uint32_t number = link_.take();
+  link_.piece(number) = {offset, 0, static_cast<uint32_t>(std::min(bytes, link_.bytes() - offset)), false, NbdPiece::kCache};
+  tag_of_[number] = kAheadTag;
+  ++asked_ahead_;
+  link_.ask(number);
   return true;
 }
 

@@ -29,6 +29,8 @@ public:
   int start_map(const char *uri, unsigned patience_s, char *why, unsigned capacity);
   /// Of such.
   uint64_t bytes() const { return link_.bytes(); }
+  /// Bytes of the blocks in which it is best asked ahead: its server's, or those of storage caches where that does not say.
+  uint64_t block() const;
   bool is_read_only() const { return link_.is_read_only(); }
   /// Memory that one takes.
   static uint64_t bytes_of_map();
@@ -36,6 +38,8 @@ public:
   /// does not know how.
   void sync();
   int synced() const { return synced_; }
+  /// Asks it to have the bytes at hand soon. False: it does not know how, or has not answered the last ones.
+  bool ask_ahead(uint64_t offset, uint64_t bytes);
 
   const char *name() const override { return uri_; }
   uint64_t free_bytes() override;
@@ -55,7 +59,7 @@ public:
 
 private:
   static constexpr unsigned kTags = 1024;
-  static constexpr uint64_t kNowTag = kTags - 1, kSyncTag = kTags - 2; ///< requests use fewer
+  static constexpr uint64_t kNowTag = kTags - 1, kSyncTag = kTags - 2, kAheadTag = kTags - 3; ///< requests use fewer
   /// A request under way.
   struct Moving {
     const char *memory;
@@ -103,6 +107,8 @@ private:
   unsigned first_waiting_ = 0, waiting_count_ = 0, first_done_ = 0, done_count_ = 0;
   Completion room_done_{}; ///< tag 0: none
   int synced_ = 0;
+  uint32_t asked_ahead_ = 0; ///< not answered
+  bool caches_ = true; ///< it knows how
   unsigned losses_ = 0, returns_ = 0;
   bool strange_said_ = false;
 };

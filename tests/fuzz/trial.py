@@ -35,6 +35,7 @@ DRAWN = {
     "OVERWRITE": ("0", "2"),
     "HISTORY": ("0",),
     "BACKEND": ("pager",),
+    "FAR": ("independent",),
 }
 LEFT_ALONE = {"ENABLE", "MEMORY", "BACKING", "MAP", "PATIENCE", "PROFILE", "STATS", "VERBOSE"}
 

@@ -95,6 +95,25 @@ def test_a_path_is_an_export(tools, start, tmp_path):
     assert stats["budget"]["peak_bytes"] <= 17 << 20
 
 
+def test_far_hints_have_the_server_read_each_block_once_ahead(tools, start, tmp_path):
+    """In the server's blocks; by default nothing. How many of them the pager fetches before depends on the machine."""
+    block, words = 256 << 10, [i * 5 + 2 for i in range(WORDS)]
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "words").write_bytes(b"".join(word.to_bytes(8, "little") for word in words))
+    blocks = -(-WORDS * 8 // block)
+    for far, least, most in (("none", 0, 0), ("independent", 1, blocks + 1)):
+        with serving(tools, data, "--cache", "64M", "--block", str(block)) as server:
+            uri = server.uri.replace("///?", "///words%3Fclient=reader?")
+            status, out, said = end(start("read", "words", maps=[f"words={uri}"], far=far))
+            assert (status, out) == (0, f"{WORDS * 8} {weighed(words)}\n"), said
+            counts = server.of("reader", final=True)
+            assert least <= counts["prefetches"] <= most and counts["prefetches"] + counts["duplicate"] <= most, counts
+            assert counts["misses"] + counts["prefetches"] == blocks, counts
+    _, _, said = end(start("read", "words", far="most"))
+    assert "PAGECAST_FAR=most is not a far" in said
+
+
 @pytest.mark.check
 def test_what_is_stored_is_the_exports_and_the_childs(start, memory_server):
     _, uri = memory_server(WORDS * 8)

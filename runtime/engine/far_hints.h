@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Hints to the second level: what a nest will touch of an export that is mapped is asked of the server ahead, by NBD's cache
+// request. Its storage cache has it then when the pager fetches it, which is the first level, nearer to the program. The
+// request binds no one: who gets none of it has lost time only.
+//
+// A nest's iterations are cut into intervals, as slices are in PACT 2008. When the program enters one, the blocks of the next
+// one are asked for, each once. An interval is a tenth of the iterations, or less where that would be more than 4 MiB of a group.
+//
+// Pager's thread.
+#pragma once
+#include "core/sharing/reference.h"
+#include "runtime/pager/pager.h"
+#include "runtime/state/open_nests.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class FarHints {
+public:
+  explicit FarHints(Pager &pager) : pager_(pager) {}
+  /// The nest begins.
+  void begin(const OpenNest &);
+  /// The program has finished so many steps of it. Returns the step at which it wants to be called again; ~0: never.
+  uint64_t go_on(const OpenNest &, uint64_t step);
+
+private:
+  static constexpr uint64_t kMostWords = 1u << 18; ///< of a set: a TiB in blocks of 64 KiB
+  struct Nest {
+    uint64_t next, intervals; ///< `intervals` 0: none of its groups is of an export
+  };
+  /// A region's export in blocks.
+  struct Blocks {
+    uint64_t beginning; ///< where it would be in memory, modulo 2^64
+    uint64_t bytes; ///< of a block
+    uint64_t words; ///< of a set
+  };
+  Blocks blocks_of(const PagedRegion &) const;
+  void insert(const OpenNest &, const PagedRegion &, const Blocks &, uint64_t interval, uint64_t intervals, uint64_t *set) const;
+  void ask(const OpenNest &, const PagedRegion &, uint64_t interval, uint64_t intervals);
+
+  Pager &pager_;
+  Nest nest_[kMostOpenNests] = {};
+  uint64_t *set_ = nullptr, *before_ = nullptr; ///< of this interval, and of the one before it
+};
+
+} // namespace pagecast
