@@ -10,9 +10,10 @@ if(CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 option(PAGECAST_PRECOMPILE "precompile the headers of LLVM and GoogleTest" ${pagecast_precompile_default})
 
-# What headers make of templates, GCC makes for each file again, precompiled or not: of LLVM's a second for each file of the pass.
-# So a build from scratch compiles several of its files as one. For a compiler cache each stands for itself.
-option(PAGECAST_GROUP "compile the files of the pass in groups" ${pagecast_precompile_default})
+# What headers make of templates, GCC makes for each file again, precompiled or not: of LLVM's a second for each file of the pass,
+# of JSON's two for those of the command. So a build from scratch compiles several files as one. For a compiler cache each stands
+# for itself.
+option(PAGECAST_GROUP "compile the files of the pass and of the command in groups" ${pagecast_precompile_default})
 
 # In groups of at most so many files, in their order in the target.
 function(pagecast_group target size)

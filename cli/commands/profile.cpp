@@ -21,8 +21,6 @@ namespace fs = std::filesystem;
 namespace pagecast::cli {
 namespace {
 
-constexpr const char *kUsage = "pagecast profile -o p.json -- mpirun -n 8 PROGRAM ARGUMENTS";
-
 /// Better before the program has run than after it.
 void requireWritable(const std::string &file) {
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -48,8 +46,7 @@ void say(const Profile &made, const std::string &file) {
 } // namespace
 
 void profile(const ProfileOptions &options) {
-  if (options.command.empty()) throw Failure{std::string("no program was given; write ") + kUsage};
-  const fs::path program = requireProgram(options.command[0], kUsage);
+  const fs::path program = requireProgram(options.command, "pagecast profile -o p.json -- mpirun -n 8 PROGRAM ARGUMENTS");
   const std::string file = fs::absolute(options.file.empty() ? "profile.json" : options.file).string();
   requireWritable(file);
   auto folder = std::make_unique<ScratchFolder>("profile");

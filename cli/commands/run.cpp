@@ -34,8 +34,6 @@ constexpr Checked kBacking{"PAGECAST_BACKING", "--backing"};
 constexpr Checked kStats{"PAGECAST_STATS", "--stats"};
 constexpr Checked kRelease{"PAGECAST_RELEASE", "--release"};
 
-constexpr const char *kUsage = "pagecast run --memory 256M -- PROGRAM ARGUMENTS";
-
 void setVariable(const char *name, const std::string &value) { setenv(name, value.c_str(), 1); }
 
 /// What the user said by option, or else by environment.
@@ -160,13 +158,12 @@ void requireKnownOptions(const std::vector<std::string> &command) {
 }
 
 void run(const RunOptions &options) {
-  if (options.command.empty()) throw Failure{std::string("no program was given; write ") + kUsage};
+  const fs::path program = requireProgram(options.command, "pagecast run --memory 256M -- PROGRAM ARGUMENTS");
   for (const std::string &other : options.others) applyOther(other); // first: those below are checked like their own options
   applyMemory(options.memory);
   applyBacking(options.backing);
   applyRelease(options.release);
   applyMaps(options.maps);
-  const fs::path program = requireProgram(options.command[0], kUsage);
   if (options.summary) {
     Summary summary(chosen(options.stats, kStats), authorOf(program));
     applyStats(summary.statistics(), program); // last, as it takes a file away

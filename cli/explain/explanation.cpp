@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/explain/explanation.h"
+#include "cli/text/spelling.h"
 #include "cli/explain/source.h"
 #include <algorithm>
 #include <cctype>
@@ -22,16 +23,11 @@ Language languageAt(const Place &at, const std::string &mainFile) {
   return languageOf(at.file).value_or(languageOf(mainFile).value_or(Language::kC));
 }
 
-bool isNumber(const std::string &text) {
-  return !text.empty() && text.size() < 9 &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
-}
-
 /// Takes ":NUMBER", or a whole NUMBER, off the end of `text`.
 std::optional<unsigned> cutNumber(std::string &text) {
   const size_t colon = text.rfind(':');
   const std::string last = colon == std::string::npos ? text : text.substr(colon + 1);
-  if (!isNumber(last)) return std::nullopt;
+  if (last.size() > 8 || !isDigits(last)) return std::nullopt;
   text.erase(colon == std::string::npos ? 0 : colon);
   return static_cast<unsigned>(std::stoul(last));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/explain/strides.h"
+#include "cli/text/spelling.h"
 #include <algorithm>
 #include <cctype>
 #include <vector>
@@ -32,10 +33,6 @@ std::string simplified(const std::string &expression) {
   return whole ? out.substr(1, out.size() - 2) : out;
 }
 
-bool isNumber(const std::string &text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
-}
-
 /// Values without a name in the source, types and braces mean nothing to who wrote it.
 bool isPlain(const std::string &text) {
   return text.find_first_of("%{@/") == std::string::npos && text.find(" to i") == std::string::npos;
@@ -43,8 +40,8 @@ bool isPlain(const std::string &text) {
 
 std::string distance(const std::string &text) {
   if (text == "0") return "the same bytes in";
-  if (isNumber(text)) return text + (text == "1" ? " byte" : " bytes");
-  if (text[0] == '-' && isNumber(text.substr(1))) return text.substr(1) + " bytes back";
+  if (isDigits(text)) return text + (text == "1" ? " byte" : " bytes");
+  if (text[0] == '-' && isDigits(text.substr(1))) return text.substr(1) + " bytes back";
   return isPlain(text) ? text + " bytes" : "a distance computed at run time";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/machine/address.h"
+#include "cli/text/spelling.h"
 #include "cli/text/message.h"
 #include <filesystem>
 #include <sys/un.h>
@@ -42,7 +43,7 @@ Address parseAddress(const std::string &text) {
   const size_t colon = text.rfind(':');
   const std::string digits = colon == std::string::npos ? "" : text.substr(colon + 1);
   std::string host = text.substr(0, colon);
-  const bool isNumber = !digits.empty() && digits.size() <= 5 && digits.find_first_not_of("0123456789") == std::string::npos;
+  const bool isNumber = digits.size() <= 5 && isDigits(digits);
   const unsigned long port = isNumber ? std::stoul(digits) : 0;
   if (host.empty() || port == 0 || port > 65535)
     throw Failure{"'" + text + "' is no address; write a path with a slash, or HOST:PORT such as 127.0.0.1:10809"};

@@ -94,7 +94,9 @@ void keepMappingsFromUcx() { setenv("UCX_MEM_EVENTS", "no", 0); }
 
 } // namespace
 
-fs::path requireProgram(const std::string &name, const std::string &usage) {
+fs::path requireProgram(const std::vector<std::string> &command, const std::string &usage) {
+  if (command.empty()) throw Failure{"no program was given; write " + usage};
+  const std::string &name = command[0];
   if (name.empty()) throw Failure{"the program's name is empty; write " + usage};
   if (const auto path = findProgram(name)) return *path;
   std::error_code error;

@@ -8,8 +8,9 @@
 
 namespace pagecast::cli {
 
-/// The user's program; throws Failure with the reason why it cannot run. `usage`: how it is to be given.
-std::filesystem::path requireProgram(const std::string &name, const std::string &usage);
+/// The user's program, the first word of `command`; throws Failure with the reason why it cannot run. `usage`: how a program is
+/// to be given.
+std::filesystem::path requireProgram(const std::vector<std::string> &command, const std::string &usage);
 
 /// Loads the runtime into it unless it asks for it itself, and becomes it. Throws Failure if it cannot be.
 [[noreturn]] void preloadAndBecome(const std::filesystem::path &program, const std::vector<std::string> &command);

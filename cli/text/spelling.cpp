@@ -96,6 +96,8 @@ std::string nearest(const std::string &word, const std::vector<std::string> &kno
                            [&](const auto &a, const auto &b) { return editDistance(word, a) < editDistance(word, b); });
 }
 
+bool isDigits(const std::string &text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }
+
 std::string commaList(const std::vector<std::string> &words) {
   std::string out;
   for (const std::string &word : words) out += (out.empty() ? "" : ", ") + word;

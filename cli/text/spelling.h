@@ -15,6 +15,9 @@ uint64_t parseSize(const std::string &text, const std::string &what);
 /// For people: "256 MiB", "1.5 GiB", "17 B".
 std::string showSize(uint64_t bytes);
 
+/// Decimal digits and nothing else, at least one.
+bool isDigits(const std::string &text);
+
 /// "a, b, c".
 std::string commaList(const std::vector<std::string> &words);
 
