@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/sharing/schemes.h"
+#include "core/sharing/teams.h"
 #include "simulator/sharing/teams.h"
 #include <algorithm>
 #include <queue>
@@ -18,9 +19,10 @@ struct Actor {
   uint64_t ready = 0;          ///< of a helper: when all that it has asked for is there
 };
 
-/// Where a team meets at the beginning of each interval.
+/// Where a team meets at the beginning of each interval: its helper is the last of the members of `pace`.
 struct Meeting {
   uint64_t time = 0;
+  core::Pace pace;
   std::vector<uint32_t> there;
 };
 
@@ -69,6 +71,7 @@ private:
     uint32_t processor = 0, helpers = 0;
     for (uint32_t t = 0; t < teams_.size(); ++t) {
       const bool has_helper = !teams_[t].foretold.empty();
+      meetings_[t].pace.start(uint32_t(teams_[t].reads.size() + has_helper), teams_[t].foretold.size() + 1, 0);
       for (size_t n = 0; n < teams_[t].reads.size(); ++n) actors_.push_back({now_, t, processor++, n});
       if (!has_helper) continue;
       actors_.push_back({now_, t, m_.processors + helpers++, 0, true});
@@ -88,7 +91,9 @@ private:
     Meeting &meeting = meetings_[actor.team];
     meeting.time = std::max(meeting.time, actor.now);
     meeting.there.push_back(a);
-    if (meeting.there.size() <= team.reads.size()) return;
+    const uint64_t meetings = actor.interval + 1; // the first one is before interval 0
+    meeting.pace.arrived(uint32_t(actor.is_helper ? team.reads.size() : actor.number), meetings);
+    if (meeting.pace.gate() <= meetings) return;
     for (const uint32_t other : meeting.there) {
       Actor &one = actors_[other];
       one.now = meeting.time;
@@ -96,7 +101,8 @@ private:
       else if (team.is_beside) one.now += m_.prefetch_call * team.foretold[one.interval].size() / team.reads.size();
       if (!one.is_helper || one.interval < team.foretold.size()) order_.push({one.now, other});
     }
-    meeting = {};
+    meeting.time = 0;
+    meeting.there.clear();
   }
 
   IoNode &node_of(uint32_t block) { return *nodes_[block % nodes_.size()]; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/sharing/teams.h"
 #include "core/sharing/density.h"
+#include "core/sharing/teams.h"
 #include <algorithm>
 #include <cmath>
 
@@ -48,10 +49,12 @@ size_t largest(const std::vector<std::vector<uint32_t>> &sets) {
 
 /// `most`: blocks that an interval may have; 0 = as many as there are.
 void add_helper(Team *team, const Phase &phase, const Scheme &scheme, uint32_t blocks, size_t most) {
-  team->step = std::max<size_t>(1, size_t(std::lround(scheme.interval * (phase.shared + phase.own))));
-  for (team->foretold = unions(*team, blocks); most && largest(team->foretold) > most && team->step > 1;
-       team->foretold = unions(*team, blocks))
-    team->step = (team->step + 1) / 2;
+  const auto length = uint64_t(std::lround(scheme.interval * (phase.shared + phase.own)));
+  team->step = core::fitting_interval(std::max<uint64_t>(1, length), most, [&](uint64_t reads) {
+    team->step = reads;
+    return largest(unions(*team, blocks));
+  });
+  team->foretold = unions(*team, blocks);
 }
 
 std::vector<Team> alone(const Phase &phase, uint32_t processors, bool is_independent) {
@@ -74,8 +77,8 @@ std::vector<Team> reserved(const Program &program, const Phase &phase, const IoM
   return out;
 }
 
-/// The cluster of each processor, by what it reads in the phase.
-std::vector<uint32_t> clusters(const Program &program, const Phase &phase, uint32_t processors, double threshold,
+/// The team of each processor, by what it reads in the phase.
+std::vector<uint32_t> teams_of(const Program &program, const Phase &phase, uint32_t processors, const core::TeamRules &rules,
                                uint32_t *count) {
   const uint64_t words = core::block_set_words(program.blocks);
   std::vector<std::vector<uint64_t>> sets(processors, std::vector<uint64_t>(words));
@@ -87,34 +90,33 @@ std::vector<uint32_t> clusters(const Program &program, const Phase &phase, uint3
   std::vector<double> densities(size_t(processors) * processors);
   core::pair_densities(rows.data(), processors, words, densities.data());
   std::vector<uint32_t> out(processors);
-  *count = core::make_clusters(densities.data(), processors, threshold, out.data());
+  *count = core::make_teams(densities.data(), processors, rules, out.data());
   return out;
 }
 
 std::vector<Team> by_clusters(const Program &program, const Phase &phase, const IoMachine &m, const Scheme &scheme) {
   const bool is_live = scheme.kind == SchemeKind::kLive;
   uint32_t count = 0;
-  const std::vector<uint32_t> cluster_of = clusters(program, phase, m.processors, scheme.threshold, &count);
+  const std::vector<uint32_t> team_of =
+      teams_of(program, phase, m.processors, {scheme.threshold, is_live ? 2 : scheme.smallest}, &count);
   std::vector<Team> out;
-  for (uint32_t c = 0; c < count; ++c) {
+  for (uint32_t t = 0; t < count; ++t) {
     std::vector<Iterations> members;
     for (uint32_t p = 0; p < m.processors; ++p)
-      if (cluster_of[p] == c) members.push_back(phase.iterations_of(p, m.processors));
-    const bool is_small = members.size() < (is_live ? 2 : scheme.smallest);
-    if (!is_small && !is_live) { // one of them becomes the helper
+      if (team_of[p] == t) members.push_back(phase.iterations_of(p, m.processors));
+    if (!is_live) { // one of them becomes the helper
       Iterations all;
       for (const Iterations &one : members) all.insert(all.end(), one.begin(), one.end());
       members = shared_out(all, uint32_t(members.size() - 1));
     }
-    if (is_small)
-      for (const Iterations &one : members) out.push_back({{reads_of(phase, one)}, {}, 1, true, false});
-    if (is_small) continue;
     Team team;
     team.is_beside = is_live;
     for (const Iterations &one : members) team.reads.push_back(reads_of(phase, one));
     add_helper(&team, phase, scheme, program.blocks, is_live ? std::max<size_t>(1, size_t(m.nodes) * m.cache / 2 / count) : 0);
     out.push_back(team);
   }
+  for (uint32_t p = 0; p < m.processors; ++p)
+    if (team_of[p] == core::kAlone) out.push_back({{reads_of(phase, phase.iterations_of(p, m.processors))}, {}, 1, true, false});
   return out;
 }
 
