@@ -20,7 +20,9 @@ void Releases::put_off(uint32_t slot, Wanted wanted, bool dirty) {
 /// go at once (aggressive).
 uint32_t Releases::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t site) {
   if (memory_.options->release == ReleasePolicy::kNone) return 0;
-  if (memory_.options->release == ReleasePolicy::kAggressive) wanted = {}; // these very pages, whatever wants them again
+  const bool gathers = memory_.options->release == ReleasePolicy::kBuffered;
+  if (!gathers) wanted = {}; // these very pages, whatever wants them again
+  const bool pays = !gathers || memory_.release_trial.pays(site);
   uint32_t count = 0;
   while (begin < end) {
     PagedRegion *r = memory_.regions.at_or_after(begin);
@@ -28,32 +30,44 @@ uint32_t Releases::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t
     if (begin < r->base) begin = r->base;
     const uint64_t stop = std::min(end, r->end());
     const uint32_t first = memory_.slot_of(*r, begin), last = memory_.slot_of(*r, stop);
-    const bool gathers = memory_.options->release == ReleasePolicy::kBuffered,
-               pays = !gathers || memory_.release_trial.pays(site);
-    for (uint32_t i = first; i < last; ++i) {
-      Page &p = memory_[i];
-      if (!PagedMemory::resident(p.state)) continue;
-      p.flags &= static_cast<uint8_t>(~kPrefetched); // it was used
-      if (gathers) memory_.release_trial.passed(site, i, memory_.gone());
-      if (!pays) {
-        ++memory_.statistics.releases_forgone;
-        continue;
-      }
-      if (!gathers || p.state != PageState::kDirty) put_off(i, wanted, p.state == PageState::kDirty);
-      ++memory_.statistics.site[site].released;
-      ++count;
+    if (pays) {
+      memory_.map.clear({begin, stop}); // a new hint comes through and rescues
+      count += release_pages(first, last, wanted, site);
+    } else {
+      forgo(first, last, site);
     }
-    if (!pays) {
-      begin = stop;
-      continue;
-    }
-    if (gathers) gather(first, last, wanted);
-    memory_.map.clear({begin, stop}); // a new hint comes through and rescues
-    for (uint32_t i = first; i < last; ++i) // in flight stays marked
-      if (memory_[i].state == PageState::kReading) memory_.map.set(memory_.extent(i, 1));
     begin = stop;
   }
   return count;
+}
+
+/// The same for the slots [first, last) of one region.
+uint32_t Releases::release_pages(uint32_t first, uint32_t last, Wanted wanted, uint16_t site) {
+  const bool gathers = memory_.options->release == ReleasePolicy::kBuffered;
+  uint32_t count = 0;
+  for (uint32_t i = first; i < last; ++i) {
+    Page &p = memory_[i];
+    if (!PagedMemory::resident(p.state)) continue;
+    p.flags &= static_cast<uint8_t>(~kPrefetched); // it was used
+    if (gathers) memory_.release_trial.passed(site, i, memory_.gone());
+    if (!gathers || p.state != PageState::kDirty) put_off(i, wanted, p.state == PageState::kDirty);
+    ++count;
+  }
+  memory_.statistics.site[site].released += count;
+  if (gathers) gather(first, last, wanted);
+  for (uint32_t i = first; i < last; ++i) // in flight stays marked
+    if (memory_[i].state == PageState::kReading) memory_.map.set(memory_.extent(i, 1));
+  return count;
+}
+
+/// Releases of this site are on trial: the pages stay where they are in the order of eviction.
+void Releases::forgo(uint32_t first, uint32_t last, uint16_t site) {
+  for (uint32_t i = first; i < last; ++i) {
+    if (!PagedMemory::resident(memory_[i].state)) continue;
+    memory_[i].flags &= static_cast<uint8_t>(~kPrefetched); // it was used
+    memory_.release_trial.passed(site, i, memory_.gone());
+    ++memory_.statistics.releases_forgone;
+  }
 }
 
 /// The pages of the cluster that belong to the region.

@@ -32,6 +32,8 @@ public:
   bool release_oldest_cluster();
 
 private:
+  uint32_t release_pages(uint32_t first, uint32_t last, Wanted, uint16_t site);
+  void forgo(uint32_t first, uint32_t last, uint16_t site);
   void put_off(uint32_t slot, Wanted, bool dirty);
   void gather(uint32_t first, uint32_t last, Wanted);
   Run cluster_of(const PagedRegion &, uint32_t slot) const;
