@@ -2,12 +2,12 @@
 #include "runtime/engine/engine.h"
 
 #include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 namespace pagecast {
 namespace {
@@ -24,11 +24,11 @@ int Engine::start_tables(const Options &options, uint64_t budget, char *why, uns
   forecasts_.start(budget);
   if (!pager_.start_tables(options, budget) ||
       !files_.start(options, pager_.memory.map, pager_.memory.pages, statistics, budget)) {
-    snprintf(why, capacity, "not enough address space for the pager's tables (ulimit -v?)");
+    write_text(why, capacity, "not enough address space for the pager's tables (ulimit -v?)");
     return -ENOMEM;
   }
   event_ = os::event_open();
-  if (event_ < 0) snprintf(why, capacity, "no descriptors are left");
+  if (event_ < 0) write_text(why, capacity, "no descriptors are left");
   return event_ < 0 ? event_ : 0;
 }
 

@@ -46,7 +46,7 @@ bool ForkStop::share(uint64_t stack, bool share) {
   // What a child needs of files, it can open; what is not to be shared of them is copied.
   if (pager_.started() && !share) return false;
   const int error = pager_.started() ? pager_.before_fork() : files_.copy_memory(stack);
-  if (error) tell("a child cannot have paged data: %s", strerror(-error));
+  if (error) tell("a child cannot have paged data: %s", error_text(-error));
   return error == 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/files/memory_file.h"
 
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/own_files.h"
 #include "runtime/kernel/os_files.h"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -28,15 +28,15 @@ int MemoryFile::start(const char *directory, uint64_t need, char *why, unsigned 
   StoreList list;
   if (list.read(directory)) directory = list[0]; // a mapping is of one file
   if (is_server_address(directory))
-    return snprintf(why, capacity, "memory in a file needs a directory, and %s is none", directory), -EINVAL;
+    return write_text(why, capacity, "memory in a file needs a directory, and %s is none", directory), -EINVAL;
   directory = Backing::directory(directory);
-  if (!os::absolute_path(directory, directory_, sizeof directory_)) snprintf(directory_, sizeof directory_, "%s", directory);
+  if (!os::absolute_path(directory, directory_, sizeof directory_)) write_text(directory_, sizeof directory_, "%s", directory);
   if (const int error = file_.start(directory_, need, why, capacity)) return error;
   os::use_page_cache(file_.fd());
   request_bytes_ = os::file_facts(file_.fd()).request_bytes;
   const char *fails = os::reservation_fails(file_.fd());
   if (!fails) return 0;
-  snprintf(why, capacity, "backing directory %s: %s", directory_, fails);
+  write_text(why, capacity, "backing directory %s: %s", directory_, fails);
   file_.stop();
   return -EOPNOTSUPP;
 }

@@ -3,6 +3,7 @@
 
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/file_systems.h"
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/sandbox.h"
 
@@ -47,7 +48,7 @@ uint64_t read_ahead_of(dev_t device) {
   for (const char *form : {"/sys/class/bdi/%u:%u/read_ahead_kb", "/sys/dev/block/%u:%u/queue/read_ahead_kb",
                            "/sys/dev/block/%u:%u/../queue/read_ahead_kb"}) {
     char path[96];
-    snprintf(path, sizeof path, form, major(device), minor(device));
+    write_text(path, sizeof path, form, major(device), minor(device));
     if (read_kilobytes(path, &kilobytes)) break;
   }
   return (kilobytes << 10) & ~(page_size() - 1);
@@ -170,7 +171,7 @@ int read_large(uint64_t addr) { return touch(addr); }
 
 bool open_file(int fd, OpenFile *out) {
   char path[48], text[512];
-  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+  write_text(path, sizeof path, "/proc/self/fdinfo/%d", fd);
   const int info = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
   if (info < 0) return false;
   const long n = syscall(SYS_read, info, text, sizeof text - 1);
@@ -193,7 +194,7 @@ bool unshare_descriptors() {
 
 int reopen(int fd) {
   char path[48];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  write_text(path, sizeof path, "/proc/self/fd/%d", fd);
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
@@ -226,7 +227,7 @@ int make_stand_in(const char *name, uint64_t bytes) {
 
 int open_stand_in(int fd, bool close_on_exec) {
   char path[48];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  write_text(path, sizeof path, "/proc/self/fd/%d", fd);
   const long opened =
       syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | (close_on_exec ? O_CLOEXEC : 0)); // sealed: nor can it be written
   return opened < 0 ? -errno : static_cast<int>(opened);
@@ -237,7 +238,7 @@ bool working_directory(char *path, unsigned capacity) { return syscall(SYS_getcw
 bool path_of(int fd, char *path, unsigned capacity) {
   struct stat file;
   char link[48];
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  write_text(link, sizeof link, "/proc/self/fd/%d", fd);
   const ssize_t n = readlink(link, path, capacity);
   if (n <= 0 || n >= static_cast<ssize_t>(capacity) || fstat(fd, &file) || file.st_nlink == 0) return false;
   path[n] = 0;

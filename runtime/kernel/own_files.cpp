@@ -2,6 +2,7 @@
 #include "runtime/kernel/own_files.h"
 
 #include "runtime/kernel/file_systems.h"
+#include "runtime/kernel/message.h"
 
 #include <cerrno>
 #include <climits>
@@ -21,9 +22,9 @@ namespace pagecast::os {
 /// The number of the device, or of the disk that it is a partition of.
 static uint64_t whole_device(dev_t device) {
   char path[96], link[256];
-  snprintf(path, sizeof path, "/sys/dev/block/%u:%u/partition", major(device), minor(device));
+  write_text(path, sizeof path, "/sys/dev/block/%u:%u/partition", major(device), minor(device));
   if (access(path, F_OK)) return device;
-  snprintf(path, sizeof path, "/sys/dev/block/%u:%u/../dev", major(device), minor(device));
+  write_text(path, sizeof path, "/sys/dev/block/%u:%u/../dev", major(device), minor(device));
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return device;
   const ssize_t n = read(fd, link, sizeof link - 1);
@@ -52,7 +53,7 @@ int open_unlinked(const char *directory) {
   int fd = open(directory, O_TMPFILE | flags, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return fd >= 0 ? fd : -errno;
   char path[4096];
-  if (snprintf(path, sizeof path, "%s/.pagecast-XXXXXX", directory) >= static_cast<int>(sizeof path)) return -ENAMETOOLONG;
+  if (write_text(path, sizeof path, "%s/.pagecast-XXXXXX", directory) >= static_cast<int>(sizeof path)) return -ENAMETOOLONG;
   fd = mkostemp(path, O_DIRECT | O_CLOEXEC);
   if (fd < 0) return -errno;
   unlink(path);

@@ -2,12 +2,12 @@
 #include "runtime/nbd/helper_start.h"
 
 #include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <initializer_list>
@@ -130,7 +130,7 @@ void *reserve_shared(uint64_t bytes) {
 int claim(const char *name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const int n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "%s", name); // not in any directory
+  const int n = write_text(address.sun_path + 1, sizeof address.sun_path - 1, "%s", name); // not in any directory
   const int fd = static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (fd < 0) return -errno;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(n));

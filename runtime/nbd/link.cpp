@@ -2,13 +2,13 @@
 #include "runtime/nbd/link.h"
 
 #include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
 #include "runtime/nbd/helper_start.h"
 #include "runtime/state/server_address.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 
@@ -27,8 +27,8 @@ void NbdLink::find_helper() {
   if (os::has_helper() || !dladdr(&here, &ours)) return;
   const char *slash = strrchr(ours.dli_fname, '/');
   char path[1024];
-  snprintf(path, sizeof path, "%.*s/pagecast/pagecast-nbd", slash ? static_cast<int>(slash - ours.dli_fname) : 1,
-           slash ? ours.dli_fname : ".");
+  write_text(path, sizeof path, "%.*s/pagecast/pagecast-nbd", slash ? static_cast<int>(slash - ours.dli_fname) : 1,
+             slash ? ours.dli_fname : ".");
   os::note_helper(path);
 }
 
@@ -57,7 +57,7 @@ int NbdLink::start_helper(Staging staging) {
   channel_->page_bytes = static_cast<uint32_t>(os::page_size());
   channel_->bytes = bytes_;
   channel_->writes = needs_ != kMap;
-  snprintf(channel_->uri, sizeof channel_->uri, "%s", uri_);
+  write_text(channel_->uri, sizeof channel_->uri, "%s", uri_);
   channel_->state.store(NbdChannel::kStarting);
   channel_->asked.clear();
   channel_->answered.clear();
@@ -74,10 +74,11 @@ int NbdLink::wait_until_ready(char *why, unsigned capacity) {
   for (uint64_t now; state() == NbdChannel::kStarting && !ended() && (now = os::now_ns()) < until;)
     os::wait_readable(control_, until - now); // a byte, or the helper's end; a signal may come before
   if (state() == NbdChannel::kReady) return 0;
-  if (state() == NbdChannel::kRefused) snprintf(why, capacity, "%s %s: %.299s", role(), uri_, channel_->why);
+  if (state() == NbdChannel::kRefused) write_text(why, capacity, "%s %s: %.299s", role(), uri_, channel_->why);
   else if (ended())
-    snprintf(why, capacity, "%s %s: the helper for servers ended at once; it needs the library libnbd", role(), uri_);
-  else snprintf(why, capacity, "%s %s: the server does not answer within %u s", role(), uri_, unsigned{kStartNs / 1'000'000'000});
+    write_text(why, capacity, "%s %s: the helper for servers ended at once; it needs the library libnbd", role(), uri_);
+  else
+    write_text(why, capacity, "%s %s: the server does not answer within %u s", role(), uri_, unsigned{kStartNs / 1'000'000'000});
   return -ECONNREFUSED;
 }
 
@@ -88,10 +89,12 @@ int NbdLink::start(const char *uri, uint64_t buffer_bytes, Staging staging, unsi
   buffer_bytes_ = buffer_bytes;
   patience_s_ = patience_s;
   int error = make_channel();
-  if (error) snprintf(why, capacity, "%s %s: no memory to share with the helper for servers (%s)", role(), uri, strerror(-error));
+  if (error)
+    write_text(why, capacity, "%s %s: no memory to share with the helper for servers (%s)", role(), uri, error_text(-error));
   else if ((error = start_helper(staging)))
-    snprintf(why, capacity, "%s %s: the helper for servers, pagecast/pagecast-nbd beside libpagecast.so, cannot be started (%s)",
-             role(), uri, strerror(-error));
+    write_text(why, capacity,
+               "%s %s: the helper for servers, pagecast/pagecast-nbd beside libpagecast.so, cannot be started (%s)", role(), uri,
+               error_text(-error));
   else error = wait_until_ready(why, capacity);
   if (error) forget();
   else bytes_ = channel_->bytes, block_ = channel_->block, read_only_ = channel_->read_only;

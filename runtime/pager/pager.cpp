@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/pager/pager.h"
 
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 namespace pagecast {
 namespace {
@@ -36,7 +36,7 @@ bool Pager::start_tables(const Options &options, uint64_t budget) {
 int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity) {
   memory.order.attach(memory.pages.links(), memory.pages.capacity(), memory.pages.groups());
   if (!fetcher.start() || !marks.start()) {
-    snprintf(why, capacity, "not enough memory for the pager");
+    write_text(why, capacity, "not enough memory for the pager");
     return -ENOMEM;
   }
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
@@ -44,7 +44,7 @@ int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capac
   if (const int error = store.start(memory.options->backing, budget, overflow, memory.options->io, why, capacity)) return error;
   if (store.has_helpers()) limit.expect_helpers();
   if (const int error = placement.open()) {
-    snprintf(why, capacity, "userfaultfd cannot be opened");
+    write_text(why, capacity, "userfaultfd cannot be opened");
     return error;
   }
   started_ = true;

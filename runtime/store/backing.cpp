@@ -2,11 +2,11 @@
 #include "runtime/store/backing.h"
 
 #include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/own_files.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -34,31 +34,31 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned capacit
   const char *directory = Backing::directory(given);
   os::DirectoryFacts facts;
   if (const int error = os::directory_facts(directory, &facts)) {
-    snprintf(why, capacity, "backing directory %s: %s", directory, strerror(-error));
+    write_text(why, capacity, "backing directory %s: %s", directory, error_text(-error));
     return error;
   }
   if (!facts.is_directory) {
-    snprintf(why, capacity, "backing directory %s is not a directory", directory);
+    write_text(why, capacity, "backing directory %s is not a directory", directory);
     return -ENOTDIR;
   }
   if (facts.in_memory) {
-    snprintf(why, capacity, "backing directory %s is in memory (%s); choose one on a disk with PAGECAST_BACKING", directory,
-             facts.in_memory);
+    write_text(why, capacity, "backing directory %s is in memory (%s); choose one on a disk with PAGECAST_BACKING", directory,
+               facts.in_memory);
     return -EINVAL;
   }
   if (facts.free_bytes < need) {
-    snprintf(why, capacity, "backing directory %s has %llu MiB free, but %llu MiB may be needed", directory,
-             static_cast<unsigned long long>(facts.free_bytes >> 20), static_cast<unsigned long long>(need >> 20));
+    write_text(why, capacity, "backing directory %s has %llu MiB free, but %llu MiB may be needed", directory,
+               static_cast<unsigned long long>(facts.free_bytes >> 20), static_cast<unsigned long long>(need >> 20));
     return -ENOSPC;
   }
   const int fd = os::open_unlinked(directory);
   if (fd < 0) {
-    snprintf(why, capacity, "backing directory %s cannot be written: %s", directory, strerror(-fd));
+    write_text(why, capacity, "backing directory %s cannot be written: %s", directory, error_text(-fd));
     return fd;
   }
   fd_ = own_descriptor(fd);
   const int error = start_room();
-  if (error) snprintf(why, capacity, "no address space for the backing file's map");
+  if (error) write_text(why, capacity, "no address space for the backing file's map");
   return error;
 }
 

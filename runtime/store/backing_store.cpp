@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 namespace pagecast {
 namespace {
@@ -56,14 +55,14 @@ static void drop_same_devices(StoreList &list) {
 
 int BackingStore::start(const char *directories, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity) {
   if (!list_.read(directories)) {
-    snprintf(why, capacity, "the backing directories are more than %u, or their names are too long", Stripes::kMost);
+    write_text(why, capacity, "the backing directories are more than %u, or their names are too long", Stripes::kMost);
     return -E2BIG;
   }
   if (list_.count() > 1) drop_same_devices(list_);
   Store *stores[Stripes::kMost];
   unsigned remote = 0;
   for (unsigned i = 0; i < list_.count(); ++i) remote += is_server_address(list_[i]);
-  if (remote > kMostNbd) return snprintf(why, capacity, "there are more than %u backing addresses", kMostNbd), -E2BIG;
+  if (remote > kMostNbd) return write_text(why, capacity, "there are more than %u backing addresses", kMostNbd), -E2BIG;
   if (const int error = start_staging(budget, io, remote, why, capacity)) return error;
   remote = 0;
   for (unsigned i = 0; i < list_.count(); ++i) {
@@ -97,8 +96,8 @@ int BackingStore::start_places(Store *const *stores, unsigned count, uint64_t ov
   start_errors();
   if (count == 1) return 0;
   if (free < overflow) {
-    snprintf(why, capacity, "the backing directories have %llu MiB free together, but %llu MiB may be needed",
-             static_cast<unsigned long long>(free >> 20), static_cast<unsigned long long>(overflow >> 20));
+    write_text(why, capacity, "the backing directories have %llu MiB free together, but %llu MiB may be needed",
+               static_cast<unsigned long long>(free >> 20), static_cast<unsigned long long>(overflow >> 20));
     return -ENOSPC;
   }
   return stripes_.start(count);
@@ -117,7 +116,7 @@ int BackingStore::start_staging(uint64_t budget, uint64_t io, bool shared, char 
   requests_.start();
   const uint64_t bytes = staging_bytes_for(budget);
   if (!(shared ? staging_.start_shared(bytes) : staging_.start(bytes))) {
-    snprintf(why, capacity, "not enough memory for the pager");
+    write_text(why, capacity, "not enough memory for the pager");
     return -ENOMEM;
   }
   io_pages_ = static_cast<uint32_t>(std::max<uint64_t>(io >> shift_, 1));

@@ -13,7 +13,7 @@ namespace {
 
 using ull = unsigned long long;
 
-const char *reason(int result) { return result < 0 ? strerror(-result) : "it ended early"; }
+const char *reason(int result) { return result < 0 ? error_text(-result) : "it ended early"; }
 bool is_lack_of_room(int error) { return error == -ENOSPC || error == -EDQUOT; }
 
 /// Whether to speak, after `last` (0: never yet).

@@ -54,29 +54,29 @@ int NbdStore::claim() {
   uint64_t hash = 1469598103934665603u;
   for (const char *c = uri_; *c; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211u;
   char name[64];
-  snprintf(name, sizeof name, "pagecast-nbd-%016llx", static_cast<unsigned long long>(hash));
+  write_text(name, sizeof name, "pagecast-nbd-%016llx", static_cast<unsigned long long>(hash));
   return claim_ = os::claim(name);
 }
 
 int NbdStore::start(const char *uri, const Staging &staging, uint64_t budget, unsigned patience_s, char *why, unsigned capacity) {
-  if (strlen(uri) >= sizeof uri_) return snprintf(why, capacity, "the backing address is too long"), -E2BIG;
+  if (strlen(uri) >= sizeof uri_) return write_text(why, capacity, "the backing address is too long"), -E2BIG;
   strcpy(uri_, uri);
   staging_ = &staging;
   if (claim() < 0)
-    return snprintf(why, capacity, "backing %s: another program on this machine uses that export", uri_), -EADDRINUSE;
+    return write_text(why, capacity, "backing %s: another program on this machine uses that export", uri_), -EADDRINUSE;
   if (const int error = link_.start(uri_, buffer_bytes_for(budget), shared(), patience_s, NbdLink::kBacking, why, capacity))
     return close_own(claim_), error;
   extents_ = std::min(link_.bytes() / kExtent, kMostExtents);
   used_ = static_cast<uint8_t *>(os::reserve_shared(extents_ + 1));
   sum_ = static_cast<uint32_t *>(os::reserve(PageTable::kSlots * sizeof *sum_));
   buffers_.start_at(link_.buffers(), link_.buffer_bytes());
-  return used_ && sum_ ? 0 : (snprintf(why, capacity, "no address space for the map of %s", uri_), -ENOMEM);
+  return used_ && sum_ ? 0 : (write_text(why, capacity, "no address space for the map of %s", uri_), -ENOMEM);
 }
 
 uint64_t NbdStore::bytes_of_map() { return kHelperBytes + sizeof(NbdChannel) + kMostBuffers; }
 
 int NbdStore::start_map(const char *uri, unsigned patience_s, char *why, unsigned capacity) {
-  if (strlen(uri) >= sizeof uri_) return snprintf(why, capacity, "map: the address is too long"), -E2BIG;
+  if (strlen(uri) >= sizeof uri_) return write_text(why, capacity, "map: the address is too long"), -E2BIG;
   strcpy(uri_, uri);
   if (const int error = link_.start(uri_, kMostBuffers, shared(), patience_s, NbdLink::kMap, why, capacity)) return error;
   buffers_.start_at(link_.buffers(), link_.buffer_bytes());
@@ -110,11 +110,11 @@ uint64_t NbdStore::free_bytes() {
 int NbdStore::make(unsigned file, uint64_t need, Room **room, char *why, unsigned capacity) {
   const uint64_t free = free_bytes();
   if (free < need || !extents_) {
-    snprintf(why, capacity, "backing %s has %llu MiB free, but %llu MiB may be needed", uri_,
-             static_cast<unsigned long long>(free >> 20), static_cast<unsigned long long>(std::max(need, kExtent) >> 20));
+    write_text(why, capacity, "backing %s has %llu MiB free, but %llu MiB may be needed", uri_,
+               static_cast<unsigned long long>(free >> 20), static_cast<unsigned long long>(std::max(need, kExtent) >> 20));
     return -ENOSPC;
   }
-  if (room_[file].start_room()) return snprintf(why, capacity, "no address space for the map of %s", uri_), -ENOMEM;
+  if (room_[file].start_room()) return write_text(why, capacity, "no address space for the map of %s", uri_), -ENOMEM;
   place_[file] = static_cast<uint32_t *>(os::reserve(room_[file].most_extents() * sizeof(uint32_t)));
   *room = &room_[file];
   return place_[file] ? 0 : -ENOMEM;
@@ -349,7 +349,7 @@ void NbdStore::look() {
   const int error = link_.start_again(shared());
   say(error ? "the helper for %s has ended, and cannot be started again (%s)"
             : "the helper for %s has ended: another one goes on",
-      uri_, strerror(-error));
+      uri_, error_text(-error));
   for (uint32_t number = 0; number < NbdChannel::kPieces; ++number) {
     if (!link_.is_taken(number)) continue;
     if (error) piece_done({number, error});

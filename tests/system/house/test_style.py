@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The sources are as clang-format leaves them."""
+"""The sources are as clang-format leaves them, and what they do not call."""
 
+import re
 import shutil
 import subprocess
 
@@ -18,3 +19,11 @@ def test_sources_are_formatted():
     assert len(files) > 300
     done = subprocess.run([command, "--dry-run", "-Werror", *files], capture_output=True, text=True)
     assert done.returncode == 0, "\n".join(line for line in done.stderr.splitlines() if "error:" in line)
+
+
+def test_the_pagers_thread_does_not_format_by_the_c_library():
+    """Whoever registers specifiers with printf, and translations of errors, have tables on the heap, which may be paged."""
+    rooms = ("engine", "files", "kernel", "memory", "nbd", "pager", "store")
+    found = [f"{f.relative_to(ROOT)}: {word.group()}" for room in rooms for f in (ROOT / "runtime" / room).glob("*.cpp")
+             for word in re.finditer(r"\b\w*printf\(|\bstrerror\(", f.read_text())]
+    assert not found, "\n" + "\n".join(found)
