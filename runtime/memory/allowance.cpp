@@ -32,14 +32,14 @@ void Allowance::forked() {
   close_own(refused_);
   event_ = refused_ = -1;
   limit_.start(cap_, std::min<uint64_t>(cap_, kLeastMemory));
+  file_reads_ = {};
   next_look_ns_ = over_since_ns_ = 0;
   over_most_ = over_from_ = 0;
 }
 
 /// Bytes of files that the program had read from disks. What helpers of the runtime read is not in the kernel's count of this process.
-uint64_t Allowance::files_read() const {
-  const uint64_t all = memory_.has_helpers() ? 0 : os::read_from_disks(), pages = statistics_->read_bytes;
-  return all - std::min(all, pages);
+uint64_t Allowance::files_read() {
+  return file_reads_.update(memory_.has_helpers() ? 0 : os::read_from_disks(), statistics_->read_bytes);
 }
 
 void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion) {

@@ -6,6 +6,7 @@
 // Pager's thread, but for what is marked.
 #pragma once
 #include "core/arithmetic.h"
+#include "core/memory/file_reads.h"
 #include "core/memory/limit.h"
 #include "runtime/kernel/os.h"
 #include "runtime/state/statistics.h"
@@ -91,13 +92,14 @@ public:
   bool exceeded(uint32_t used, uint64_t now);
 
 private:
-  uint64_t files_read() const;
+  uint64_t files_read();
   uint32_t pages_within(uint64_t bytes, uint64_t own_bytes) const;
   void note_change(uint64_t before);
 
   Statistics *statistics_ = nullptr;
   std::atomic<uint64_t> cap_{0};
   core::Limit limit_;
+  core::FileReads file_reads_;
   os::MemoryWatch memory_;
   int event_ = -1, refused_ = -1;
   uint64_t seen_cap_ = 0;

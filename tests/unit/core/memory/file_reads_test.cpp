@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/memory/file_reads.h"
+
+#include <gtest/gtest.h>
+
+using pagecast::core::FileReads;
+
+namespace {
+
+constexpr uint64_t kKiB = 1u << 10, kMiB = 1u << 20;
+
+TEST(FileReads, WhatThePagerAsksForIsNotOfFilesThoughSomeIsCountedTwice) {
+  FileReads reads;
+  uint64_t all = 0, asked = 0;
+  for (int i = 0; i < 1000; ++i) {
+    asked += 2 * kMiB;
+    EXPECT_EQ(reads.update(all, asked), 0u); // it has not been made yet
+    all += 2 * kMiB + 40 * kKiB;
+    if (i % 50 == 49) all += 300 * kKiB; // tried, and made, in a burst
+    EXPECT_EQ(reads.update(all, asked), 0u);
+  }
+}
+
+TEST(FileReads, AFileThatBeginsToBeReadIsSeenSoonAndInWhole) {
+  FileReads reads;
+  uint64_t all = 0;
+  EXPECT_EQ(reads.update(all, 0), 0u);
+  EXPECT_EQ(reads.update(all += 300 * kKiB, 0), 300 * kKiB); // nothing was paged
+  const uint64_t asked = 100 * kMiB, before = reads.update(all += asked, asked);
+  EXPECT_EQ(before, 300 * kKiB);
+  const uint64_t begun = reads.update(all += 8 * kMiB, asked);
+  EXPECT_EQ(begun - before, 8 * kMiB - FileReads::kMostCredit);
+  EXPECT_EQ(reads.update(all += 8 * kMiB, asked) - begun, 8 * kMiB);
+}
+
+TEST(FileReads, BesidePagingAFileIsCountedButForTheEighth) {
+  FileReads reads;
+  uint64_t all = 0, asked = 0, out = 0;
+  for (int i = 0; i < 100; ++i) {
+    asked += kMiB;
+    all += 2 * kMiB;
+    out = reads.update(all, asked);
+  }
+  EXPECT_EQ(out, 100 * kMiB - 100 * kMiB / FileReads::kPart);
+}
+
+} // namespace
