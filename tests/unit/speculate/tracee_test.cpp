@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/inject/tracee.h"
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/rseq.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 extern "C" struct rseq_cs pagecast_test_sequence;
@@ -61,6 +64,47 @@ TEST(Tracee, AStopInTheProgramsOwnInstructionsDoesNoHarm) {
 TEST(Tracee, ButNotInOnesThatAreBegunAgainWhenTheyAreInterrupted) {
   if (__rseq_size == 0) GTEST_SKIP() << "the C library has not registered rseq";
   EXPECT_FALSE(may_be_copied(true, true));
+}
+
+/// A process that makes threads without pause, one after the other, and counts those that have ended.
+class MakingThreads {
+public:
+  MakingThreads() : ended(static_cast<std::atomic<uint64_t> *>(memory_)), process(fork()) {
+    while (process == 0) {
+      std::thread([] {}).join();
+      ++*ended;
+    }
+  }
+  ~MakingThreads() {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, __WALL);
+    munmap(memory_, sizeof *ended);
+  }
+  /// Waits until some more have ended. False: they have not within seconds.
+  bool goes_on() const {
+    constexpr uint64_t kMore = 2;
+    const uint64_t wanted = *ended + kMore;
+    for (int i = 0; *ended < wanted && i < 100000; i++) usleep(100);
+    return *ended >= wanted;
+  }
+
+private:
+  void *const memory_ = mmap(nullptr, sizeof(std::atomic<uint64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+public:
+  std::atomic<uint64_t> *const ended;
+  const pid_t process;
+};
+
+TEST(Tracee, AThreadThatIsMadeWhileItsMakerIsBeingStoppedIsNotHeld) {
+  const MakingThreads child;
+  for (int i = 0; i < 400; i++) {
+    {
+      Tracee tracee;
+      tracee.stop(child.process, child.process);
+    }
+    ASSERT_TRUE(child.goes_on()) << "after " << i << " stops";
+  }
 }
 
 } // namespace
