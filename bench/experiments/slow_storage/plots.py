@@ -29,7 +29,8 @@ def times(cells: list[dict]):
     figure, axes = plt.subplots(figsize=(2 + 1.1 * len(chosen), 4), layout="constrained")
     for i, contender in enumerate(CONTENDERS):
         bars = [(x + 0.2 * i, seconds(c, contender) / seconds(c, "plain")) for x, c in enumerate(chosen) if seconds(c, contender)]
-        axes.bar(*zip(*bars), 0.2, label=CONTENDERS[contender])
+        if bars:
+            axes.bar(*zip(*bars), 0.2, label=CONTENDERS[contender])
     axes.set(ylabel="time over plain")
     axes.set_xticks([x + 0.3 for x in range(len(chosen))], [f"{c['program']}\n{c['storage']}" for c in chosen], fontsize=8)
     axes.legend()

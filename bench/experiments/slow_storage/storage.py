@@ -121,6 +121,9 @@ CLIENT = """volume brick{i}
 end-volume
 """
 FIRST_PORT = 24901
+# What has been read stays in the page cache when the file is opened again, and names and facts stay for a minute: else nothing can be
+# fetched for a program before it asks.
+KEEPING = ("--fopen-keep-cache=on", "--attribute-timeout=60", "--entry-timeout=60")
 
 
 @contextlib.contextmanager
@@ -170,13 +173,17 @@ def mount(home: Path, place: Path, mounted: contextlib.ExitStack):
     text = "".join(CLIENT.format(i=i, port=FIRST_PORT + i) for i in range(BRICKS))
     text += "volume all\n  type cluster/distribute\n  subvolumes " + " ".join(f"brick{i}" for i in range(BRICKS)) + "\nend-volume\n"
     (home / "client.vol").write_text(text)
-    client = subprocess.Popen(["glusterfs", "-N", "-f", home / "client.vol", "-l", home / "client.log", place],
+    (home / "client.log").unlink(missing_ok=True)
+    client = subprocess.Popen(["glusterfs", "-N", *KEEPING, "-f", home / "client.vol", "-l", home / "client.log", place],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     mounted.callback(client.wait, timeout=30)
     mounted.callback(subprocess.run, ["umount", "-l", place], capture_output=True)
-    end = time.monotonic() + 30
-    while not os.path.ismount(place) and time.monotonic() < end and client.poll() is None:
+    log, end = home / "client.log", time.monotonic() + 30
+
+    def is_ready() -> bool:
+        # A brick that listens too late is connected to some seconds after the mount; without all of them nothing can be created.
+        return os.path.ismount(place) and all(f"0-brick{i}: Connected" in log.read_text(errors="replace") for i in range(BRICKS))
+    while not is_ready() and time.monotonic() < end and client.poll() is None:
         time.sleep(0.05)
-    if not os.path.ismount(place):
-        raise slow.Unavailable("GlusterFS could not be mounted: " + (home / "client.log").read_text()[-300:])
-    time.sleep(1)  # the bricks' connections
+    if not is_ready():
+        raise slow.Unavailable("GlusterFS could not be mounted: " + log.read_text(errors="replace")[-300:])
