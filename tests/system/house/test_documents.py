@@ -101,3 +101,10 @@ def test_two_hops_lead_to_what_newcomers_look_for():
     for wanted in ("runtime/pager/fault_service.cpp", "core/nest/distance.cpp", "compiler/nests/Classify.cpp",
                    "runtime/state/options.def", "docs/GLOSSARY.md"):
         assert ROOT / wanted in reached, f"README.md does not lead to {wanted} in two hops"
+
+
+def test_the_architecture_names_who_refuses_and_who_decides_how_far_ahead():
+    linked = {(ROOT / "docs" / target).resolve() for _, target in prose.links((ROOT / "docs" / "ARCHITECTURE.md").read_text())}
+    for wanted in ("compiler/nests/Classify.cpp", "compiler/slices/Refusals.h", "core/nest/distance.cpp", "runtime/slicer/slicer.cpp",
+                   "core/faults/fault_streams.cpp"):
+        assert ROOT / wanted in linked, wanted

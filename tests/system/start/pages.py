@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pages of docs/start as scripts: what is to be pasted, and what is said to come of it."""
+"""Pages of docs as scripts: what is to be pasted, and what is said to come of it."""
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SUMMARY = re.compile(r"pagecast: \d+(\.\d+)? s[,;] .*")
+# Lines of what a run measured, whose figures are others at each run: of `explain --run`, of the statistics, and of tables.
+MEASURED = re.compile(r" *(run|[\w-]+\.json): |  \"|[\w-]+\.json  ")
+FIGURE = re.compile(r"\d[\d.,]*( [KMG]iB)?")
 
 
 @dataclass(frozen=True)
@@ -29,13 +35,38 @@ def steps(page: Path) -> list[Step]:
 
 
 def lines_of(text: str) -> list[str]:
-    """Without what is another at each run: figures of a summary, and spaces at the ends of lines."""
-    return [SUMMARY.sub("pagecast: SUMMARY", line).rstrip() for line in text.splitlines()]
+    """Without what is another at each run: figures that were measured, and spaces at the ends of lines."""
+    lines = [SUMMARY.sub("pagecast: SUMMARY", line).rstrip() for line in text.splitlines()]
+    return [FIGURE.sub("N", re.sub(" +", " ", line)) if MEASURED.match(line) else line for line in lines]
+
+
+def pattern_of(line: str) -> str:
+    """`...` at the end of a line stands for the rest of it, and on a line of its own for any lines."""
+    if line == "...":
+        return "(?:.*\n)*?"
+    return re.escape(line.removesuffix("...")) + (".*\n" if line.endswith("...") else "\n")
 
 
 def agrees(printed: str, said: str) -> bool:
-    """Whether that is what the page says; there `...` on a line of its own stands for lines that it leaves out."""
-    pattern = ""
-    for line in lines_of(said):
-        pattern += "(?:.*\n)*?" if line == "..." else re.escape(line) + "\n"
+    """Whether that is what the page says."""
+    pattern = "".join(pattern_of(line) for line in lines_of(said))
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in lines_of(printed))) is not None
+
+
+class Shell:
+    """A folder to paste into, with the built command and this Python on the path, and the build tree as `build`."""
+
+    def __init__(self, tools, folder):
+        self.folder = folder
+        path = os.pathsep.join((str(tools.pagecast.parent), os.path.dirname(sys.executable), os.environ["PATH"]))
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
+        self.environment = {**clean, "PATH": path, "HOME": str(folder), "TMPDIR": str(folder), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        (folder / "build").symlink_to(tools.build)
+
+    def run(self, commands: str, group=None, within=(), **more) -> str:
+        done = subprocess.run([*within, "bash", "-euc", commands], cwd=self.folder, env={**self.environment, **more}, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+                              preexec_fn=group.join if group else None)
+        assert done.returncode == 0, done.stdout
+        return done.stdout

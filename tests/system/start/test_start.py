@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -22,27 +21,9 @@ NEEDED = {"r": ["Rscript"], "fortran-mpi": ["mpif90", "mpirun"]}
 LIMITS = {"python": 176, "r": 128, "package": 80, "c": 400, "fortran-mpi": 400, "container": 80}
 
 
-class Shell:
-    """A folder to paste into, with the built command and this Python on the path."""
-
-    def __init__(self, tools, folder):
-        self.folder = folder
-        path = os.pathsep.join((str(tools.pagecast.parent), os.path.dirname(sys.executable), os.environ["PATH"]))
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
-        self.environment = {**clean, "PATH": path, "HOME": str(folder), "TMPDIR": str(folder), "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-
-    def run(self, commands: str, group=None, within=(), **more) -> str:
-        done = subprocess.run([*within, "bash", "-euc", commands], cwd=self.folder, env={**self.environment, **more}, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
-                              preexec_fn=group.join if group else None)
-        assert done.returncode == 0, done.stdout
-        return done.stdout
-
-
 @pytest.fixture
 def shell(built, disk_dir):
-    return Shell(built, disk_dir)
+    return pages.Shell(built, disk_dir)
 
 
 def skip_without(page: str):

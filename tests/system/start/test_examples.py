@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The examples of other pages of docs: what they say to paste prints what they say."""
+
+import shutil
+
+import pytest
+
+import pages
+from places import ROOT
+
+DOCS = ROOT / "docs"
+# What must be pasted before, where a page goes on with the example of another one.
+AFTER = {"statistics": ["explain"]}
+NEEDED = {"ARCHITECTURE": ["clang-19", "opt-19"], "compile": ["flang-new-19"]}
+
+
+def shown() -> list[str]:
+    return sorted(page.stem for page in DOCS.glob("*.md") if pages.BLOCK.search(page.read_text()))
+
+
+@pytest.mark.parametrize("page", shown())
+def test_example(built, disk_dir, page):
+    for command in NEEDED.get(page, ()):
+        if not shutil.which(command):
+            pytest.skip(f"{command} is not installed")
+    shell = pages.Shell(built, disk_dir)
+    for earlier in AFTER.get(page, ()):
+        shell.run(pages.steps(DOCS / f"{earlier}.md")[0].commands)
+    for step in pages.steps(DOCS / f"{page}.md"):
+        printed = shell.run(step.commands)
+        assert not step.printed or pages.agrees(printed, step.printed), f"docs/{page}.md does not say what came:\n{printed}"
+
+
+def test_what_was_measured_may_differ_and_results_may_not():
+    said = '42\ns.json: 1.5 s; ...\n   run: entries 1, hit 51,660, late ...\ns.json    3.77  1.2 GiB\n'
+    assert pages.agrees('42\ns.json: 2 s; more\n   run: entries 1, hit 7, late 3\ns.json  3  210.0 MiB\n', said)
+    assert not pages.agrees('43\ns.json: 2 s; more\n   run: entries 1, hit 7, late 3\ns.json  3  210.0 MiB\n', said)
+    assert not pages.agrees('42\ns.json: 2 s; more\n   run: entries 1, late 3\ns.json  3  210.0 MiB\n', said)
