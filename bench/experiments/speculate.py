@@ -39,7 +39,7 @@ from experiments.slow_storage.table import speculate_markdown  # noqa: E402
 
 READERS = 32
 CACHED_RUNS = 15
-CACHED_SLICES = 20  # times as many as on storage: so short a run would be all start
+CACHED_SLICES = 400  # times as many as on storage: so short a run would be all start
 SET_CHILD_SUBREAPER = 36
 
 
@@ -124,8 +124,12 @@ def run_once(program: Program, storage: str, contender: str, data: Path, options
         wanted = [(place / w[0].relative_to(data), *w[1:]) if isinstance(w, tuple) else place / w.relative_to(data) for w in wanted]
         stop, before, begin = threading.Event(), used(), time.monotonic()
         readers = read_ahead(wanted, stop)
-        done = subprocess.run(command, cwd=place, capture_output=True, timeout=600, preexec_fn=group)
-        seconds = time.monotonic() - begin
+        # A pipe would be waited for until the controller, too, has closed its end, which no shell does.
+        with open(options.work / "errors", "w+b") as errors:
+            done = subprocess.run(command, cwd=place, stdout=subprocess.PIPE, stderr=errors, timeout=600, preexec_fn=group)
+            seconds = time.monotonic() - begin
+            errors.seek(0)
+            said = errors.read().decode(errors="replace")
         if storage == "cached":
             wait_for_controllers()
         processor = used() - before
@@ -133,7 +137,7 @@ def run_once(program: Program, storage: str, contender: str, data: Path, options
         for reader in readers:
             reader.join()
     if done.returncode != program.status:
-        raise RuntimeError(f"{program.name} ended with {done.returncode}: {done.stderr.decode()[-400:]}")
+        raise RuntimeError(f"{program.name} ended with {done.returncode}: {said[-400:]}")
     run = {"seconds": seconds, "processor": processor, "output": hashlib.sha256(done.stdout).hexdigest(), "asked": asked[0] if asked else None}
     if contender == "speculating" and storage != "cached":
         run["statistics"] = json.loads(stats.read_text())
@@ -148,11 +152,18 @@ def contenders_of(program: Program, storage: str) -> list[str]:
     return ["plain", "speculating", *(["hinted"] if program.hinted else []), *([] if without_cache(storage) != storage else ["ahead"])]
 
 
+def sized_for(storage: str, options) -> argparse.Namespace:
+    if storage != "cached":
+        return options
+    larger = copy.copy(options)
+    larger.slices *= CACHED_SLICES
+    larger.files = options.many_files
+    return larger
+
+
 def measure(program: Program, storage: str, data: Path, options) -> dict:
     contenders = contenders_of(program, storage)
     if storage == "cached":
-        options = copy.copy(options)
-        options.slices *= CACHED_SLICES
         adopt_controllers()
     runs: dict[str, list] = {contender: [] for contender in contenders}
     for turn in range(CACHED_RUNS if storage == "cached" else options.runs):
@@ -195,12 +206,12 @@ def measure_all(options) -> list[dict]:
         for name in ("search", "slices"):
             compiled_app(options.build, name, options.work)
         for name, storage in wanted_cells(options):
-            program = PROGRAMS[name]
-            data = options.work / f"{program.kind}-{options.files}"
+            program, sized = PROGRAMS[name], sized_for(storage, options)
+            data = options.work / f"{program.kind}-{sized.files}"
             if not data.exists():
-                program.data(data, options)
+                program.data(data, sized)
                 os.sync()
-            cells.append(measure(program, storage, data, options))
+            cells.append(measure(program, storage, data, sized))
             write_json(options.json, cells, options)
     finally:
         if not options.keep:
