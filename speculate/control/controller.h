@@ -35,6 +35,9 @@ struct Watched {
   WaitPlace place;
   uint64_t named = 0; ///< the executable whose arguments have been taken for names of files
   bool refused = false;
+  bool was_copied = false;
+  uint64_t reads = 0; ///< calls of one that was, when they were looked at last
+  uint64_t ran_at_reads = 0; ///< ns: its processor time then
   uint32_t careful = 0; ///< which small reads its copies wait for: see Channel
   bool present = false; ///< seen in the tree just now
   pid_t unreaped = 0; ///< a copy of its process
@@ -67,6 +70,7 @@ private:
   void examine(Watched &one, uint64_t now);
   void begin_period(Watched &one);
   void account_short_wait(Watched &one, uint64_t passed);
+  void follow_reads(Watched &one);
   bool has_gained(const Watched &one, uint64_t now) const;
   void judge_trial(uint64_t now);
   bool is_waiting(Watched &one, const Look &look);

@@ -63,6 +63,7 @@ void Controller::make_copy(Watched &one, uint64_t now, const Call &call, bool br
   if (made.process) {
     one.unreaped = made.process;
     one.worth.made();
+    one.was_copied = true;
     statistics_.copies++;
     statistics_.stopped_ns += made.stopped;
     statistics_.most_stopped_ns = std::max(statistics_.most_stopped_ns, made.stopped);

@@ -59,6 +59,7 @@ void Controller::examine(Watched &one, uint64_t now) {
   const uint64_t passed = now - one.looked;
   one.looked = now;
   one.last = look;
+  if (one.was_copied) follow_reads(one);
   if (briefly && !one.refused) account_short_wait(one, passed);
   one.long_wait = same;
   if (!waiting) {
@@ -71,6 +72,20 @@ void Controller::examine(Watched &one, uint64_t now) {
     return;
   }
   if ((eager_ || now - one.wait_begin >= Worth::kLeastWait) && !one.refused) account_wait(one, now);
+}
+
+/// What the original computes for a read, beside its copies and after them: theirs are compared with it.
+void Controller::follow_reads(Watched &one) {
+  constexpr uint64_t kEnough = 1000;
+  if (statistics_.original_reads >= kEnough) return;
+  const uint64_t reads = reads_of(one.thread.process(), one.thread.number());
+  if (reads <= one.reads) return;
+  if (one.reads) {
+    statistics_.original_reads += reads - one.reads;
+    statistics_.original_seconds += static_cast<double>(one.last.ran - one.ran_at_reads) * 1e-9;
+  }
+  one.reads = reads;
+  one.ran_at_reads = one.last.ran;
 }
 
 bool Controller::is_hinted(const WaitPlace &place) const {

@@ -84,6 +84,7 @@ void add_copies(Text &text, const Statistics &s) {
   text.number("writes", s.writes);
   text.number("page_faults", s.copy_faults);
   text.fraction("seconds", s.copy_seconds);
+  text.fraction("dilation", dilation_of(s));
   text.number("last_call", s.last_call);
   text.begin("ended");
   for (unsigned i = 0; i < kEndings; i++)
@@ -164,6 +165,11 @@ void Statistics::add(const Channel &channel) {
   writes += channel.writes;
 }
 
+double dilation_of(const Statistics &s) {
+  if (!s.reads || !s.original_reads || s.original_seconds <= 0) return 0;
+  return s.copy_seconds / static_cast<double>(s.reads) / (s.original_seconds / static_cast<double>(s.original_reads));
+}
+
 bool write_statistics(const Statistics &statistics, const char *path) {
   Text text;
   text.add("{");
@@ -191,6 +197,7 @@ void print_summary(const Statistics &s, int file) {
            static_cast<double>(s.stopped_ns) * 1e-6);
   for (unsigned i = 0; i < kEndings; i++)
     if (s.ended[i]) text.add("              %lu ended: %s\n", s.ended[i], kNames[i]);
+  if (dilation_of(s) > 0) text.add("              computed %.1f times as long for a read as the program\n", dilation_of(s));
   text.add("  hints       %lu given, %lu carried out, %lu in memory already, %lu too late, %lu cancelled\n", p.hints, p.done,
            p.in_memory, p.late, p.cancelled);
   text.add("  prefetched  %.1f MB in %lu requests of %.2f ms\n", static_cast<double>(p.bytes) * 1e-6, p.requests,

@@ -37,6 +37,8 @@ struct Statistics {
   uint64_t calls = 0, reads = 0, answered = 0, hinted = 0, waited = 0, guesses = 0, writes = 0; ///< of the copies
   uint64_t copy_faults = 0;   ///< page faults of the copies
   double copy_seconds = 0;    ///< processor time of the copies
+  uint64_t original_reads = 0; ///< of the threads that had copies, after the first one: a thousand are enough
+  double original_seconds = 0; ///< of processor time, in which they were made
   double own_seconds = 0;                     ///< processor time of the controller and the prefetcher
   uint64_t own_bytes = 0;                     ///< most memory that they had
   uint64_t named = 0;                         ///< hints made from argv
@@ -49,6 +51,9 @@ struct Statistics {
 
   void add(const Channel &channel);
 };
+
+/// How much longer copies compute for a read than the program does: the paper's dilation factor. 0 = it is not known.
+double dilation_of(const Statistics &statistics);
 
 /// False: the file could not be written.
 bool write_statistics(const Statistics &statistics, const char *path);

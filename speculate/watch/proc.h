@@ -66,6 +66,9 @@ struct Usage {
 };
 Usage usage_of(pid_t process);
 
+/// Calls by which a thread has read so far, of whatever file.
+uint64_t reads_of(pid_t process, pid_t thread);
+
 /// Gone, or about to be: it has no memory any more.
 bool is_ending(pid_t process);
 

@@ -13,7 +13,7 @@ MEANING = ("Each cell: seconds, median of the runs, and in brackets the share of
            "32 threads that read the files in the program's order, the ceiling. All in memory: medians over plain, in brackets the least.")
 HINTING = ("Bytes that the storage was asked for, by whoever asked first. By hints: asked by the prefetcher. In error: asked in all beyond what the "
            "plain program asks for, as a share of what the prefetcher asked. Reads: of the copies; dilation: processor time of the copies for each "
-           "read over that of the plain program for each of its requests.")
+           "read over that of the program beside and after them.")
 FOOTPRINT = "Processor time, and the most memory, of the controller with its prefetcher; page faults of the copies; how long the program was stopped."
 
 
@@ -86,11 +86,8 @@ def hinting(cell: dict, contender: str) -> dict | None:
 
 
 def dilation(cell: dict) -> str:
-    run, plain = middle_run(cell, "speculating"), middle_run(cell, "plain")
-    copies = run["statistics"]["copies"]
-    if not copies["reads"] or not copies["seconds"] or not plain.get("asked"):
-        return ""
-    return f"{copies['seconds'] / copies['reads'] / (plain['processor'] / plain['asked']['requests']):.1f}"
+    found = middle_run(cell, "speculating")["statistics"]["copies"].get("dilation", 0)
+    return f"{found:.1f}" if found else ""
 
 
 def hinting_table(cells: list[dict]) -> str:

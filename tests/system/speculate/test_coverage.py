@@ -52,6 +52,8 @@ def test_slices_through_a_large_file(speculation, storage, tmp_path):
     figures = speculation.figures()
     assert figures["prefetch"]["done"] >= 0.9 * 400
     assert figures["original"]["waits_missed"] <= 4
+    assert figures["copies"]["seconds"] > 0, "however short a copy is"
+    assert figures["copies"]["dilation"] >= 0
 
 
 def test_files_that_the_command_line_names(speculation, storage, tree):

@@ -22,10 +22,11 @@ struct ThisThread {
 TEST(Proc, AThreadThatRanAllTheTimeIsTakenToRunStill) {
   ThisThread own;
   ASSERT_TRUE(own.open);
-  Look last = own.thread.look();
+  Look last;
+  do last = own.thread.look();
+  while (last.alive && last.ran == 0); // a process that has just begun has run for nothing until the first tick
   ASSERT_TRUE(last.alive);
   EXPECT_EQ('R', last.state);
-  ASSERT_GT(last.ran, 0u);
   last.ran = 0; // it has run for all of its time, in as many ns
   for (volatile unsigned i = 0; own.thread.look().ran < 20 * kMillisecond;) i = i + 1;
   const Look now = own.thread.look(last, 20 * kMillisecond);
@@ -53,6 +54,33 @@ TEST(Proc, WhoHasNotRunIsLookedAt) {
   waitpid(child, nullptr, 0);
   EXPECT_FALSE(thread.look(last, 20 * kMillisecond).alive);
   thread.close();
+}
+
+TEST(Proc, ReadsOfAThreadAreCounted) {
+  const pid_t own = getpid(), thread = static_cast<pid_t>(syscall(SYS_gettid));
+  const uint64_t before = reads_of(own, thread), again = reads_of(own, thread);
+  EXPECT_GT(again, before) << "to ask is to read";
+  int ends[2];
+  ASSERT_EQ(0, pipe(ends));
+  char byte = 0;
+  for (int i = 0; i < 10; i++) {
+    ASSERT_EQ(1, write(ends[1], &byte, 1));
+    ASSERT_EQ(1, read(ends[0], &byte, 1));
+  }
+  EXPECT_EQ(10 + again - before, reads_of(own, thread) - again);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+/// What has run for less than a tick of the clock by which the kernel charges time is told, too.
+TEST(Proc, ProcessorTimeIsToldInNanoseconds) {
+  if (access("/proc/self/schedstat", R_OK)) GTEST_SKIP() << "this kernel tells it in ticks only";
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t ended;
+  ASSERT_EQ(0, waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT));
+  EXPECT_GT(usage_of(child).seconds, 0);
+  waitpid(child, nullptr, 0);
 }
 
 } // namespace
