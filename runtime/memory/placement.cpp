@@ -19,6 +19,13 @@ int Placement::recover() {
   return open();
 }
 
+void Placement::count_waits(uint64_t now) {
+  constexpr uint64_t kEvery = 100'000'000; // often within the second after which statistics are written anew
+  if (!stalls_.any() || now - waits_counted_ns_ < kEvery) return;
+  waits_counted_ns_ = now;
+  stalls_.count(now, memory_.statistics.stall_ns);
+}
+
 uint32_t Placement::place(uint32_t slot, const char *from, uint32_t pages, bool writable) {
   const int64_t done = os::fault_copy(fd_, address(slot), from, memory_.bytes(pages), !writable);
   if (done > 0) {

@@ -53,6 +53,8 @@ public:
   void end_wait(uint32_t slot, uint32_t pages) {
     if (stalls_.any()) stalls_.end(slot, pages, os::now_ns(), memory_.statistics.stall_ns);
   }
+  /// Waits that go on are counted up to `now`, once in a while.
+  void count_waits(uint64_t now);
   /// What a thread that faults on the page waits for; `none` where no other waits for it already.
   StallKind waited_for(uint32_t slot, StallKind none) const { return stalls_.kind_of(slot, none); }
 
@@ -63,6 +65,7 @@ private:
   MemoryLimit &limit_;
   int fd_ = -1;
   Stalls stalls_;
+  uint64_t waits_counted_ns_ = 0; ///< when those that go on were counted
 };
 
 } // namespace pagecast

@@ -62,6 +62,14 @@ public:
       stall_[i] = {now, slot, kind};
     }
   }
+  /// Adds how long all have stalled so far: one of them may last until the program is ended.
+  void count(uint64_t now, StallTimes &times) {
+    for (unsigned i = 0; i < count_; ++i) {
+      if (now <= stall_[i].since) continue;
+      times[stall_[i].kind] += now - stall_[i].since;
+      stall_[i].since = now;
+    }
+  }
   /// Nobody stalls on the pages any more: adds how long they did.
   void end(uint32_t slot, uint32_t pages, uint64_t now, StallTimes &times) {
     for (unsigned i = 0; i < count_;) {

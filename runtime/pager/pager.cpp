@@ -111,6 +111,7 @@ bool Pager::keep_up(uint64_t now, bool busy, uint64_t soon) {
   eviction.write_ahead(soon);
   if (store.is_open()) store.submit();
   store.watch_for_stalls(now);
+  placement.count_waits(now);
   return busy;
 }
 

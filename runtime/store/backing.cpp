@@ -42,7 +42,7 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned capacit
     return -ENOTDIR;
   }
   if (facts.in_memory) {
-    write_text(why, capacity, "backing directory %s is in memory (%s); choose one on a disk with PAGECAST_BACKING", directory,
+    write_text(why, capacity, "backing directory %s is in memory (%s); choose one on a disk with --backing or PAGECAST_BACKING", directory,
                facts.in_memory);
     return -EINVAL;
   }

@@ -32,11 +32,20 @@ void DiskErrors::start(const char *directory, DiskErrorCounts *counts, bool othe
   counts_ = counts;
 }
 
+/// Time without room is counted as it passes, since the program may be ended before there is some.
+void DiskErrors::count_full(uint64_t now) {
+  const uint64_t until = full_counted_until_;
+  if (until && now > until) counts_->full_ns += now - until; // what watch() is told is the time at which its turn began
+  full_counted_until_ = full_since_ || (failing_since_ && fails_for_room_) ? std::max(now, until) : 0;
+}
+
 void DiskErrors::no_room(int error, uint64_t now) {
   ++counts_->no_room;
   reserve_again_ = now + kRetry;
-  if (full_since_) return;
-  full_since_ = now;
+  const bool known = full_since_ != 0;
+  if (!known) full_since_ = now;
+  count_full(now);
+  if (known) return;
   if (others_)
     say("there is no room left in %s (%s): the program's data go to the other stores as long as these have room", directory_,
         reason(error));
@@ -46,21 +55,23 @@ void DiskErrors::no_room(int error, uint64_t now) {
         directory_);
   else
     say("there is no room left in %s (%s): the program's data stay in memory, and it waits when memory is full. It goes on as soon as "
-        "files there are removed; end it with Ctrl-C, and choose another directory with PAGECAST_BACKING",
+        "files there are removed; end it with Ctrl-C, and choose another directory with --backing or PAGECAST_BACKING",
         directory_, reason(error));
 }
 
 void DiskErrors::space_again(uint64_t now) {
   if (!full_since_) return;
   say("there is room in %s again, after %llu s: the program goes on", directory_, ull((now - full_since_) / 1000000000));
-  counts_->full_ns += now - full_since_;
   full_since_ = 0;
+  count_full(now);
 }
 
 void DiskErrors::write_failed(int result, uint64_t now) {
-  ++(is_lack_of_room(result) ? counts_->no_room : counts_->write_errors);
+  fails_for_room_ = is_lack_of_room(result);
+  ++(fails_for_room_ ? counts_->no_room : counts_->write_errors);
   write_again_ = now + kRetry;
   failing_since_ = now;
+  count_full(now);
   if (silent_for_long(&failure_said_, now))
     say(others_
             ? "writing the program's data to %s failed (%s): they stay in memory, and go to the other stores until it works again"
@@ -72,6 +83,7 @@ void DiskErrors::write_failed(int result, uint64_t now) {
 void DiskErrors::wrote(uint64_t started, uint64_t now) {
   if (!failing_since_ || started <= failing_since_) return;
   failing_since_ = 0;
+  count_full(now);
   if (silent_for_long(&failure_said_, now)) say("writing to %s works again", directory_);
 }
 
@@ -88,6 +100,7 @@ void DiskErrors::read_failed(int result, unsigned lost, uint64_t now) {
 }
 
 void DiskErrors::watch(uint64_t oldest, uint64_t now, bool for_room) {
+  count_full(now);
   const bool late = oldest && oldest < now && now - oldest >= kStall; // it may have been started since `now`
   if (late) counts_->longest_io_ns = std::max(counts_->longest_io_ns, now - oldest);
   if (late && !stalled_since_) {

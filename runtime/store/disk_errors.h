@@ -37,16 +37,20 @@ public:
   void read_failed(int result, unsigned lost, uint64_t now);
 
   /// When the oldest request under way was started; 0: none is. `for_room`: it is not for data, but for room for them. To
-  /// be called about once a second.
+  /// be called about once a second. An episode without room is counted up to `now`, though it goes on.
   void watch(uint64_t oldest, uint64_t now, bool for_room = false);
   bool stalled() const { return stalled_since_ != 0; }
 
 private:
+  void count_full(uint64_t now);
+
   const char *directory_ = "", *kind_ = ""; ///< for sentences
   DiskErrorCounts *counts_ = nullptr;
   bool others_ = false;
   uint64_t full_since_ = 0, reserve_again_ = 0;
   uint64_t failing_since_ = 0, write_again_ = 0, failure_said_ = 0;
+  bool fails_for_room_ = false;      ///< the write that failed last did for lack of room
+  uint64_t full_counted_until_ = 0;  ///< 0: there is room
   uint64_t read_said_ = 0;
   uint64_t stalled_since_ = 0;
 };

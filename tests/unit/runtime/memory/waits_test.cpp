@@ -61,3 +61,17 @@ TEST(Stalls, WhoFoundNoRoomWaitsForAReadOnceThereIsSome) {
   EXPECT_EQ(times[StallKind::kNotPrefetched], 20u);
   EXPECT_EQ(times.sum(), 100u);
 }
+
+TEST(Stalls, ThatGoOnAreCountedSoFar) {
+  static Stalls stalls;
+  StallTimes times;
+  stalls.begin(5, StallKind::kRoom, 100);
+  stalls.count(150, times);
+  EXPECT_EQ(times[StallKind::kRoom], 50u);
+  stalls.begin(6, StallKind::kLate, 170);
+  stalls.count(160, times); // its turn began before that
+  EXPECT_EQ(times.sum(), 60u);
+  stalls.end(5, 2, 200, times);
+  EXPECT_EQ(times[StallKind::kRoom], 100u);
+  EXPECT_EQ(times[StallKind::kLate], 30u);
+}

@@ -123,7 +123,16 @@ TEST(PagerFaults, AFullDiskStopsTheProgramWithItsData) {
   START_ENGINE(ReleasePolicy::kBuffered);
   failing::reserving = -ENOSPC;
   testing::internal::CaptureStderr();
-  expect_to_wait_with_the_data([] { failing::reserving = 0; }, engine.statistics.disk_errors.no_room);
+  const uint64_t &refusals = engine.statistics.disk_errors.no_room;
+  const auto mend = [&] { // while a thread waits
+    const uint64_t waited = engine.statistics.stall_ns[StallKind::kRoom], full = engine.statistics.disk_errors.full_ns;
+    const uint64_t before = refusals;
+    wait_until([&] { return refusals >= before + 3; });
+    EXPECT_GT(engine.statistics.stall_ns[StallKind::kRoom], waited) << "a wait that goes on counts";
+    EXPECT_GT(engine.statistics.disk_errors.full_ns, full);
+    failing::reserving = 0;
+  };
+  expect_to_wait_with_the_data(mend, refusals);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("there is no room left in "), std::string::npos) << said;
   EXPECT_NE(said.find("there is room in "), std::string::npos) << said;

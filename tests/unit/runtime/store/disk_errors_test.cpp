@@ -28,7 +28,7 @@ protected:
 TEST_F(DiskErrorsTest, LackOfRoomIsSaidOnceAndItsEndToo) {
   const std::string first = said([&] { disk_errors_.no_room(-ENOSPC, 10 * kSecond); });
   EXPECT_NE(first.find("/disk"), std::string::npos);
-  EXPECT_NE(first.find("PAGECAST_BACKING"), std::string::npos);
+  EXPECT_NE(first.find("with --backing or PAGECAST_BACKING"), std::string::npos);
   EXPECT_FALSE(disk_errors_.may_reserve(10 * kSecond + DiskErrors::kRetry - 1));
   EXPECT_TRUE(disk_errors_.may_reserve(10 * kSecond + DiskErrors::kRetry));
   EXPECT_EQ(said([&] { disk_errors_.no_room(-ENOSPC, 11 * kSecond); }), "");
@@ -38,6 +38,30 @@ TEST_F(DiskErrorsTest, LackOfRoomIsSaidOnceAndItsEndToo) {
   EXPECT_EQ(said([&] { disk_errors_.space_again(31 * kSecond); }), "");
   EXPECT_EQ(counts_.no_room, 2u);
   EXPECT_EQ(counts_.full_ns, 20 * kSecond);
+}
+
+TEST_F(DiskErrorsTest, AnEpisodeThatGoesOnIsCountedAsItDoes) {
+  said([&] { disk_errors_.no_room(-ENOSPC, 10 * kSecond); });
+  disk_errors_.watch(0, 12 * kSecond);
+  EXPECT_EQ(counts_.full_ns, 2 * kSecond);
+  disk_errors_.no_room(-ENOSPC, 15 * kSecond);
+  EXPECT_EQ(counts_.full_ns, 5 * kSecond);
+  disk_errors_.watch(0, 14 * kSecond); // its turn began before that
+  EXPECT_EQ(counts_.full_ns, 5 * kSecond);
+  said([&] { disk_errors_.space_again(16 * kSecond); });
+  disk_errors_.watch(0, 20 * kSecond);
+  EXPECT_EQ(counts_.full_ns, 6 * kSecond);
+}
+
+TEST_F(DiskErrorsTest, WhereTheWriteItselfFindsNoRoomThatLastsUntilOneSucceeds) {
+  said([&] { disk_errors_.write_failed(-ENOSPC, 10 * kSecond); });
+  disk_errors_.watch(0, 11 * kSecond);
+  EXPECT_EQ(counts_.full_ns, kSecond);
+  said([&] { disk_errors_.wrote(12 * kSecond, 13 * kSecond); });
+  EXPECT_EQ(counts_.full_ns, 3 * kSecond);
+  said([&] { disk_errors_.write_failed(-EIO, 20 * kSecond); });
+  disk_errors_.watch(0, 25 * kSecond);
+  EXPECT_EQ(counts_.full_ns, 3 * kSecond) << "a disk that fails is not a full one";
 }
 
 TEST_F(DiskErrorsTest, ALimitOnFilesIsNotAFullDisk) {
