@@ -19,17 +19,21 @@ constexpr uint64_t kQueueBytes = 4u << 20;          ///< what a device works on 
 
 // --- start -----------------------------------------------------------------------------------------
 
+/// Why the tables and what belongs to them cannot be had.
+static const char *lacking(int error) {
+  return error == -EMFILE || error == -ENFILE ? "no descriptors are left for the pager (ulimit -n?)"
+                                              : "not enough address space for the pager's tables (ulimit -v?)";
+}
+
 int Engine::start_tables(const Options &options, uint64_t budget, char *why, unsigned capacity) {
   hints_.start();
   forecasts_.start(budget);
-  if (!pager_.start_tables(options, budget) ||
-      !files_.start(options, pager_.memory.map, pager_.memory.pages, statistics, budget)) {
-    write_text(why, capacity, "not enough address space for the pager's tables (ulimit -v?)");
-    return -ENOMEM;
-  }
-  event_ = os::event_open();
-  if (event_ < 0) write_text(why, capacity, "no descriptors are left");
-  return event_ < 0 ? event_ : 0;
+  int error = pager_.start_tables(options, budget) ? 0 : -ENOMEM;
+  if (!error) error = files_.start(options, pager_.memory.map, pager_.memory.pages, statistics, budget);
+  if (!error) event_ = os::event_open();
+  if (!error && event_ < 0) error = event_;
+  if (error) write_text(why, capacity, "%s", lacking(error));
+  return error;
 }
 
 int Engine::prepare_files(const Options &options, uint64_t budget, char *why, unsigned capacity) {

@@ -17,11 +17,12 @@ public:
   static constexpr uint32_t kMostPages = 1024; ///< of one entry
 
   /// False: no descriptors are left. Also in the child of a fork, for which what was on its way is not.
-  bool start() {
+  /// 0 or -errno.
+  int start() {
     queue_.start();
     sleeping_.store(0);
     event_ = os::event_open();
-    return event_ >= 0;
+    return event_ < 0 ? event_ : 0;
   }
   int event() const { return event_; }
 

@@ -44,17 +44,18 @@ bool enough_stays(const FileRegion &r, uint64_t bytes) { return r.stream < kStre
 
 } // namespace
 
-bool Advise::start(const Options &options, core::ResidencyMap &map, PageTable &places, Statistics &statistics, uint64_t budget) {
+int Advise::start(const Options &options, core::ResidencyMap &map, PageTable &places, Statistics &statistics, uint64_t budget) {
   places_ = &places;
-  if (!table_.start(options, map, statistics, budget)) return false;
+  if (!table_.start(options, map, statistics, budget)) return -ENOMEM;
   const uint64_t pages = budget >> table_.shift;
   uint64_t capacity = kLeastLog;
   while (capacity < pages && capacity < kMostLog) capacity *= 2;
   auto *entries = static_cast<core::Hinted *>(os::reserve(capacity * sizeof(core::Hinted)));
-  if (!entries || !queue_.start() || !adviser_.start()) return false;
+  if (!entries || !adviser_.start()) return -ENOMEM;
+  if (const int error = queue_.start()) return error;
   log_.attach(entries, capacity, table_.shift, pages / 2, pages);
   large_.start(budget);
-  return true;
+  return 0;
 }
 
 /// Hints on their way and the threads are not here. Who held the lock only read: regions come and go under the allocations'
@@ -65,7 +66,7 @@ int Advise::recover() {
   adviser_.forked();
   read_files_.forget();
   close_own(queue_.event()); // the parent's
-  if (!queue_.start()) return queue_.event();
+  if (const int error = queue_.start()) return error;
   return memory_.active() ? memory_.take_over(table_.regions) : 0;
 }
 

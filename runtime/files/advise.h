@@ -48,8 +48,8 @@ namespace pagecast {
 
 class Advise {
 public:
-  /// False: not enough address space.
-  bool start(const Options &, core::ResidencyMap &, PageTable &, Statistics &, uint64_t budget);
+  /// 0, or -ENOMEM (not enough address space), or another -errno.
+  int start(const Options &, core::ResidencyMap &, PageTable &, Statistics &, uint64_t budget);
   /// The adviser's thread's body; never returns.
   void run() { adviser_.run(); }
   /// Those of the threads that read blocks of streams in large folios; never return.

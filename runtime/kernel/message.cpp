@@ -114,7 +114,7 @@ size_t write_arguments(char *to, size_t size, const char *format, va_list list) 
 
 void write_line(const char *format, va_list arguments) {
   const int saved = errno;
-  char line[512] = "pagecast: ";
+  char line[2048] = "pagecast: "; // reasons name paths
   size_t length = 10 + write_arguments(line + 10, sizeof line - 12, format, arguments);
   if (length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/statfs.h>
@@ -46,6 +47,11 @@ int directory_facts(const char *path, DirectoryFacts *facts) {
   if (known && known->in_memory) facts->in_memory = known->name;
   facts->free_bytes = static_cast<uint64_t>(f.f_bavail) * static_cast<uint64_t>(f.f_bsize);
   return 0;
+}
+
+uint64_t most_file_bytes() {
+  rlimit most;
+  return getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur == RLIM_INFINITY ? ~uint64_t{0} : most.rlim_cur;
 }
 
 int open_unlinked(const char *directory) {
@@ -100,6 +106,16 @@ void *map_growing(const char *path, uint64_t offset, uint64_t bytes) {
 int create_file(const char *path, bool new_only) {
   const int fd = open(path, O_WRONLY | O_CREAT | (new_only ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
   return fd < 0 ? -errno : fd;
+}
+
+int file_head(const char *path, char *to, unsigned capacity) {
+  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd < 0) return -errno;
+  const long n = syscall(SYS_read, fd, to, capacity - 1);
+  const int error = n < 0 ? -errno : 0;
+  syscall(SYS_close, fd);
+  to[n > 0 ? n : 0] = 0;
+  return error;
 }
 
 bool is_replaceable(const char *path) {

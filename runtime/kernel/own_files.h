@@ -19,6 +19,9 @@ int directory_facts(const char *path, DirectoryFacts *);
 /// A file for direct I/O that nobody else can open. Its descriptor, or -errno.
 int open_unlinked(const char *directory);
 
+/// That a file of this process may have (RLIMIT_FSIZE).
+uint64_t most_file_bytes();
+
 /// Makes sure that [offset, offset+bytes) can be written without running out of space. 0 or -errno. Cost: 0.1 ms, and as long as
 /// the disk stalls.
 int reserve_space(int fd, uint64_t offset, uint64_t bytes);
@@ -37,6 +40,8 @@ int make_empty(const char *path);
 /// Makes the file longer by [offset, offset+bytes), and maps that shared, for storing to; no child gets the mapping. NULL, with
 /// errno, if the disk has no room for it.
 void *map_growing(const char *path, uint64_t offset, uint64_t bytes);
+/// The first bytes of a file, ended by a zero. 0 or -errno.
+int file_head(const char *path, char *to, unsigned capacity);
 /// Whether a file can take the place of what is at `path`: a file, or nothing.
 bool is_replaceable(const char *path);
 /// `from` takes the place of `to`. Who opens that finds the one or the other. 0 or -errno.

@@ -42,6 +42,7 @@ int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capac
   const uint64_t overflow = data_bytes > budget ? data_bytes - budget : 0;
   store.set_patience(memory.options->patience);
   if (const int error = store.start(memory.options->backing, budget, overflow, memory.options->io, why, capacity)) return error;
+  regions.set_most(store.most_bytes());
   if (store.has_helpers()) limit.expect_helpers();
   if (const int error = placement.open()) {
     write_text(why, capacity, "userfaultfd cannot be opened");

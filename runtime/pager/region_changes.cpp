@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/pager/region_changes.h"
 
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 
 #include <algorithm>
@@ -27,6 +28,10 @@ int RegionChanges::add(uint64_t address, uint64_t bytes, const Origin &origin) {
   if (const int error = os::populated(address, 1, &there)) return error;
   region.first_slot = memory_.pages.allocate(address, bytes >> memory_.shift);
   if (region.first_slot == kNoSlot) return -ENOSPC;
+  if (!origin.is_map() && memory_.bytes(region.first_slot) + bytes > most_) {
+    memory_.pages.free(region.first_slot, bytes >> memory_.shift, true);
+    return too_far();
+  }
   if (origin.is_map()) region.origin.start -= uint64_t{region.first_slot} << memory_.shift;
   int error = placement_.watch(address, bytes);
   if (!error && !insert(region)) {
@@ -42,6 +47,15 @@ int RegionChanges::add(uint64_t address, uint64_t bytes, const Origin &origin) {
   memory_.statistics.regions = memory_.regions.count();
   memory_.statistics.region_bytes += bytes;
   return adopt(region);
+}
+
+int RegionChanges::too_far() {
+  if (!too_far_said_)
+    say("of the program's data %llu MiB can be paged, since files may not be larger (ulimit -f): the rest stays in memory. "
+        "Raise that limit to page it",
+        static_cast<unsigned long long>(most_ >> 20));
+  too_far_said_ = true;
+  return -EFBIG;
 }
 
 int RegionChanges::adopt(const PagedRegion &r) {

@@ -22,8 +22,10 @@ public:
                 StreamFetcher &streams)
       : memory_(memory), limit_(limit), placement_(placement), margins_(margins), eviction_(eviction), marks_(marks),
         streams_(streams) {}
-  /// Makes anonymous private [address, address+bytes) a region. 0 or -errno (then it stays as it was). Of an export that is
-  /// mapped, its pages are there, and must not have been touched.
+  /// As far as pages have places in the backing store, bytes.
+  void set_most(uint64_t bytes) { most_ = bytes; }
+  /// Makes anonymous private [address, address+bytes) a region. 0 or -errno (then it stays as it was); -EFBIG: there are no places
+  /// for it, and there will be none. Of an export that is mapped, its pages are there, and must not have been touched.
   int add(uint64_t address, uint64_t bytes, const Origin & = {});
   /// Stops new I/O on the regions that overlap the range; true when none is under way.
   bool quiet(uint64_t begin, uint64_t end);
@@ -33,6 +35,7 @@ public:
   void forget(uint64_t begin, uint64_t end, bool keep_region);
 
 private:
+  int too_far();
   bool insert(const PagedRegion &);
   int adopt(const PagedRegion &);
   void adopt_absent(const PagedRegion &);
@@ -47,6 +50,8 @@ private:
   Eviction &eviction_;
   Marks &marks_;
   StreamFetcher &streams_;
+  uint64_t most_ = ~uint64_t{0};
+  bool too_far_said_ = false;
 };
 
 } // namespace pagecast

@@ -42,11 +42,12 @@ uint64_t &total_of(Allocation::Kind kind) {
   return kind == Allocation::kFile ? file_total : kind == Allocation::kReserved || kind == Allocation::kMap ? uncounted : total;
 }
 
-bool make_region(Engine &engine, const Allocation &b, bool newest) {
-  if (b.kind == Allocation::kFile) return engine.files().add(b.base, b.bytes, b.file);
-  if (engine.pages_memory()) return engine.add(b.base, b.bytes) == 0;
+/// 0 or -errno; -EFBIG: it never can be.
+int make_region(Engine &engine, const Allocation &b, bool newest) {
+  if (b.kind == Allocation::kFile) return engine.files().add(b.base, b.bytes, b.file) ? 0 : -ENOTSUP;
+  if (engine.pages_memory()) return engine.add(b.base, b.bytes);
   // What will not be filled has no room on the disk.
-  return b.kind != Allocation::kSparse && engine.files().add_memory(b.base, b.bytes, newest);
+  return b.kind != Allocation::kSparse && engine.files().add_memory(b.base, b.bytes, newest) ? 0 : -EFBIG;
 }
 
 /// The part [from, to) of the allocation is none of a region any more; its contents are gone.
@@ -124,16 +125,16 @@ uint64_t behind(unsigned i) {
 }
 
 /// A piece becomes a region, with what is reserved behind it where that can be.
-bool make_piece_region(Engine &engine, unsigned i, bool newest) {
+int make_piece_region(Engine &engine, unsigned i, bool newest) {
   const uint64_t more = engine.pages_memory() ? behind(i) : 0;
   if (more == 0 || (more < allocations[i + 1].bytes && !split(i + 1, allocations[i + 1].base + more)))
     return make_region(engine, allocations[i], newest);
   Allocation whole = allocations[i];
   whole.bytes += more;
-  if (!make_region(engine, whole, newest)) return false;
+  if (const int error = make_region(engine, whole, newest)) return error;
   allocations[i + 1].paged = true;
   guards.unreadable.add(allocations[i + 1].base, allocations[i + 1].end());
-  return true;
+  return 0;
 }
 
 /// Starts the paging of everything, or of the newest allocation, at `newest`. `at_once`: also if all fit in the budget. Called
@@ -153,10 +154,10 @@ void page_allocations(uint64_t newest, bool at_once = false) {
     if (allocations[i].kind != Allocation::kFile && direct_reads_under_way(allocations[i].base, allocations[i].end()))
       continue; // the last one pages it
     const bool is_newest = allocations[i].base == newest;
-    allocations[i].paged = allocations[i].kind == Allocation::kPiece ? make_piece_region(*engine, i, is_newest)
-                                                                     : make_region(*engine, allocations[i], is_newest);
-    allocations[i].exempt =
-        !allocations[i].paged && !engine->pages_memory() && allocations[i].kind != Allocation::kFile; // for good
+    const int error = allocations[i].kind == Allocation::kPiece ? make_piece_region(*engine, i, is_newest)
+                                                                : make_region(*engine, allocations[i], is_newest);
+    allocations[i].paged = error == 0;
+    allocations[i].exempt = error == -EFBIG; // for good
   }
   if (memory) memory->expect(0);
   if (files) files->poke();

@@ -62,7 +62,8 @@ std::atomic<bool> may_start{false}; ///< nothing is paged before the constructor
 bool refused = false; ///< paging was needed and could not be had: said once
 bool files_refused = false; ///< there cannot even be hints for files
 std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
-char refused_why[800];
+char refused_why[1700];
+int refused_error = 0; ///< why the pager did not start, where that has a number
 constexpr int kNotOpen = -EBADF;
 int statistics_file = kNotOpen; ///< or the error that it could not be opened with
 alignas(Engine) char engine_memory[sizeof(Engine)];
@@ -128,14 +129,15 @@ void reads_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_rea
 bool keep_memory_in_file(Engine &p, uint64_t filled_bytes) {
   if (options.backend == BackEnd::kPager) return false;
   const uint64_t overflow = filled_bytes > budget ? filled_bytes - budget : 0;
-  char why[400];
-  if (p.files().has_memory() || p.files().start_memory(overflow, why, sizeof why) == 0) {
-    snprintf(p.statistics.back_end, sizeof p.statistics.back_end, "advise, with memory in a file: %.350s", refused_why);
+  char why[800];
+  const int error = p.files().has_memory() ? 0 : p.files().start_memory(overflow, why, sizeof why);
+  if (error == 0) {
+    snprintf(p.statistics.back_end, sizeof p.statistics.back_end, "advise, with memory in a file: %.800s", refused_why);
     return true;
   }
   const size_t length = strlen(refused_why);
-  if (strcmp(why, refused_why))
-    snprintf(refused_why + length, sizeof refused_why - length, ", nor can they live in a file: %.300s", why);
+  if (error != refused_error) // else it is the same once more, though the directory's name may be written otherwise
+    snprintf(refused_why + length, sizeof refused_why - length, ", nor can they live in a file: %s", why);
   return false;
 }
 
@@ -143,10 +145,12 @@ bool keep_memory_in_file(Engine &p, uint64_t filled_bytes) {
 Engine *make_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   const os::Support support = os::probe();
   const char *missing = options.backend == BackEnd::kAdvise ? "PAGECAST_BACKEND=advise" : support.missing;
+  refused_error = 0;
   if (missing) return snprintf(refused_why, sizeof refused_why, "%s", missing), nullptr;
   Engine *made = new (engine_memory) Engine;
   made->expect(std::min(data_bytes, os::own_anonymous_bytes()));
-  if (made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why)) return nullptr;
+  refused_error = made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why / 2);
+  if (refused_error) return nullptr;
   snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "pager");
   return made;
 }
@@ -159,7 +163,7 @@ Engine *make_adviser(uint64_t filled_bytes, bool files) {
   Engine *made = new (engine_memory) Engine;
   if (made->prepare_files(options, budget, why, sizeof why)) return nullptr;
   made->statistics.stalls_are_measured = false;
-  snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%.350s", refused_why);
+  snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%.800s", refused_why);
   return files || keep_memory_in_file(*made, filled_bytes) ? made : nullptr;
 }
 

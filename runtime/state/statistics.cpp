@@ -77,7 +77,7 @@ public:
   }
   void text(const char *s) {
     put("\"");
-    for (unsigned i = 0; s && s[i] && i < 200; ++i) {
+    for (unsigned i = 0; s && s[i] && i < kLongestText; ++i) {
       const auto c = static_cast<unsigned char>(s[i]);
       if (c == '"' || c == '\\') put("\\%c", c);
       else if (c < 0x20) put("\\u%04x", c);
@@ -92,6 +92,7 @@ public:
   int failed() const { return failed_; }
 
 private:
+  static constexpr unsigned kLongestText = 4096;
   int fd_;
   int failed_ = 0;
   size_t length_ = 0;
@@ -240,6 +241,7 @@ void put_files(Writer &w, const Statistics &s) {
 }
 
 constexpr unsigned kLongestName = 4096;
+constexpr const char *kActive = "\"active\": true";
 
 void expand_name(const char *path, char (&name)[kLongestName]) {
   unsigned n = 0;
@@ -250,14 +252,29 @@ void expand_name(const char *path, char (&name)[kLongestName]) {
   name[n] = 0;
 }
 
+/// Whether this is the process that was asked for: pagecast run says which becomes its program. A launcher and what it becomes by
+/// exec are one, and what it starts beside that is another.
+bool is_asked_for() {
+  const char *number = getenv("PAGECAST_STATS_PROCESS");
+  return number && strtol(number, nullptr, 10) == os::process_id();
+}
+
+/// Whether they are of a process that has paged something.
+bool holds_active_ones(const char *name) {
+  char head[512];
+  return os::file_head(name, head, sizeof head) == 0 && strstr(head, kActive);
+}
+
 } // namespace
 
 int open_statistics(const char *path, bool active) {
   char name[kLongestName];
   expand_name(path, name);
-  // Where the runtime is preloaded, a program's children have it, too: those that page nothing leave the file alone.
+  // Where the runtime is preloaded, a program's children have it, too: those that page nothing leave the file alone, and so does
+  // the program itself where a child paged something.
   const char *preloaded = getenv("LD_PRELOAD");
-  const bool keep = !active && preloaded && strstr(preloaded, "libpagecast");
+  const bool idle = !active && preloaded && strstr(preloaded, "libpagecast");
+  const bool keep = idle && (!is_asked_for() || holds_active_ones(name));
   return own_descriptor(os::create_file(name, keep));
 }
 

@@ -153,7 +153,7 @@ struct Statistics {
   Files files;
   /// Modules that were compiled with pagecast: of the process, since they are there before an engine is.
   static inline std::atomic<uint32_t> modules{0};
-  char back_end[400] = "";  ///< what serves anonymous memory, or why nothing does
+  char back_end[900] = "";  ///< what serves anonymous memory, or why nothing does
 
   struct Sample {
     uint64_t ms;

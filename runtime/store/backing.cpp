@@ -6,17 +6,19 @@
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/own_files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 namespace pagecast {
 
-int Room::start_room() {
+int Room::start_room(uint64_t most_bytes) {
   constexpr uint64_t kWords = 1u << 16;
   reserved_ = static_cast<uint64_t *>(os::reserve(kWords * sizeof(uint64_t)));
   if (!reserved_) return -ENOMEM;
   reserved_words_ = kWords;
+  most_extents_ = std::min(kWords * 64, most_bytes / kExtent);
   return 0;
 }
 
@@ -42,8 +44,8 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned capacit
     return -ENOTDIR;
   }
   if (facts.in_memory) {
-    write_text(why, capacity, "backing directory %s is in memory (%s); choose one on a disk with --backing or PAGECAST_BACKING", directory,
-               facts.in_memory);
+    write_text(why, capacity, "backing directory %s is in memory (%s); choose one on a disk with --backing or PAGECAST_BACKING",
+               directory, facts.in_memory);
     return -EINVAL;
   }
   if (facts.free_bytes < need) {
@@ -51,13 +53,20 @@ int Backing::start(const char *given, uint64_t need, char *why, unsigned capacit
                static_cast<unsigned long long>(facts.free_bytes >> 20), static_cast<unsigned long long>(need >> 20));
     return -ENOSPC;
   }
+  const uint64_t most = os::most_file_bytes();
+  if (most < kExtent) {
+    write_text(why, capacity,
+               "files may have no more than %llu KiB (ulimit -f), and pages need one of %llu MiB or more; raise that limit",
+               static_cast<unsigned long long>(most >> 10), static_cast<unsigned long long>(kExtent >> 20));
+    return -EFBIG;
+  }
   const int fd = os::open_unlinked(directory);
   if (fd < 0) {
     write_text(why, capacity, "backing directory %s cannot be written: %s", directory, error_text(-fd));
     return fd;
   }
   fd_ = own_descriptor(fd);
-  const int error = start_room();
+  const int error = start_room(most);
   if (error) write_text(why, capacity, "no address space for the backing file's map");
   return error;
 }

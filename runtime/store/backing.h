@@ -11,7 +11,7 @@ namespace pagecast {
 class Backing : public Room {
 public:
   /// Opens it in `directory` (NULL: $TMPDIR, then /var/tmp). On failure returns -errno and `why` holds a
-  /// sentence. `need` bytes must be free, else -ENOSPC.
+  /// sentence. `need` bytes must be free, else -ENOSPC; and a file may be as long as an extent at least, else -EFBIG.
   int start(const char *directory, uint64_t need, char *why, unsigned capacity);
   int fd() const { return fd_; }
   /// What start() makes of the option.

@@ -89,6 +89,7 @@ int BackingStore::start_places(Store *const *stores, unsigned count, uint64_t ov
   uint64_t free = 0;
   for (unsigned i = 0; i < count; ++i) {
     place_[i].store = stores[i];
+    most_bytes_ = std::max(most_bytes_, fork_files_.room(i).most_extents() * Room::kExtent); // the others have what one has not
     if (stores[i]->event() >= 0) remote_ |= 1u << i;
     place_[i].preallocation.start(fork_files_, place_[i].errors, i);
     if (count > 1) free += std::min(stores[i]->free_bytes(), ~uint64_t{0} / Stripes::kMost);

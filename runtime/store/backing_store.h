@@ -40,6 +40,8 @@ public:
   int start(Store *const *stores, unsigned count, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
   /// How long a server that has gone away is waited for. Before start().
   void set_patience(uint64_t seconds) { patience_s_ = static_cast<unsigned>(seconds); }
+  /// As far as pages have places: a store's files may have a limit (ulimit -f), which does not go away while it is waited for.
+  uint64_t most_bytes() const { return most_bytes_; }
   /// Without files: nothing can be read or written. `io`: as above.
   void start_without(uint64_t io);
   /// On the thread that will use it. 0 or -errno.
@@ -208,6 +210,7 @@ private:
 
   Statistics &statistics_;
   bool open_ = false;
+  uint64_t most_bytes_ = 0;
   unsigned shift_ = 12;
   uint32_t io_pages_ = 128, read_pages_ = 128;
   uint32_t for_faults_ = 0; ///< pages of staging that hints leave to faults

@@ -48,7 +48,7 @@ protected:
     ASSERT_NE(at_, MAP_FAILED);
     const uint64_t bits = core::ResidencyMap::bytes(1ull << 35);
     map.attach(static_cast<uint8_t *>(os::reserve(bits)), 12, 0, 1ull << 35);
-    ASSERT_TRUE(advise.start(options, map, places, statistics, 16u << 20));
+    ASSERT_EQ(advise.start(options, map, places, statistics, 16u << 20), 0);
   }
   void TearDown() override {
     if (at_) munmap(at_, kPages * kPage);
@@ -260,7 +260,7 @@ protected:
     if (IsSkipped() || HasFatalFailure()) return;
     if (address(0) % kBlock) GTEST_SKIP() << "the kernel does not align mappings to large pages";
     if (!large_folios()) GTEST_SKIP() << "the file system of /var/tmp has no large folios, or there was no memory for one";
-    ASSERT_TRUE(advise.start(options, map, places, statistics, 256u << 20));
+    ASSERT_EQ(advise.start(options, map, places, statistics, 256u << 20), 0);
   }
   void start_readers() {
     ASSERT_EQ(os::start_thread("adviser", [] { advise.run(); }), 0);

@@ -39,6 +39,13 @@ TEST(Message, IsCutWhereItsRoomEndsAndSaysHowLongItIs) {
   EXPECT_STREQ(text, "long");
 }
 
+TEST(Message, AReasonOfSeveralLinesOfTextIsSaidWhole) {
+  const std::string reason(1500, 'r');
+  testing::internal::CaptureStderr();
+  say("not paged: %s. It runs", reason.c_str());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "pagecast: not paged: " + reason + ". It runs\n");
+}
+
 // A library whose tables are paged could not be asked by the pager's thread, which would have to bring them.
 TEST(Message, DoesNotAskWhoRegisteredWithPrintf) {
   ASSERT_EQ(register_printf_specifier('d', strange_number, strange_size), 0);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <string_view>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -145,6 +146,24 @@ TEST(PagerFaults, AFullDiskThatSaysSoWhenItIsWrittenStopsTheProgramWithItsData) 
   failing::writing = -ENOSPC;
   expect_to_wait_with_the_data([] { failing::writing = 0; }, engine.statistics.disk_errors.no_room);
   EXPECT_EQ(engine.statistics.disk_errors.write_errors, 0u);
+}
+
+TEST(PagerFaults, WhatHasNoPlaceInFilesOfLimitedLengthStaysInMemory) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit limited{4 * kBudget + (8u << 20), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limited), 0);
+  START_ENGINE(ReleasePolicy::kBuffered);
+  const Listener listener;
+  char *within = marked_region(), *beyond = map(kBudget);
+  EXPECT_EQ(engine.add(address(beyond), kBudget), -EFBIG);
+  EXPECT_EQ(engine.add(address(beyond), kBudget), -EFBIG);
+  EXPECT_EQ(listener.times("96 MiB can be paged, since files may not be larger (ulimit -f)"), 1u);
+  for (uint64_t i = 0; i < 4 * kBudget; i += page) ASSERT_EQ(within[i], mark(i)) << i;
+  EXPECT_EQ(engine.statistics.disk_errors.no_room, 0u);
+  EXPECT_EQ(engine.remove(address(within), 4 * kBudget), 0);
+  EXPECT_EQ(engine.add(address(beyond), kBudget), 0) << "there are places again";
+  expect_valid();
 }
 
 TEST(PagerFaults, FailedWritesLeaveTheDataInMemory) {

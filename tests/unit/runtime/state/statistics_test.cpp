@@ -47,6 +47,16 @@ TEST(Statistics, IsJsonAndCountsHits) {
   EXPECT_LT(open_statistics("/nonexistent/x", true), 0);
 }
 
+TEST(Statistics, AReasonIsWrittenWhole) {
+  static Statistics s;
+  const std::string path = "/tmp/statistics-test-" + std::to_string(getpid()) + ".json", reason(900, 'r');
+  ASSERT_EQ(write_statistics(s, open_statistics(path.c_str(), true), false, reason.c_str(), 1.5), 0);
+  std::ifstream in(path);
+  const auto j = nlohmann::json::parse(in);
+  unlink(path.c_str());
+  EXPECT_EQ(j["why_not"], reason);
+}
+
 TEST(Statistics, WaitsThatNobodyMeasuredAreNull) {
   static Statistics s;
   s.stalls_are_measured = false;
