@@ -116,6 +116,8 @@ fs::path requireProgram(const std::vector<std::string> &command, const std::stri
 void preloadAndBecome(const fs::path &program, const std::vector<std::string> &command) {
   preloadUnlessCompiledWithPagecast(program);
   keepMappingsFromUcx();
+  // Of this and its children, whose statistics are the run's where nobody pages anything.
+  setenv("PAGECAST_STATS_PROCESS", std::to_string(getpid()).c_str(), 1);
   become(program, command);
 }
 

@@ -48,6 +48,23 @@ def test_a_summary_says_what_the_run_did(built, tmp_path):
         assert sum(figures["stall_by_kind"].values()) == pytest.approx(figures["time"]["stall_s"], abs=1e-5)
 
 
+def test_it_is_of_the_program_that_a_launcher_becomes(tools, tmp_path):
+    """And not of a command that the launcher ran before, though that ended first."""
+    line = summary(summarized(tools, "--stats", tmp_path / "s.json", "--", "sh", "-c", "x=$(/bin/echo hi); exec sleep 0.3"))
+    figures = json.loads((tmp_path / "s.json").read_text())
+    assert figures["time"]["wall_s"] >= 0.3 and figures["finished"] and not figures["active"]
+    assert float(re.match(r"pagecast: ([\d.]+) s; nothing was paged", line)[1]) >= 0.3
+
+
+def test_it_is_of_the_child_that_paged_something(built, tmp_path):
+    program = built.compile("clang-19", FILL, "-O2")
+    done = summarized(built, "--stats", tmp_path / "s.json", "--", "bash", "-c", f"{program} 48; true")
+    figures = json.loads((tmp_path / "s.json").read_text())
+    if "cannot be paged" in done.stderr:
+        pytest.skip(figures["why_not"])
+    assert done.returncode == 0 and figures["active"] and figures["faults"]["events"] > 0
+
+
 def test_waits_are_told_apart(built, tmp_path):
     """Where nothing is fetched ahead, no read is late, and no time is spent on late reads."""
     program = built.compile("clang-19", FILL, "-O2")
