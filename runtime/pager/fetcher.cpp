@@ -158,6 +158,7 @@ uint32_t Fetcher::want_again(const PagedRegion &r, uint32_t slot, uint32_t pages
     if (p.state == PageState::kWriting && (p.flags & kEvict)) p.flags &= static_cast<uint8_t>(~kEvict);
     p.flags &= static_cast<uint8_t>(~kDone);
     memory_.order.touch(i);
+    memory_.release_trial.rescued(i);
     if (writable && p.state == PageState::kClean) {
       ++protected_run;
     } else if (protected_run) {

@@ -60,15 +60,43 @@ TEST(ReleaseTrial, ALaterSweepIsNoRegret) {
     }
 }
 
-TEST(ReleaseTrial, OneInTenMayBeRegretted) {
+TEST(ReleaseTrial, OneInThirtyMayBeRegretted) {
   Trial trial;
   Walk walk(trial, 1);
   uint32_t regretted = 0;
   for (uint32_t page = 0; page < 200000; ++page) {
     ASSERT_TRUE(walk.pass(page));
-    if (page >= 100 && page % 10 == 0) regretted += walk.wait_for(page - 100);
+    if (page >= 100 && page % 30 == 0) regretted += walk.wait_for(page - 100);
   }
-  EXPECT_GT(regretted, 200000u / 10 / Trial::kSample / 2);
+  EXPECT_GT(regretted, 200000u / 30 / Trial::kSample / 2);
+}
+
+TEST(ReleaseTrial, OneInEightMayNot) {
+  Trial trial;
+  Walk walk(trial, 1);
+  uint32_t released = 0;
+  for (uint32_t page = 0; page < 200000; ++page) {
+    released += walk.pass(page);
+    if (page >= 100 && page % 8 == 0) walk.wait_for(page - 100);
+  }
+  EXPECT_LT(released, 200000u / 5);
+}
+
+/// One in 40 is regretted: few, until nine in ten are seen to have gained nothing.
+TEST(ReleaseTrial, PagesThatAreAskedForAgainInTimeDoNotSpeakForIt) {
+  for (const bool rescues : {false, true}) {
+    Trial trial;
+    Walk walk(trial, 1);
+    uint32_t released = 0;
+    for (uint32_t page = 0; page < 200000; ++page) {
+      released += walk.pass(page);
+      if (page < 100) continue;
+      if (page % 40 == 0) walk.wait_for(page - 100);
+      else if (rescues && page % 10) trial.rescued(page - 100);
+    }
+    if (rescues) EXPECT_LT(released, 200000u / 5);
+    else EXPECT_EQ(released, 200000u);
+  }
 }
 
 TEST(ReleaseTrial, ReleasesThatPayAgainAreTriedSoon) {
