@@ -23,12 +23,12 @@ void SliceInvestment::spent(uint64_t ns) {
   window_.cost += ns;
 }
 
-/// The present window shows less than half the other's pace, and is no accident of a few steps.
-bool SliceInvestment::clearly_slower(const Window &other) const {
+/// The present window shows less than one in `times` of the other's pace, and is no accident of a few steps.
+bool SliceInvestment::clearly_slower(const Window &other, double times) const {
   if (window_.ns < kLeast || other.ns == 0) return false;
   const double expected = static_cast<double>(window_.ns) / static_cast<double>(other.ns);
   return expected * static_cast<double>(other.steps) >= 4 &&
-         2 * static_cast<double>(window_.work) < expected * static_cast<double>(other.work);
+         times * static_cast<double>(window_.work) < expected * static_cast<double>(other.work);
 }
 
 void SliceInvestment::went(const Progress &p, uint64_t now) {
@@ -49,7 +49,7 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
     if (!p.covered) begin(kWithout);
     break;
   case kWithout:
-    if (!window_.full() && !clearly_slower(with_)) break;
+    if (!window_.full() && !clearly_slower(with_, kTransient)) break;
     without_ = window_;
     judge(with_, without_, now);
     break;
@@ -58,7 +58,7 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
     if (window_.ns >= kSettle) begin(kAgain);
     break;
   case kAgain:
-    if (!window_.full() && !clearly_slower(without_)) break;
+    if (!window_.full() && !clearly_slower(without_, kSlower)) break;
     judge(window_, without_, now);
     break;
   }
@@ -67,7 +67,7 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
 /// It is off. The last whole window is what it will be compared to.
 void SliceInvestment::rest(const Progress &p, uint64_t now) {
   const uint64_t rested = now - least(now, off_since_);
-  const bool slower = rested >= kLeastRest && clearly_slower(with_);
+  const bool slower = rested >= kLeastRest && clearly_slower(with_, kSlower);
   if (window_.full() || slower) {
     without_ = window_;
     window_ = {};

@@ -39,6 +39,10 @@ public:
   static constexpr uint64_t kSettle = 8 * kMs;
   static constexpr uint64_t kFirstRest = 1000 * kMs, kMostRest = 64000 * kMs, kLeastRest = 100 * kMs;
   static constexpr uint64_t kDear = 4;
+  static constexpr double kSlower = 2; ///< times; a window in which the nest is so much slower need not be full
+  /// The same just after the slice stopped: streams of faults find their way in some ms, in which the nest was seen to be up to
+  /// 5.6 times slower, and then faster than with the slice.
+  static constexpr double kTransient = 8;
   static constexpr uint64_t kWait = 80000; ///< for a page that a fault reads alone; on slow disks it is more, and windows show it
 
   /// What has been seen of a nest since it was looked at last.
@@ -75,7 +79,7 @@ private:
   };
 
   void begin(Phase);
-  bool clearly_slower(const Window &other) const;
+  bool clearly_slower(const Window &other, double times) const;
   void rest(const Progress &, uint64_t now);
   bool pays(const Window &with, const Window &without, uint64_t step) const;
   static double gain(const Window &with, const Window &without, uint64_t step);

@@ -40,7 +40,7 @@ struct Nest {
 };
 
 TEST(SliceInvestment, OneThatPaysGoesOnAndIsTriedSeldom) {
-  Nest nest;
+  Nest nest{.without = 200 * kUs};
   nest.run_for(10000 * kMs);
   EXPECT_EQ(nest.investment.switched_off(), 0u);
   EXPECT_GE(nest.investment.trials(), 3u);
@@ -115,6 +115,18 @@ TEST(SliceInvestment, PagesThatNothingElseForeseesSpeakForIt) {
     }
   EXPECT_EQ(many.investment.switched_off(), 0u) << "the windows had few waits in them";
   EXPECT_GE(slower.investment.switched_off(), 1u) << "what it brings pushes out what is in use";
+}
+
+TEST(SliceInvestment, WhatIsSlowForMsAfterItStoppedDoesNotSpeakForIt) {
+  Nest nest{.with = 100 * kUs, .without = 50 * kUs, .cost = 90 * kUs};
+  const uint64_t least = 250 * kMs;
+  for (uint64_t rested = 0; !nest.investment.is_off() && nest.now < 2000 * kMs;) {
+    rested = nest.investment.runs() || nest.covered ? 0 : rested + nest.without;
+    nest.without = (rested < 15 * kMs ? 500 : 50) * kUs; // streams of faults are found
+    nest.run(1);
+  }
+  EXPECT_TRUE(nest.investment.is_off());
+  EXPECT_LT(nest.investment.cost(), least);
 }
 
 TEST(SliceInvestment, OneBadTrialIsMadeOnceMore) {
