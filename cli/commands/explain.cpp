@@ -46,6 +46,10 @@ int explain(const ExplainOptions &options) {
   std::optional<Run> run;
   if (!options.statistics.empty()) run = readRun(options.statistics);
   const Explanation all = makeExplanation(options.file, remarksIn(options), std::move(run));
+  if (isOfAnotherProgram(all))
+    throw Failure{options.statistics + " is of " + (all.run->program.empty() ? "another program" : all.run->program) +
+                  ", and none of the lines that it measured is in " + options.file +
+                  " as that is now; compile it with pagecast cc and -g, and run what you get with pagecast run --stats FILE"};
   const std::string text = options.json ? explanationAsJson(all) : explanationAsText(all, wantsColours(), options.libraries);
   std::fputs(text.c_str(), stdout);
   return 0;

@@ -72,12 +72,12 @@ std::vector<std::string> wrapped(const std::string &text, size_t columns) {
   return out;
 }
 
-/// "entries 1, prefetched 5676, late 57": the first two, and of the others those that are not zero.
+/// "entries 1, prefetched 5676, late 57": those that are not zero.
 std::string shown(const Counts &counts) {
   std::string out;
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (i < 2 || counts[i].second) out += (out.empty() ? "" : ", ") + counts[i].first + " " + std::to_string(counts[i].second);
-  return out;
+  for (const auto &[name, count] : counts)
+    if (count) out += (out.empty() ? "" : ", ") + name + " " + std::to_string(count);
+  return out.empty() ? "none" : out;
 }
 
 std::string placeOf(const Place &at, const std::string &file) {
@@ -157,27 +157,23 @@ private:
     if (!all_.run->active)
       putWrapped(0, "Nothing was paged in this run, so nothing was measured: " +
                         (all_.run->whyNot.empty() ? "the data fitted in the budget" : all_.run->whyNot) + ".");
-    if (isOfAnotherProgram())
+    if (isStrange(all_))
       putWrapped(
           0, "None of its lines is in what is explained here: the statistics are of another program, or of another part of it.");
+    if (!all_.run->hintsWereOn)
+      putWrapped(0, "Hints were off in this run (PAGECAST_HINTS=0), so there are no figures of single lines.");
     if (ranWithoutLines()) putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
-  }
-
-  /// Whether the run knows lines, and none of them is one of these.
-  bool isOfAnotherProgram() const {
-    const auto &sites = all_.run->sites;
-    const auto hasLine = [](const Site &site) { return site.at.line != 0; };
-    const auto known = static_cast<size_t>(std::count_if(sites.begin(), sites.end(), hasLine));
-    const auto strange =
-        std::count_if(all_.strangers.begin(), all_.strangers.end(), [&](const Site *site) { return hasLine(*site); });
-    return known > 0 && static_cast<size_t>(strange) == known;
   }
 
   /// Whether the program that ran has no line numbers, so that nothing can be said of single lines.
   bool ranWithoutLines() const {
-    return !all_.run->sites.empty() &&
-           std::all_of(all_.run->sites.begin(), all_.run->sites.end(), [](const Site &site) { return site.at.line == 0; });
+    const auto &sites = all_.run->sites;
+    return std::any_of(sites.begin(), sites.end(), isOfNest) &&
+           std::all_of(sites.begin(), sites.end(), [](const Site &site) { return site.at.line == 0; });
   }
+
+  /// Whether a line of which nothing was measured can be said to have had no hints.
+  bool tellsOfLines() const { return all_.run->hintsWereOn && !isStrange(all_) && !ranWithoutLines(); }
 
   void print(const ExplainedFunction &function) {
     out_ += '\n';
@@ -214,7 +210,7 @@ private:
     put(padded(remark.name, nameWidth_), styleOf(remark.kind));
     out_ += "  " + lines[0] + "\n";
     for (size_t i = 1; i < lines.size(); ++i) putLine(std::string(indent, ' ') + lines[i]);
-    if (all_.run && all_.run->active && one.expectsSite && !ranWithoutLines())
+    if (all_.run && all_.run->active && one.expectsSite && tellsOfLines())
       putWrapped(indent,
                  one.sites.empty() ? "run: no hints: below PAGECAST_GATE each time, or not reached while data were paged"
                                    : "run: " + shown(totalOf(one.sites)),
@@ -258,8 +254,8 @@ private:
     }
     if (const size_t others = all_.strangers.size() - here.size())
       putWrapped(0, "\n" + std::to_string(others) +
-                        (others == 1 ? " site of the run is in another file" : " sites of the run are in other files") +
-                        "; explain that for more.");
+                        (others == 1 ? " site of the run is in another file; explain that file for more."
+                                     : " sites of the run are in other files; explain those files for more."));
   }
 
   /// Of a nest whose indirect references share a slice no single line is to be charged with it.

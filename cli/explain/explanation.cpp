@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/explain/explanation.h"
+#include "cli/text/contents.h"
+#include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include "cli/explain/source.h"
 #include <algorithm>
@@ -123,32 +125,48 @@ void sort(Explanation &all) {
 
 /// How well a site fits a remark; 0 = not at all. The runtime knows a function by its name in the source, the
 /// record by its symbol; and the directories may differ between the two compilations.
-int likeness(const Site &site, const Explained &one) {
+struct Likeness {
+  int score = 0;
+  bool isOfFunction = false; ///< or the run does not know its function
+};
+
+bool isFunction(const Site &site, const Explained &one, const std::string &mainFile) {
+  const std::string stem = site.function.substr(0, site.function.find('<')), &symbol = one.remark.function;
+  if (stem.empty()) return false;
+  return symbol.find(stem) != std::string::npos ||
+         readableName(symbol, languageAt(one.remark.at, mainFile)).find(stem) != std::string::npos;
+}
+
+Likeness likeness(const Site &site, const Explained &one, const std::string &mainFile) {
   const Place &at = one.remark.at;
-  if (site.at.line == 0 || site.at.line != at.line || site.at.column != at.column) return 0;
-  const std::string stem = site.function.substr(0, site.function.find('<'));
+  if (site.at.line == 0 || site.at.line != at.line || site.at.column != at.column) return {};
   const bool sameFile = baseName(site.at.file) == baseName(at.file);
-  const bool sameFunction = !stem.empty() && one.remark.function.find(stem) != std::string::npos;
-  if (!sameFile && !sameFunction) return 0;
+  const bool sameFunction = isFunction(site, one, mainFile);
+  if (!sameFile && !sameFunction) return {};
   const bool isIndirect = one.remark.name.find("Indirect") != std::string::npos;
-  return 1 + 8 * sameFunction + 4 * (site.indirect == isIndirect) + 2 * (site.name == one.remark.value(kArray)) + sameFile;
+  const int score =
+      1 + 8 * sameFunction + 4 * (site.indirect == isIndirect) + 2 * (site.name == one.remark.value(kArray)) + sameFile;
+  return {score, sameFunction || site.function.empty()};
 }
 
 /// The remark that fits best; of several, one that has the fewest sites: code that was inlined twice has two
 /// remarks and two sites alike.
 Explained *bestMatch(const Site &site, Explanation &all) {
   Explained *best = nullptr;
+  bool met = false;
   auto bestRank = std::make_tuple(0, 0);
   for (ExplainedFunction &function : all.functions)
     for (ExplainedNest &nest : function.nests)
       for (Explained &one : nest.remarks) {
-        const int score = one.expectsSite ? likeness(site, one) : 0;
+        const auto [score, isOfFunction] = one.expectsSite ? likeness(site, one, all.mainFile) : Likeness{};
+        met |= isOfFunction;
         const auto rank = std::make_tuple(score, -static_cast<int>(one.sites.size()));
         if (score > 0 && (!best || rank > bestRank)) {
           best = &one;
           bestRank = rank;
         }
       }
+  all.linesMet += met;
   return best;
 }
 
@@ -166,7 +184,33 @@ void join(Explanation &all) {
     else all.strangers.push_back(&site);
 }
 
+/// Whether the bytes of a program have the name in them, as its tables of nests have those of their files. True where it cannot be
+/// read.
+bool mentions(const std::string &program, const std::string &name) {
+  try {
+    return contentsOf(program, program, "").find(name) != std::string::npos;
+  } catch (const Failure &) { return true; }
+}
+
 } // namespace
+
+bool isOfNest(const Site &site) {
+  const bool isByHand = site.name == "by hand" && site.at.file.empty() && site.function.empty();
+  return !isByHand && !isOfFaultStreams(site);
+}
+
+bool isStrange(const Explanation &all) {
+  return all.run && all.linesMet == 0 &&
+         std::any_of(all.run->sites.begin(), all.run->sites.end(), [](const Site &site) { return site.at.line != 0; });
+}
+
+bool isOfAnotherProgram(const Explanation &all) {
+  if (!isStrange(all)) return false;
+  const std::string name = baseName(all.mainFile);
+  for (const Site &site : all.run->sites)
+    if (baseName(site.at.file) == name) return true;
+  return !all.run->program.empty() && all.run->compiledLibraries == 0 && !mentions(all.run->program, name);
+}
 
 Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run) {
   Explanation out;

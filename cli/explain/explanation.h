@@ -34,11 +34,20 @@ struct Explanation {
   std::string mainFile; ///< the user's source that was asked for, or that most remarks are about
   std::vector<ExplainedFunction> functions; ///< those of the main file first, those of libraries last
   std::optional<Run> run;
+  size_t linesMet = 0; ///< sites of the run in whose function there is a remark on their line
   std::vector<const Site *> strangers; ///< sites of the run without a remark here
   std::optional<Counts> faultStreams;  ///< what faults foretold in the run, which no line stands for
 };
 
 Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run);
+
+/// Whether the run measured lines, and none of them is one of these.
+bool isStrange(const Explanation &);
+/// Whether that is since another program ran, or this one before the source was changed: the names of files are the same though
+/// the lines are not, or no such file is in the program. Else it may be that nothing here was reached.
+bool isOfAnotherProgram(const Explanation &);
+/// Whether the site is a nest's, not that of fault streams or of hints by hand.
+bool isOfNest(const Site &);
 
 /// The count of all sites of a remark, in the order of the statistics.
 Counts totalOf(const std::vector<const Site *> &sites);

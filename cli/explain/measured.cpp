@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/explain/measured.h"
+#include "cli/text/contents.h"
 #include "cli/text/message.h"
-#include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace pagecast::cli {
@@ -89,10 +88,7 @@ std::optional<double> foreseenShare(const Run &run) {
 }
 
 Run readRun(const std::string &path) {
-  std::ifstream file(path);
-  if (!file)
-    throw Failure{"the statistics file " + path + " cannot be read: " + errorText(errno) +
-                  "; write one with pagecast run --stats FILE"};
+  const std::string file = contentsOf(path, "the statistics file " + path, "; write one with pagecast run --stats FILE");
   // Names in it need not be UTF-8, but a file of the runtime's is JSON.
   const Json statistics = Json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (statistics.is_discarded() || !statistics.is_object())
@@ -102,6 +98,9 @@ Run readRun(const std::string &path) {
     Run out;
     out.path = path;
     out.pagecast = text(statistics, "pagecast");
+    out.program = text(statistics, "program");
+    out.compiledLibraries = statistics.value("compiled_libraries", uint64_t{0});
+    if (const auto hints = statistics.find("hints"); hints != statistics.end()) out.hintsWereOn = hints->value("on", true);
     out.active = statistics.value("active", false);
     out.whyNot = text(statistics, "why_not");
     out.finished = statistics.value("finished", true);

@@ -37,6 +37,9 @@ struct MeasuredSlice {
 struct Run {
   std::string path;     ///< of the file
   std::string pagecast; ///< the version that ran
+  std::string program;  ///< its path; empty where that is not known
+  uint64_t compiledLibraries = 0; ///< modules with hints that are not the program's own
+  bool hintsWereOn = true;
   bool active = false;  ///< something was paged
   std::string whyNot;
   bool finished = true; ///< written at the program's end, and not before

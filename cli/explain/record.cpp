@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/explain/record.h"
+#include "cli/text/contents.h"
 #include "cli/text/message.h"
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <yaml-cpp/yaml.h>
 
 namespace pagecast::cli {
@@ -69,10 +68,7 @@ std::string Remark::value(const std::string &key) const {
 }
 
 std::vector<Remark> readRecord(const std::string &path) {
-  std::ifstream file(path);
-  std::error_code ignored;
-  if (!file || std::filesystem::is_directory(path, ignored))
-    throw Failure{path + " cannot be read: " + errorText(file ? EISDIR : errno) + "; check the name"};
+  std::istringstream file(contentsOf(path, path, "; check the name"));
   std::vector<Remark> out;
   std::string line, document;
   const auto finish = [&] {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/profile/parts.h"
+#include "cli/text/contents.h"
 #include "core/sharing/touch_records.h"
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 namespace fs = std::filesystem;
@@ -134,9 +133,9 @@ private:
 std::vector<Part> readParts(const fs::path &directory) {
   std::vector<Part> out;
   for (const auto &entry : fs::directory_iterator(directory)) {
-    std::ifstream file(entry.path(), std::ios::binary);
+    if (!entry.is_regular_file()) continue; // the program may know the directory
     Part part;
-    Reader reader(std::string(std::istreambuf_iterator<char>(file), {}), &part);
+    Reader reader(contentsOf(entry.path(), "the part of a profile " + entry.path().string(), ""), &part);
     if (!reader.readHead()) continue;
     reader.readRecords();
     if (!part.phases.empty()) out.push_back(std::move(part));

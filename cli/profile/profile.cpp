@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/profile/profile.h"
+#include "cli/text/contents.h"
 #include "cli/text/message.h"
 #include "core/sharing/reference.h"
 #include <algorithm>
@@ -140,13 +141,12 @@ void writeProfile(const Profile &profile, const std::string &file) {
 }
 
 Profile readProfile(const std::string &file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw Failure{"the profile " + file + " cannot be read: " + errorText(errno)};
+  const std::string text = contentsOf(file, "the profile " + file, "; pagecast profile -o FILE -- PROGRAM makes one");
   const auto none = [&](const std::string &why) {
     return Failure{file + " is no profile: " + why + "; pagecast profile -o " + file + " -- PROGRAM makes one"};
   };
   try {
-    Profile out = profileOf(Json::parse(in));
+    Profile out = profileOf(Json::parse(text));
     out.file = file;
     return out;
   } catch (const Failure &failure) { throw none(failure.sentence); } catch (const Json::exception &) {

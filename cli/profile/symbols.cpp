@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/profile/symbols.h"
+#include "cli/text/contents.h"
+#include "cli/text/message.h"
 #include <cstring>
 #include <elf.h>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 namespace pagecast::cli {
@@ -13,8 +13,9 @@ namespace {
 class Sections {
 public:
   explicit Sections(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    bytes_.assign(std::istreambuf_iterator<char>(file), {});
+    try {
+      bytes_ = contentsOf(path, path, "");
+    } catch (const Failure &) { return; } // it has gone, or is something else by now
     Elf64_Ehdr head;
     if (!copy(&head, 0) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64) return;
     for (unsigned i = 0; i < head.e_shnum; ++i) {

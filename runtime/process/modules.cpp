@@ -27,6 +27,13 @@ Loaded modules[kModules];
 std::atomic<uint32_t> module_count{0}; ///< entries are written before it grows and never change
 const link_map *last_permanent = nullptr;
 
+/// Whether it lies in a shared library. The linker has no name for the program itself.
+bool is_of_library(const void *address) {
+  Dl_info info;
+  void *found = nullptr;
+  return dladdr1(address, &info, &found, RTLD_DL_LINKMAP) && found && static_cast<const link_map *>(found)->l_name[0];
+}
+
 /// Whether the object at `address` was loaded with the program: the linker's list is in the order of loading. The
 /// globals of others would be unmapped past us by dlclose, and the pager would go on giving up what comes after them.
 bool is_permanent(const void *address) {
@@ -75,12 +82,14 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
   Dl_info info;
   const Loaded loaded{module, module->gate && dladdr(module->gate, &info) ? info.dli_fbase : nullptr};
   if (module->gate) {
+    const bool of_library = is_of_library(module->gate); // it takes the linker's lock
     Guard guard(locks::modules);
     const uint32_t n = module_count.load(std::memory_order_relaxed);
     if (n < kModules) {
       modules[n] = loaded;
       module_count.store(n + 1, std::memory_order_release);
       Statistics::modules.store(n + 1, std::memory_order_relaxed);
+      Statistics::library_modules.fetch_add(of_library, std::memory_order_relaxed);
     }
   }
   for (uint32_t i = 0; i < module->globals; ++i) {

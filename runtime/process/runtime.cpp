@@ -285,6 +285,7 @@ const Options &runtime_options() {
   if (!options_read.load(std::memory_order_relaxed)) {
     read_options(options);
     set_verbose(options.verbose);
+    Statistics::hints_are_on.store(options.hints, std::memory_order_relaxed);
     if (options.profile) options.enable = false;
     budget = find_budget(0);
     if (options.memory != kAuto && budget < options.memory)

@@ -297,17 +297,20 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       PAGECAST_VERSION, finished ? "true" : "false", Statistics::modules.load() ? "true" : "false", active ? "true" : "false");
   if (active || !why_not) w.put("null");
   else w.text(why_not);
+  w.put(",\n  \"program\": ");
+  w.text(sandboxed() ? "" : os::program_path());
+  w.put(", \"compiled_libraries\": %u", Statistics::library_modules.load());
   put_time(w, s, wall_s);
   w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
         "\"zero_fill_fault\": %llu, \"protect\": %llu, \"stores_expected\": %llu, \"events\": %llu},\n",
         ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults),
         ull(s.stores_expected), ull(s.fault_events.load()));
   w.put(
-      "  \"hints\": {\"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
+      "  \"hints\": {\"on\": %s, \"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
       "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",
-      ull(s.nests_opened.load()), ull(s.nests_filtered.load()), ull(s.nests_declined.load()), ull(s.nests_passed_over.load()),
-      ull(t.prefetched), ull(t.overwritten), ull(t.unused), ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()),
-      ull(s.hints_dropped.load()), ull(s.refused_fetches));
+      Statistics::hints_are_on.load() ? "true" : "false", ull(s.nests_opened.load()), ull(s.nests_filtered.load()),
+      ull(s.nests_declined.load()), ull(s.nests_passed_over.load()), ull(t.prefetched), ull(t.overwritten), ull(t.unused),
+      ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()), ull(s.hints_dropped.load()), ull(s.refused_fetches));
   w.put(
       "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"regretted\": %llu, \"forgone\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
       ull(t.released), ull(t.rescued), ull(s.releases_regretted), ull(s.releases_forgone), ull(s.evicted_clean),

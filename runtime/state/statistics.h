@@ -153,6 +153,8 @@ struct Statistics {
   Files files;
   /// Modules that were compiled with pagecast: of the process, since they are there before an engine is.
   static inline std::atomic<uint32_t> modules{0};
+  static inline std::atomic<uint32_t> library_modules{0}; ///< of these, those of shared libraries
+  static inline std::atomic<bool> hints_are_on{true};     ///< the process's option
   char back_end[900] = "";  ///< what serves anonymous memory, or why nothing does
 
   struct Sample {

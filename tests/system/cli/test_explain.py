@@ -283,10 +283,38 @@ def test_what_has_no_counterpart_is_said(built, run, tmp_path):
     assert "by hand" in text and "1 site of the run is in another file" in text
 
 
-def test_statistics_of_another_program_are_said_to_be(built, run, source):
-    text = built.run(built.pagecast, "explain", "--run", run / "s.json", source).stdout
-    assert "the statistics are of another program" in " ".join(text.split())
-    assert "of another program" not in built.run(built.pagecast, "explain", "--run", "s.json", "p.c", cwd=run).stdout
+def test_statistics_of_another_program_are_refused(built, run, source, tmp_path):
+    """Whether the source has another name or the same. Where the program is not known, or has the file, that is only said."""
+    said = refused(built, "--run", run / "s.json", source)
+    assert f"is of {run / 'p'}, and none of the lines that it measured is in {source}" in said and "pagecast run --stats" in said
+    (tmp_path / "p.c").write_text("void f(double *x, long n) {\n  for (long i = 0; i < n; i++)\n    x[i] = 1;\n}\n" + PROGRAM.replace("data", "more"))
+    assert f"is of {run / 'p'}, and none of the lines" in refused(built, "--run", run / "s.json", tmp_path / "p.c")
+    figures = json.loads((run / "s.json").read_text())
+    for unknown in ({"program": ""}, {"compiled_libraries": 1}, {"program": str(source)}):  # that file has the name in it
+        (tmp_path / "s.json").write_text(json.dumps({**figures, **unknown}))
+        source.write_text(SOURCE + "/* kernels.c */\n")
+        text = " ".join(built.run(built.pagecast, "explain", "--run", tmp_path / "s.json", source).stdout.split())
+        assert "None of its lines is in what is explained here" in text and "run: no hints" not in text
+    assert "None of its lines" not in built.run(built.pagecast, "explain", "--run", "s.json", "p.c", cwd=run).stdout
+
+
+def test_a_run_without_hints_is_said_to_be_one(built, run):
+    done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", "/var/tmp", "--option", "hints=0", "--stats", "off.json", "--", "./p", cwd=run)
+    assert done.returncode == 0
+    text = " ".join(built.run(built.pagecast, "explain", "--run", "off.json", "p.c", cwd=run).stdout.split())
+    assert "Hints were off in this run (PAGECAST_HINTS=0)" in text
+    assert "no line numbers" not in text and "run: no hints" not in text
+
+
+def test_counts_of_zero_are_left_out(built, run, tmp_path):
+    figures = json.loads((run / "s.json").read_text())
+    for site in figures["sites"]:
+        site.update({k: 0 for k, v in site.items() if isinstance(v, int) and k not in ("line", "column", "indirect", "late")}, late=3)
+    figures["sites"].append({**figures["sites"][0], "file": "other.c", "function": "other", "line": 998})
+    figures["sites"].append({**figures["sites"][0], "file": "other.c", "function": "other", "line": 999})
+    (tmp_path / "zero.json").write_text(json.dumps(figures))
+    text = built.run(built.pagecast, "explain", "--run", tmp_path / "zero.json", "p.c", cwd=run).stdout
+    assert "run: late 3\n" in text and "2 sites of the run are in other files; explain those files for more." in text
 
 
 def test_what_faults_foretold_stands_by_itself(built, run, tmp_path):
@@ -453,6 +481,7 @@ def test_errors_of_records(built, tmp_path):
 def test_errors_of_statistics(built, source, tmp_path):
     stats = tmp_path / "s.json"
     assert "cannot be read" in refused(built, "--run", stats, source)
+    assert f"the statistics file {tmp_path} cannot be read: is a directory" in refused(built, "--run", tmp_path, source)
     for text, words in (("{", "not JSON, or was cut short"), ("[]", "not JSON"), ("{}", "holds no statistics of pagecast"),
                         ('{"version": 1}', "holds no statistics"), ('{"version": 2, "sites": []}', "version 2, but this pagecast reads version 1"),
                         ('{"version": 1, "sites": [{"line": "x"}]}', "wrong type")):

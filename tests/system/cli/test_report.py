@@ -53,6 +53,27 @@ def test_a_report_as_json_says_what_the_file_says(tools, run):
     assert said["foreseen_share"] == pytest.approx(foreseen / (foreseen + wrote["faults"]["not_prefetched"]))
 
 
+@pytest.mark.parametrize("command", [
+    ("report", "{}"), ("explain", "--run", "{}", __file__), ("explain", "{}.yaml"), ("profile", "show", "{}"),
+    ("profile", "-o", "{}", "--", "true")])
+@pytest.mark.parametrize("wrong, why", [("folder", "is a directory"), ("fails", "input/output error")])
+def test_what_cannot_be_read_is_said(tools, tmp_path, command, wrong, why):
+    """Of a directory, and of a file that can be opened but not read, by every command that reads one."""
+    for end in ("", ".yaml"):
+        (tmp_path / f"folder{end}").mkdir()
+        (tmp_path / f"fails{end}").symlink_to("/proc/self/mem")
+    if command[:2] == ("profile", "-o") and wrong == "fails":
+        pytest.skip("that can be written")
+    said = tools.run(tools.pagecast, *(word.format(wrong) for word in command), cwd=tmp_path)
+    assert (said.returncode, said.stdout, said.stderr.count("\n")) == (2, "", 1), said
+    assert "internal error" not in said.stderr and (why in said.stderr or "is no file" in said.stderr), said
+
+
+def test_statistics_come_from_a_pipe_too(tools, run):
+    said = tools.run("bash", "-c", f"{tools.pagecast} report <(cat {run})")
+    assert said.returncode == 0 and said.stdout.splitlines()[1].endswith("  paged"), said
+
+
 def test_what_is_no_statistics_is_said_and_nothing_else(tools, run, tmp_path):
     (tmp_path / "other.json").write_text("{}")
     for wrong in (tmp_path / "other.json", tmp_path / "absent.json"):
