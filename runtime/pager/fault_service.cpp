@@ -9,6 +9,7 @@ namespace {
 constexpr int kAtOnce = 32; ///< faults, in one turn of the loop
 /// Pages that become dirty at the first store that goes on from others; as many more each time, up to the second.
 constexpr uint32_t kFirstRun = 16, kMostRun = 64;
+constexpr uint64_t kEdge = 64; ///< bytes of a page that a walk through it comes to first
 } // namespace
 
 bool FaultService::take() {
@@ -33,7 +34,7 @@ void FaultService::take(const os::Fault &fault) {
   }
   const Page before = memory_[slot];
   const core::Favour::Owner owner = memory_.favour.owner_of(fault.thread);
-  const bool served = serve(fault.address, fault.write, owner, false);
+  const bool served = serve(fault.address, fault.place, fault.write, owner, false);
   if (!served && !waiting_.add(fault.address, fault.write, owner))
     placement_.wake(fault.address, memory_.page); // it faults again
   if (!PagedMemory::resident(before.state) && (before.state != PageState::kReading || (before.flags & kToMark)))
@@ -59,7 +60,7 @@ StallKind FaultService::kind_of(const Page &before, uint32_t slot, bool served) 
 bool FaultService::retry() {
   if (!waiting()) return false;
   return waiting_.retry([this](uint64_t address, bool write, core::Favour::Owner owner) {
-    if (!serve(address, write, owner, true)) return false;
+    if (!serve(address, address, write, owner, true)) return false;
     const PagedRegion *r = memory_.regions.find(address);
     if (r && memory_[memory_.slot_of(*r, address)].state == PageState::kReading)
       placement_.wait_for_read(memory_.slot_of(*r, address));
@@ -67,8 +68,8 @@ bool FaultService::retry() {
   });
 }
 
-/// Serves a fault on a page that is not there. False: no room now, ask again.
-bool FaultService::serve(uint64_t address, bool write, core::Favour::Owner owner, bool again) {
+/// Serves a fault on a page that is not there; `place`: exactly, where it is known. False: no room now, ask again.
+bool FaultService::serve(uint64_t address, uint64_t place, bool write, core::Favour::Owner owner, bool again) {
   PagedRegion *r = memory_.regions.find(address);
   if (!r) return placement_.wake(address, memory_.page), true;
   if (r->draining) return false;
@@ -77,7 +78,7 @@ bool FaultService::serve(uint64_t address, bool write, core::Favour::Owner owner
   case PageState::kZero:
     if (!again) nest_missed(address);
     return fetcher_.zero_fill(*r, slot, runs_.zeros_for_fault(*r, slot), {0, 0, 0, write, true, {}, owner}) != 0;
-  case PageState::kAbsent: return refill(*r, slot, write, owner);
+  case PageState::kAbsent: return refill(*r, place, write, owner);
   case PageState::kMark: marks_.show(slot, write); return true;
   case PageState::kReading: wait_for(slot, write, owner, again); return true;
   case PageState::kLost: // the program took the mark away behind our back
@@ -106,12 +107,42 @@ void FaultService::wait_for(uint32_t slot, bool write, core::Favour::Owner owner
   p.flags &= static_cast<uint8_t>(~kToMark);
 }
 
+/// Whether a walk through the pages comes to one at its first bytes, or last ones, having passed the one before. Who comes in no
+/// order seldom does.
+bool FaultService::goes_on(const PagedRegion &r, uint32_t slot, uint64_t place) const {
+  const uint64_t offset = place & (memory_.page - 1);
+  return (offset < kEdge && memory_.pages_before(r, slot, 1, PagedMemory::resident)) ||
+         (offset >= memory_.page - kEdge && memory_.pages_from(r, slot + 1, 1, PagedMemory::resident));
+}
+
+/// The absent page, with those around it that are likely to be wanted, too. Nests know that better, and what goes on in order is
+/// left to streams. What an export holds is another's, too.
+Run FaultService::around(PagedRegion &r, uint32_t slot, uint64_t place) {
+  const Run alone{slot, 1};
+  r.surroundings.fault(slot);
+  const auto absent = [](PageState s) { return s == PageState::kAbsent; };
+  const uint32_t block = core::Surroundings::block(limit_.pages()), before = slot & (block - 1);
+  const uint32_t back = memory_.pages_before(r, slot, before, absent),
+                 on = memory_.pages_from(r, slot + 1, block - before - 1, absent);
+  if (back + on == 0 || r.origin.is_map() || !memory_.options->history || goes_on(r, slot, place) || nest_covers(place))
+    return alone;
+  r.surroundings.judge(memory_.gone(), memory_.used, memory_.end.wanted_again());
+  Run run{slot - back, back + 1 + on};
+  if (r.surroundings.wants_sample()) {
+    r.surroundings.sample(on ? slot + on : slot - back, memory_.gone());
+    if (!on) ++run.slot;
+    --run.pages;
+  }
+  return r.surroundings.pays() ? run : alone;
+}
+
 /// Reads the page that the program faulted on, and those behind it that it is likely to come to. False: no room now.
-bool FaultService::refill(PagedRegion &r, uint32_t slot, bool write, core::Favour::Owner owner) {
+bool FaultService::refill(PagedRegion &r, uint64_t place, bool write, core::Favour::Owner owner) {
+  const uint32_t slot = memory_.slot_of(r, place);
   const bool expected = !write && r.may_expect_stores() && r.store_predictor.expected();
   memory_.statistics.releases_regretted += memory_.release_trial.faulted(slot, memory_.gone(), memory_.used);
   const Page before = memory_[slot];
-  if (fetcher_.read_in(r, slot, 1, {0, 0, 0, write || expected, true, {}, owner}) == 0) return false;
+  if (!fetcher_.read_around(r, around(r, slot, place), slot, {0, 0, 0, write || expected, true, {}, owner})) return false;
   memory_.waited(owner, before);
   if (!write) r.store_predictor.loaded(slot, expected);
   memory_.statistics.stores_expected += expected;

@@ -27,9 +27,9 @@ namespace pagecast {
 
 class FaultService {
 public:
-  FaultService(PagedMemory &memory, Placement &placement, Marks &marks, AppendRuns &runs, Fetcher &fetcher,
-               StreamFetcher &streams)
-      : memory_(memory), placement_(placement), marks_(marks), runs_(runs), fetcher_(fetcher), streams_(streams) {}
+  FaultService(PagedMemory &memory, const MemoryLimit &limit, Placement &placement, Marks &marks, AppendRuns &runs,
+               Fetcher &fetcher, StreamFetcher &streams)
+      : memory_(memory), limit_(limit), placement_(placement), marks_(marks), runs_(runs), fetcher_(fetcher), streams_(streams) {}
   /// Serves those that have come. True: some have.
   bool take();
   /// Faults that found no room are waiting.
@@ -42,14 +42,17 @@ public:
 private:
   void take(const os::Fault &);
   StallKind kind_of(const Page &before, uint32_t slot, bool served) const;
-  bool serve(uint64_t address, bool write, core::Favour::Owner, bool again);
+  bool serve(uint64_t address, uint64_t place, bool write, core::Favour::Owner, bool again);
   void wait_for(uint32_t slot, bool write, core::Favour::Owner, bool again);
-  bool refill(PagedRegion &, uint32_t slot, bool write, core::Favour::Owner);
+  bool goes_on(const PagedRegion &, uint32_t slot, uint64_t place) const;
+  Run around(PagedRegion &, uint32_t slot, uint64_t place);
+  bool refill(PagedRegion &, uint64_t place, bool write, core::Favour::Owner);
   void stored_to_protected(PagedRegion &, uint32_t slot);
   void stored_while_written(uint32_t slot);
   void unprotect_run(PagedRegion &, uint32_t slot);
 
   PagedMemory &memory_;
+  const MemoryLimit &limit_;
   Placement &placement_;
   Marks &marks_;
   AppendRuns &runs_;

@@ -150,6 +150,22 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
   return pages;
 }
 
+/// Only the page that is waited for takes from what is kept for faults.
+bool Fetcher::read_around(PagedRegion &r, Run run, uint32_t slot, const Asked &asked) {
+  Asked others = asked;
+  others.site = Statistics::kHistory, others.demand = false;
+  const uint32_t done = run.pages > 1 ? read_in(r, run.slot, run.pages, others) : 0;
+  memory_.statistics.site[Statistics::kHistory].prefetched -= done;
+  memory_.statistics.read_around += done;
+  for (uint32_t i = run.slot; i < run.slot + done; ++i) memory_[i].flags = 0, memory_[i].site = 0; // no hint's
+  if (slot - run.slot >= done) return read_in(r, slot, 1, asked) != 0;
+  Page &p = memory_[slot];
+  p.flags = static_cast<uint8_t>(kDemand | (makes_writable(r, asked) ? kWriteIntent : 0));
+  --memory_.statistics.read_around;
+  ++memory_.statistics.not_prefetched;
+  return true;
+}
+
 uint32_t Fetcher::want_again(const PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
   const bool writable = makes_writable(r, asked);
   uint32_t protected_run = 0;

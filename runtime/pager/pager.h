@@ -122,7 +122,7 @@ public:
   Fetcher fetcher{memory, limit, store, placement, margins, eviction, marks};
   AppendRuns runs{memory, limit};
   StreamFetcher streams{memory, limit, placement, marks, fetcher};
-  FaultService faults{memory, placement, marks, runs, fetcher, streams};
+  FaultService faults{memory, limit, placement, marks, runs, fetcher, streams};
   MapSync maps{memory, store, placement, discards, write_back, marks};
   RegionChanges regions{memory, limit, placement, margins, eviction, marks, streams};
 };

@@ -301,10 +301,11 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   w.text(sandboxed() ? "" : os::program_path());
   w.put(", \"compiled_libraries\": %u", Statistics::library_modules.load());
   put_time(w, s, wall_s);
-  w.put("  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"zero_fill_hit\": %llu, "
-        "\"zero_fill_fault\": %llu, \"protect\": %llu, \"stores_expected\": %llu, \"events\": %llu},\n",
-        ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(t.zero), ull(s.zero_fill_fault), ull(s.protect_faults),
-        ull(s.stores_expected), ull(s.fault_events.load()));
+  w.put(
+      "  \"faults\": {\"prefetched_hit\": %llu, \"late\": %llu, \"not_prefetched\": %llu, \"read_around\": %llu, \"zero_fill_hit\": %llu, "
+      "\"zero_fill_fault\": %llu, \"protect\": %llu, \"stores_expected\": %llu, \"events\": %llu},\n",
+      ull(t.hit), ull(t.late), ull(s.not_prefetched), ull(s.read_around), ull(t.zero), ull(s.zero_fill_fault),
+      ull(s.protect_faults), ull(s.stores_expected), ull(s.fault_events.load()));
   w.put(
       "  \"hints\": {\"on\": %s, \"nests_opened\": %llu, \"nests_filtered\": %llu, \"nests_declined\": %llu, \"nests_passed_over\": %llu, \"prefetched_pages\": %llu, "
       "\"overwritten_pages\": %llu, \"unused_pages\": %llu, \"slice_hints\": %llu, \"useless\": %llu, \"by_hand\": %llu, \"dropped\": %llu, \"refused\": %llu},\n",

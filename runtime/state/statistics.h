@@ -77,6 +77,7 @@ struct StallTimes {
 struct Statistics {
   // What became of pages that the program came to.
   std::atomic<uint64_t> not_prefetched{0}; ///< read by a fault
+  uint64_t read_around = 0; ///< with one of these, since what is around pages of that region is wanted, too
   uint64_t zero_fill_fault = 0;  ///< made zero by a fault (with its neighbours: pages, not faults)
   std::atomic<uint64_t> fault_events{0}; ///< faults that reached the pager
   uint64_t protect_faults = 0;   ///< first stores to protected pages, in pages unprotected

@@ -5,6 +5,7 @@
 
 #include "runtime/slicer/reader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -165,6 +166,28 @@ TEST(Pager, PlacesAtRandomAreReadAlone) {
   constexpr uint64_t kPlaces = 256, kEach = 96;
   EXPECT_GT(store_at_places(kPlaces, kEach, false), kPlaces * kEach / 2);
   EXPECT_LT(engine.statistics.site[Statistics::kHistory].prefetched, kPlaces * kEach / 16);
+}
+
+TEST(Pager, WhatIsAroundPagesInNoOrderComesWithThem) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  const uint64_t page = os::page_size(), pages = kBudget / 4 / page, others = kBudget * 3 / 2;
+  char *region = map(pages * page), *other = map(others);
+  ASSERT_EQ(engine.add(address(region), pages * page), 0);
+  ASSERT_EQ(engine.add(address(other), others), 0);
+  for (uint64_t i = 0; i < pages; ++i) region[i * page] = static_cast<char>(i * 7 + 1);
+  memset(other, 1, others);
+  std::vector<uint64_t> order(pages);
+  for (uint64_t i = 0; i < pages; ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(5));
+  settled_fault_events();
+  for (const uint64_t i : order) {
+    EXPECT_EQ(static_cast<volatile char *>(region)[i * page + page / 2], 0);
+    EXPECT_EQ(region[i * page], static_cast<char>(i * 7 + 1));
+  }
+  settled_fault_events();
+  // Two pages at a time fit this budget, until the first samples are decided on at least.
+  EXPECT_GE(engine.statistics.read_around, core::Surroundings::kSamples * (core::Surroundings::kEvery - 1) / 2);
+  expect_valid();
 }
 
 /// A load of each of `pages` pages here and there, stored to before, and a store to it if `stores`. Returns the faults.
