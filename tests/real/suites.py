@@ -44,7 +44,7 @@ def testfixture(log: str) -> Results:
 
 
 _SQLITE = ("select1 select4 join where insert delete update index trans lock pager1 wal shared vacuum collate1 "
-           "func expr aggnested fts3aa rtree malloc io pragma backup incrblob attach tempdb bigfile")
+           "func expr aggnested in subquery trigger1 malloc io pragma backup incrblob attach tempdb bigfile")
 
 SUITES = (
     Suite("grep", "text search: grep's own tests, most of which start it several times",

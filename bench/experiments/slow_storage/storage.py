@@ -42,9 +42,10 @@ def storage_of(name: str, data: Path, options, asked: list[dict]) -> Iterator[Pa
         return
     if os.geteuid() == 0:
         Path("/proc/sys/vm/drop_caches").write_text("3")
+    elif name == "disk":
+        slow.forget(*(p for p in data.rglob("*") if p.is_file()))
     load_programs(options)
     if name == "disk":
-        slow.forget(*(p for p in data.rglob("*") if p.is_file()))
         yield data
     elif name.startswith("gluster-"):
         with gluster(data, options.work / "gluster", float(name.removeprefix("gluster-"))) as place:

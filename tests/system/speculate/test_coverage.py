@@ -38,6 +38,7 @@ def test_walks(speculation, storage, tree, command):
     assert prefetch["failed"] + prefetch["cancelled"] <= 0.05 * prefetch["hints"]
 
 
+@pytest.mark.alone  # counts what a copy at idle priority does
 def test_slices_through_a_large_file(speculation, storage, tmp_path):
     """Reads at places that depend on nothing that is read."""
     (tmp_path / "volume").mkdir()
