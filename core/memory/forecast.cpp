@@ -32,10 +32,10 @@ unsigned add_use(Forecast::Use *uses, unsigned count, Forecast::Use add) {
   return count;
 }
 
-/// The place of the part's stripe in [0, 1): multiples of the golden ratio, which lie evenly however many there are.
+/// The place of the part's band in [0, 1): multiples of the golden ratio, which lie evenly however many there are.
 double place_of(Extent e) {
   constexpr uint32_t kGolden = 2654435769u; // of 2^32
-  return double(uint32_t((e.begin + e.size() / 2) >> Forecast::kStripeShift) * kGolden) / 4294967296.0;
+  return double(uint32_t((e.begin + e.size() / 2) >> Forecast::kBandShift) * kGolden) / 4294967296.0;
 }
 
 } // namespace
@@ -47,7 +47,7 @@ uint64_t Forecast::Pass::at(Extent e) const {
   return start + uint64_t(part * double(bytes));
 }
 
-/// When the part would be wanted if the visit came to all stripes that stay before it came to the others.
+/// When the part would be wanted if the visit came to all bands that stay before it came to the others.
 uint64_t Forecast::Next::spread(Extent e, uint64_t memory) const {
   const uint64_t wanted = due(e);
   if (later.bytes <= memory || later.use.range.size() < later.bytes / 2) // beside others, it costs writes

@@ -23,9 +23,9 @@
 // twelfth of the traffic; with more than half as much again, reads cost what writes save.
 //
 // If what is wanted first stayed, the disk would stand still while a sweep goes through it, and the program would wait for
-// the disk after that. So the range is divided into stripes of 1 MiB, of which as many stay as there would be in one piece.
-// Which ones follows from the address: stripes have places that fill the unit interval evenly, and those below the part that
-// stays do. When memory becomes more or less, few stripes change sides. This is for a range that is most of its visit; beside
+// the disk after that. So the range is divided into bands of 1 MiB, of which as many stay as there would be in one piece.
+// Which ones follows from the address: bands have places that fill the unit interval evenly, and those below the part that
+// stays do. When memory becomes more or less, few bands change sides. This is for a range that is most of its visit; beside
 // others of its size more would have to be written (APPBT: a twentieth).
 #pragma once
 #include "core/types.h"
@@ -70,7 +70,7 @@ public:
 
   static constexpr unsigned kUses = 12;    ///< of a visit; further ones are not remembered
   static constexpr unsigned kVisits = 512; ///< remembered
-  static constexpr unsigned kStripeShift = 20; ///< so little that reads ahead reach over it
+  static constexpr unsigned kBandShift = 20; ///< so little that reads ahead reach over it
 
   /// A visit begins; the one before is over, or goes on beside it. Uses that overlap become one. O(kVisits).
   void begin(uint64_t key, const Use *uses, unsigned count);

@@ -16,7 +16,7 @@ void Replacement::attach(Link *links, uint32_t slots, uint16_t *groups) {
   groups_used_ = 0;
   slots_ = slots;
   active_ = aging_ = newcomers_ = released_clean_ = all_released_ = 0;
-  epoch_ = 0;
+  generation_ = 0;
   now_ = 0;
   walk_ = slots;
   for (uint32_t &n : released_) n = 0;
@@ -25,12 +25,12 @@ void Replacement::attach(Link *links, uint32_t slots, uint16_t *groups) {
   for (uint32_t i = 0; i < kLists; ++i) sentinels_[i] = {slots + i, slots + i, kFree, 0};
 }
 
-/// Notes whether there are slots in the list of a priority and an epoch; of others it is not needed.
+/// Notes whether there are slots in the list of a priority and a generation; of others it is not needed.
 void Replacement::mark_list(uint32_t sentinel, bool in_use) {
   const uint32_t list = sentinel - slots_ - 2;
-  if (list >= kEpochLists) return;
-  uint32_t &lists = lists_in_use_[list / (kEpochs * 2)];
-  const uint32_t bit = uint32_t{1} << list % (kEpochs * 2);
+  if (list >= kGenerationLists) return;
+  uint32_t &lists = lists_in_use_[list / (kGenerations * 2)];
+  const uint32_t bit = uint32_t{1} << list % (kGenerations * 2);
   lists = in_use ? lists | bit : lists & ~bit;
 }
 
@@ -105,7 +105,7 @@ uint32_t Replacement::walk() {
 void Replacement::put(uint32_t slot, unsigned level, bool dirty) {
   if (links_[slot].state == kFree) return;
   unlink(slot);
-  const uint32_t list = sentinel(level, epoch_, dirty);
+  const uint32_t list = sentinel(level, generation_, dirty);
   link_after(slot, list); // the head is the next victim
   mark_list(list, true);
   links_[slot].state = uint8_t(kReleased + level);
@@ -157,23 +157,23 @@ void Replacement::splice_front(uint32_t from, uint32_t to) {
   mark_list(to, true);
 }
 
-void Replacement::new_epoch() {
-  const unsigned oldest = (epoch_ + 1) % kEpochs, second = (epoch_ + 2) % kEpochs;
+void Replacement::new_generation() {
+  const unsigned oldest = (generation_ + 1) % kGenerations, second = (generation_ + 2) % kGenerations;
   for (unsigned p = 0; p < kPriorities; ++p)
     for (const bool dirty : kBoth) splice_front(sentinel(p, oldest, dirty), sentinel(p, second, dirty));
-  epoch_ = oldest;
+  generation_ = oldest;
 }
 
 uint32_t Replacement::first_of(unsigned level, bool dirty_only) const {
-  if (level < kPriorities) { // the oldest epoch first
+  if (level < kPriorities) { // the oldest generation first
     constexpr uint32_t kDirty = 0xaaaaaaaa;
-    const int oldest = int((epoch_ + 1) % kEpochs * 2);
+    const int oldest = int((generation_ + 1) % kGenerations * 2);
     const uint32_t by_age = std::rotr(dirty_only ? lists_in_use_[level] & kDirty : lists_in_use_[level], oldest);
     if (by_age == 0) return kNone;
-    return link(slots_ + 2 + level * kEpochs * 2 + uint32_t(std::countr_zero(by_age) + oldest) % (kEpochs * 2)).next;
+    return link(slots_ + 2 + level * kGenerations * 2 + uint32_t(std::countr_zero(by_age) + oldest) % (kGenerations * 2)).next;
   }
   for (const bool dirty : kBoth) {
-    const uint32_t s = sentinel(level, epoch_, dirty);
+    const uint32_t s = sentinel(level, generation_, dirty);
     if ((dirty || !dirty_only) && link(s).next != s) return link(s).next;
   }
   return kNone;
@@ -241,9 +241,9 @@ bool Replacement::list_is_valid(uint32_t head, uint8_t state, uint32_t *count) c
   }
 }
 
-bool Replacement::mark_is_valid(unsigned level, unsigned epoch, bool dirty) const {
-  const uint32_t head = sentinel(level, epoch, dirty);
-  return level >= kPriorities || (lists_in_use_[level] >> (epoch * 2 + dirty) & 1) == (link(head).next != head);
+bool Replacement::mark_is_valid(unsigned level, unsigned generation, bool dirty) const {
+  const uint32_t head = sentinel(level, generation, dirty);
+  return level >= kPriorities || (lists_in_use_[level] >> (generation * 2 + dirty) & 1) == (link(head).next != head);
 }
 
 bool Replacement::is_valid(uint32_t slots) const {
@@ -257,7 +257,7 @@ bool Replacement::is_valid(uint32_t slots) const {
   uint32_t released = 0;
   for (unsigned level = 0; level < kLevels; ++level) {
     uint32_t n = 0;
-    for (unsigned e = 0; e < (level < kPriorities ? kEpochs : 1); ++e)
+    for (unsigned e = 0; e < (level < kPriorities ? kGenerations : 1); ++e)
       for (const bool dirty : kBoth)
         if (!list_is_valid(sentinel(level, e, dirty), uint8_t(kReleased + level), &n) || !mark_is_valid(level, e, dirty))
           return false;

@@ -8,8 +8,8 @@
 //         steps of a `due`, or rather of the rank that follows from it; what was wanted earlier than now, but
 //         did not come, is first of all of these,
 //      c. those of priority 1 and more, which their own nest wants again, the lowest priority first;
-//      within a priority the oldest epoch first (an epoch = one execution of a nest);
-//      within an epoch or a due clean pages before dirty ones, which cost a write;
+//      within a priority the oldest generation first (a generation = one execution of a nest);
+//      within a generation or a due clean pages before dirty ones, which cost a write;
 //      then the most recently released first: a repeated sweep over more than memory then keeps
 //      a prefix resident instead of losing every page just before it is wanted again;
 //   2. aging pages, the one that began to age first: formerly active ones that are on probation. The caller
@@ -20,7 +20,7 @@
 //
 // All operations are O(1); pop_victims is O(victims). Not thread-safe: the caller holds its own lock.
 // Each list is circular through a sentinel, so that a slot leaves its list without knowing which one it is;
-// that is what lets old epochs merge in O(1).
+// that is what lets old generations merge in O(1).
 #pragma once
 #include <cstdint>
 
@@ -30,7 +30,7 @@ class Replacement {
 public:
   static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr unsigned kPriorities = 8; ///< greater ones count as the greatest
-  static constexpr unsigned kEpochs = 16;    ///< kept apart; older ones merge into the oldest
+  static constexpr unsigned kGenerations = 16;    ///< kept apart; older ones merge into the oldest
   static constexpr unsigned kDues = 192;     ///< how far ahead dues are told apart; a multiple of 64
 
   struct Link {
@@ -66,16 +66,16 @@ public:
   void touch(uint32_t slot);
   /// Puts up to `max` of the longest active slots on probation; writes them to `out` and returns how many.
   uint32_t age(uint32_t *out, uint32_t max);
-  /// Into the present epoch; a free slot stays free. `dirty`: giving it up costs a write.
+  /// Into the present generation; a free slot stays free. `dirty`: giving it up costs a write.
   void release(uint32_t slot, unsigned priority, bool dirty = false);
   /// Released, but expected to be wanted at `due`, in units of the caller's; beyond kDues from now counts as that.
   void release_until(uint32_t slot, uint64_t due, bool dirty = false);
   /// What is due earlier than `now` was not wanted. Never goes back.
   void set_now(uint64_t now) { now_ = now; }
-  /// Makes up to `max` of the next dirty victims clean ones of the present epoch, writes them to `out` and
+  /// Makes up to `max` of the next dirty victims clean ones of the present generation, writes them to `out` and
   /// returns how many: the caller is about to write them. Those wanted before `soon` are left alone.
   uint32_t clean(uint32_t *out, uint32_t max, uint64_t soon = 0);
-  /// A dirty victim that cannot go now: released, dirty, and the next to go of those in the present epoch.
+  /// A dirty victim that cannot go now: released, dirty, and the next to go of those in the present generation.
   void put_back(uint32_t slot) {
     touch(slot);
     release(slot, 0, true);
@@ -88,7 +88,7 @@ public:
   uint32_t walk();
   /// The slot becomes free.
   void remove(uint32_t slot);
-  void new_epoch();
+  void new_generation();
 
   /// The slot to give up next, or kNone.
   uint32_t victim() const;
@@ -119,11 +119,12 @@ public:
 private:
   static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kNew = 3, kReleased = 4;
   static constexpr unsigned kLevels = kPriorities + kDues; ///< priorities, then dues modulo kDues
-  static constexpr uint32_t kEpochLists = kPriorities * kEpochs * 2;
-  static constexpr uint32_t kLists = 2 + kEpochLists + kDues * 2 + 1;
+  static constexpr uint32_t kGenerationLists = kPriorities * kGenerations * 2;
+  static constexpr uint32_t kLists = 2 + kGenerationLists + kDues * 2 + 1;
 
-  uint32_t sentinel(unsigned level, unsigned epoch, bool dirty) const {
-    return slots_ + 2 + (level < kPriorities ? (level * kEpochs + epoch) * 2 : kEpochLists + (level - kPriorities) * 2) + dirty;
+  uint32_t sentinel(unsigned level, unsigned generation, bool dirty) const {
+    return slots_ + 2 +
+           (level < kPriorities ? (level * kGenerations + generation) * 2 : kGenerationLists + (level - kPriorities) * 2) + dirty;
   }
   void mark_list(uint32_t sentinel, bool in_use);
   void put(uint32_t slot, unsigned level, bool dirty);
@@ -139,7 +140,7 @@ private:
   void splice_front(uint32_t from, uint32_t to);
   uint32_t released_victim(bool dirty_only = false, uint64_t soon = 0) const;
   bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
-  bool mark_is_valid(unsigned level, unsigned epoch, bool dirty) const;
+  bool mark_is_valid(unsigned level, unsigned generation, bool dirty) const;
 
   static constexpr uint16_t kUsed = 1u << 15; ///< in groups_; the rest counts the slots that are not free
   void came(uint32_t slot) {
@@ -158,13 +159,13 @@ private:
   uint32_t slots_ = 0;
   uint32_t active_ = 0, aging_ = 0, newcomers_ = 0, released_clean_ = 0;
   uint32_t released_[kLevels] = {};
-  static_assert(kEpochs * 2 == 32);
-  uint32_t lists_in_use_[kPriorities] = {}; ///< bit 2 * epoch + dirty: there are slots in the list
+  static_assert(kGenerations * 2 == 32);
+  uint32_t lists_in_use_[kPriorities] = {}; ///< bit 2 * generation + dirty: there are slots in the list
   uint64_t due_in_use_[kDues / 64] = {}; ///< bit d: there are slots that are due at d modulo kDues
   uint32_t all_released_ = 0;
   uint64_t now_ = 0;
   uint32_t walk_ = 0;           ///< the next one, or the sentinel at whose list's end the walk is
-  unsigned epoch_ = 0;          ///< the present one, modulo kEpochs; the next in the ring is the oldest
+  unsigned generation_ = 0;          ///< the present one, modulo kGenerations; the next in the ring is the oldest
   Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, priority by priority, dues, newcomers
 };
 

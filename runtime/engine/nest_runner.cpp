@@ -91,7 +91,7 @@ void NestRunner::start(OpenNest &nest) {
   nest.astray = 0;
   nest.crowded_seen = pager_.eviction.crowded();
   share_memory(pager_.limit.for_pages());
-  pager_.memory.order.new_epoch();
+  pager_.memory.order.new_generation();
   forecasts_.foresee(nest);
   forecasts_.release_along(nest);
   if (leaves_unread()) keeper_.expect_margins(nest);

@@ -13,14 +13,14 @@
 
 namespace pagecast::os {
 
-/// What this kernel allows, found out once by probe().
+/// What this kernel allows, found out once by find_support().
 struct Support {
   bool userfaultfd = false;     ///< missing and write-protect faults on anonymous memory, kernel mode included
   bool batch_discard = false;   ///< process_madvise(MADV_DONTNEED) on oneself
   int userfaultfd_error = 0;    ///< errno of what failed
   const char *missing = nullptr;///< sentence: what lacks and what to do; NULL if nothing does
 };
-Support probe();
+Support find_support();
 
 uint64_t page_size();
 /// Where the page begins that the address is in, and where the first one does that begins there or behind it. So are bytes rounded.

@@ -90,7 +90,7 @@ bool probe_batch_discard() {
 
 } // namespace
 
-Support probe() {
+Support find_support() {
   Support s;
   const int fd = fault_open();
   if (fd < 0) {

@@ -15,7 +15,7 @@ thread_local bool strictly __attribute__((tls_model("initial-exec"))) = false;
 
 /// What starts the pager, in a process of its own.
 void try_calls() {
-  os::probe();
+  os::find_support();
   os::event_open();
   Disk disk;
   if (disk.start(8) == 0) disk.stop();

@@ -143,7 +143,7 @@ bool keep_memory_in_file(Engine &p, uint64_t filled_bytes) {
 
 /// A pager that pages memory. NULL, with a sentence in refused_why, if that cannot be.
 Engine *make_pager(uint64_t data_bytes, uint64_t filled_bytes) {
-  const os::Support support = os::probe();
+  const os::Support support = os::find_support();
   const char *missing = options.backend == BackEnd::kAdvise ? "PAGECAST_BACKEND=advise" : support.missing;
   refused_error = 0;
   if (missing) return snprintf(refused_why, sizeof refused_why, "%s", missing), nullptr;

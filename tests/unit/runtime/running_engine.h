@@ -22,7 +22,7 @@ inline bool engine_started = false;
     ASSERT_FALSE(engine_started) << "one test a process: use ctest, or a filter for one";             \
     engine_started = true;                                                                            \
     test_options.release = policy;                                                                    \
-    const os::Support support = os::probe();                                                          \
+    const os::Support support = os::find_support();                                                   \
     if (support.missing) GTEST_SKIP() << support.missing;                                             \
     char why[400];                                                                                    \
     ASSERT_EQ(engine.prepare(test_options, test_budget, test_budget * 4, why, sizeof why), 0) << why; \

@@ -220,7 +220,7 @@ protected:
     const Forecast::Use use{array(0, kSize), false, true, true};
     for (int i = 0; i < 3; ++i) forecast->begin(1, &use, 1);
   }
-  /// Of stripes of 1 MiB, those that are given up after all others of the sweep.
+  /// Of bands of 1 MiB, those that are given up after all others of the sweep.
   std::vector<bool> staying(uint64_t memory) const {
     const Next next = forecast->next_use(array(0, kSize));
     std::vector<bool> stays;
@@ -234,12 +234,12 @@ TEST_F(Sweep, WhatStaysIsSpreadOverIt) {
   const std::vector<bool> stays = staying(128 * kMiB);
   EXPECT_NEAR(std::count(stays.begin(), stays.end(), true), 96, 3) << "as much as would stay in one piece";
   for (size_t i = 0; i + 16 <= stays.size(); i += 16)
-    EXPECT_NEAR(std::count(stays.begin() + long(i), stays.begin() + long(i) + 16, true), 6, 2) << "stripes from " << i;
+    EXPECT_NEAR(std::count(stays.begin() + long(i), stays.begin() + long(i) + 16, true), 6, 2) << "bands from " << i;
 }
 
 TEST_F(Sweep, WhatStaysInLittleMemoryStaysInMore) {
   const std::vector<bool> little = staying(100 * kMiB), more = staying(110 * kMiB);
-  for (size_t i = 0; i < little.size(); ++i) EXPECT_LE(little[i], more[i]) << "stripe " << i;
+  for (size_t i = 0; i < little.size(); ++i) EXPECT_LE(little[i], more[i]) << "band " << i;
 }
 
 TEST_F(Sweep, WhatFitsIsWantedInItsOrder) {

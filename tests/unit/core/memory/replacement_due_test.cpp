@@ -102,7 +102,7 @@ TEST(ReplacementDue, StaysValidUnderAnything) {
       s.order.clean(out, 4, now + r() % 60);
       break;
     }
-    case 5: s.order.new_epoch(); break;
+    case 5: s.order.new_generation(); break;
     default: s.order.release_until(slot, now + r() % 100, r() % 2);
     }
     if (i % 16 == 0) { ASSERT_TRUE(s.order.is_valid()); }

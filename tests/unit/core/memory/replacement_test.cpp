@@ -88,14 +88,14 @@ TEST(Replacement, WhatIsPutBackIsDirtyAndGoesNext) {
   EXPECT_TRUE(s.order.is_valid());
 }
 
-TEST(Replacement, CleanPagesOfAnEpochGoBeforeDirtyOnes) {
+TEST(Replacement, CleanPagesOfAGenerationGoBeforeDirtyOnes) {
   Slots s(8);
   for (uint32_t i = 0; i < 6; ++i) s.order.insert_active(i);
   s.order.release(0, 1, true);
   s.order.release(1, 1, false);
   s.order.release(2, 1, true);
   s.order.release(3, 1, false);
-  s.order.new_epoch();
+  s.order.new_generation();
   s.order.release(4, 1, false);
   s.order.release(5, 0, true);
   EXPECT_EQ(s.pop(8), (Order{5, 3, 1, 2, 0, 4}));
@@ -121,18 +121,18 @@ TEST(Replacement, CleaningTakesTheNextDirtyVictimsAndMakesThemClean) {
   EXPECT_EQ(s.order.released_clean(), 0u);
 }
 
-TEST(Replacement, TheOldestEpochGoesFirst) {
+TEST(Replacement, TheOldestGenerationGoesFirst) {
   Slots s(8);
   for (uint32_t i = 0; i < 6; ++i) s.order.insert_active(i);
   s.order.release(0, 1);
   s.order.release(1, 1);
-  s.order.new_epoch();
+  s.order.new_generation();
   s.order.release(2, 1);
   s.order.release(3, 1);
   EXPECT_EQ(s.pop(8, true), (Order{1, 0, 3, 2}));
 }
 
-TEST(Replacement, OldEpochsMergeInOrder) {
+TEST(Replacement, OldGenerationsMergeInOrder) {
   Slots s(64);
   Order expected;
   for (uint32_t e = 0; e < 30; ++e) {
@@ -141,7 +141,7 @@ TEST(Replacement, OldEpochsMergeInOrder) {
       s.order.release(i, 2);
     }
     expected.insert(expected.end(), {2 * e + 1, 2 * e});
-    s.order.new_epoch();
+    s.order.new_generation();
     ASSERT_TRUE(s.order.is_valid());
   }
   EXPECT_EQ(s.pop(64), expected);
@@ -162,7 +162,7 @@ TEST(Replacement, ARepeatedSweepKeepsAPrefix) {
       s.order.touch(page);
       s.order.release(page, 1);
     }
-    s.order.new_epoch();
+    s.order.new_generation();
   }
   EXPECT_LE(misses, 45u) << "LRU would miss all 100";
 }
@@ -172,11 +172,11 @@ struct Naive {
   struct Page {
     uint32_t slot;
     unsigned priority;
-    uint64_t epoch, time;
+    uint64_t generation, time;
   };
   std::list<uint32_t> active, aging;
   std::list<Page> released;
-  uint64_t epoch = 0, time = 0;
+  uint64_t generation = 0, time = 0;
   void remove(uint32_t s) {
     active.remove(s);
     aging.remove(s);
@@ -191,7 +191,7 @@ struct Naive {
     return std::min_element(released.begin(), released.end(),
                             [](const Page &a, const Page &b) {
                               if (a.priority != b.priority) return a.priority < b.priority;
-                              return a.epoch != b.epoch ? a.epoch < b.epoch : a.time > b.time;
+                              return a.generation != b.generation ? a.generation < b.generation : a.time > b.time;
                             })
         ->slot;
   }
@@ -223,8 +223,8 @@ TEST(Replacement, AgreesWithANaiveModel) {
     }
     case 1:
       if (r() % 8 == 0) {
-        s.order.new_epoch();
-        ++naive.epoch;
+        s.order.new_generation();
+        ++naive.generation;
       }
       break;
     case 2: {
@@ -249,10 +249,10 @@ TEST(Replacement, AgreesWithANaiveModel) {
       s.order.release(slot, priority);
       if (naive.has(slot)) {
         naive.remove(slot);
-        naive.released.push_back({slot, std::min(priority, 7u), naive.epoch, ++naive.time});
+        naive.released.push_back({slot, std::min(priority, 7u), naive.generation, ++naive.time});
       }
     }
-    // Epochs more than kEpochs old stay in order too: they are joined end to end.
+    // Generations more than kGenerations old stay in order too: they are joined end to end.
     if (i % 16 == 0) { ASSERT_TRUE(s.order.is_valid()); }
     ASSERT_EQ(s.order.active(), naive.active.size());
     ASSERT_EQ(s.order.released(), naive.released.size());

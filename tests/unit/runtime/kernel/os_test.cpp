@@ -26,7 +26,7 @@ constexpr uint64_t kPages = 32;
 class SplitRange : public testing::Test {
 protected:
   void SetUp() override {
-    const os::Support support = os::probe();
+    const os::Support support = os::find_support();
     if (support.missing) GTEST_SKIP() << support.missing;
     fd_ = os::fault_open();
     ASSERT_GE(fd_, 0);
@@ -200,7 +200,7 @@ TEST_F(SplitRange, IsPoisonedByAMappingWhereTheKernelCannot) {
 }
 
 TEST(Faults, SayWhereInThePageTheyAreAndOfWhichThread) {
-  const os::Support support = os::probe();
+  const os::Support support = os::find_support();
   if (support.missing) GTEST_SKIP() << support.missing;
   const int fd = os::fault_open();
   ASSERT_GE(fd, 0);
