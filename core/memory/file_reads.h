@@ -18,9 +18,14 @@ class FileReads {
 public:
   static constexpr uint64_t kPart = 8, kMostCredit = 1u << 20;
 
+  FileReads() = default;
+  /// In the child of a fork, of which the kernel counts from 0. `asked`: what was asked for before.
+  explicit FileReads(uint64_t asked) : before_(asked) {}
+
   /// `all`: bytes that the kernel counted until now; `asked`: that the pager asked for until now, made or not. Returns the bytes of
   /// files until now.
   uint64_t update(uint64_t all, uint64_t asked) {
+    asked -= std::min(asked, before_);
     const uint64_t more = all - std::min(all, asked), grown = more - std::min(more, seen_more_);
     credit_ = std::min(credit_ + (asked - std::min(asked, seen_asked_)) / kPart, kMostCredit);
     seen_more_ += grown;
@@ -31,6 +36,7 @@ public:
   }
 
 private:
+  uint64_t before_ = 0; ///< bytes, of `asked`
   uint64_t seen_more_ = 0, seen_asked_ = 0, credit_ = 0, bytes_ = 0;
 };
 

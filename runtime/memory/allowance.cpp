@@ -32,7 +32,7 @@ void Allowance::forked() {
   close_own(refused_);
   event_ = refused_ = -1;
   limit_.start(cap_, std::min<uint64_t>(cap_, kLeastMemory));
-  file_reads_ = {};
+  file_reads_ = core::FileReads(statistics_->read_bytes);
   next_look_ns_ = over_since_ns_ = 0;
   over_most_ = over_from_ = 0;
 }

@@ -33,6 +33,13 @@ TEST(FileReads, AFileThatBeginsToBeReadIsSeenSoonAndInWhole) {
   EXPECT_EQ(reads.update(all += 8 * kMiB, asked) - begun, 8 * kMiB);
 }
 
+TEST(FileReads, AChildOfAForkCountsFromItsOwnBegin) {
+  FileReads reads(5000 * kMiB); // the parent's pager asked for so much
+  EXPECT_EQ(reads.update(0, 5000 * kMiB), 0u);
+  EXPECT_EQ(reads.update(8 * kMiB, 5000 * kMiB), 8 * kMiB);
+  EXPECT_EQ(reads.update(10 * kMiB, 5002 * kMiB), 8 * kMiB);
+}
+
 TEST(FileReads, BesidePagingAFileIsCountedButForTheEighth) {
   FileReads reads;
   uint64_t all = 0, asked = 0, out = 0;
