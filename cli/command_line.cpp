@@ -123,7 +123,8 @@ void addRun(CLI::App &app, RunOptions &options) {
       run->add_option("--map", options.maps,
                       "a program that opens PATH gets the export of an NBD server, as memory where it maps it; may be repeated")
           ->type_name("PATH=URI"));
-  run->add_option("--stats", options.stats, "write statistics there as JSON when the program ends by exit")
+  run->add_option("--stats", options.stats,
+                  "write statistics there as JSON, once a second while something is paged and when the program ends by exit")
       ->type_name("FILE")
       ->check(refuseEmpty);
   run->add_option("--release", options.release, "what to do with pages that are finished with: none, aggressive, buffered")

@@ -47,8 +47,7 @@ void understandWords(Arguments &arguments) {
 void requireKnownCommand(const Arguments &arguments) {
   if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return;
   if (std::find(kCommands.begin(), kCommands.end(), arguments[0]) == kCommands.end())
-    throw Failure{"there is no command '" + arguments[0] + "'; the nearest is '" + nearest(arguments[0], kCommands) +
-                  "', and pagecast --help lists them all"};
+    throw Failure{"there is no command '" + arguments[0] + "'" + suggestion(arguments[0], kCommands, "pagecast --help", "'")};
 }
 
 /// Cuts what follows "--" off the `arguments` of run, speculate, explain or profile: it belongs to the program or to the
@@ -71,7 +70,7 @@ std::string textOf(const CLI::App &app, const std::string &shell, const std::str
   const Manual manual = manualOf(app, PAGECAST_VERSION);
   if (app.got_subcommand("completions")) return completions(manual, shell);
   if (!page.empty() && !manual.find(page))
-    throw Failure{"there is no command '" + page + "'; the nearest is '" + nearest(page, kCommands) + "'"};
+    throw Failure{"there is no command '" + page + "'" + suggestion(page, kCommands, "pagecast --help", "'")};
   return manPage(manual, page);
 }
 

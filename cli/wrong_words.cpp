@@ -32,7 +32,7 @@ std::string faultOf(const CLI::ParseError &error, const CLI::App &command, const
   const std::string extra = afterName(said).substr(0, afterName(said).find(' '));
   if (extra.empty() || extra[0] != '-') return "'" + extra + "' is one argument too many";
   const std::string who = arguments.empty() || arguments[0][0] == '-' ? "pagecast" : "pagecast " + arguments[0];
-  return who + " has no option " + extra + "; the nearest is " + nearest(extra, known);
+  return who + " has no option " + extra + suggestion(extra, known, who + " --help");
 }
 
 } // namespace

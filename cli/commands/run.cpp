@@ -45,12 +45,21 @@ std::string whoSaid(const std::string &given, const Checked &checked) {
   return given.empty() ? checked.variable : checked.option;
 }
 
+uint64_t memoryIn(const std::string &text, const std::string &what) {
+  try {
+    return parseSize(text, what);
+  } catch (Failure &failure) {
+    failure.sentence += ", or the word auto";
+    throw;
+  }
+}
+
 void applyMemory(const std::string &given) {
   const std::string text = chosen(given, kMemory);
   if (text.empty()) return;
   if (text == "auto") return setVariable(kMemory.variable, text); // the default, which the environment may have changed
   const std::string what = whoSaid(given, kMemory);
-  const uint64_t bytes = parseSize(text, what);
+  const uint64_t bytes = memoryIn(text, what);
   const uint64_t machine = machineMemory().total;
   const std::string range = "; choose between " + showSize(leastMemory()) + " and the machine's " + showSize(machine);
   if (bytes == 0) throw Failure{what + " '" + text + "' is zero" + range};
@@ -115,6 +124,9 @@ void applyStats(const std::string &given, const fs::path &program) {
   const fs::path file = fs::absolute(given);
   std::error_code error;
   if (fs::is_directory(file, error)) throw Failure{"the statistics file " + given + " is a directory; name a file with --stats"};
+  if (!fs::is_directory(file.parent_path(), error) && fs::exists(file.parent_path(), error))
+    throw Failure{"the statistics file " + given + " cannot be written: " + file.parent_path().string() +
+                  " is no directory; name another one with --stats"};
   if (!fs::is_directory(file.parent_path(), error))
     throw Failure{"the statistics file " + given + " cannot be written: its directory does not exist; make " +
                   file.parent_path().string()};
@@ -154,7 +166,7 @@ void requireKnownOptions(const std::vector<std::string> &command) {
   if (command.empty() || command[0].empty() || command[0][0] != '-') return;
   const std::vector<std::string> known = {"--memory",  "--backing", "--map",     "--stats",
                                           "--release", "--option",  "--summary", "--help"};
-  throw Failure{"pagecast run has no option " + command[0] + "; the nearest is " + nearest(command[0], known)};
+  throw Failure{"pagecast run has no option " + command[0] + suggestion(command[0], known, "pagecast run --help")};
 }
 
 void run(const RunOptions &options) {

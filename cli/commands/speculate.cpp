@@ -37,8 +37,8 @@ __attribute__((constructor(101))) void speculateEarly(int argc, char **argv) {
 
 void requireSpeculateOptions(const std::vector<std::string> &command) {
   if (command.empty() || command[0].empty() || command[0][0] != '-') return;
-  throw Failure{"pagecast speculate has no option " + command[0] + "; the nearest is " +
-                nearest(command[0], {"--account", "--eager", "--stats", "--summary", "--help"})};
+  throw Failure{"pagecast speculate has no option " + command[0] +
+                suggestion(command[0], {"--account", "--eager", "--stats", "--summary", "--help"}, "pagecast speculate --help")};
 }
 
 int speculate(const SpeculateOptions &options) {

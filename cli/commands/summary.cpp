@@ -33,6 +33,8 @@ constexpr const char *kMoreMemory =
     "next: more memory with --memory, since it goes over its data in no order that its faults tell";
 constexpr const char *kFewerSweeps =
     "next: more memory with --memory, or fewer sweeps that change the data, since each first store to a page costs a fault";
+/// Data that were read so many times over go round through memory.
+constexpr uint64_t kManyTimes = 8;
 constexpr const char *kMemoryAgain = "next: use memory again rather than ask for new, since each new page costs a fault";
 constexpr Waiting kWaiting[] = {
     {"late", "reads that were on their way", kLessDisk, kLessDisk, kLessDisk, kLessDisk},
@@ -61,7 +63,19 @@ bool mayHaveReadLong(const Run &run) {
   return static_cast<double>(run.majorFaults) * kLeastSecondsOfMajorFault >= kLittleWaiting * run.wallSeconds;
 }
 
-const char *nextOf(const Waiting &most, const Run &run, Author author) {
+/// Whether new pages were there already for nearly all that came to them: the rest waited for others to leave.
+bool foresawNewPages(const Run &run) {
+  return countOf(run.faults, "zero_fill_hit") >= 4 * countOf(run.faults, "zero_fill_fault");
+}
+
+/// Of pages that were read, whether hints, streams or faults asked for them.
+bool isForReads(const Waiting &most) { return !std::strcmp(most.name, "late") || !std::strcmp(most.name, "not_prefetched"); }
+
+std::string nextOf(const Waiting &most, const Run &run, Author author) {
+  if (isForReads(most) && run.dataBytes && run.readBytes / run.dataBytes >= kManyTimes)
+    return "next: more memory with --memory, or all that is to be done with a part of the data before the next part, since " +
+           showSize(run.dataBytes) + " of data were read " + std::to_string(run.readBytes / run.dataBytes) + " times over";
+  if (!std::strcmp(most.name, "zero_fill") && foresawNewPages(run)) return kMoreRoom;
   if (run.compiled) return most.nextIfCompiled;
   if (author == Author::kUser) return most.next;
   return author == Author::kPython ? most.nextOfScript : most.nextOfPackage;
@@ -122,7 +136,11 @@ void Summary::say(const std::string &program_end) const {
       line = "the program " + (program_end.empty() ? "did not end by exit" : program_end) + "; the last figures before that: ";
     line += summaryOf(run, author_);
   } catch (const Failure &) {
-    line = "the program left no statistics" + (program_end.empty() ? std::string() : ", as it " + program_end);
+    line =
+        "the program left no statistics, as it " +
+        (program_end.empty() ? std::string("paged nothing and did not return from main or call exit, which some shells and all "
+                                           "static programs do not")
+                             : program_end);
   }
   std::fprintf(stderr, "pagecast: %s\n", line.c_str());
 }
@@ -130,7 +148,8 @@ void Summary::say(const std::string &program_end) const {
 void Summary::runAndSay(const std::function<void()> &become) {
   const SignalsPassedOn signals;
   const Ended ended = runChild(signals, become);
-  say(ended.signal ? std::string("was ended by ") + strsignal(ended.signal) : "");
+  const char *name = ended.signal ? sigabbrev_np(ended.signal) : nullptr;
+  say(name ? std::string("was ended by SIG") + name : ended.signal ? "was ended by signal " + std::to_string(ended.signal) : "");
   own_folder_.reset();
   endAs(ended);
 }

@@ -113,6 +113,8 @@ Run readRun(const std::string &path) {
       out.readBytes = io->value("read_bytes", uint64_t{0});
       out.writtenBytes = io->value("written_bytes", uint64_t{0});
     }
+    if (const auto budget = statistics.find("budget"); budget != statistics.end())
+      out.dataBytes = budget->value("most_region_bytes", uint64_t{0});
     if (const auto faults = statistics.find("faults"); faults != statistics.end()) out.faults = countsIn(*faults);
     if (const auto streams = statistics.find("fault_streams"); streams != statistics.end()) out.faultStreams = countsIn(*streams);
     for (const Json &site : statistics["sites"]) out.sites.push_back(toSite(site));

@@ -51,6 +51,7 @@ struct Run {
   uint64_t majorFaults = 0;     ///< of the whole process: faults that read
   uint64_t timesWithoutRoom = 0; ///< that the backing store had none for data
   double secondsWithoutRoom = 0;
+  uint64_t dataBytes = 0; ///< the most that regions held at a time; 0: not known
   uint64_t readBytes = 0, writtenBytes = 0;
   Counts faults, faultStreams;
   std::vector<Site> sites;

@@ -83,7 +83,9 @@ DirectoryInfo checkBackingDirectory(const std::string &directory) {
   const DirectoryInfo info = inspect(directory);
   if (info.inMemory)
     throw Failure{"the backing directory " + directory + " is a " + info.type +
-                  ", which lives in the memory that is to be saved; name a directory on a disk with --backing"};
+                  (info.type == "proc" || info.type == "sysfs" ? ", whose files hold no data"
+                                                               : ", which lives in the memory that is to be saved") +
+                  "; name a directory on a disk with --backing"};
   requireWritable(directory);
   if (info.freeBytes < kFull)
     throw Failure{"the backing directory " + directory + " is full: " + showSize(info.freeBytes) +

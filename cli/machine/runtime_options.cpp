@@ -73,8 +73,7 @@ void requireRuntimeOption(const std::string &name, const std::string &value) {
     requireOneOf(wordsOf(kind), value, what);
     return;
   }
-  throw Failure{"there is no option " + name + "; the nearest is " + nearest(name, names) +
-                ", and pagecast run --help lists them all"};
+  throw Failure{"there is no option " + name + suggestion(name, names, "pagecast run --help")};
 }
 
 } // namespace pagecast::cli

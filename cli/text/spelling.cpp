@@ -91,9 +91,18 @@ static size_t editDistance(const std::string &a, const std::string &b) {
   return row[b.size()];
 }
 
-std::string nearest(const std::string &word, const std::vector<std::string> &known) {
-  return *std::min_element(known.begin(), known.end(),
-                           [&](const auto &a, const auto &b) { return editDistance(word, a) < editDistance(word, b); });
+static std::string sorted(std::string letters) {
+  std::sort(letters.begin(), letters.end());
+  return letters;
+}
+
+std::string suggestion(const std::string &word, const std::vector<std::string> &known, const std::string &list,
+                       const std::string &quote) {
+  const auto nearest = *std::min_element(
+      known.begin(), known.end(), [&](const auto &a, const auto &b) { return editDistance(word, a) < editDistance(word, b); });
+  const size_t letters = word.size() - std::min(word.size(), word.find_first_not_of('-'));
+  const bool isNear = 2 * editDistance(word, nearest) <= letters || sorted(word) == sorted(nearest);
+  return (isNear ? "; the nearest is " + quote + nearest + quote + ", and " : "; ") + list + " lists them all";
 }
 
 bool isDigits(const std::string &text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }

@@ -21,7 +21,9 @@ bool isDigits(const std::string &text);
 /// "a, b, c".
 std::string commaList(const std::vector<std::string> &words);
 
-/// The member of `known` that takes the fewest changed letters to become `word`.
-std::string nearest(const std::string &word, const std::vector<std::string> &known);
+/// What may have been meant by `word`, and where all are listed, as the end of a sentence: "; the nearest is 'run', and pagecast --help
+/// lists them all". Of words of which half the letters would have to change, none was meant. `quote` stands around it.
+std::string suggestion(const std::string &word, const std::vector<std::string> &known, const std::string &list,
+                       const std::string &quote = "");
 
 } // namespace pagecast::cli

@@ -45,7 +45,9 @@ int RegionChanges::add(uint64_t address, uint64_t bytes, const Origin &origin) {
   os::give_to_children(address, bytes, false);
   limit_.account();
   memory_.statistics.regions = memory_.regions.count();
-  memory_.statistics.region_bytes += bytes;
+  Statistics &statistics = memory_.statistics;
+  statistics.region_bytes += bytes;
+  statistics.most_region_bytes = std::max(statistics.most_region_bytes, statistics.region_bytes);
   return adopt(region);
 }
 

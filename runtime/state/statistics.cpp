@@ -330,8 +330,8 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       ull(bad.no_room), static_cast<double>(bad.full_ns) * 1e-9, ull(bad.write_errors), ull(bad.read_errors), ull(bad.lost_pages),
       ull(bad.stalls), static_cast<double>(bad.longest_io_ns) * 1e-9);
   w.put(
-      "  \"budget\": {\"bytes\": %llu, \"own_bytes\": %llu, \"peak_bytes\": %llu, \"regions\": %llu, \"region_bytes\": %llu, \"over_time\": [",
-      ull(s.budget_bytes), ull(s.own_bytes), ull(s.peak_bytes), ull(s.regions), ull(s.region_bytes));
+      "  \"budget\": {\"bytes\": %llu, \"own_bytes\": %llu, \"peak_bytes\": %llu, \"regions\": %llu, \"region_bytes\": %llu, \"most_region_bytes\": %llu, \"over_time\": [",
+      ull(s.budget_bytes), ull(s.own_bytes), ull(s.peak_bytes), ull(s.regions), ull(s.region_bytes), ull(s.most_region_bytes));
   for (unsigned i = 0; i < s.samples; ++i)
     w.put("%s[%llu, %llu, %llu]", i ? ", " : "", ull(s.sample[i].ms), ull(s.sample[i].budget), ull(s.sample[i].used));
   w.put("], ");

@@ -108,7 +108,7 @@ struct Statistics {
   uint64_t useless_hints = 0; ///< from slices and by hand: resident by the time they were looked at
   uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later
   // Budget.
-  uint64_t budget_bytes = 0, own_bytes = 0, peak_bytes = 0, regions = 0, region_bytes = 0;
+  uint64_t budget_bytes = 0, own_bytes = 0, peak_bytes = 0, regions = 0, region_bytes = 0, most_region_bytes = 0;
   MemoryMakeUp now; ///< as far as it is known now
   MemoryMakeUp sum; ///< over `sums` samples that were taken after the first eviction
   uint64_t sums = 0;

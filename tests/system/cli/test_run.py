@@ -148,6 +148,8 @@ def test_statistics_file_is_made_absolute(tools, tmp_path):
 def test_statistics_file_cannot_be_written(tools, tmp_path):
     one_sentence(tools.run(tools.pagecast, "run", "--stats", tmp_path / "none" / "s.json", "--", "true"), "directory does not exist")
     one_sentence(tools.run(tools.pagecast, "run", "--stats", tmp_path, "--", "true"), "is a directory")
+    (tmp_path / "file").touch()
+    one_sentence(tools.run(tools.pagecast, "run", "--stats", tmp_path / "file" / "s.json", "--", "true"), f"{tmp_path}/file is no directory")
 
 
 def statistics_of(tools, file, *program):
@@ -257,7 +259,10 @@ def test_misspelt_option_and_command(tools):
     ("serve --policy x .", "--policy: 'x' is none of aging, 2q"), ("serve --latency -1 .", "'-1' is no number from 0 to 10000"),
     ("serve --policy", "--policy has no value"), ("doctor --disk-seconds x", "'x' is no number from 0.1 to 60"), ("doctor --no-disk=x", "--no-disk takes no such value"),
     ("doctor --disk-seconds", "--disk-seconds has no value"), ("completions ksh", "'ksh' is none of bash, zsh, fish"), ("man run x", "one argument too many"),
-    ("--bogus", "pagecast has no option --bogus; the nearest is")])
+    ("--bogus", "pagecast has no option --bogus; pagecast --help lists them all"),
+    ("bogus", "there is no command 'bogus'; pagecast --help lists them all"), ("run --memory AUTOS true", "or the word auto"),
+    ("run --option foo=1 true", "there is no option FOO; pagecast run --help lists them all"),
+    ("run --backing /proc true", "/proc is a proc, whose files hold no data; name a directory on a disk")])
 def test_wrong_words_are_answered_in_ours(tools, command, said):
     one_sentence(tools.run(tools.pagecast, *command.split()), said)
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,11 @@ WAITED = {"version": 1, "active": True, "compiled": True, "back_end": "pager", "
     ({"stall_by_kind": {"protect_s": 5, "late_s": 1}}, "next: try --release none"),
     ({"stall_by_kind": {"room_s": 5, "late_s": 1}}, "stores faster than the disk takes"),
     ({"stall_by_kind": {"room_s": 5}, "trouble": {"no_room": 3, "full_s": 4}}, "next: free room in the backing directory.* 4 s$"),
+    ({"stall_by_kind": {"zero_fill_s": 5}, "faults": {"zero_fill_hit": 100, "zero_fill_fault": 90}}, "each new page costs a fault"),
+    ({"stall_by_kind": {"zero_fill_s": 5}, "faults": {"zero_fill_hit": 28770, "zero_fill_fault": 528}}, "stores faster than the disk takes"),
+    ({"stall_by_kind": {"late_s": 5}, "io": {"read_bytes": 11 << 30}, "budget": {"most_region_bytes": 264 << 20}},
+     "a part of the data before the next part, since 264 MiB of data were read 42 times over$"),
+    ({"stall_by_kind": {"late_s": 5}, "io": {"read_bytes": 1 << 30}, "budget": {"most_region_bytes": 264 << 20}}, "asked for in time$"),
     ({"time": {"wall_s": 10, "stall_s": 0.5}}, "nothing is left to gain"),
     ({"time": {"wall_s": 10, "stall_s": 0.5}, "files": {"major_faults": 50000}}, "docs/files.md, since it waited at 50000 faults"),
     ({"time": {"wall_s": 10, "stall_s": None}, "stall_by_kind": None, "back_end": "advise, with memory in a file: none"}, "not measured.*pagecast doctor")])
@@ -130,10 +136,14 @@ def test_a_summary_of_a_run_in_which_nothing_was_paged(built, tmp_path):
     assert not list((tmp_path / "tmp").iterdir()), "its own statistics go with it"
 
 
-def test_a_summary_does_not_change_how_the_program_ends(tools):
+def test_a_summary_does_not_change_how_the_program_ends(tools, tmp_path):
     assert "read" not in summary(summarized(tools, "--", "/bin/sh", "-c", "exit 7"), 7).split("nothing was paged")[0]
     line = summary(summarized(tools, "--", "/bin/sh", "-c", "kill -TERM $$"), -signal.SIGTERM)
-    assert "left no statistics, as it was ended by Terminated" in line
+    assert "left no statistics, as it was ended by SIGTERM" in line
+    quick = tmp_path / "quick.py"
+    quick.write_text("import os; os._exit(0)")
+    line = summary(summarized(tools, "--", sys.executable, quick))
+    assert "left no statistics, as it paged nothing and did not return from main or call exit" in line
     done = summarized(tools, "--", "/nowhere")
     assert done.returncode == 127 and "does not exist" in done.stderr and len(done.stderr.splitlines()) == 1
 
@@ -206,5 +216,5 @@ def test_a_run_that_is_killed_leaves_statistics(built, tmp_path):
     line = summary(summarized(built, "--stats", stats, "--", program, stats), -signal.SIGKILL)
     figures = json.loads(stats.read_text())
     assert figures["finished"] is False and figures["compiled"] and figures["active"] and figures["io"]["written_bytes"] > 0
-    assert "was ended by Killed; the last figures before that: " in line and " MiB" in line
+    assert "was ended by SIGKILL; the last figures before that: " in line and " MiB" in line
     assert sorted(tmp_path.glob("s.json*")) == [stats]
