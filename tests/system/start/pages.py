@@ -11,6 +11,7 @@ from pathlib import Path
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SUMMARY = re.compile(r"pagecast: \d+(\.\d+)? s[,;] .*")
 # Lines of what a run measured, whose figures are others at each run: of `explain --run`, of the statistics, and of tables.
+HEADINGS = re.compile(r"file +seconds ")  # of the table that pagecast report prints
 MEASURED = re.compile(r" *(run|[\w-]+\.json): |  \"|[\w-]+\.json  ")
 FIGURE = re.compile(r"\d[\d.,]*( [KMG]iB)?")
 
@@ -37,7 +38,12 @@ def steps(page: Path) -> list[Step]:
 def lines_of(text: str) -> list[str]:
     """Without what is another at each run: figures that were measured, and spaces at the ends of lines."""
     lines = [SUMMARY.sub("pagecast: SUMMARY", line).rstrip() for line in text.splitlines()]
-    return [FIGURE.sub("N", re.sub(" +", " ", line)) if MEASURED.match(line) else line for line in lines]
+    return [FIGURE.sub("N", closed(line)) if MEASURED.match(line) else closed(line) if HEADINGS.match(line) else line for line in lines]
+
+
+def closed(line: str) -> str:
+    """Without the spaces that columns of figures are as wide as."""
+    return re.sub(" +", " ", line)
 
 
 def pattern_of(line: str) -> str:

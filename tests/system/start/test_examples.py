@@ -44,3 +44,4 @@ def test_what_was_measured_may_differ_and_results_may_not():
     assert pages.agrees('42\ns.json: 2 s; more\n   run: entries 1, hit 7, late 3\ns.json  3  210.0 MiB\n', said)
     assert not pages.agrees('43\ns.json: 2 s; more\n   run: entries 1, hit 7, late 3\ns.json  3  210.0 MiB\n', said)
     assert not pages.agrees('42\ns.json: 2 s; more\n   run: entries 1, late 3\ns.json  3  210.0 MiB\n', said)
+    assert pages.agrees("file   seconds  read\ns.json     3  84 MiB\n", "file    seconds       read\ns.json    0.727  196.9 MiB\n")
