@@ -123,6 +123,10 @@ void addRun(CLI::App &app, RunOptions &options) {
       run->add_option("--map", options.maps,
                       "a program that opens PATH gets the export of an NBD server, as memory where it maps it; may be repeated")
           ->type_name("PATH=URI"));
+  run->add_option("--far", options.far,
+                  "who asks servers of maps ahead: none, independent, reserved, adaptive or live, and rules behind commas")
+      ->type_name("SCHEME")
+      ->check(refuseEmpty);
   run->add_option("--stats", options.stats,
                   "write statistics there as JSON, once a second while something is paged and when the program ends by exit")
       ->type_name("FILE")

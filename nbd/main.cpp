@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// pagecast-nbd help SCHEME SHARE SMALLEST INTERVAL PROCESS [PHASE=RANK,RANK...]...: for pagecast run, the helper of a job, which ends
+// with that process. Shares are per cent; a phase is a hexadecimal number, and each of its lines a team.
 // pagecast-nbd serve: for the runtime, which hands over descriptors and memory (runtime/nbd/channel.h).
 // pagecast-nbd measure URI SECONDS: for pagecast doctor.
 #include "nbd/exchange.h"
+#include "nbd/job_helper.h"
 #include "nbd/measure.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -21,11 +26,11 @@ using namespace pagecast;
 namespace {
 
 /// Nothing of the program's stays open here: who reads from a pipe of its must see it end.
-void let_go_of_the_program() {
+void let_go_of_the_program(int first, bool keeps_errors = false) {
   const int nothing = open("/dev/null", O_RDWR);
-  for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
-  if (syscall(SYS_close_range, NbdChannel::kDescriptors, ~0u, 0) == 0) return;
-  for (int fd = NbdChannel::kDescriptors; fd < 65536; ++fd) close(fd);
+  for (int fd = 0; fd < (keeps_errors ? 2 : 3); ++fd) dup2(nothing, fd);
+  if (syscall(SYS_close_range, first, ~0u, 0) == 0) return;
+  for (int fd = first; fd < 65536; ++fd) close(fd);
 }
 
 char *map(int fd, uint64_t bytes) {
@@ -49,7 +54,7 @@ int make_end(int process) {
 }
 
 int serve() {
-  let_go_of_the_program();
+  let_go_of_the_program(NbdChannel::kDescriptors);
   sigset_t all;
   sigfillset(&all); // what the terminal or the system sends is for the program, with which this ends
   sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -65,9 +70,65 @@ int serve() {
   return 0;
 }
 
+/// The memory and the pipe of a job, which its members open by our process number. Null: they cannot be had.
+Job *make_job() {
+  int pipe[2];
+  const int memory = static_cast<int>(syscall(SYS_memfd_create, "pagecast-job", 0));
+  if (memory < 0 || ftruncate(memory, sizeof(Job)) || pipe2(pipe, O_NONBLOCK)) return nullptr;
+  const int both = open(("/proc/self/fd/" + std::to_string(pipe[0])).c_str(), O_RDWR | O_NONBLOCK);
+  // Aside first, since these numbers may be in use by one another.
+  const int kept[] = {fcntl(memory, F_DUPFD, Job::kDescriptors), fcntl(both, F_DUPFD, Job::kDescriptors)};
+  if (both < 0 || dup2(kept[0], Job::kMemory) < 0 || dup2(kept[1], Job::kPipe) < 0) return nullptr;
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_start = Job::kHelperLock;
+  lock.l_len = 1;
+  auto *job = reinterpret_cast<Job *>(map(Job::kMemory, sizeof(Job)));
+  if (!job || fcntl(Job::kMemory, F_OFD_SETLK, &lock)) return nullptr;
+  job->version = Job::kVersion;
+  return job;
+}
+
+nbd::JobScheme scheme_of(int argc, char **argv) {
+  nbd::JobScheme scheme;
+  const std::string kind = argv[2];
+  scheme.kind = kind == "reserved"   ? nbd::JobScheme::kAll
+                : kind == "adaptive" ? nbd::JobScheme::kByProfile
+                                     : nbd::JobScheme::kLive;
+  scheme.rules = {atof(argv[3]) / 100, static_cast<uint32_t>(atoi(argv[4]))};
+  scheme.interval = atof(argv[5]) / 100;
+  for (int i = 7; i < argc; ++i) {
+    char *at;
+    if (!strncmp(argv[i], "ranks=", 6)) {
+      scheme.ranks = atoll(argv[i] + 6);
+      continue;
+    }
+    auto &phase = scheme.plan[strtoull(argv[i], &at, 16)];
+    while (*at) phase[strtoll(at + 1, &at, 10)] = static_cast<uint32_t>(i);
+  }
+  return scheme;
+}
+
+int help(int argc, char **argv) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  Job *job = make_job();
+  const int ended = static_cast<int>(syscall(SYS_pidfd_open, atoi(argv[6]), 0));
+  if (!job || ended < 0) return 1;
+  const int kept = fcntl(ended, F_DUPFD, Job::kDescriptors);
+  const char byte = 0;
+  if (write(Job::kReady, &byte, 1) != 1 || dup2(kept, Job::kReady) < 0) return 1;
+  const nbd::JobScheme scheme = scheme_of(argc, argv);
+  let_go_of_the_program(Job::kDescriptors, scheme.kind == nbd::JobScheme::kByProfile); // whose misfits are said
+  nbd::JobHelper(*job, scheme, Job::kReady).run();
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
+  if (argc >= 7 && !strcmp(argv[1], "help")) return help(argc, argv);
   if (argc == 2 && !strcmp(argv[1], "serve")) return serve();
   if (argc == 4 && !strcmp(argv[1], "measure")) return nbd::measure(argv[2], atof(argv[3]));
   fputs("pagecast-nbd is a part of Pagecast that it starts itself: pagecast run --backing nbd://HOST/ -- PROGRAM\n", stderr);

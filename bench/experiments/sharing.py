@@ -38,14 +38,20 @@ MEMORY = "16M"       # of each rank: the least that the runtime takes
 
 @dataclass(frozen=True)
 class Scheme:
-    """Who prefetches: the runtime's options of every rank. Another scheme is another line."""
+    """Who prefetches: the runtime's options of every rank, and what `--far` gets. Another scheme is another line."""
     simulated: str  # its name in the simulation
+    far: str = "none"
     environment: dict = field(default_factory=dict)
+    reserved: int = 0       # ranks fewer, in whose place the helper runs
+    profiled: bool = False  # it goes by a profile of a smaller input
 
 
 SCHEMES = {
-    "none": Scheme("none", {"PAGECAST_HINTS": "0", "PAGECAST_HISTORY": "0"}),
-    "independent": Scheme("independent"),
+    "none": Scheme("none", environment={"PAGECAST_HINTS": "0", "PAGECAST_HISTORY": "0"}),
+    "independent": Scheme("independent", "independent"),
+    "reserved": Scheme("1 reserved", "reserved", reserved=1),
+    "adaptive": Scheme("adaptive", "adaptive", profiled=True),
+    "live": Scheme("live", "live"),
 }
 
 
@@ -145,12 +151,29 @@ def serving(options, directory: Path, counts: list):
         counts.append(json.loads(server.communicate(timeout=60)[0]))
 
 
-def command_of(name: str, program: str, socket: str, options) -> list:
+def profile_of(name: str, programs: dict, options) -> Path:
+    """A profile of the program on an eighth of the data, with as many ranks."""
+    path, small = options.work / f"{name}.json", options.work / "data" / f"{name}.small"
+    size = max(parse_size(options.size) // 8, 1 << 20)
+    ends = ["--data", small, "--size", size, *PROGRAMS[name].options]
+    for command in ([mpi("mpirun"), "-n", 2, programs["plain"]["path"], *ends, "--make"],
+                    [options.build / "bin" / "pagecast", "profile", "-o", path, "--", mpi("mpirun"), "-n", options.ranks,
+                     programs["pagecast"]["path"], *ends, "--made"]):
+        with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+            _, errors = run.communicate(timeout=options.timeout)
+        if run.returncode != 0:
+            raise Failed(f"{name}: no profile could be taken: {errors[-300:]}")
+    small.unlink()
+    return path
+
+
+def command_of(name: str, scheme: Scheme, programs: dict, socket: str, options) -> list:
     """Each rank maps the data set in a name of its own, under which the node counts it."""
-    path = options.work / "mapped" / name
+    path, pagecast = options.work / "mapped" / name, options.build / "bin" / "pagecast"
+    far = scheme.far + (f",profile={options.work / name}.json" if scheme.profiled else "")
     rank = 'rank=$PMI_RANK; exec "$0" run --memory "$1" --map "$2=nbd+unix:///$3%3Fclient=rank$rank?socket=$4" -- "${@:5}"'
-    return [mpi("mpirun"), "-n", options.ranks, "bash", "-c", rank, options.build / "bin" / "pagecast", MEMORY, path, name, socket,
-            program, "--data", path, "--size", options.size, "--made", *PROGRAMS[name].options]
+    return [pagecast, "run", "--far", far, "--", mpi("mpirun"), "-n", max(options.ranks - scheme.reserved, 1), "bash", "-c", rank, pagecast,
+            MEMORY, path, name, socket, programs["pagecast"]["path"], "--data", path, "--size", options.size, "--made", *PROGRAMS[name].options]
 
 
 def run_once(name: str, scheme: str, programs: dict, options) -> dict:
@@ -158,7 +181,7 @@ def run_once(name: str, scheme: str, programs: dict, options) -> dict:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
     before = os.times()
     with serving(options, options.work / "data", counts) as socket:
-        with started(command_of(name, programs["pagecast"]["path"], socket, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        with started(command_of(name, SCHEMES[scheme], programs, socket, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                      env={**clean, **SCHEMES[scheme].environment}) as job:
             try:
                 output, errors = job.communicate(timeout=options.timeout)
@@ -198,6 +221,8 @@ def measure(name: str, options, screen: Screen) -> list[dict]:
     """A cell for each scheme, in turns."""
     programs = compiled(name, options)
     right = expected(name, programs, options)
+    if any(SCHEMES[s].profiled for s in options.schemes):
+        profile_of(name, programs, options)
     cells = {s: {"program": name, "scheme": s, **{k: getattr(options, k) for k in ("ranks", "cache", "block", "latency", "size")},
                  "build": programs, "expected": right, "runs": []} for s in options.schemes}
     for turn in range(options.runs):

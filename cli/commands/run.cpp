@@ -4,6 +4,7 @@
 // for a friendly answer to a wrong one. So they are checked here, also those that were in the
 // environment before.
 #include "cli/commands/run.h"
+#include "cli/commands/far.h"
 #include "cli/commands/summary.h"
 #include "cli/machine/filesystem.h"
 #include "cli/machine/memory.h"
@@ -164,7 +165,7 @@ void applyOther(const std::string &assignment) {
 
 void requireKnownOptions(const std::vector<std::string> &command) {
   if (command.empty() || command[0].empty() || command[0][0] != '-') return;
-  const std::vector<std::string> known = {"--memory",  "--backing", "--map",     "--stats",
+  const std::vector<std::string> known = {"--memory",  "--backing", "--map",     "--far", "--stats",
                                           "--release", "--option",  "--summary", "--help"};
   throw Failure{"pagecast run has no option " + command[0] + suggestion(command[0], known, "pagecast run --help")};
 }
@@ -177,10 +178,12 @@ void run(const RunOptions &options) {
   applyRelease(options.release);
   applyMaps(options.maps);
   if (options.summary) {
+    applyFar(options.far, options.command);
     Summary summary(chosen(options.stats, kStats), authorOf(program));
     applyStats(summary.statistics(), program); // last, as it takes a file away
     summary.runAndSay([&] { preloadAndBecome(program, options.command); });
   }
+  applyFar(options.far, options.command);
   applyStats(options.stats, program);
   preloadAndBecome(program, options.command);
 }

@@ -8,6 +8,7 @@ namespace pagecast::cli {
 /// What the user said; empty = not said.
 struct RunOptions {
   std::string memory, backing, stats, release;
+  std::string far; ///< SCHEME and its rules (far.h)
   std::vector<std::string> maps;   ///< PATH=URI
   std::vector<std::string> others; ///< NAME=VALUE
   bool summary = false;            ///< say in one line what the run did when it has ended

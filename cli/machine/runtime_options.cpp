@@ -50,6 +50,7 @@ void requireSize(const std::string &name, const std::string &value) {
 
 uint64_t leastMemory() { return kLeastMemory; }
 
+std::vector<std::string> farSchemes() { return {std::begin(kFarWords), std::end(kFarWords)}; }
 std::vector<std::string> releasePolicies() { return {std::begin(kReleaseWords), std::end(kReleaseWords)}; }
 
 void requireRuntimeOption(const std::string &name, const std::string &value) {

@@ -16,5 +16,7 @@ void requireRuntimeOption(const std::string &name, const std::string &value);
 uint64_t leastMemory();
 
 std::vector<std::string> releasePolicies();
+/// The words of --far.
+std::vector<std::string> farSchemes();
 
 } // namespace pagecast::cli

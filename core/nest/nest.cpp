@@ -20,6 +20,7 @@ void Nest::start(const Shape &shape, const Conditions &conditions, uint64_t now_
   index_.start(shape_, plan_, conditions_, index);
   releaser_.start(shape_, plan_, conditions_);
   place_ = direct_.cursor();
+  fence_ = kUnbounded;
   blocked_ = false;
   unfinished_ = false;
 }
@@ -64,10 +65,10 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
 /// It returns false where the sink refused. The batch on top of the distance is fetched only when the distance itself is not covered any
 /// more, so that the cursor moves seldom and far, and the distance is its least lead, not its mean one.
 bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const ResidencyMap &map, Sink &sink) {
-  const uint64_t covered = least(target(program_step, distance, 0), steps());
+  const uint64_t covered = least(target(program_step, distance, 0), least(fence_, steps()));
   uint64_t work = kBurst;
   // Advancing to where the cursor is hands on what a refused call has left.
-  const uint64_t to = f.position() < covered ? target(program_step, distance, distance_.batch()) : f.position();
+  const uint64_t to = f.position() < covered ? least(target(program_step, distance, distance_.batch()), fence_) : f.position();
   const Fetcher::Outcome outcome = f.advance(program_step, to, map, sink, shape_, plan_, &work);
   blocked_ |= outcome == Fetcher::Outcome::kRefused;
   unfinished_ |= outcome == Fetcher::Outcome::kPaused;
@@ -111,7 +112,7 @@ uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t 
 }
 
 uint64_t Nest::fetch_wake(const Fetcher &f, uint64_t program_step, uint64_t distance) const {
-  if (f.at_end()) return kUnbounded;
+  if (f.at_end() || f.position() >= fence_) return kUnbounded; // who moves the fence calls again
   // When the distance is just not covered any more.
   const uint64_t lead = f.position() - least(f.position(), distance);
   const uint64_t wake = most(lead, saturating_add(program_step, 1));

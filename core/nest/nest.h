@@ -46,6 +46,9 @@ public:
   /// The program left the nest after `program_step` steps: the releases that are still due.
   void finish(uint64_t program_step, Sink &);
 
+  /// Nothing at or behind this step is fetched: who brings it from further away has not been asked for it yet. ~0: there is no such.
+  void stop_before(uint64_t step) { fence_ = step; }
+
   /// Measurements. `late`: the program ran into a page in flight. `unused`: fetched, evicted untouched.
   /// `crowded`: pages that nobody had released were evicted.
   void measured(uint64_t latency_ns) { distance_.measured(latency_ns); }
@@ -80,6 +83,7 @@ private:
   Fetcher direct_, index_; ///< the index arrays of slices are fetched further ahead
   Releaser releaser_;
   Cursor place_; ///< scratch: the program's place, for the nested schedule
+  uint64_t fence_ = ~uint64_t{0}; ///< step
   bool blocked_ = false;
   bool unfinished_ = false; ///< a fetcher stopped before its target: go on at the next call
 };

@@ -218,6 +218,7 @@ int Engine::recover() {
   commands_.forked();
   fork_.forked();
   nests_.finish(false);
+  nests_.forked();
   hints_.start();
   sleeping_.store(0);
   started_.store(0);

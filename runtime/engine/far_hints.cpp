@@ -11,7 +11,7 @@
 namespace pagecast {
 namespace {
 
-constexpr uint64_t kMostAhead = 4u << 20; ///< bytes of a group in an interval
+constexpr uint64_t kMostAhead = 4; ///< blocks of a group in an interval, about
 constexpr auto kLeastIntervals = static_cast<uint64_t>(1 / core::kInterval);
 
 /// Whether its references say on entry what they will touch.
@@ -32,6 +32,11 @@ uint64_t part(uint64_t of, uint64_t whole, uint64_t other) {
   return static_cast<uint64_t>(static_cast<__int128>(of) * other / whole);
 }
 
+/// The step at which interval `k` begins.
+uint64_t step_of(uint64_t k, uint64_t steps, uint64_t intervals) {
+  return static_cast<uint64_t>((static_cast<__int128>(k) * steps + intervals - 1) / intervals);
+}
+
 } // namespace
 
 FarHints::Blocks FarHints::blocks_of(const PagedRegion &r) const {
@@ -47,9 +52,13 @@ void FarHints::begin(const OpenNest &nest) {
     const core::Group &group = shape.group[g];
     const core::Extent reach = core::reach_of(shape, group);
     const PagedRegion *r = is_seen(group) ? pager_.memory.regions.find(group.base + static_cast<uint64_t>(group.lo)) : nullptr;
-    if (r && r->origin.is_map()) n.intervals = std::max({n.intervals, kLeastIntervals, reach.size() / kMostAhead});
+    if (!r || !r->origin.is_map()) continue;
+    n.intervals = std::max({n.intervals, kLeastIntervals, reach.size() / (kMostAhead * pager_.store.block_of(r->origin))});
   }
   n.intervals = std::min(n.intervals, nest.policy.steps());
+  n.entry = n.intervals ? lay_open(nest) : -1;
+  n.opened_ns = os::now_ns();
+  n.asks = n.entry < 0;
   if (!n.intervals || before_) return;
   set_ = static_cast<uint64_t *>(os::reserve(kMostWords * sizeof *set_));
   before_ = static_cast<uint64_t *>(set_ ? os::reserve(kMostWords * sizeof *before_) : nullptr);
@@ -81,17 +90,76 @@ void FarHints::ask(const OpenNest &nest, const PagedRegion &r, uint64_t interval
   }
 }
 
-uint64_t FarHints::go_on(const OpenNest &nest, uint64_t step) {
+/// Tells the helper what the nest will touch. The entry in the job, or -1: there is no helper, or it has no room.
+int FarHints::lay_open(const OpenNest &nest) {
+  const int entry = job_.join(static_cast<int>(pager_.memory.options->job)) && job_.has_helper() ? job_.find_entry() : -1;
+  if (entry < 0) return -1;
+  JobEntry &e = job_[entry];
+  const pagecast_nest &d = *nest.description;
+  const core::Shape &shape = nest.policy.shape();
+  e.phase = Job::phase_of(d.file, d.function, d.line);
+  e.foreseen_count = 0;
+  for (unsigned g = 0; g < shape.groups; ++g) {
+    const core::Group &group = shape.group[g];
+    const PagedRegion *r = is_seen(group) ? pager_.memory.regions.find(group.base + static_cast<uint64_t>(group.lo)) : nullptr;
+    if (!r || !r->origin.is_map()) continue;
+    const NbdStore &map = pager_.store.map_of(r->origin);
+    const int number = job_.number_of(map.name(), map.bytes(), map.block());
+    if (number < 0 || e.foreseen_count == JobEntry::kMostForeseen) return -1;
+    e.foreseen[e.foreseen_count++] = {static_cast<uint32_t>(number), reference_of(shape, group, blocks_of(*r).beginning)};
+  }
+  job_.open(entry);
+  return entry;
+}
+
+uint64_t FarHints::go_on(OpenNest &nest, uint64_t step) {
   Nest &n = nest_[number_of(&nest)];
-  if (n.next >= n.intervals || !before_) return ~uint64_t{0};
+  return n.entry >= 0 ? be_served(nest, n, step) : ask_own(nest, n, step);
+}
+
+uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
+  constexpr uint64_t kGraceNs = 20'000'000; ///< for the helper to answer
+  const uint64_t steps = nest.policy.steps();
+  const JobVerdict verdict = job_.verdict(n.entry);
+  job_.note(n.entry, part(step, steps, uint64_t{1} << JobEntry::kDoneShift) + 1); // rounded up: it is there
+  if (verdict.kind == JobVerdict::kServed && verdict.intervals && job_.has_helper()) {
+    if (!n.meets) nest.served.store(&job_[n.entry], std::memory_order_release);
+    n.meets = true;
+    const uint64_t asked = job_[n.entry].asked.load(std::memory_order_relaxed), now = part(step, steps, verdict.intervals);
+    nest.policy.stop_before(asked < verdict.intervals ? step_of(asked, steps, verdict.intervals) : ~uint64_t{0});
+    if (now + 1 >= verdict.intervals) return asked < verdict.intervals ? step + 1 : ~uint64_t{0};
+    return asked < now + 2 && asked < verdict.intervals ? step + 1 : step_of(now + 1, steps, verdict.intervals);
+  }
+  nest.served.store(nullptr, std::memory_order_relaxed);
+  n.asks = n.asks || verdict.kind == JobVerdict::kOwn || os::now_ns() - n.opened_ns > kGraceNs;
+  if (n.asks) return std::min(ask_own(nest, n, step), step_of(part(step, steps, n.intervals) + 1, steps, n.intervals));
+  nest.policy.stop_before(step_of(1, steps, n.intervals));
+  return step + 1;
+}
+
+uint64_t FarHints::ask_own(OpenNest &nest, Nest &n, uint64_t step) {
+  if (n.next >= n.intervals || !before_) return nest.policy.stop_before(~uint64_t{0}), ~uint64_t{0};
   const uint64_t steps = nest.policy.steps(), now = part(step, steps, n.intervals);
   n.next = std::max(n.next, now);
   for (; n.next < n.intervals && n.next <= now + 1; ++n.next)
     for (unsigned i = 0; i < pager_.memory.regions.count(); ++i)
       if (const PagedRegion &r = pager_.memory.regions[i]; r.origin.is_map()) ask(nest, r, n.next, n.intervals);
-  if (n.next >= n.intervals) return ~uint64_t{0};
-  return static_cast<uint64_t>((static_cast<__int128>(n.next - 1) * steps + n.intervals - 1) /
-                               n.intervals); // when its turn comes
+  const bool is_over = n.next >= n.intervals;
+  nest.policy.stop_before(is_over ? ~uint64_t{0} : step_of(n.next, steps, n.intervals));
+  return is_over ? ~uint64_t{0} : step_of(n.next - 1, steps, n.intervals);
+}
+
+void FarHints::end(OpenNest &nest) {
+  Nest &n = nest_[number_of(&nest)];
+  nest.served.store(nullptr, std::memory_order_relaxed);
+  if (n.entry >= 0) job_.close(n.entry);
+  n.entry = -1;
+}
+
+void FarHints::forked() {
+  for (Nest &n : nest_) n.entry = -1;
+  for (OpenNest &nest : OpenNests()) nest.served.store(nullptr, std::memory_order_relaxed);
+  job_.forget();
 }
 
 } // namespace pagecast

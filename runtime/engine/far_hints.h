@@ -5,11 +5,17 @@
 // request binds no one: who gets none of it has lost time only.
 //
 // A nest's iterations are cut into intervals, as slices are in PACT 2008. When the program enters one, the blocks of the next
-// one are asked for, each once. An interval is a tenth of the iterations, or less where that would be more than 4 MiB of a group.
+// one are asked for, each once. An interval is a tenth of the iterations, or less where that would be more than a few blocks of a group.
+//
+// In a job with a helper (runtime/nbd/job.h), the nest is laid open to it, and nothing is asked for here while the helper serves
+// it. Where the helper does not answer soon, or has gone, this process asks for its own blocks.
+//
+// The pager fetches nothing that was not asked for here or by the helper: its reads would be in the way of what was.
 //
 // Pager's thread.
 #pragma once
 #include "core/sharing/reference.h"
+#include "runtime/nbd/membership.h"
 #include "runtime/pager/pager.h"
 #include "runtime/state/open_nests.h"
 
@@ -22,13 +28,22 @@ public:
   explicit FarHints(Pager &pager) : pager_(pager) {}
   /// The nest begins.
   void begin(const OpenNest &);
-  /// The program has finished so many steps of it. Returns the step at which it wants to be called again; ~0: never.
-  uint64_t go_on(const OpenNest &, uint64_t step);
+  /// The program has finished so many steps of it: asks, and has the pager fetch no more than was asked for. Returns the step at
+  /// which it wants to be called again; ~0: never.
+  uint64_t go_on(OpenNest &, uint64_t step);
+  /// The program has left it.
+  void end(OpenNest &);
+  /// In the child of a fork, which is a process without a helper.
+  void forked();
 
 private:
   static constexpr uint64_t kMostWords = 1u << 18; ///< of a set: a TiB in blocks of 64 KiB
   struct Nest {
     uint64_t next, intervals; ///< `intervals` 0: none of its groups is of an export
+    int entry; ///< in the job; -1: it is not laid open
+    uint64_t opened_ns;
+    bool asks; ///< for its own blocks
+    bool meets; ///< its program has been told where to wait
   };
   /// A region's export in blocks.
   struct Blocks {
@@ -39,8 +54,12 @@ private:
   Blocks blocks_of(const PagedRegion &) const;
   void insert(const OpenNest &, const PagedRegion &, const Blocks &, uint64_t interval, uint64_t intervals, uint64_t *set) const;
   void ask(const OpenNest &, const PagedRegion &, uint64_t interval, uint64_t intervals);
+  uint64_t ask_own(OpenNest &, Nest &, uint64_t step);
+  int lay_open(const OpenNest &);
+  uint64_t be_served(OpenNest &, Nest &, uint64_t step);
 
   Pager &pager_;
+  Membership job_;
   Nest nest_[kMostOpenNests] = {};
   uint64_t *set_ = nullptr, *before_ = nullptr; ///< of this interval, and of the one before it
 };

@@ -63,6 +63,7 @@ bool NestRunner::close_nests() {
     const bool ran = nest.started, foreseen = ran && nest.foreseen; // read while it is the engine's
     if (ran) forecasts_.release_rest(nest);
     if (ran) keeper_.pin_targets(nest, -1);
+    if (ran && hints_far()) far_.end(nest);
     open_nest_mask.fetch_and(~(1u << number_of(&nest)), std::memory_order_seq_cst);
     nest.state.store(OpenNest::kFree, std::memory_order_release);
     busy = true;
@@ -107,7 +108,8 @@ bool NestRunner::run() {
   for (OpenNest &nest : OpenNests()) {
     if (!nest.runs()) continue;
     const uint64_t step = nest.step();
-    if (step < nest.wake_at && !(nest.policy.blocked() && nest.freed_seen != pager_.memory.freed)) continue;
+    const bool met = nest.met.load(std::memory_order_relaxed) && nest.met.exchange(false, std::memory_order_acquire);
+    if (step < nest.wake_at && !met && !(nest.policy.blocked() && nest.freed_seen != pager_.memory.freed)) continue;
     move_on(nest, step);
     busy = true;
   }
@@ -120,11 +122,12 @@ void NestRunner::move_on(OpenNest &nest, uint64_t step) {
   nest.policy.crowded(crowded - nest.crowded_seen);
   nest.crowded_seen = crowded;
   nest.policy.budget(std::min(nest.shared, pager_.limit.for_pages()));
+  const uint64_t far = hints_far() ? far_.go_on(nest, step) : ~uint64_t{0};
   const uint64_t wake = nest.policy.advance(step, os::now_ns(), pager_.memory.map, sink);
   nest.freed_seen = freed;
   // Blocked: only room can help, not the program's progress.
   nest.wake_at = nest.policy.blocked() && wake <= step ? step + 1 : wake;
-  if (hints_far()) nest.wake_at = std::min(nest.wake_at, far_.go_on(nest, step));
+  nest.wake_at = std::min(nest.wake_at, far);
   nest.slice_ahead.store(nest.policy.slice_distance(), std::memory_order_relaxed);
   __atomic_store_n(&nest.ticket.wake, std::min(nest.ticks.ticks(nest.wake_at), nest.last_tick), __ATOMIC_RELAXED);
 }
@@ -133,7 +136,8 @@ bool NestRunner::posted() {
   for (OpenNest &nest : OpenNests()) {
     const uint32_t state = nest.state.load(std::memory_order_acquire);
     if (state == OpenNest::kClosing) return true;
-    if (state == OpenNest::kOpen && (!nest.started || nest.step() >= nest.wake_at)) return true;
+    if (state == OpenNest::kOpen && (!nest.started || nest.step() >= nest.wake_at || nest.met.load(std::memory_order_acquire)))
+      return true;
   }
   return false;
 }

@@ -28,6 +28,8 @@ public:
   /// From now on nothing is left unread for nests, so that somebody may look; or it may be again.
   void finish(bool finishing) { finishing_ = finishing; }
   bool finishing() const { return finishing_; }
+  /// In the child of a fork.
+  void forked() { far_.forked(); }
   /// Whether open nests have stored all that was left unread for them. A nest that is closing has.
   static bool all_stored();
 

@@ -13,6 +13,7 @@
 #include "runtime/state/open_nests.h"
 #include "runtime/entry/nest_stack.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/meeting.h"
 #include "runtime/kernel/sandbox.h"
 #include "runtime/profile/profile.h"
 #include "runtime/slices/machine.h"
@@ -261,6 +262,7 @@ pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_
     nest->coalescer.start(engine.max_io() / 2);
   }
   nest->slice_wasted.store(0, std::memory_order_relaxed);
+  nest->served.store(nullptr, std::memory_order_relaxed);
   nest->slices_run = 0;
   nest->seen_ns = nest->alone = 0;
   nest->costs.store(nullptr, std::memory_order_relaxed);
@@ -323,7 +325,10 @@ void pagecast_do_tick(pagecast_ticket *ticket) {
   const uint64_t last = nest_of(ticket).last_tick;
   __atomic_store_n(&ticket->wake, last, __ATOMIC_RELAXED); // once; the pager sets the next
   if (step >= last) finish(ticket);
-  if (Engine *engine = engine_in_charge.load(std::memory_order_acquire)) engine->poke();
+  Engine *engine = engine_in_charge.load(std::memory_order_acquire);
+  if (engine) engine->poke();
+  OpenNest &nest = nest_of(ticket);
+  if (__builtin_expect(nest.served.load(std::memory_order_acquire) != nullptr, 0) && step < last && engine) meet(nest, *engine);
 }
 
 void pagecast_do_exit(pagecast_ticket *ticket) {

@@ -9,8 +9,10 @@
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <initializer_list>
+#include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -138,6 +140,49 @@ int claim(const char *name) {
   const int error = errno;
   syscall(SYS_close, fd);
   return -error;
+}
+
+int open_of_process(int process, int descriptor) {
+  char path[64];
+  write_text(path, sizeof path, "/proc/%d/fd/%d", process, descriptor);
+  const long fd =
+      syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK); // a pipe that we could read breaks for nobody
+  return fd < 0 ? -errno : own_descriptor(static_cast<int>(fd));
+}
+
+namespace {
+struct flock byte_at(int64_t at, short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_start = at;
+  lock.l_len = 1;
+  return lock;
+}
+} // namespace
+
+bool lock_byte(int fd, int64_t at, bool waits) {
+  struct flock lock = byte_at(at, F_WRLCK);
+  return syscall(SYS_fcntl, fd, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock) == 0;
+}
+
+void unlock_byte(int fd, int64_t at) {
+  struct flock lock = byte_at(at, F_UNLCK);
+  syscall(SYS_fcntl, fd, F_OFD_SETLK, &lock);
+}
+
+bool is_byte_locked(int fd, int64_t at) {
+  struct flock lock = byte_at(at, F_WRLCK);
+  return syscall(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+void wait_for_other_process(const std::atomic<uint32_t> *word, uint32_t value, uint64_t ns) {
+  const timespec time = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &time, nullptr, 0);
+}
+
+void write_byte(int fd) {
+  const char byte = 0;
+  syscall(SYS_write, fd, &byte, 1);
 }
 
 } // namespace pagecast::os

@@ -3,6 +3,7 @@
 // System calls around the helper for NBD: its start, and the memory and names that it shares. 0 or a descriptor, or -errno;
 // nothing prints or allocates.
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 namespace pagecast::os {
@@ -24,5 +25,19 @@ void *reserve_shared(uint64_t bytes);
 
 /// Takes a name that one process on this machine has at a time, with the children that it makes by fork. Descriptor, or -errno.
 int claim(const char *name);
+
+// --- what the helper of a job shares (job.h) ---
+
+/// A descriptor of another process's, opened anew. Descriptor or -errno.
+int open_of_process(int process, int descriptor);
+/// A lock on one byte, which goes with the descriptor. `waits`: until it is free. Whether it was taken.
+bool lock_byte(int fd, int64_t at, bool waits);
+void unlock_byte(int fd, int64_t at);
+/// Whether somebody else has it.
+bool is_byte_locked(int fd, int64_t at);
+/// Waits while the word in shared memory has that value, for so long at most; it may return before.
+void wait_for_other_process(const std::atomic<uint32_t> *, uint32_t value, uint64_t ns);
+/// Where a pipe is full, it has been read by nobody, and one byte more would say nothing.
+void write_byte(int fd);
 
 } // namespace pagecast::os

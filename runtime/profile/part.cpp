@@ -5,6 +5,7 @@
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/own_files.h"
+#include "runtime/state/launcher.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -12,18 +13,6 @@
 #include <cstring>
 
 namespace pagecast::profile {
-namespace {
-
-/// What launchers of parallel programs call a process; -1: nothing.
-int64_t own_rank() {
-  static constexpr const char *kNames[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
-  for (const char *name : kNames)
-    if (const char *text = getenv(name); text && *text >= '0' && *text <= '9') return strtol(text, nullptr, 10);
-  return -1;
-}
-
-} // namespace
-
 void Part::forked() {
   // The mapping is not the child's.
   ++generation_;
@@ -61,7 +50,7 @@ bool Part::grow() {
   memcpy(head_->magic, core::kProfileMagic, sizeof head_->magic);
   head_->version = core::kProfileVersion;
   head_->process = static_cast<uint32_t>(os::process_id());
-  head_->rank = own_rank();
+  head_->rank = rank_from_launcher();
   head_->started_ns = head_->last_ns = os::now_ns();
   head_->started_real_ns = os::wall_ns();
   snprintf(head_->program, sizeof head_->program, "%s", os::program_path());

@@ -21,6 +21,7 @@
 namespace pagecast {
 
 class Engine;
+struct JobEntry;
 struct SliceStatistics;
 
 struct OpenNest {
@@ -36,6 +37,8 @@ struct OpenNest {
   std::atomic<uint32_t> slicing{0};   ///< the slicer's thread reads the program's memory for it now
   std::atomic<uint64_t> slice_ahead{0}; ///< steps by which the slice runs ahead
   std::atomic<uint64_t> slice_wasted{0}; ///< pages that it asked for and that were evicted before their turn
+  std::atomic<JobEntry *> served{nullptr}; ///< where a helper says how far it may go (engine/meeting.h); NULL: there is none
+  std::atomic<bool> met{false}; ///< it was let go on: the pager looks at the nest again
   const pagecast_nest *description;
   uint32_t sites; ///< of group 0
   const void *frame;

@@ -11,7 +11,7 @@ namespace pagecast {
 inline constexpr const char *kYesWords[] = {"1", "on", "yes"}, *kNoWords[] = {"0", "off", "no"};
 inline constexpr const char *kReleaseWords[] = {"none", "aggressive", "buffered"}; ///< ReleasePolicy
 inline constexpr const char *kBackEndWords[] = {"auto", "pager", "advise"}; ///< BackEnd
-inline constexpr const char *kFarWords[] = {"none", "independent"}; ///< FarScheme
+inline constexpr const char *kFarWords[] = {"none", "independent", "reserved", "adaptive", "live"}; ///< FarScheme
 inline constexpr const char *kScheduleWords[] = {"single", "nested", "continuous"}; ///< core::Schedule
 
 /// The sizes below which an option has no meaning. `text`: the least as people write it.

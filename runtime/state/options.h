@@ -12,7 +12,7 @@ namespace pagecast {
 /// kAuto: the pager for anonymous memory, advice for mapped files; the others restrict it to one of them.
 enum class BackEnd : uint8_t { kAuto, kPager, kAdvise };
 /// Who asks servers ahead for what nests touch of exports that are mapped (engine/far_hints.h).
-enum class FarScheme : uint8_t { kNone, kIndependent };
+enum class FarScheme : uint8_t { kNone, kIndependent, kReserved, kAdaptive, kLive };
 enum class ReleasePolicy : uint8_t { kNone, kAggressive, kBuffered };
 
 /// A size that was not given: the runtime finds it out.

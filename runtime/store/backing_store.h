@@ -137,6 +137,7 @@ public:
   int synced(uint8_t map) const { return map_[map - 1]->synced(); }
   /// Asks the export to have the bytes at hand soon; binds no one. False: no more now.
   bool ask_ahead(const Origin &o, uint64_t offset, uint64_t bytes) { return map_[o.map - 1]->ask_ahead(offset, bytes); }
+  const NbdStore &map_of(const Origin &o) const { return *map_[o.map - 1]; }
   /// Bytes of the blocks in which the export is best asked.
   uint64_t block_of(const Origin &o) const { return map_[o.map - 1]->block(); }
   /// A write is over. free_request() must follow.

@@ -37,7 +37,7 @@ DRAWN = {
     "BACKEND": ("pager",),
     "FAR": ("independent",),
 }
-LEFT_ALONE = {"ENABLE", "MEMORY", "BACKING", "MAP", "PATIENCE", "PROFILE", "STATS", "VERBOSE"}
+LEFT_ALONE = {"ENABLE", "JOB", "MEMORY", "BACKING", "MAP", "PATIENCE", "PROFILE", "STATS", "VERBOSE"}
 
 
 def runtime_options(build: Path) -> set[str]:

@@ -33,13 +33,14 @@ def allowed() -> dict[str, list[str]]:
         "core": [], **{room: ["core"] for room in core[1:]},
         **{room: core + runtime[:i] for i, room in enumerate(runtime)},
         **{room: [abi, *compiler[:i]] for i, room in enumerate(compiler)}, "compiler": [abi, *compiler],
-        "simulator": core, "simulator/sharing": ["core/sharing"], "storage": ["core/sharing"], "nbd": ["runtime/nbd"],
+        "simulator": core, "simulator/sharing": ["core/sharing"], "storage": ["core/sharing"], "nbd": ["core", "core/sharing", "runtime/nbd"],
         **{f"speculate/{room}": [f"speculate/{lower}" for lower in SPECULATE[:i]] for i, room in enumerate(SPECULATE)},
         "speculate/copy": ["speculate/shared"], "speculate/hand": [abi, *(f"speculate/{room}" for room in HAND)],
         **{room: cli[:i] for i, room in enumerate(cli)}, "cli": cli,
         "cli/machine": ["core/memory", "runtime/kernel", "runtime/state", "cli/text", "cli/programs"],
+        "cli/programs": ["core", "core/sharing", "runtime/nbd", *cli[:cli.index("cli/programs")]],
         "cli/profile": ["core/sharing", "cli/text", "cli/programs"],
-        "cli/commands": ["core/memory", "speculate/control", *cli[:-1]],
+        "cli/commands": ["core", "core/sharing", "runtime/nbd", "core/memory", "speculate/control", *cli[:-1]],
     }
 
 

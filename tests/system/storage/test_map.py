@@ -111,7 +111,7 @@ def test_far_hints_have_the_server_read_each_block_once_ahead(tools, start, tmp_
             assert least <= counts["prefetches"] <= most and counts["prefetches"] + counts["duplicate"] <= most, counts
             assert counts["misses"] + counts["prefetches"] == blocks, counts
     _, _, said = end(start("read", "words", far="most"))
-    assert "PAGECAST_FAR=most is not a far" in said
+    assert "--far 'most' is no scheme" in said
 
 
 @pytest.mark.check

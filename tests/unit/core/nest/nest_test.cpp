@@ -39,6 +39,22 @@ TEST(Nest, FetchesTheDistanceAheadAndNotMore) {
   EXPECT_LE(p.reached(), kBase + 16 * step_bytes) << "a batch on top";
 }
 
+TEST(Nest, NothingIsFetchedBehindTheFenceUntilItIsMoved) {
+  Conditions c = machine(uint64_t{1} << 30);
+  c.fixed_distance = 100;
+  Play p(sweep(10000), c);
+  p.nest->stop_before(20);
+  EXPECT_EQ(p.at(0), ~uint64_t{0}) << "who moves it calls";
+  const uint64_t step_bytes = p.nest->plan().step_bytes;
+  EXPECT_EQ(p.reached(), kBase + 20 * step_bytes);
+  p.nest->stop_before(30);
+  p.at(1);
+  EXPECT_EQ(p.reached(), kBase + 30 * step_bytes);
+  p.nest->stop_before(~uint64_t{0});
+  p.at(2);
+  EXPECT_GT(p.reached(), kBase + 100 * step_bytes);
+}
+
 TEST(Nest, RequestsAreLargeAndCallsAreFew) {
   Conditions c = machine(uint64_t{1} << 30);
   c.fixed_distance = 16;

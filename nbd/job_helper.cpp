@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "nbd/job_helper.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <climits>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pagecast::nbd {
+namespace {
+
+constexpr int kConnectMs = 5000, kCheckMs = 100; ///< a member that was killed says nothing
+constexpr uint64_t kGraceNs = 10'000'000;        ///< for others to come to the same nest
+constexpr uint64_t kUnknownCache = 16u << 20;
+constexpr unsigned kMostUnderWay = 1024;
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+/// The same server's, of another export; with `client`, in its name.
+std::string address_of(const std::string &uri, const std::string &name, const std::string &client) {
+  const size_t host = uri.find("://"), path = host == std::string::npos ? host : uri.find('/', host + 3);
+  if (path == std::string::npos) return uri;
+  const size_t end = std::min(uri.find('?', path), uri.size());
+  return uri.substr(0, path + 1) + (name.empty() ? uri.substr(path + 1, end - path - 1) : name) +
+         (client.empty() ? "" : "%3Fclient=" + client) + uri.substr(end);
+}
+
+/// Of the cache of `pagecast serve`, bytes; 0: it is another server.
+uint64_t cache_of(const std::string &uri) {
+  nbd_handle *h = nbd_create();
+  char text[512] = "";
+  if (h && nbd_connect_uri(h, address_of(uri, "pagecast:counts", "").c_str()) == 0)
+    if (const int64_t bytes = nbd_get_size(h); bytes > 0)
+      if (nbd_pread(h, text, std::min<size_t>(sizeof text - 1, static_cast<size_t>(bytes)), 0, 0)) text[0] = 0;
+  if (h) nbd_close(h);
+  const char *found = strstr(text, "\"cache_bytes\": ");
+  return found ? strtoull(found + strlen("\"cache_bytes\": "), nullptr, 10) : 0;
+}
+
+} // namespace
+
+// --- what members say --------------------------------------------------------------------------------
+
+void JobHelper::learn_exports() {
+  while (exports_.size() < Job::kExports && job_.exports[exports_.size()].known.load(std::memory_order_acquire)) {
+    const JobExport &e = job_.exports[exports_.size()];
+    const std::string uri(e.uri, strnlen(e.uri, sizeof e.uri));
+    Served s;
+    s.cache_bytes = cache_of(uri);
+    const std::string client = s.cache_bytes ? "helper" + std::to_string(getpid()) : "";
+    s.connections = std::make_unique<Connections>(address_of(uri, "", client), ended_);
+    if (s.connections->open(kConnectMs, 1) && s.connections->facts().caches) s.bytes = s.connections->facts().bytes;
+    const uint64_t block = std::max<uint64_t>(e.block, 512), blocks = (s.bytes + block - 1) / block;
+    sets_.push_back({block, words_, (blocks + 63) / 64});
+    words_ += sets_.back().words;
+    exports_.push_back(std::move(s));
+  }
+}
+
+bool JobHelper::read_entry(uint32_t place, uint32_t entry, Opened *out) {
+  const JobEntry &e = job_.member[place].entry[entry];
+  const uint32_t serial = e.serial.load(std::memory_order_acquire);
+  if (serial % 2 == 0) return false;
+  Opened o{place, entry, serial, job_.member[place].rank, e.phase, {}, now_ns(), e.done.load(std::memory_order_relaxed), false};
+  const uint32_t count = std::min(e.foreseen_count, JobEntry::kMostForeseen);
+  o.foreseen.assign(e.foreseen, e.foreseen + count);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (e.serial.load(std::memory_order_relaxed) != serial) return false;
+  o.done = std::min(o.done, uint64_t{1} << JobEntry::kDoneShift);
+  for (const core::Foreseen &f : o.foreseen)
+    if (f.data_set >= sets_.size() || f.reference.loops > core::kMaxLoops) return false;
+  *out = std::move(o);
+  return true;
+}
+
+bool JobHelper::is_alive(uint32_t place) const {
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_start = place;
+  lock.l_len = 1;
+  return fcntl(Job::kMemory, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+/// Reads all entries anew. Whether others are open than before.
+bool JobHelper::look() {
+  learn_exports();
+  const bool checks = now_ns() - checked_ns_ > kCheckMs * uint64_t{1'000'000};
+  if (checks) checked_ns_ = now_ns();
+  std::vector<Opened> now;
+  for (uint32_t place = 0; place < Job::kMembers; ++place)
+    for (uint32_t entry = 0; entry < JobMember::kEntries; ++entry) {
+      Opened o;
+      if (!read_entry(place, entry, &o) || (checks && !is_alive(place))) continue;
+      const auto before = std::find_if(opened_.begin(), opened_.end(), [&](const Opened &other) { return other.is(o); });
+      if (before != opened_.end()) o.seen_ns = before->seen_ns;
+      now.push_back(std::move(o));
+    }
+  const bool same = std::equal(now.begin(), now.end(), opened_.begin(), opened_.end(),
+                               [](const Opened &a, const Opened &b) { return a.is(b); });
+  opened_ = std::move(now);
+  return !same;
+}
+
+// --- teams -------------------------------------------------------------------------------------------
+
+/// Of an interval of one team: what is asked for and what is read now are half of the cache, for all teams.
+uint64_t JobHelper::most_blocks(size_t teams) const {
+  uint64_t least = ~uint64_t{0};
+  for (size_t e = 0; e < exports_.size(); ++e)
+    least = std::min(least, (exports_[e].cache_bytes ? exports_[e].cache_bytes : kUnknownCache) / sets_[e].block);
+  return std::max<uint64_t>(1, least / 4 / std::max<size_t>(teams, 1));
+}
+
+void JobHelper::answer(const Opened &o, uint8_t kind, uint64_t intervals) {
+  const JobVerdict verdict{o.serial, static_cast<uint32_t>(intervals), static_cast<JobVerdict::Kind>(kind)};
+  job_.member[o.place].entry[o.entry].verdict.store(verdict.packed(), std::memory_order_release);
+}
+
+/// So many intervals have been asked for: who waits for the last of them goes on.
+void JobHelper::tell(const Opened &o, uint64_t asked) {
+  std::atomic<uint32_t> &word = job_.member[o.place].entry[o.entry].asked;
+  if (word.exchange(static_cast<uint32_t>(asked), std::memory_order_seq_cst) != asked)
+    syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void JobHelper::say_misfits() {
+  for (const Opened &o : opened_)
+    if (scheme_.kind == JobScheme::kByProfile && o.rank >= scheme_.ranks && !misfits_said_) {
+      fprintf(stderr, "pagecast: the profile is of %lld ranks: rank %lld and those after it ask for their own blocks\n",
+              static_cast<long long>(scheme_.ranks), static_cast<long long>(scheme_.ranks));
+      misfits_said_ = true;
+    }
+}
+
+/// Teams whose members are as they were go on; others begin where their members are.
+void JobHelper::regroup() {
+  std::map<uint64_t, std::vector<Opened>> phases;
+  for (const Opened &o : opened_) phases[o.phase].push_back(o);
+  std::vector<std::vector<Opened>> wanted;
+  say_misfits();
+  alone_.clear();
+  for (const auto &[phase, members] : phases)
+    for (auto &team : teams_of(members, scheme_, sets_, words_, &alone_)) wanted.push_back(std::move(team));
+  std::vector<std::unique_ptr<JobTeam>> teams;
+  for (auto &members : wanted) {
+    const auto is_same = [&](const std::unique_ptr<JobTeam> &t) {
+      return t && std::equal(t->members().begin(), t->members().end(), members.begin(), members.end(),
+                             [](const Opened &a, const Opened &b) { return a.is(b); });
+    };
+    const auto same = std::find_if(teams_.begin(), teams_.end(), is_same);
+    if (same != teams_.end()) {
+      teams.push_back(std::move(*same));
+      continue;
+    }
+    const uint64_t phase = members[0].phase;
+    auto team = std::make_unique<JobTeam>(std::move(members), scheme_, sets_, words_, most_blocks(wanted.size()));
+    for (const auto &before : teams_)
+      if (before && before->members()[0].phase == phase) team->know(before->recent());
+    for (const Opened &o : team->members()) {
+      tell(o, team->asked());
+      answer(o, JobVerdict::kServed, team->intervals());
+    }
+    teams.push_back(std::move(team));
+  }
+  teams_ = std::move(teams);
+}
+
+/// Those without a team ask for themselves, once others have had time to come. Whether some are still to be answered.
+bool JobHelper::answer_alone() {
+  const uint64_t now = now_ns();
+  const auto is_due = [&](const Opened &o) { return scheme_.kind != JobScheme::kLive || now - o.seen_ns >= kGraceNs; };
+  for (const Opened &o : alone_)
+    if (is_due(o)) answer(o, JobVerdict::kOwn, 0);
+  alone_.erase(std::remove_if(alone_.begin(), alone_.end(), is_due), alone_.end());
+  return !alone_.empty();
+}
+
+/// Asks for what teams have come to.
+void JobHelper::follow() {
+  std::vector<uint64_t> blocks;
+  for (const auto &team : teams_) {
+    for (size_t m = 0; m < team->members().size(); ++m) {
+      const Opened &member = team->members()[m];
+      const auto now = std::find_if(opened_.begin(), opened_.end(), [&](const Opened &o) { return o.is(member); });
+      team->note(m, now == opened_.end() ? nullptr : &*now);
+    }
+    while (team->next(&blocks)) ask(blocks);
+    for (const Opened &o : team->members()) tell(o, team->asked());
+  }
+}
+
+int JobHelper::asked(void *served, int *) { return --static_cast<Served *>(served)->under_way, 1; }
+
+void JobHelper::ask(const std::vector<uint64_t> &blocks) {
+  for (size_t e = 0; e < exports_.size(); ++e) {
+    Served &s = exports_[e];
+    const uint64_t first = sets_[e].first_word * 64, end = first + sets_[e].words * 64, block = sets_[e].block;
+    for (const uint64_t b : blocks) {
+      if (b < first || b >= end || !s.bytes || s.under_way == kMostUnderWay || s.connections->lost()) continue;
+      const uint64_t offset = (b - first) * block;
+      if (offset >= s.bytes) continue;
+      ++s.under_way;
+      if (s.connections->cache(std::min(block, s.bytes - offset), offset, asked, &s)) --s.under_way;
+    }
+  }
+}
+
+// --- the loop ----------------------------------------------------------------------------------------
+
+/// Until somebody has said something, or a server has answered.
+void JobHelper::wait(int timeout_ms) {
+  std::vector<pollfd> p{{ended_, POLLIN, 0}, {Job::kPipe, POLLIN, 0}};
+  for (const Served &s : exports_) {
+    const size_t at = p.size();
+    p.resize(at + s.connections->count());
+    s.connections->wants(p.data() + at);
+  }
+  poll(p.data(), p.size(), timeout_ms);
+  char bytes[256];
+  while (read(Job::kPipe, bytes, sizeof bytes) > 0) {}
+  size_t at = 2;
+  for (const Served &s : exports_) {
+    s.connections->go_on(p.data() + at);
+    at += s.connections->count();
+    if (s.connections->lost()) s.connections->close(); // its members miss what nobody asks for: that is all
+  }
+}
+
+void JobHelper::run() {
+  for (pollfd end{ended_, POLLIN, 0}; poll(&end, 1, 0) == 0;) {
+    job_.asleep.store(1, std::memory_order_seq_cst); // before looking, so that nothing that is said after that is missed
+    if (look()) regroup();
+    const bool some_wait = answer_alone();
+    follow();
+    wait(some_wait ? static_cast<int>(kGraceNs / 1'000'000) : opened_.empty() ? -1 : kCheckMs);
+  }
+}
+
+} // namespace pagecast::nbd

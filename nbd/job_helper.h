@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The helper of a job (runtime/nbd/job.h): a process that asks the servers of exports for what teams of the job's processes come
+// to, each block once. It is started by pagecast run, and ends with the program that this becomes.
+//
+// When it ends early, or falls behind, its members ask for themselves, or read what nobody has asked for.
+#pragma once
+#include "nbd/connections.h"
+#include "nbd/job_teams.h"
+#include "runtime/nbd/job.h"
+
+#include <memory>
+#include <vector>
+
+namespace pagecast::nbd {
+
+class JobHelper {
+public:
+  /// `ended`: a descriptor that is readable when the job is over.
+  JobHelper(Job &job, const JobScheme &scheme, int ended) : job_(job), scheme_(scheme), ended_(ended) {
+    exports_.reserve(Job::kExports); // what is under way knows where they are
+  }
+  /// Until the job is over.
+  void run();
+
+private:
+  /// An export that members have named.
+  struct Served {
+    std::unique_ptr<Connections> connections;
+    uint64_t bytes = 0, cache_bytes = 0;
+    unsigned under_way = 0;
+  };
+  static int asked(void *served, int *error);
+  void learn_exports();
+  bool look();
+  bool read_entry(uint32_t place, uint32_t entry, Opened *);
+  bool is_alive(uint32_t place) const;
+  void tell(const Opened &, uint64_t asked);
+  void say_misfits();
+  void regroup();
+  uint64_t most_blocks(size_t teams) const;
+  void answer(const Opened &, uint8_t kind, uint64_t intervals);
+  bool answer_alone();
+  void follow();
+  void ask(const std::vector<uint64_t> &blocks);
+  void wait(int timeout_ms);
+
+  Job &job_;
+  const JobScheme scheme_;
+  int ended_;
+  std::vector<Served> exports_;
+  std::vector<core::DataSetBlocks> sets_;
+  uint64_t words_ = 0;
+  std::vector<Opened> opened_, alone_;
+  std::vector<std::unique_ptr<JobTeam>> teams_;
+  uint64_t checked_ns_ = 0;
+  bool misfits_said_ = false;
+};
+
+} // namespace pagecast::nbd

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "nbd/job_teams.h"
+
+#include "core/sharing/density.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace pagecast::nbd {
+namespace {
+
+constexpr uint64_t kMostIntervals = 4096;
+constexpr uint64_t kLead = 1; ///< intervals: whoever is ahead by more would have what it reads pushed out for the others
+
+uint64_t size_of(const std::vector<uint64_t> &set) {
+  return std::accumulate(set.begin(), set.end(), uint64_t{0},
+                         [](uint64_t sum, uint64_t word) { return sum + static_cast<uint64_t>(__builtin_popcountll(word)); });
+}
+
+/// Iterations that are shared out into intervals: of the longest reference.
+uint64_t iterations_of(const std::vector<Opened> &members) {
+  uint64_t most = 1;
+  for (const Opened &m : members)
+    for (const core::Foreseen &f : m.foreseen)
+      if (const uint32_t loop = core::shared_loop(f.reference); loop < f.reference.loops)
+        most = std::max(most, f.reference.trips[loop]);
+  return most;
+}
+
+/// Of all members: what they touch in the whole phase, pair by pair.
+std::vector<uint32_t> live_teams(const std::vector<Opened> &phase, const core::TeamRules &rules,
+                                 const std::vector<core::DataSetBlocks> &sets, uint64_t words) {
+  std::vector<std::vector<uint64_t>> touched(phase.size(), std::vector<uint64_t>(words));
+  std::vector<const uint64_t *> rows;
+  for (size_t m = 0; m < phase.size(); ++m) {
+    core::insert_foreseen(phase[m].foreseen.data(), static_cast<uint32_t>(phase[m].foreseen.size()), sets.data(), 0, 1,
+                          touched[m].data());
+    rows.push_back(touched[m].data());
+  }
+  const auto count = static_cast<uint32_t>(phase.size());
+  std::vector<double> densities(phase.size() * phase.size());
+  core::pair_densities(rows.data(), count, words, densities.data());
+  std::vector<uint32_t> out(phase.size());
+  core::make_teams(densities.data(), count, rules, out.data());
+  return out;
+}
+
+std::vector<uint32_t> planned_teams(const std::vector<Opened> &phase, const JobScheme &scheme) {
+  std::vector<uint32_t> out(phase.size(), core::kAlone);
+  const auto plan = scheme.plan.find(phase[0].phase);
+  if (plan == scheme.plan.end()) return out;
+  for (size_t m = 0; m < phase.size(); ++m)
+    if (const auto team = plan->second.find(phase[m].rank); team != plan->second.end()) out[m] = team->second;
+  return out;
+}
+
+} // namespace
+
+JobTeam::JobTeam(std::vector<Opened> members, const JobScheme &scheme, const std::vector<core::DataSetBlocks> &sets,
+                 uint64_t words, uint64_t most)
+    : members_(std::move(members)), sets_(sets), words_(words), before_(words), before_that_(words), known_(words) {
+  const uint64_t iterations = iterations_of(members_), least = iterations / kMostIntervals + 1;
+  const auto count_of = [&](uint64_t length) { return (iterations + std::max(length, least) - 1) / std::max(length, least); };
+  const auto length = static_cast<uint64_t>(static_cast<double>(iterations) * scheme.interval);
+  intervals_ = count_of(core::fitting_interval(std::max<uint64_t>(1, length), most,
+                                               [&](uint64_t shorter) { return largest_union(count_of(shorter)); }));
+  pace_.start(static_cast<uint32_t>(members_.size()), intervals_, kLead);
+  uint64_t first = intervals_; // where the last of them is
+  for (size_t m = 0; m < members_.size(); ++m) {
+    note(m, &members_[m]);
+    first = std::min(first, static_cast<uint64_t>(static_cast<__int128>(members_[m].done) * intervals_ >> 32));
+  }
+  next_ = first;
+}
+
+void JobTeam::insert(uint64_t k, uint64_t intervals, std::vector<uint64_t> *set) const {
+  for (const Opened &m : members_)
+    core::insert_foreseen(m.foreseen.data(), static_cast<uint32_t>(m.foreseen.size()), sets_.data(), k, intervals, set->data());
+}
+
+uint64_t JobTeam::largest_union(uint64_t intervals) const {
+  uint64_t most = 0;
+  std::vector<uint64_t> set(words_);
+  for (uint64_t k = 0; k < intervals; ++k) {
+    std::fill(set.begin(), set.end(), 0);
+    insert(k, intervals, &set);
+    most = std::max(most, size_of(set));
+  }
+  return most;
+}
+
+void JobTeam::know(const std::vector<uint64_t> &recent) {
+  for (size_t w = 0; w < std::min(recent.size(), known_.size()); ++w) known_[w] |= recent[w];
+}
+
+std::vector<uint64_t> JobTeam::recent() const {
+  std::vector<uint64_t> out = before_;
+  for (size_t w = 0; w < out.size(); ++w) out[w] |= before_that_[w] | (asked_ < 2 ? known_[w] : 0);
+  return out;
+}
+
+void JobTeam::note(size_t member, const Opened *now) {
+  if (!now) return pace_.left(static_cast<uint32_t>(member));
+  pace_.arrived(static_cast<uint32_t>(member), static_cast<uint64_t>(static_cast<__int128>(now->done) * intervals_ >> 32));
+}
+
+bool JobTeam::next(std::vector<uint64_t> *blocks) {
+  blocks->clear();
+  if (pace_.is_over()) return false;
+  next_ = std::max(next_, pace_.slowest());
+  if (!pace_.may_ask(next_)) return false;
+  std::vector<uint64_t> set(words_);
+  insert(next_++, intervals_, &set);
+  for (uint64_t b = 0; (b = core::next_block(set.data(), words_, b)) < words_ * 64; ++b)
+    if (!core::has_block(before_.data(), b) && !(asked_ < 2 && core::has_block(known_.data(), b))) blocks->push_back(b);
+  ++asked_;
+  before_that_.swap(before_);
+  before_.swap(set);
+  return true;
+}
+
+std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, const JobScheme &scheme,
+                                          const std::vector<core::DataSetBlocks> &sets, uint64_t words,
+                                          std::vector<Opened> *alone) {
+  std::vector<uint32_t> team_of(phase.size(), 0);
+  if (scheme.kind == JobScheme::kByProfile) team_of = planned_teams(phase, scheme);
+  if (scheme.kind == JobScheme::kLive) team_of = live_teams(phase, scheme.rules, sets, words);
+  std::map<uint32_t, std::vector<Opened>> teams;
+  for (size_t m = 0; m < phase.size(); ++m)
+    if (team_of[m] == core::kAlone) alone->push_back(phase[m]);
+    else teams[team_of[m]].push_back(phase[m]);
+  std::vector<std::vector<Opened>> out;
+  for (auto &[number, members] : teams) out.push_back(std::move(members));
+  return out;
+}
+
+} // namespace pagecast::nbd

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Who is served together in a job, and how far: the rules of core/sharing/teams.h on what members have laid open. It neither waits
+// nor asks for anything itself.
+#pragma once
+#include "core/sharing/teams.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pagecast::nbd {
+
+/// An open nest of a member.
+struct Opened {
+  uint32_t place = 0, entry = 0, serial = 0;
+  int64_t rank = -1;
+  uint64_t phase = 0;
+  std::vector<core::Foreseen> foreseen;
+  uint64_t seen_ns = 0; ///< when it was seen first
+  uint64_t done = 0; ///< of 2^32
+  bool is_through = false; ///< closed, or its process has ended
+
+  bool is(const Opened &o) const { return place == o.place && entry == o.entry && serial == o.serial; }
+};
+
+/// How teams are made.
+struct JobScheme {
+  enum Kind : uint8_t { kAll, kByProfile, kLive };
+  Kind kind = kLive;
+  core::TeamRules rules{core::kSharingThreshold, 2};
+  double interval = core::kInterval;
+  /// By a profile: the team of each rank in each phase, by the phase's number.
+  std::map<uint64_t, std::map<int64_t, uint32_t>> plan;
+  int64_t ranks = 0; ///< that the profile knows
+};
+
+/// A team at work.
+class JobTeam {
+public:
+  /// `most`: blocks of an interval; 0: any number.
+  JobTeam(std::vector<Opened> members, const JobScheme &, const std::vector<core::DataSetBlocks> &, uint64_t words,
+          uint64_t most);
+  const std::vector<Opened> &members() const { return members_; }
+  uint64_t intervals() const { return intervals_; }
+  /// Of them, those before this one have been asked for.
+  uint64_t asked() const { return next_; }
+  /// What was asked for lately, by this team or by one that it takes the place of, is not asked for again.
+  void know(const std::vector<uint64_t> &recent);
+  std::vector<uint64_t> recent() const;
+  /// What the member has done since; null: it has left.
+  void note(size_t member, const Opened *now);
+  /// The blocks of the next interval that may be asked for now, each once, but for those of the one before. False: there is none.
+  bool next(std::vector<uint64_t> *blocks);
+  bool is_over() const { return pace_.is_over(); }
+
+private:
+  uint64_t largest_union(uint64_t intervals) const;
+  void insert(uint64_t k, uint64_t intervals, std::vector<uint64_t> *set) const;
+
+  std::vector<Opened> members_;
+  const std::vector<core::DataSetBlocks> &sets_;
+  uint64_t words_, intervals_ = 1, next_ = 0;
+  core::Pace pace_;
+  std::vector<uint64_t> before_, before_that_; ///< what was asked for in the last two intervals
+  std::vector<uint64_t> known_; ///< from others, for the first two
+  unsigned asked_ = 0;
+};
+
+/// The members of one phase in teams; those that are in none are `alone`.
+std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, const JobScheme &,
+                                          const std::vector<core::DataSetBlocks> &, uint64_t words, std::vector<Opened> *alone);
+
+} // namespace pagecast::nbd

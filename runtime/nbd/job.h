@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The memory that the members of a parallel program on one machine share with their helper (nbd/job_helper.h). Each says which
+// blocks of which exports its open nests will touch, and how far it has come. The helper says who is served.
+//
+//   member    a process with a place, which is taken by a lock on a byte of the memory. So it is given back when the process ends
+//   entry     one open nest of a member. `serial` makes it another one each time, so that an answer to an earlier one is told apart
+//   verdict   the helper's answer: it asks for this entry's blocks, in so many intervals; or it does not
+//
+// The memory is the helper's descriptor kJobMemory, which members open by its process number, and so it goes with the helper. A pipe
+// with that number's successor wakes it. Nothing here has a name, and nothing is left behind.
+#pragma once
+#include "core/sharing/teams.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace pagecast {
+
+/// Words of a verdict: the entry's serial, intervals, and the kind of answer.
+struct JobVerdict {
+  enum Kind : uint8_t { kNone, kServed, kOwn };
+  uint32_t serial;
+  uint32_t intervals;
+  Kind kind;
+
+  uint64_t packed() const { return uint64_t{serial} << 32 | uint64_t{intervals} << 2 | kind; }
+  static JobVerdict of(uint64_t word) {
+    return {static_cast<uint32_t>(word >> 32), static_cast<uint32_t>(word >> 2 & 0x3fffffff), static_cast<Kind>(word & 3)};
+  }
+};
+
+struct JobEntry {
+  static constexpr uint32_t kMostForeseen = 16;
+  /// Of a nest's way from its beginning to its end.
+  static constexpr unsigned kDoneShift = 32;
+
+  // --- the member's ---
+  std::atomic<uint32_t> serial; ///< odd: open, and what follows stays until it is even
+  uint32_t foreseen_count;
+  uint64_t phase; ///< the nest, by its name
+  core::Foreseen foreseen[kMostForeseen];
+  std::atomic<uint64_t> done; ///< of 2^kDoneShift
+
+  // --- the helper's ---
+  std::atomic<uint64_t> verdict;
+  std::atomic<uint32_t> asked; ///< intervals that it has asked for, of those of the verdict
+};
+
+struct JobMember {
+  static constexpr unsigned kEntries = 4;
+  int64_t rank; ///< -1: it has none
+  JobEntry entry[kEntries];
+};
+
+struct JobExport {
+  std::atomic<uint32_t> known; ///< what follows stays
+  uint64_t bytes, block;
+  char uri[1024]; ///< in no client's name
+};
+
+struct Job {
+  static constexpr uint32_t kVersion = 1;
+  static constexpr unsigned kMembers = 64, kExports = 8;
+  enum Descriptor : int { kMemory = 3, kPipe, kReady, kDescriptors };
+  /// Bytes of the memory whose locks mean something: those of the members' places come first.
+  enum Lock : int { kHelperLock = kMembers, kExportsLock };
+
+  uint32_t version;
+  std::atomic<uint32_t> asleep; ///< the helper waits at its pipe
+  JobExport exports[kExports];
+  JobMember member[kMembers];
+
+  /// FNV-1a of a nest's place in the source.
+  static uint64_t phase_of(const char *file, const char *function, uint32_t line) {
+    uint64_t h = 14695981039346656037u;
+    for (const char *text : {file, function})
+      for (const char *c = text ? text : ""; h = (h ^ static_cast<unsigned char>(*c)) * 1099511628211u, *c; ++c) {}
+    return (h ^ line) * 1099511628211u;
+  }
+};
+
+} // namespace pagecast

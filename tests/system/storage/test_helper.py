@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""pagecast run --far: the helper that asks an I/O node ahead for ranks that share, and what is left of it."""
+
+import contextlib
+import os
+import signal
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from serving import serving
+
+SOURCE = Path(__file__).parents[1] / "sharing/ranks.c"
+WORDS = 1 << 18  # 2 MiB: two halves of 16 storage blocks
+RANKS = 4        # even ones share one half in the nest `half`, and odd ones the other
+ATTEMPTS = 8     # ranks may be through before the machine has let the helper speak
+# The ranks as a launcher starts them: a process each, with its number; the data set under each one's own name.
+LAUNCH = ('echo "$PAGECAST_JOB"; for r in $(seq 0 $(($1 - 1))); do PMI_RANK=$r "$2" run --memory 16M --map "data=nbd+unix:///data%3Fclient=$6rank$r?socket=$3" -- '
+          '"$4" data "$1" "$5" & done; wait')
+
+
+@pytest.fixture(scope="module")
+def program(built):
+    if not (built.pagecast.parent.parent / "lib/pagecast/pagecast-nbd").exists():
+        pytest.skip("built without libnbd")
+    return built.compile(built.cc, SOURCE, "-O2", "-g", "-pthread")
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    directory = tmp_path / "served"
+    directory.mkdir()
+    (directory / "data").write_bytes(struct.pack(f"<{WORDS}d", *(float(i % 1021) for i in range(WORDS))))
+    return directory
+
+
+@pytest.fixture
+def start(tools, program, tmp_path):
+    """A function that starts a job: it, and the helper's process number, or 0."""
+    jobs = []
+
+    def begin(server, far: str, how: str = "once", name: str = ""):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PAGECAST_", "PMI_"))}
+        command = [tools.pagecast, "run", "--far", far, "--", "/bin/sh", "-c", LAUNCH, "sh", RANKS, tools.pagecast, server.socket, program, how, name]
+        job = subprocess.Popen([str(c) for c in command], env=clean | {"PAGECAST_GATE": "4K"}, cwd=tmp_path, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        jobs.append(job)
+        return job, int(job.stdout.readline().strip() or 0)
+    yield begin
+    for job in jobs:
+        with contextlib.suppress(OSError):
+            os.killpg(job.pid, signal.SIGKILL)
+        job.communicate()
+
+
+def expected(program, data) -> list[str]:
+    return sorted(subprocess.run([program, data / "data", str(RANKS), "once"], env={"PMI_RANK": str(r)}, capture_output=True, text=True,
+                                 check=True).stdout for r in range(RANKS))
+
+
+def end(job) -> list[str]:
+    out, said = job.communicate(timeout=120)
+    assert job.returncode == 0, said
+    return sorted(line + "\n" for line in out.split())
+
+
+def is_there(pid: int) -> bool:
+    """One that has ended, of which its parent has not heard yet, is not."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
+    except OSError:
+        return False
+
+
+def wait_until_gone(pid: int):
+    until = time.monotonic() + 60
+    while is_there(pid):
+        assert time.monotonic() < until, f"process {pid} is still there"
+        time.sleep(0.01)
+
+
+def helped(clients: list[dict]) -> list[dict]:
+    return [c for c in clients if c["name"].startswith("helper") and c["prefetches"]]
+
+
+@pytest.mark.parametrize("far", ["reserved", "live"])
+def test_one_helper_asks_for_those_who_share(tools, program, data, start, far):
+    """Results are as without. The helper may come too late: then another run is made."""
+    right = expected(program, data)
+    for _ in range(ATTEMPTS):
+        with serving(tools, data, "--cache", "1M", "--latency", "5") as server:
+            assert end(start(server, far)[0]) == right
+            clients = server.end()["clients"]
+        if helped(clients):
+            return
+    raise AssertionError(f"no helper has asked for anything: {clients}")
+
+
+def test_without_a_scheme_nothing_is_started_and_nothing_asked(tools, program, data, start):
+    with serving(tools, data, "--cache", "1M") as server:
+        job, helper = start(server, "none")
+        assert helper == 0 and end(job) == expected(program, data)
+        assert server.end()["all"]["prefetches"] == 0
+
+
+def test_a_helper_that_dies_costs_time_only(tools, program, data, start):
+    with serving(tools, data, "--cache", "1M", "--latency", "10") as server:
+        job, helper = start(server, "reserved")
+        os.kill(helper, signal.SIGKILL)
+        assert end(job) == expected(program, data)
+
+
+def test_a_rank_that_is_killed_leaves_nothing_and_others_go_on(tools, program, data, start):
+    """It stands in its nest for ever, as the team's last; when an alarm ends it, the others are not waiting for it."""
+    shared = set(os.listdir("/dev/shm"))
+    with serving(tools, data, "--cache", "1M", "--latency", "1") as server:
+        job, helper = start(server, "reserved", "stuck")
+        right = [line for rank, line in enumerate(expected(program, data)) if line]
+        done = end(job)
+        assert len(done) == RANKS - 1 and set(done) <= set(right)
+        wait_until_gone(helper)
+        assert set(os.listdir("/dev/shm")) <= shared
+
+
+def test_two_jobs_on_one_node_have_a_helper_each(tools, program, data, start):
+    with serving(tools, data, "--cache", "2M", "--latency", "2") as server:
+        jobs = [start(server, "reserved", name=name) for name in "ab"]
+        assert jobs[0][1] != jobs[1][1]
+        for job, helper in jobs:
+            assert end(job) == expected(program, data)
+            wait_until_gone(helper)
+
+
+def test_a_profile_is_used_as_far_as_it_fits(tools, program, data, start, tmp_path):
+    """One of three ranks serves four: the last one is told, and asks for itself. One of another program is said to be."""
+    launch = 'for r in 0 1 2; do PMI_RANK=$r "$0" "$1" 3 once & done; wait'
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PAGECAST_", "PMI_"))}
+    subprocess.run([tools.pagecast, "profile", "-o", tmp_path / "p.json", "--", "/bin/sh", "-c", launch, program, data / "data"], env=clean,
+                   check=True, capture_output=True)
+    with serving(tools, data, "--cache", "1M", "--latency", "5") as server:
+        job, _ = start(server, f"adaptive,smallest=2,profile={tmp_path}/p.json")
+        out, said = job.communicate(timeout=120)
+        assert job.returncode == 0 and sorted(line + "\n" for line in out.split()) == expected(program, data), said
+        assert said in ("", "pagecast: the profile is of 3 ranks: rank 3 and those after it ask for their own blocks\n")
+    done = tools.run(tools.pagecast, "run", "--far", f"adaptive,profile={tmp_path}/p.json", "--", "/bin/true")
+    assert done.returncode == 0 and "p.json is a profile of" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(("far", "sentence"), [
+    ("most", "no scheme; use none, independent, reserved, adaptive or live"), ("live,smallest=0", "smallest '0' is no number from 1"),
+    ("live,threshold=x", "threshold 'x' is no number"), ("live,members=3", "there is no 'members'"), ("adaptive", "goes by a profile"),
+    ("live,profile=/p.json", "no other scheme does"), ("adaptive,profile=/nowhere.json", "/nowhere.json")])
+def test_what_no_scheme_is_is_said(tools, far, sentence):
+    done = tools.run(tools.pagecast, "run", "--far", far, "--", "/bin/true")
+    assert done.returncode != 0 and sentence in done.stderr, done.stderr

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Teams of a job on virtual members: how far each is, the test says.
+#include "nbd/job_teams.h"
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace pagecast::nbd::test {
+namespace {
+
+constexpr uint64_t kBlock = 64 << 10;
+const std::vector<core::DataSetBlocks> kSets{{kBlock, 0, 4}}; // 256 blocks
+constexpr uint64_t kWords = 4;
+
+uint64_t done(uint64_t of, uint64_t whole) { return ((of << 32) + whole - 1) / whole; }
+
+/// A member that goes through `count` blocks from `first` on, a block an iteration.
+Opened member(uint32_t place, uint64_t first, uint64_t count, uint64_t phase = 7) {
+  core::Foreseen f;
+  f.reference.first = static_cast<int64_t>(first * kBlock);
+  f.reference.span = kBlock;
+  f.reference.loops = 1;
+  f.reference.trips[0] = count;
+  f.reference.stride[0] = kBlock;
+  Opened o;
+  o.place = place;
+  o.rank = place;
+  o.serial = 1;
+  o.phase = phase;
+  o.foreseen = {f};
+  return o;
+}
+
+std::vector<size_t> sizes(const std::vector<std::vector<Opened>> &teams) {
+  std::vector<size_t> out;
+  for (const auto &team : teams) out.push_back(team.size());
+  return out;
+}
+
+TEST(JobTeams, AskForEachBlockOnceWhileMembersAreInTheIntervalBefore) {
+  std::vector<Opened> members{member(0, 0, 100), member(1, 0, 100), member(2, 0, 100)};
+  JobTeam team(members, {}, kSets, kWords, 0);
+  ASSERT_EQ(team.intervals(), 10u);
+  std::vector<uint64_t> all, blocks;
+  for (uint64_t at = 0; at < 10; ++at) {
+    for (size_t m = 0; m < members.size(); ++m) {
+      members[m].done = done(at, 10);
+      team.note(m, &members[m]);
+      while (team.next(&blocks)) {
+        all.insert(all.end(), blocks.begin(), blocks.end());
+        EXPECT_EQ(blocks.size(), 10u);
+      }
+      // Until the last of them has come there, one interval is all that lies before the first.
+      EXPECT_EQ(team.asked(), std::min<uint64_t>(10, at + (at == 0 || m == 2 ? 2 : 1)));
+    }
+  }
+  EXPECT_EQ(all.size(), 100u);
+  EXPECT_EQ(std::set<uint64_t>(all.begin(), all.end()).size(), 100u);
+}
+
+TEST(JobTeams, WhoHasLeftIsNotWaitedFor) {
+  std::vector<Opened> members{member(0, 0, 100), member(1, 0, 100)};
+  JobTeam team(members, {}, kSets, kWords, 0);
+  std::vector<uint64_t> blocks;
+  while (team.next(&blocks)) {}
+  members[0].done = done(5, 10);
+  team.note(0, &members[0]);
+  EXPECT_FALSE(team.next(&blocks)) << "member 1 is at its beginning";
+  team.note(1, nullptr);
+  EXPECT_TRUE(team.next(&blocks));
+  EXPECT_EQ(blocks.front(), 50u) << "what has been passed is not asked for";
+  team.note(0, nullptr);
+  EXPECT_TRUE(team.is_over() && !team.next(&blocks));
+}
+
+TEST(JobTeams, ATeamThatTakesTheOthersPlaceDoesNotAskAgain) {
+  std::vector<uint64_t> blocks, again;
+  JobTeam two({member(0, 0, 100), member(1, 0, 100)}, {}, kSets, kWords, 0);
+  while (two.next(&blocks)) {}
+  JobTeam three({member(0, 0, 100), member(1, 0, 100), member(2, 5, 100)}, {}, kSets, kWords, 0);
+  three.know(two.recent());
+  while (three.next(&blocks)) again.insert(again.end(), blocks.begin(), blocks.end());
+  EXPECT_EQ(again, (std::vector<uint64_t>{20, 21, 22, 23, 24}));
+  EXPECT_EQ(three.recent()[0], (1u << 25) - 1);
+}
+
+TEST(JobTeams, IntervalsFitTheCache) {
+  const std::vector<Opened> same{member(0, 0, 100), member(1, 0, 100)}, apart{member(0, 0, 100), member(1, 100, 100)};
+  EXPECT_EQ(JobTeam(same, {}, kSets, kWords, 10).intervals(), 10u);
+  EXPECT_EQ(JobTeam(same, {}, kSets, kWords, 9).intervals(), 20u);
+  EXPECT_EQ(JobTeam(apart, {}, kSets, kWords, 10).intervals(), 20u);
+}
+
+TEST(JobTeams, AreMadeByWhatIsOpenByAProfileOrOfAll) {
+  const std::vector<Opened> phase{member(0, 0, 50), member(1, 100, 50), member(2, 0, 50), member(3, 200, 50)};
+  std::vector<Opened> alone;
+  EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, &alone)), (std::vector<size_t>{2}));
+  EXPECT_EQ(alone.size(), 2u);
+  JobScheme scheme;
+  scheme.kind = JobScheme::kAll;
+  alone.clear();
+  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, &alone)), (std::vector<size_t>{4}));
+  EXPECT_TRUE(alone.empty());
+  scheme.kind = JobScheme::kByProfile;
+  scheme.plan[7] = {{0, 1}, {1, 1}, {2, 1}}; // of a run with three ranks
+  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, &alone)), (std::vector<size_t>{3}));
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(alone[0].rank, 3);
+  const std::vector<Opened> other{member(0, 0, 50, 8), member(1, 0, 50, 8)};
+  EXPECT_TRUE(teams_of(other, scheme, kSets, kWords, &alone).empty()) << "the profile does not know the nest";
+}
+
+} // namespace
+} // namespace pagecast::nbd::test
