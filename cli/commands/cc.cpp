@@ -22,7 +22,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-Arguments linkFlags(const Job &job, Language language) {
+Arguments linkFlags(const CompileJob &job, Language language) {
   const std::string directory = libraryDirectory().string();
   if (access(runtimeLibrary().c_str(), R_OK) != 0)
     throw Failure{"the runtime library is not at " + runtimeLibrary().string() + "; build or install Pagecast again"};
@@ -40,7 +40,7 @@ void append(Arguments &to, const Arguments &from) { to.insert(to.end(), from.beg
 
 /// The compiler's command line. Ours come first, and last for shared libraries, which name what they need;
 /// but before a "--" that ends the options.
-Arguments commandLine(Language language, const Arguments &arguments, const Job &job) {
+Arguments commandLine(Language language, const Arguments &arguments, const CompileJob &job) {
   const Compiler compiler = findCompiler(language);
   Arguments line = {compiler.path};
   if (compiler.needsDriverMode) line.push_back("--driver-mode=g++");
@@ -85,7 +85,7 @@ bool isSwitchedOn(const char *name) { return environment(name).value_or("0") != 
 } // namespace
 
 void cc(Language language, const std::vector<std::string> &arguments) {
-  const Job job = isSwitchedOn("PAGECAST_CC_PASSTHROUGH") ? Job{} : readJob(arguments, language);
+  const CompileJob job = isSwitchedOn("PAGECAST_CC_PASSTHROUGH") ? CompileJob{} : readJob(arguments, language);
   const Arguments line = commandLine(language, arguments, job);
   if (isSwitchedOn("PAGECAST_CC_VERBOSE")) print(line);
   become(line);

@@ -110,12 +110,12 @@ class Reader {
 public:
   explicit Reader(Language driver) : driver_(driver) {}
 
-  Job read(const Arguments &arguments) {
+  CompileJob read(const Arguments &arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const std::string &next = i + 1 < arguments.size() ? arguments[i + 1] : none_;
       if (takeArgument(arguments[i], next)) ++i;
     }
-    Job job;
+    CompileJob job;
     job.compiles = sources_ && mayCompile_ && !foreign_;
     job.links = inputs_ && mayCompile_ && mayLink_ && !foreign_;
     job.shared = shared_;
@@ -170,6 +170,6 @@ private:
 
 } // namespace
 
-Job readJob(const Arguments &arguments, Language language) { return Reader(language).read(expanded(arguments)); }
+CompileJob readJob(const Arguments &arguments, Language language) { return Reader(language).read(expanded(arguments)); }
 
 } // namespace pagecast::cli

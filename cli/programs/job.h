@@ -10,7 +10,7 @@
 namespace pagecast::cli {
 
 /// What the compiler will do with a command line.
-struct Job {
+struct CompileJob {
   bool compiles = false; ///< some input goes through the optimizer
   bool links = false;
   bool shared = false;
@@ -18,6 +18,6 @@ struct Job {
 };
 
 /// Reads the arguments of the compiler for `language`, the response files among them too.
-Job readJob(const std::vector<std::string> &arguments, Language language);
+CompileJob readJob(const std::vector<std::string> &arguments, Language language);
 
 } // namespace pagecast::cli
