@@ -10,34 +10,15 @@ import subprocess
 
 import pytest
 
+from blocks import blocks
 from failing_disks import Unavailable, failing_files, small_disk
 
 MIB = 1 << 20
-SOURCE = r"""
-#include <stdio.h>
-#include <stdlib.h>
-enum { kBlocks = 6, kWords = 2 << 20 };
-static unsigned long *block[kBlocks];
-int main(void) {
-  unsigned long sum = 0;
-  for (int b = 0; b < kBlocks; ++b) {
-    block[b] = malloc(kWords * sizeof(long));
-    for (unsigned long i = 0; i < kWords; ++i) block[b][i] = i * 2654435761u + b;
-  }
-  for (int round = 0; round < 2; ++round)
-    for (int b = 0; b < kBlocks; ++b)
-      for (unsigned long i = 0; i < kWords; ++i) sum = sum * 31 + block[b][i];
-  printf("%lx\n", sum);
-}
-"""
 
 
 @pytest.fixture(scope="module")
-def program(built, tmp_path_factory):
-    """The hinted build, and what it prints."""
-    home = tmp_path_factory.mktemp("program")
-    (home / "p.c").write_text(SOURCE)
-    return built.compile(built.cc, home / "p.c", "-O2"), built.run(built.compile("clang-19", home / "p.c", "-O2")).stdout
+def program(built):
+    return blocks(built, 96, 6, 2)
 
 
 @pytest.fixture
@@ -61,7 +42,7 @@ class Running:
         clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
         settings = {"PAGECAST_MEMORY": "24M", "PAGECAST_BACKING": str(backing), "PAGECAST_STATS": str(stats)}
         self._stats, self.said = stats, ""
-        self.process = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean | settings)
+        self.process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean | settings)
 
     def wait_for(self, text: str):
         """Until it says so; the process ends first if it never does."""
