@@ -131,17 +131,6 @@ uint64_t largest_read_ahead() {
   return out;
 }
 
-/// Not by printf: who registers specifiers of its own, as libquadmath does, has its tables on the heap, which may be paged. Returns the
-/// end.
-char *put_number(char *to, uint64_t number) {
-  char digits[20];
-  unsigned n = 0;
-  do digits[n++] = static_cast<char>('0' + number % 10);
-  while (number /= 10);
-  while (n) *to++ = digits[--n];
-  return to;
-}
-
 /// What is left of a group when it is to tell: less than the reserve, which the program itself comes close to, so that it
 /// is somebody else who takes it.
 uint64_t alarm(uint64_t limit) { return core::reserve({false, limit, limit, 0, false, false}) / 4 * 3; }
@@ -193,11 +182,9 @@ void MemoryWatch::mark(Group &g, uint64_t limit) {
   const uint64_t kept = alarm(limit);
   g.tells = kept < limit;
   for (const uint64_t left : {kept, kept / 2}) {
-    char line[64], *end = line;
-    for (const uint64_t number : {static_cast<uint64_t>(event_), static_cast<uint64_t>(g.usage), limit - left})
-      end = put_number(end, number), *end++ = ' ';
-    const auto n = static_cast<size_t>(end - 1 - line);
-    g.tells = g.tells && ::write(g.control, line, n) == static_cast<ssize_t>(n);
+    char line[64];
+    const int n = write_text(line, sizeof line, "%d %d %llu", event_, g.usage, static_cast<unsigned long long>(limit - left));
+    g.tells = g.tells && ::write(g.control, line, static_cast<size_t>(n)) == n;
   }
 }
 
