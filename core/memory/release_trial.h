@@ -45,23 +45,19 @@ public:
   }
   /// The page is asked for again, and has not gone.
   void rescued(uint32_t slot) {
-    const uint32_t hash = hash_of(slot);
-    if (hash >= kSampled) return;
-    Note &n = note_[hash >> kPlaceShift];
-    if (!n.used || n.slot != slot) return;
-    n.used = false;
-    Group &g = group_[n.group];
+    Note *n = note_of(slot);
+    if (!n) return;
+    n->used = false;
+    Group &g = group_[n->group];
     if (g.released) --g.released; // of those before a pause nothing is left
   }
   /// The program waits for the page. `most`: pages that may be in memory. True: its release is regretted.
   bool faulted(uint32_t slot, uint64_t gone, uint32_t most) {
-    const uint32_t hash = hash_of(slot);
-    if (hash >= kSampled) return false;
-    Note &n = note_[hash >> kPlaceShift];
-    if (!n.used || n.slot != slot) return false;
-    n.used = false;
-    if (static_cast<uint32_t>(gone) - n.gone > most / 2) return false;
-    Group &g = group_[n.group];
+    Note *n = note_of(slot);
+    if (!n) return false;
+    n->used = false;
+    if (static_cast<uint32_t>(gone) - n->gone > most / 2) return false;
+    Group &g = group_[n->group];
     if (++g.regretted >= kLeastRegrets && g.regretted * kRegrets >= g.released) {
       g.pause = std::max(g.next_pause, kFirstPause);
       g.next_pause = std::min(2 * g.pause, kMostPause);
@@ -86,6 +82,14 @@ private:
     uint32_t released, regretted; ///< noted pages
     uint32_t pause, next_pause;
   };
+  /// What was noted of the page's release; NULL: nothing.
+  Note *note_of(uint32_t slot) {
+    const uint32_t hash = hash_of(slot);
+    if (hash >= kSampled) return nullptr;
+    Note &n = note_[hash >> kPlaceShift];
+    return n.used && n.slot == slot ? &n : nullptr;
+  }
+
   Note note_[kPlaces] = {};
   Group group_[kGroups] = {};
 };
