@@ -34,7 +34,7 @@ void FaultService::take(const os::Fault &fault) {
   }
   const Page before = memory_[slot];
   const core::Favour::Owner owner = memory_.favour.owner_of(fault.thread);
-  const bool served = serve(fault.address, fault.place, fault.write, owner, false);
+  const bool served = serve(fault.place, fault.write, owner, false);
   if (!served && !waiting_.add(fault.address, fault.write, owner))
     placement_.wake(fault.address, memory_.page); // it faults again
   if (!PagedMemory::resident(before.state) && (before.state != PageState::kReading || (before.flags & kToMark)))
@@ -60,7 +60,7 @@ StallKind FaultService::kind_of(const Page &before, uint32_t slot, bool served) 
 bool FaultService::retry() {
   if (!waiting()) return false;
   return waiting_.retry([this](uint64_t address, bool write, core::Favour::Owner owner) {
-    if (!serve(address, address, write, owner, true)) return false;
+    if (!serve(address, write, owner, true)) return false;
     const PagedRegion *r = memory_.regions.find(address);
     if (r && memory_[memory_.slot_of(*r, address)].state == PageState::kReading)
       placement_.wait_for_read(memory_.slot_of(*r, address));
@@ -68,8 +68,9 @@ bool FaultService::retry() {
   });
 }
 
-/// Serves a fault on a page that is not there; `place`: exactly, where it is known. False: no room now, ask again.
-bool FaultService::serve(uint64_t address, uint64_t place, bool write, core::Favour::Owner owner, bool again) {
+/// Serves a fault on a page that is not there; `place`: exactly, where that is known. False: no room now, ask again.
+bool FaultService::serve(uint64_t place, bool write, core::Favour::Owner owner, bool again) {
+  const uint64_t address = place & ~(memory_.page - 1);
   PagedRegion *r = memory_.regions.find(address);
   if (!r) return placement_.wake(address, memory_.page), true;
   if (r->draining) return false;

@@ -42,7 +42,7 @@ public:
 private:
   void take(const os::Fault &);
   StallKind kind_of(const Page &before, uint32_t slot, bool served) const;
-  bool serve(uint64_t address, uint64_t place, bool write, core::Favour::Owner, bool again);
+  bool serve(uint64_t place, bool write, core::Favour::Owner, bool again);
   void wait_for(uint32_t slot, bool write, core::Favour::Owner, bool again);
   bool goes_on(const PagedRegion &, uint32_t slot, uint64_t place) const;
   Run around(PagedRegion &, uint32_t slot, uint64_t place);

@@ -125,7 +125,8 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
   return pages;
 }
 
-uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+/// What all reads have in common. `flags`: of each page. Returns how many come.
+uint32_t Fetcher::begin_reading(PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked, uint8_t flags) {
   if (!store_.takes_read(asked.demand)) return 0;
   pages = admit(store_.longest_read(slot, pages, r.origin), asked.demand);
   pages = store_.read(slot, pages, asked.site, asked.nest, r.origin);
@@ -136,7 +137,7 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
     Page &p = memory_[i];
     memory_.end.wanted(i, !asked.demand);
     p.state = PageState::kReading;
-    p.flags = static_cast<uint8_t>((makes_writable(r, asked) ? kWriteIntent : 0) | (asked.demand ? kDemand : kPrefetched));
+    p.flags = flags;
     p.site = asked.site;
     p.owner = low_bits(asked.owner, kOwnerBits);
     p.nest = low_bits(asked.nest, kNestBits);
@@ -144,6 +145,13 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
     p.due = low_bits(asked.due, kDueBits);
   }
   memory_.map.set(memory_.extent(slot, pages));
+  return pages;
+}
+
+uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
+  const auto flags = static_cast<uint8_t>((makes_writable(r, asked) ? kWriteIntent : 0) | (asked.demand ? kDemand : kPrefetched));
+  pages = begin_reading(r, slot, pages, asked, flags);
+  if (pages == 0) return 0;
   if (asked.demand) memory_.statistics.not_prefetched += pages;
   else memory_.statistics.site[asked.site].prefetched += pages;
   if (!asked.demand && asked.site != Statistics::kHistory) nest_asked(asked.nest, pages);
@@ -154,14 +162,12 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
 bool Fetcher::read_around(PagedRegion &r, Run run, uint32_t slot, const Asked &asked) {
   Asked others = asked;
   others.site = Statistics::kHistory, others.demand = false;
-  const uint32_t done = run.pages > 1 ? read_in(r, run.slot, run.pages, others) : 0;
-  memory_.statistics.site[Statistics::kHistory].prefetched -= done;
-  memory_.statistics.read_around += done;
-  for (uint32_t i = run.slot; i < run.slot + done; ++i) memory_[i].flags = 0, memory_[i].site = 0; // no hint's
-  if (slot - run.slot >= done) return read_in(r, slot, 1, asked) != 0;
-  Page &p = memory_[slot];
-  p.flags = static_cast<uint8_t>(kDemand | (makes_writable(r, asked) ? kWriteIntent : 0));
-  --memory_.statistics.read_around;
+  const uint32_t done = run.pages > 1 ? begin_reading(r, run.slot, run.pages, others, 0) : 0;
+  for (uint32_t i = run.slot; i < run.slot + done; ++i) memory_[i].site = 0; // no hint's
+  const bool comes = slot - run.slot < done;
+  memory_.statistics.read_around += done - comes;
+  if (!comes) return read_in(r, slot, 1, asked) != 0;
+  memory_[slot].flags = static_cast<uint8_t>(kDemand | (makes_writable(r, asked) ? kWriteIntent : 0));
   ++memory_.statistics.not_prefetched;
   return true;
 }

@@ -59,6 +59,7 @@ private:
   /// Whether the pages are writable from the first: who faults does store, and others only may.
   static bool makes_writable(const PagedRegion &r, const Asked &a) { return a.write && (a.demand || r.may_expect_stores()); }
   uint32_t admit(uint32_t pages, bool demand);
+  uint32_t begin_reading(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &, uint8_t flags);
   void make_room(uint32_t pages);
   bool goes_unread(const Asked &, uint32_t slot, uint32_t *pages) const;
   bool has_margins(const Asked &, uint32_t slot, uint32_t *pages) const;
