@@ -27,6 +27,11 @@ inline uint64_t most(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
 inline uint64_t divide_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
+/// The same share of another whole: `part` of `whole` is so much of `other`, rounded down. `whole` is not 0; the result fits.
+inline uint64_t rescale(uint64_t part, uint64_t whole, uint64_t other) {
+  return uint64_t((unsigned __int128)(part)*other / whole);
+}
+
 /// `unit` is a power of two.
 inline uint64_t round_down(uint64_t a, uint64_t unit) { return a & ~(unit - 1); }
 inline uint64_t round_up(uint64_t a, uint64_t unit) { return round_down(saturating_add(a, unit - 1), unit); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "nbd/exchange.h"
 
+#include "nbd/clock.h"
+
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -12,11 +13,6 @@ namespace pagecast::nbd {
 namespace {
 
 constexpr int kConnectMs = 5000, kRetryMs = 200;
-
-uint64_t now_ns() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
 
 /// That the server is about to go, or has gone.
 bool means_loss(int error) { return error == ESHUTDOWN || error == ENOTCONN || error == EPIPE || error == ECONNRESET; }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "nbd/job_helper.h"
 
+#include "nbd/clock.h"
+#include "runtime/nbd/helper_start.h"
+
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <climits>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,11 +21,6 @@ constexpr int kConnectMs = 5000, kCheckMs = 100; ///< a member that was killed s
 constexpr uint64_t kGraceNs = 10'000'000;        ///< for others to come to the same nest
 constexpr uint64_t kUnknownCache = 16u << 20;
 constexpr unsigned kMostUnderWay = 1024;
-
-uint64_t now_ns() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
 
 /// The same server's, of another export; with `client`, in its name.
 std::string address_of(const std::string &uri, const std::string &name, const std::string &client) {
@@ -71,7 +67,7 @@ bool JobHelper::read_entry(uint32_t place, uint32_t entry, Opened *out) {
   const JobEntry &e = job_.member[place].entry[entry];
   const uint32_t serial = e.serial.load(std::memory_order_acquire);
   if (serial % 2 == 0) return false;
-  Opened o{place, entry, serial, job_.member[place].rank, e.phase, {}, now_ns(), e.done.load(std::memory_order_relaxed), false};
+  Opened o{place, entry, serial, job_.member[place].rank, e.phase, {}, now_ns(), e.done.load(std::memory_order_relaxed)};
   const uint32_t count = std::min(e.foreseen_count, JobEntry::kMostForeseen);
   o.foreseen.assign(e.foreseen, e.foreseen + count);
   std::atomic_thread_fence(std::memory_order_acquire);
@@ -83,13 +79,7 @@ bool JobHelper::read_entry(uint32_t place, uint32_t entry, Opened *out) {
   return true;
 }
 
-bool JobHelper::is_alive(uint32_t place) const {
-  struct flock lock{};
-  lock.l_type = F_WRLCK;
-  lock.l_start = place;
-  lock.l_len = 1;
-  return fcntl(Job::kMemory, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
-}
+bool JobHelper::is_alive(uint32_t place) const { return os::is_byte_locked(Job::kMemory, place); }
 
 /// Reads all entries anew. Whether others are open than before.
 bool JobHelper::look() {

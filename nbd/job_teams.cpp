@@ -4,18 +4,12 @@
 #include "core/sharing/density.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace pagecast::nbd {
 namespace {
 
 constexpr uint64_t kMostIntervals = 4096;
 constexpr uint64_t kLead = 1; ///< intervals: whoever is ahead by more would have what it reads pushed out for the others
-
-uint64_t size_of(const std::vector<uint64_t> &set) {
-  return std::accumulate(set.begin(), set.end(), uint64_t{0},
-                         [](uint64_t sum, uint64_t word) { return sum + static_cast<uint64_t>(__builtin_popcountll(word)); });
-}
 
 /// Iterations that are shared out into intervals: of the longest reference.
 uint64_t iterations_of(const std::vector<Opened> &members) {
@@ -68,7 +62,7 @@ JobTeam::JobTeam(std::vector<Opened> members, const JobScheme &scheme, const std
   uint64_t first = intervals_; // where the last of them is
   for (size_t m = 0; m < members_.size(); ++m) {
     note(m, &members_[m]);
-    first = std::min(first, static_cast<uint64_t>(static_cast<__int128>(members_[m].done) * intervals_ >> 32));
+    first = std::min(first, interval_at(members_[m].done));
   }
   next_ = first;
 }
@@ -81,10 +75,11 @@ void JobTeam::insert(uint64_t k, uint64_t intervals, std::vector<uint64_t> *set)
 uint64_t JobTeam::largest_union(uint64_t intervals) const {
   uint64_t most = 0;
   std::vector<uint64_t> set(words_);
+  const uint64_t *const row = set.data();
   for (uint64_t k = 0; k < intervals; ++k) {
     std::fill(set.begin(), set.end(), 0);
     insert(k, intervals, &set);
-    most = std::max(most, size_of(set));
+    most = std::max(most, core::touched_by(&row, 1, words_).by_any);
   }
   return most;
 }
@@ -101,7 +96,7 @@ std::vector<uint64_t> JobTeam::recent() const {
 
 void JobTeam::note(size_t member, const Opened *now) {
   if (!now) return pace_.left(static_cast<uint32_t>(member));
-  pace_.arrived(static_cast<uint32_t>(member), static_cast<uint64_t>(static_cast<__int128>(now->done) * intervals_ >> 32));
+  pace_.arrived(static_cast<uint32_t>(member), interval_at(now->done));
 }
 
 bool JobTeam::next(std::vector<uint64_t> *blocks) {

@@ -3,6 +3,7 @@
 // Who is served together in a job, and how far: the rules of core/sharing/teams.h on what members have laid open. It neither waits
 // nor asks for anything itself.
 #pragma once
+#include "core/arithmetic.h"
 #include "core/sharing/teams.h"
 
 #include <cstdint>
@@ -20,7 +21,6 @@ struct Opened {
   std::vector<core::Foreseen> foreseen;
   uint64_t seen_ns = 0; ///< when it was seen first
   uint64_t done = 0; ///< of 2^32
-  bool is_through = false; ///< closed, or its process has ended
 
   bool is(const Opened &o) const { return place == o.place && entry == o.entry && serial == o.serial; }
 };
@@ -56,6 +56,7 @@ public:
   bool is_over() const { return pace_.is_over(); }
 
 private:
+  uint64_t interval_at(uint64_t done) const { return core::rescale(done, uint64_t{1} << 32, intervals_); }
   uint64_t largest_union(uint64_t intervals) const;
   void insert(uint64_t k, uint64_t intervals, std::vector<uint64_t> *set) const;
 

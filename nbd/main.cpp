@@ -7,8 +7,8 @@
 #include "nbd/exchange.h"
 #include "nbd/job_helper.h"
 #include "nbd/measure.h"
+#include "runtime/nbd/helper_start.h"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -79,12 +79,8 @@ Job *make_job() {
   // Aside first, since these numbers may be in use by one another.
   const int kept[] = {fcntl(memory, F_DUPFD, Job::kDescriptors), fcntl(both, F_DUPFD, Job::kDescriptors)};
   if (both < 0 || dup2(kept[0], Job::kMemory) < 0 || dup2(kept[1], Job::kPipe) < 0) return nullptr;
-  struct flock lock{};
-  lock.l_type = F_WRLCK;
-  lock.l_start = Job::kHelperLock;
-  lock.l_len = 1;
   auto *job = reinterpret_cast<Job *>(map(Job::kMemory, sizeof(Job)));
-  if (!job || fcntl(Job::kMemory, F_OFD_SETLK, &lock)) return nullptr;
+  if (!job || !os::lock_byte(Job::kMemory, Job::kHelperLock, false)) return nullptr;
   job->version = Job::kVersion;
   return job;
 }

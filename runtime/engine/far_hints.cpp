@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/engine/far_hints.h"
 
+#include "core/arithmetic.h"
 #include "core/nest/plan.h"
 #include "core/sharing/density.h"
 #include "runtime/kernel/os.h"
@@ -27,11 +28,6 @@ core::Reference reference_of(const core::Shape &shape, const core::Group &g, uin
   return r;
 }
 
-/// The same share of another whole, rounded down.
-uint64_t part(uint64_t of, uint64_t whole, uint64_t other) {
-  return static_cast<uint64_t>(static_cast<__int128>(of) * other / whole);
-}
-
 /// The step at which interval `k` begins.
 uint64_t step_of(uint64_t k, uint64_t steps, uint64_t intervals) {
   return static_cast<uint64_t>((static_cast<__int128>(k) * steps + intervals - 1) / intervals);
@@ -45,14 +41,20 @@ FarHints::Blocks FarHints::blocks_of(const PagedRegion &r) const {
   return {beginning, block, std::min(core::block_set_words((r.end() - beginning + block - 1) / block), kMostWords)};
 }
 
+/// The region of the export whose pages the group touches; NULL: it is not known on entry, or they are of none.
+const PagedRegion *FarHints::export_of(const core::Group &g) const {
+  const PagedRegion *r = is_seen(g) ? pager_.memory.regions.find(g.base + static_cast<uint64_t>(g.lo)) : nullptr;
+  return r && r->origin.is_map() ? r : nullptr;
+}
+
 void FarHints::begin(const OpenNest &nest) {
   Nest &n = nest_[number_of(&nest)] = {};
   const core::Shape &shape = nest.policy.shape();
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Group &group = shape.group[g];
     const core::Extent reach = core::reach_of(shape, group);
-    const PagedRegion *r = is_seen(group) ? pager_.memory.regions.find(group.base + static_cast<uint64_t>(group.lo)) : nullptr;
-    if (!r || !r->origin.is_map()) continue;
+    const PagedRegion *r = export_of(group);
+    if (!r) continue;
     n.intervals = std::max({n.intervals, kLeastIntervals, reach.size() / (kMostAhead * pager_.store.block_of(r->origin))});
   }
   n.intervals = std::min(n.intervals, nest.policy.steps());
@@ -101,8 +103,8 @@ int FarHints::lay_open(const OpenNest &nest) {
   e.foreseen_count = 0;
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Group &group = shape.group[g];
-    const PagedRegion *r = is_seen(group) ? pager_.memory.regions.find(group.base + static_cast<uint64_t>(group.lo)) : nullptr;
-    if (!r || !r->origin.is_map()) continue;
+    const PagedRegion *r = export_of(group);
+    if (!r) continue;
     const NbdStore &map = pager_.store.map_of(r->origin);
     const int number = job_.number_of(map.name(), map.bytes(), map.block());
     if (number < 0 || e.foreseen_count == JobEntry::kMostForeseen) return -1;
@@ -121,25 +123,26 @@ uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
   constexpr uint64_t kGraceNs = 20'000'000; ///< for the helper to answer
   const uint64_t steps = nest.policy.steps();
   const JobVerdict verdict = job_.verdict(n.entry);
-  job_.note(n.entry, part(step, steps, uint64_t{1} << JobEntry::kDoneShift) + 1); // rounded up: it is there
+  job_.note(n.entry, core::rescale(step, steps, uint64_t{1} << JobEntry::kDoneShift) + 1); // rounded up: it is there
   if (verdict.kind == JobVerdict::kServed && verdict.intervals && job_.has_helper()) {
     if (!n.meets) nest.served.store(&job_[n.entry], std::memory_order_release);
     n.meets = true;
-    const uint64_t asked = job_[n.entry].asked.load(std::memory_order_relaxed), now = part(step, steps, verdict.intervals);
+    const uint64_t asked = job_[n.entry].asked.load(std::memory_order_relaxed),
+                   now = core::rescale(step, steps, verdict.intervals);
     nest.policy.stop_before(asked < verdict.intervals ? step_of(asked, steps, verdict.intervals) : ~uint64_t{0});
     if (now + 1 >= verdict.intervals) return asked < verdict.intervals ? step + 1 : ~uint64_t{0};
     return asked < now + 2 && asked < verdict.intervals ? step + 1 : step_of(now + 1, steps, verdict.intervals);
   }
   nest.served.store(nullptr, std::memory_order_relaxed);
   n.asks = n.asks || verdict.kind == JobVerdict::kOwn || os::now_ns() - n.opened_ns > kGraceNs;
-  if (n.asks) return std::min(ask_own(nest, n, step), step_of(part(step, steps, n.intervals) + 1, steps, n.intervals));
+  if (n.asks) return std::min(ask_own(nest, n, step), step_of(core::rescale(step, steps, n.intervals) + 1, steps, n.intervals));
   nest.policy.stop_before(step_of(1, steps, n.intervals));
   return step + 1;
 }
 
 uint64_t FarHints::ask_own(OpenNest &nest, Nest &n, uint64_t step) {
   if (n.next >= n.intervals || !before_) return nest.policy.stop_before(~uint64_t{0}), ~uint64_t{0};
-  const uint64_t steps = nest.policy.steps(), now = part(step, steps, n.intervals);
+  const uint64_t steps = nest.policy.steps(), now = core::rescale(step, steps, n.intervals);
   n.next = std::max(n.next, now);
   for (; n.next < n.intervals && n.next <= now + 1; ++n.next)
     for (unsigned i = 0; i < pager_.memory.regions.count(); ++i)

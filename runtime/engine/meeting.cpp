@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/engine/meeting.h"
 
+#include "core/arithmetic.h"
 #include "runtime/kernel/os.h"
 #include "runtime/nbd/helper_start.h"
 #include "runtime/nbd/job.h"
@@ -15,10 +16,10 @@ constexpr uint64_t kLookNs = 20'000'000;
 
 /// Whether the helper has not asked for what the program comes to, of how much it has: `asked`.
 bool must_wait(const OpenNest &nest, const JobEntry &entry, uint32_t *asked) {
-  const JobVerdict verdict = JobVerdict::of(entry.verdict.load(std::memory_order_acquire));
+  const JobVerdict verdict = entry.answer();
   *asked = entry.asked.load(std::memory_order_acquire);
-  if (verdict.kind != JobVerdict::kServed || verdict.serial != entry.serial.load(std::memory_order_relaxed)) return false;
-  const auto now = static_cast<uint64_t>(static_cast<__int128>(nest.step()) * verdict.intervals / nest.policy.steps());
+  if (verdict.kind != JobVerdict::kServed) return false;
+  const uint64_t now = core::rescale(nest.step(), nest.policy.steps(), verdict.intervals);
   return *asked <= now && *asked < verdict.intervals;
 }
 

@@ -150,31 +150,6 @@ int open_of_process(int process, int descriptor) {
   return fd < 0 ? -errno : own_descriptor(static_cast<int>(fd));
 }
 
-namespace {
-struct flock byte_at(int64_t at, short type) {
-  struct flock lock{};
-  lock.l_type = type;
-  lock.l_start = at;
-  lock.l_len = 1;
-  return lock;
-}
-} // namespace
-
-bool lock_byte(int fd, int64_t at, bool waits) {
-  struct flock lock = byte_at(at, F_WRLCK);
-  return syscall(SYS_fcntl, fd, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock) == 0;
-}
-
-void unlock_byte(int fd, int64_t at) {
-  struct flock lock = byte_at(at, F_UNLCK);
-  syscall(SYS_fcntl, fd, F_OFD_SETLK, &lock);
-}
-
-bool is_byte_locked(int fd, int64_t at) {
-  struct flock lock = byte_at(at, F_WRLCK);
-  return syscall(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
 void wait_for_other_process(const std::atomic<uint32_t> *word, uint32_t value, uint64_t ns) {
   const timespec time = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
   syscall(SYS_futex, word, FUTEX_WAIT, value, &time, nullptr, 0);

@@ -5,6 +5,9 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace pagecast::os {
 
@@ -30,11 +33,35 @@ int claim(const char *name);
 
 /// A descriptor of another process's, opened anew. Descriptor or -errno.
 int open_of_process(int process, int descriptor);
-/// A lock on one byte, which goes with the descriptor. `waits`: until it is free. Whether it was taken.
-bool lock_byte(int fd, int64_t at, bool waits);
-void unlock_byte(int fd, int64_t at);
+
+// Locks on single bytes of that memory, for both sides: they say who lives, since a lock goes with the last copy of the descriptor
+// through which it was taken. Any thread; a system call each.
+
+inline struct flock byte_at(int64_t at, short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_start = at;
+  lock.l_len = 1;
+  return lock;
+}
+
+/// `waits`: until it is free. Whether it was taken.
+inline bool lock_byte(int fd, int64_t at, bool waits) {
+  struct flock lock = byte_at(at, F_WRLCK);
+  return syscall(SYS_fcntl, fd, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock) == 0;
+}
+
+inline void unlock_byte(int fd, int64_t at) {
+  struct flock lock = byte_at(at, F_UNLCK);
+  syscall(SYS_fcntl, fd, F_OFD_SETLK, &lock);
+}
+
 /// Whether somebody else has it.
-bool is_byte_locked(int fd, int64_t at);
+inline bool is_byte_locked(int fd, int64_t at) {
+  struct flock lock = byte_at(at, F_WRLCK);
+  return syscall(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 /// Waits while the word in shared memory has that value, for so long at most; it may return before.
 void wait_for_other_process(const std::atomic<uint32_t> *, uint32_t value, uint64_t ns);
 /// Where a pipe is full, it has been read by nobody, and one byte more would say nothing.

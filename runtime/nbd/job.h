@@ -7,9 +7,10 @@
 //   entry     one open nest of a member. `serial` makes it another one each time, so that an answer to an earlier one is told apart
 //   verdict   the helper's answer: it asks for this entry's blocks, in so many intervals; or it does not
 //
-// The memory is the helper's descriptor kJobMemory, which members open by its process number, and so it goes with the helper. A pipe
-// with that number's successor wakes it. Nothing here has a name, and nothing is left behind.
+// The memory is the helper's descriptor kMemory, which members open by its process number, and so it goes with the helper. Its
+// pipe, kPipe, wakes it. Nothing here has a name, and nothing is left behind.
 #pragma once
+#include "core/hash.h"
 #include "core/sharing/teams.h"
 
 #include <atomic>
@@ -45,6 +46,12 @@ struct JobEntry {
   // --- the helper's ---
   std::atomic<uint64_t> verdict;
   std::atomic<uint32_t> asked; ///< intervals that it has asked for, of those of the verdict
+
+  /// The helper's answer to what is open now; kNone: it has not spoken yet. For the member.
+  JobVerdict answer() const {
+    const JobVerdict v = JobVerdict::of(verdict.load(std::memory_order_acquire));
+    return v.serial == serial.load(std::memory_order_relaxed) ? v : JobVerdict{v.serial, 0, JobVerdict::kNone};
+  }
 };
 
 struct JobMember {
@@ -71,12 +78,9 @@ struct Job {
   JobExport exports[kExports];
   JobMember member[kMembers];
 
-  /// FNV-1a of a nest's place in the source.
+  /// Of a nest's place in the source.
   static uint64_t phase_of(const char *file, const char *function, uint32_t line) {
-    uint64_t h = 14695981039346656037u;
-    for (const char *text : {file, function})
-      for (const char *c = text ? text : ""; h = (h ^ static_cast<unsigned char>(*c)) * 1099511628211u, *c; ++c) {}
-    return (h ^ line) * 1099511628211u;
+    return core::hash_of(function ? function : "", core::hash_of(file ? file : "") ^ line);
   }
 };
 

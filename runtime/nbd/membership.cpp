@@ -96,11 +96,7 @@ void Membership::note(int entry, uint64_t done) {
   wake();
 }
 
-JobVerdict Membership::verdict(int entry) const {
-  const JobEntry &e = job_->member[place_].entry[entry];
-  const JobVerdict v = JobVerdict::of(e.verdict.load(std::memory_order_acquire));
-  return v.serial == e.serial.load(std::memory_order_relaxed) ? v : JobVerdict{v.serial, 0, JobVerdict::kNone};
-}
+JobVerdict Membership::verdict(int entry) const { return job_->member[place_].entry[entry].answer(); }
 
 void Membership::wake() const {
   if (job_->asleep.exchange(0, std::memory_order_seq_cst)) os::write_byte(pipe_);

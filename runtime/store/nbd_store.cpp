@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/store/nbd_store.h"
 
+#include "core/hash.h"
 #include "core/sharing/reference.h"
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/message.h"
@@ -51,10 +52,8 @@ uint64_t NbdStore::bytes_to_start(const char *list, uint64_t budget) {
 
 /// One program on this machine may use an export; relatives by fork share the claim.
 int NbdStore::claim() {
-  uint64_t hash = 1469598103934665603u;
-  for (const char *c = uri_; *c; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211u;
   char name[64];
-  write_text(name, sizeof name, "pagecast-nbd-%016llx", static_cast<unsigned long long>(hash));
+  write_text(name, sizeof name, "pagecast-nbd-%016llx", static_cast<unsigned long long>(core::hash_of(uri_)));
   return claim_ = os::claim(name);
 }
 
