@@ -151,9 +151,13 @@ def serving(options, directory: Path, counts: list):
         counts.append(json.loads(server.communicate(timeout=60)[0]))
 
 
-def profile_of(name: str, programs: dict, options) -> Path:
-    """A profile of the program on an eighth of the data, with as many ranks."""
-    path, small = options.work / f"{name}.json", options.work / "data" / f"{name}.small"
+def profile_file(name: str, options) -> Path:
+    return options.work / f"{name}.json"
+
+
+def make_profile(name: str, programs: dict, options):
+    """Of the program on an eighth of the data, with as many ranks."""
+    path, small = profile_file(name, options), options.work / "data" / f"{name}.small"
     size = max(parse_size(options.size) // 8, 1 << 20)
     ends = ["--data", small, "--size", size, *PROGRAMS[name].options]
     for command in ([mpi("mpirun"), "-n", 2, programs["plain"]["path"], *ends, "--make"],
@@ -164,13 +168,12 @@ def profile_of(name: str, programs: dict, options) -> Path:
         if run.returncode != 0:
             raise Failed(f"{name}: no profile could be taken: {errors[-300:]}")
     small.unlink()
-    return path
 
 
 def command_of(name: str, scheme: Scheme, programs: dict, socket: str, options) -> list:
     """Each rank maps the data set in a name of its own, under which the node counts it."""
     path, pagecast = options.work / "mapped" / name, options.build / "bin" / "pagecast"
-    far = scheme.far + (f",profile={options.work / name}.json" if scheme.profiled else "")
+    far = scheme.far + (f",profile={profile_file(name, options)}" if scheme.profiled else "")
     rank = 'rank=$PMI_RANK; exec "$0" run --memory "$1" --map "$2=nbd+unix:///$3%3Fclient=rank$rank?socket=$4" -- "${@:5}"'
     return [pagecast, "run", "--far", far, "--", mpi("mpirun"), "-n", max(options.ranks - scheme.reserved, 1), "bash", "-c", rank, pagecast,
             MEMORY, path, name, socket, programs["pagecast"]["path"], "--data", path, "--size", options.size, "--made", *PROGRAMS[name].options]
@@ -222,7 +225,7 @@ def measure(name: str, options, screen: Screen) -> list[dict]:
     programs = compiled(name, options)
     right = expected(name, programs, options)
     if any(SCHEMES[s].profiled for s in options.schemes):
-        profile_of(name, programs, options)
+        make_profile(name, programs, options)
     cells = {s: {"program": name, "scheme": s, **{k: getattr(options, k) for k in ("ranks", "cache", "block", "latency", "size")},
                  "build": programs, "expected": right, "runs": []} for s in options.schemes}
     for turn in range(options.runs):

@@ -177,13 +177,12 @@ void run(const RunOptions &options) {
   applyBacking(options.backing);
   applyRelease(options.release);
   applyMaps(options.maps);
+  applyFar(options.far, options.command);
   if (options.summary) {
-    applyFar(options.far, options.command);
     Summary summary(chosen(options.stats, kStats), authorOf(program));
     applyStats(summary.statistics(), program); // last, as it takes a file away
     summary.runAndSay([&] { preloadAndBecome(program, options.command); });
   }
-  applyFar(options.far, options.command);
   applyStats(options.stats, program);
   preloadAndBecome(program, options.command);
 }

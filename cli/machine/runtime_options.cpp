@@ -14,7 +14,7 @@ namespace {
 /// What an option of a kind may be, where that is a few words.
 std::vector<std::string> wordsOf(const std::string &kind) {
   if (kind == "schedule") return {std::begin(kScheduleWords), std::end(kScheduleWords)};
-  if (kind == "far") return {std::begin(kFarWords), std::end(kFarWords)};
+  if (kind == "far") return farSchemes();
   if (kind == "backend") return {std::begin(kBackEndWords), std::end(kBackEndWords)};
   std::vector<std::string> out;
   for (size_t i = 0; kind == "flag" && i < std::size(kYesWords); ++i) out.insert(out.end(), {kYesWords[i], kNoWords[i]});
