@@ -5,7 +5,6 @@
 #include "cli/text/spelling.h"
 #include "cli/explain/source.h"
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <tuple>
 

@@ -2,7 +2,6 @@
 #include "cli/explain/strides.h"
 #include "cli/text/spelling.h"
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 namespace pagecast::cli {

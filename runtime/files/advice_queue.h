@@ -16,8 +16,7 @@ class AdviceQueue {
 public:
   static constexpr uint32_t kMostPages = 1024; ///< of one entry
 
-  /// False: no descriptors are left. Also in the child of a fork, for which what was on its way is not.
-  /// 0 or -errno.
+  /// 0, or -errno where no descriptors are left. Also in the child of a fork, for which what was on its way is not.
   int start() {
     queue_.start();
     sleeping_.store(0);
