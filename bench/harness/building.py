@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Building a program twice, plain and with pagecast: how, how long it takes, how much machine code comes out."""
 
+import os
+import shlex
+import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from harness import runs
 from harness.contenders import Program
+from harness.kept_builds import Builds, of_ours
 
 KINDS = ("plain", "pagecast")
 
@@ -55,17 +61,38 @@ def compile_both(program: Program, build: Path, into: Path) -> dict[str, Path]:
     return out
 
 
-def compile_once(program: Program | Source, kind: str, build: Path, out: Path) -> runs.Run:
+def compile_once(program: Program | Source, kind: str, build: Path, out: Path):
+    """Makes the executable; in tests ($HARNESS_BUILDS) takes it from those that were made before."""
+    kept = os.environ.get("HARNESS_BUILDS")
+    if not kept or not all(file.exists() for file in (program.source, *of_ours(build))):
+        compile_anew(program, kind, build, out)
+        return
+    compiler, *flags = command(program, kind, build, out)
+    at = flags.index(str(program.source))
+    flags[at:at + 3] = []  # with "-o" and its word
+    made = _kept(Path(kept), build).compile(lambda *line: compile_line(program, line), compiler, program.source, *flags)
+    shutil.copy(made, out)
+
+
+@cache
+def _kept(home: Path, build: Path) -> Builds:
+    return Builds(home, of_ours(build))
+
+
+def compile_anew(program: Program | Source, kind: str, build: Path, out: Path) -> runs.Run:
+    return compile_line(program, command(program, kind, build, out))
+
+
+def compile_line(program: Program | Source, line: Sequence) -> runs.Run:
     if not program.source.exists():
         raise RuntimeError(f"{program.source} is missing, so {program.name} cannot be built")
-    line = command(program, kind, build, out)
     try:
         done = runs.run(line)
     except FileNotFoundError as error:
         raise RuntimeError(f"{line[0]} is missing, so {program.name} cannot be built; run make build, "
                            "or install the compiler with make deps") from error
     if not done.ok:
-        raise RuntimeError(f"{' '.join(line)} ended with {done.status}: {done.errors.strip()[-1000:]}")
+        raise RuntimeError(f"{shlex.join(map(str, line))} ended with {done.status}: {done.errors.strip()[-1000:]}")
     return done
 
 
@@ -75,7 +102,7 @@ def compile_times(program: Program, build: Path, into: Path, times: int) -> dict
     samples: dict[str, list[dict]] = {kind: [] for kind in KINDS}
     for turn in range(times + 1):
         for kind in KINDS if turn % 2 == 0 else reversed(KINDS):
-            done = compile_once(program, kind, build, into / f"{program.name}-timed")
+            done = compile_anew(program, kind, build, into / f"{program.name}-timed")
             if turn:
                 samples[kind].append({"wall_s": done.wall_s, "cpu_s": done.cpu_s})
     (into / f"{program.name}-timed").unlink()

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from builds import Builds
 from places import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
+
+from harness.kept_builds import Builds, of_ours  # noqa: E402
 
 # A shell has what it starts in the background ignore it, and what that starts in its turn.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -36,6 +37,9 @@ def pytest_collection_modifyitems(items):
             item.add_marker("check")
 
 
+KEPT = Path("tests") / "programs"  # in the build tree: executables, for all tests
+
+
 class Tools:
     """The commands of a build, and how to run them."""
 
@@ -55,24 +59,31 @@ class Tools:
         return subprocess.run([str(c) for c in command], capture_output=True, text=True, input=input, cwd=cwd,
                               timeout=timeout, env={**clean, **(env or {})})
 
+    def succeed(self, *command) -> subprocess.CompletedProcess:
+        done = self.run(*command)
+        assert done.returncode == 0, done.stderr
+        return done
+
     def compile(self, compiler, source: Path, *flags) -> Path:
         """The executable of a source, compiled once for all tests. It belongs to all of them: who changes it copies it."""
-        return self._kept().compile(self.run, compiler, source, *flags)
+        return self._kept().compile(self.succeed, compiler, source, *flags)
 
     def output(self, program: Path, *arguments) -> str:
         """What an executable of `compile` prints without us, run once for all tests."""
-        return self._kept().output(self.run, program, *arguments)
+        return self._kept().output(self.succeed, program, *arguments)
 
     def _kept(self) -> Builds:
         if not self._builds:
-            self._builds = Builds(self.build / "tests" / "programs", [self.pagecast, self.plugin, self.runtime])
+            self._builds = Builds(self.build / KEPT, of_ours(self.build))
         return self._builds
 
 
 @pytest.fixture(autouse=True)
-def warm(monkeypatch):
-    """Harnesses drop the machine's page cache before each run: not beside other tests, some of which count what is cached."""
+def untimed(monkeypatch, request):
+    """Harnesses drop the machine's page cache before each run: not beside other tests, some of which count what is cached. And
+    what they have compiled is kept for all of them."""
     monkeypatch.setenv("HARNESS_WARM", "1")
+    monkeypatch.setenv("HARNESS_BUILDS", str(Path(request.config.getoption("--build")).resolve() / KEPT))
 
 
 @pytest.fixture(scope="session")

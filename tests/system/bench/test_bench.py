@@ -218,3 +218,25 @@ def test_unmodified_table_says_what_differed_and_what_ended():
                "samples": {"in_core": [sample], "swap": [dict(sample, status="timeout")], "pagecast": [sample]}}
     assert row(program) == "| p | 3 | 2.0 (2.0-2.0) | timeout | 2.0 (2.0-2.0) | - | 7 / 2 / 1 | NO |"
     assert "| ≥ 7.50x |" in row(dict(program, swap_over_pagecast=7.5))
+
+
+def test_what_was_compiled_for_one_test_is_there_for_the_next(tools, tmp_path, monkeypatch):
+    from harness import building, runs
+
+    lines, run = [], runs.run
+    monkeypatch.setattr(runs, "run", lambda line: (lines.append(line), run(line))[1])
+    monkeypatch.setenv("HARNESS_BUILDS", str(tmp_path / "kept"))
+    (tmp_path / "words.h").write_text('#define WORDS "one"\n')
+    source = tmp_path / "program.c"
+    source.write_text('#include "words.h"\n#include <stdio.h>\nint main(void) { puts(WORDS); }\n')
+
+    def printed(name: str, *more: str) -> str:
+        building.compile_once(building.Source("program", source, more), "plain", tools.build, tmp_path / name)
+        return tools.run(tmp_path / name).stdout
+    assert (printed("a"), printed("b"), len(lines)) == ("one\n", "one\n", 1)
+    assert (printed("c", "-g"), len(lines)) == ("one\n", 2), "another command line"
+    (tmp_path / "words.h").write_text('#define WORDS "two"\n')
+    assert (printed("d"), len(lines)) == ("two\n", 3), "another header"
+    source.write_text("no program\n")
+    with pytest.raises(RuntimeError, match="ended with"):
+        printed("e")

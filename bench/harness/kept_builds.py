@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Test programs are compiled once: an executable is kept under the hash of all that it is made of, for every test of this run
+"""In tests, programs are compiled once: an executable is kept under the hash of all that it is made of, for every test of this run
 and of the next, whichever process comes first. Beside it stands what it printed, for tests that compare with it."""
 
 import fcntl
@@ -37,6 +37,11 @@ def hash_of(*parts) -> str:
     return key.hexdigest()[:24]
 
 
+def of_ours(build: Path) -> list[Path]:
+    """The files of a build tree that make a difference to what our compilers make."""
+    return [build / "bin" / "pagecast", build / "lib" / "pagecast" / "pagecast-llvm19.so", build / "lib" / "libpagecast.so"]
+
+
 class Builds:
     """The executables under `home`. `ours` are the files that our compilers consist of."""
 
@@ -50,7 +55,8 @@ class Builds:
                 shutil.rmtree(place, ignore_errors=True)
 
     def compile(self, run, compiler, source: Path, *flags) -> Path:
-        """The executable, which has the name of its source. `run` runs the compiler if it must. The flags follow the source."""
+        """The executable, which has the name of its source. `run` runs the compiler if it must, and raises what goes wrong. The flags
+        follow the source."""
         flags = [str(flag) for flag in flags]
         directories = [Path(flag) for before, flag in zip(flags, flags[1:]) if before == "-I"]
         contents = [part for file in inputs(source, directories) for part in (file.name, file.read_bytes())]
@@ -60,20 +66,17 @@ class Builds:
         with (place / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not target.exists():
-                done = run(compiler, source, "-o", place / "made", *flags)
-                assert done.returncode == 0, done.stderr
+                run(compiler, source, "-o", place / "made", *flags)
                 (place / "made").rename(target)
         return target
 
     def output(self, run, program: Path, *arguments) -> str:
-        """What an executable of `compile` prints, which is always the same. `run` runs it if nobody has."""
+        """What an executable of `compile` prints, which is always the same. `run` runs it if nobody has, and raises what goes wrong."""
         place, arguments = program.parent, [str(argument) for argument in arguments]
         kept = place / f"output-{hash_of(*arguments)}"
         with (place / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not kept.exists():
-                done = run(program, *arguments)
-                assert done.returncode == 0, done.stderr
-                (place / "printed").write_text(done.stdout)
+                (place / "printed").write_text(run(program, *arguments).stdout)
                 (place / "printed").rename(kept)
         return kept.read_text()
