@@ -2,9 +2,9 @@
 """Runs every test there is (unit tests by ctest, lit, pytest), lists the skipped with their reasons and
 counts all on the last line: "N passed, N failed, N skipped".
 
-What bears company runs side by side: most tests wait for a disk half of their time. Tests that are marked `few` follow, two at
-a time, and those that are marked `alone`, one by one. With --check it is the fast tier instead: units, the pass, the house, and
-ten whole programs.
+What bears company runs side by side: most tests wait for a disk half of their time. lit, which waits for nothing and counts no
+turns, has what the others leave of the processors. Tests that are marked `few` follow, two at a time, and those that are marked
+`alone`, one by one. With --check it is the fast tier instead: units, the pass, the house, and ten whole programs.
 
 How many pages come in time depends on the turns that threads have, and so on the company. Hence a test that missed a bound ("assert
 3 >= 4") is run once more, with nothing beside it; the summary names it. Results that differ, crashes, and waits without an end are
@@ -63,6 +63,7 @@ class Tally:
             self.again.append(f"{node}: {self.missed[node]}")
 
 
+FILLER = "lit"  # the suite that runs where the others wait
 AGAIN = "again"  # the suite of those that missed a bound in company
 MOST_AGAIN = 5  # more are no accident
 
@@ -96,16 +97,20 @@ class Suite:
 
     def __init__(self, name: str, command: list, report: Path):
         self.name, self.report = name, report
+        fill_gaps = (lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))) if name == FILLER else None
         report.unlink(missing_ok=True)
         self._began, self._output = time.monotonic(), tempfile.TemporaryFile()
         # What a make above says of its jobs is not for the builds that are tested.
         environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
         self._process = subprocess.Popen([str(word) for word in command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-                                         stdout=self._output, stderr=subprocess.STDOUT)
+                                         stdout=self._output, stderr=subprocess.STDOUT,
+                                         preexec_fn=fill_gaps)
 
     def end(self, tally: Tally):
-        status = self._process.wait()
-        print(f"== {self.name}, {time.monotonic() - self._began:.0f} s", flush=True)
+        # By itself, and not by subprocess, which does not tell how much of the processors it and its children took.
+        _, status, used = os.wait4(self._process.pid, 0)
+        self._process.returncode = status = os.waitstatus_to_exitcode(status)
+        print(f"== {self.name}, {time.monotonic() - self._began:.0f} s, processors {used.ru_utime + used.ru_stime:.0f} s", flush=True)
         self._output.seek(0)
         sys.stdout.buffer.write(self._output.read())
         sys.stdout.flush()
@@ -124,6 +129,11 @@ def pytest(build: Path, *options, paths=(ROOT / "tests" / "system",)) -> list:
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *paths, "--build", build, *options]
 
 
+def marked(mark: str) -> list[Path]:
+    """The files that have tests with the mark: collecting from all of them takes each process two seconds."""
+    return [file for file in sorted((ROOT / "tests" / "system").glob("*/test_*.py")) if f"pytest.mark.{mark}" in file.read_text()]
+
+
 def phases(build: Path, reports: Path, is_check: bool):
     """Lists of suites, each with its name, command and report; those of a list run side by side."""
     def suite(name, command, option):
@@ -131,7 +141,9 @@ def phases(build: Path, reports: Path, is_check: bool):
         return name, [*command, option, report], report
 
     plugin = build / "lib" / "pagecast" / "pagecast-llvm19.so"
-    unit = suite("unit", ["ctest", "--test-dir", build, "--output-on-failure", "-j", PROCESSORS, "--timeout", 300], "--output-junit")
+    # Beside the others for as long as they take, and not all at once before them.
+    jobs = PROCESSORS if is_check else max(1, PROCESSORS // 2)
+    unit = suite("unit", ["ctest", "--test-dir", build, "--output-on-failure", "-j", jobs, "--timeout", 300], "--output-junit")
     lit = suite("lit", [Path(sys.executable).parent / "lit", "-v", "-j", PROCESSORS, "--param", f"PLUGIN={plugin}",
                         "--param", f"OUT={build / 'lit'}", ROOT / "tests" / "lit"], "--xunit-xml-output")
     # Twice as many as processors, since they wait for the disk as well; three times as many took no less. Tests that switch swap on
@@ -141,8 +153,8 @@ def phases(build: Path, reports: Path, is_check: bool):
         yield [unit, lit, suite("check", pytest(build, "-m", "check", *side_by_side), "--junitxml")]
         return
     yield [unit, lit, suite("system", pytest(build, "-m", "not alone and not few", *side_by_side), "--junitxml")]
-    yield [suite("few", pytest(build, "-m", "few and not alone", "-n", 2, "--dist", "loadgroup"), "--junitxml")]
-    yield [suite("alone", pytest(build, "-m", "alone"), "--junitxml")]
+    yield [suite("few", pytest(build, "-m", "few and not alone", "-n", 2, "--dist", "loadgroup", paths=marked("few")), "--junitxml")]
+    yield [suite("alone", pytest(build, "-m", "alone", paths=marked("alone")), "--junitxml")]
 
 
 def run(phase: list, tally: Tally):

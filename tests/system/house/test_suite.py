@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the suite's runner makes of failures: which tests have a second run, and which never do."""
 
+import os
+import re
 import sys
 from pathlib import Path
 
@@ -42,3 +44,19 @@ def test_results_crashes_and_hangs_are_failures_at_once(tmp_path, message):
     tally = run_all.Tally()
     tally.read("system", report(tmp_path, f'<failure message="{message}"/>'))
     assert len(tally.failed) == 1 and not tally.missed
+
+
+def test_who_counts_no_turns_has_what_others_leave_of_the_processors(tmp_path, capfd):
+    policies = {}
+    for name in ("unit", run_all.FILLER):
+        said = [sys.executable, "-c", "import os; print('policy', os.sched_getscheduler(0))"]
+        run_all.Suite(name, said, tmp_path / "none.xml").end(run_all.Tally())
+        policies[name] = int(re.search(r"^policy (\d+)$", capfd.readouterr().out, re.MULTILINE)[1])
+    assert policies == {"unit": os.sched_getscheduler(0), run_all.FILLER: os.SCHED_IDLE}
+
+
+def test_files_with_a_mark_are_those_that_pytest_finds(tools):
+    listed = tools.run(*run_all.pytest(tools.build, "--collect-only", "-m", "few or alone", "--rootdir", run_all.ROOT))
+    found = {line.partition("::")[0] for line in listed.stdout.splitlines() if "::" in line}
+    marked = {str(file.relative_to(run_all.ROOT)) for mark in ("few", "alone") for file in run_all.marked(mark)}
+    assert found and found == marked
