@@ -12,6 +12,10 @@
 #include <utility>
 #include <vector>
 
+#ifndef ROWS
+#define ROWS 1500
+#endif
+
 static double relax(size_t rows, size_t columns) {
   std::vector<std::vector<double>> a(rows, std::vector<double>(columns)), b = a;
   for (size_t i = 0; i < rows; i++)
@@ -122,7 +126,7 @@ static double reuse() {
 }
 
 int main() {
-  printf("%.17g\n", relax(1500, 2501));
+  printf("%.17g\n", relax(ROWS, 2501));
   printf("%.17g\n", reuse());
   long bad[4];
   std::vector<std::thread> threads;

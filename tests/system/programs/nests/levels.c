@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { kLevels = 2, kRows = 1500, kColumns = 3000 }; // 34 MiB each
+#ifndef ROWS
+#define ROWS 1500 // 34 MiB a level
+#endif
+enum { kLevels = 2, kRows = ROWS, kColumns = 3000 };
 
 static double level[kLevels][kRows][kColumns];
 

@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { K = 48, J = 150, I = 500 };
+#ifndef PLANES
+#define PLANES 48
+#endif
+enum { K = PLANES, J = 150, I = 500 };
 static volatile size_t planes = K, rows = J, length = I;
 
 #define NOINLINE __attribute__((noinline))

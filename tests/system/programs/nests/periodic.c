@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int rows = 1500, columns = 3000; // 34 MiB a plane
+#ifndef ROWS
+#define ROWS 1500 // 34 MiB a plane
+#endif
+static int rows = ROWS, columns = 3000;
 
 #define HERE(p, i, j) p[(size_t)(i) * (size_t)columns + (size_t)(j)]
 

@@ -4,8 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef ELEMENTS
+#define ELEMENTS (8l << 20)
+#endif
+
 int main(void) {
-  const long n = 8l << 20;
+  const long n = ELEMENTS;
   double *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
   for (long i = 0; i < n; i++) {
     a[i] = i % 1000;
