@@ -2,6 +2,7 @@
 #include "speculate/inject/memory_map.h"
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -11,19 +12,23 @@
 namespace pagecast::speculate {
 namespace {
 
+/// A file that keeps its name, which the kernel's list of mappings tells. It lies in the build tree, where the test runs, unless that
+/// name is too long to be listed: a test that is killed leaves the file, and /tmp is everybody's.
 struct TestFile {
   TestFile() {
-    number = mkstemp(path);
+    path = std::filesystem::current_path() / "mapped-XXXXXX";
+    if (path.size() >= sizeof SharedOrder::path) path = "/tmp/pagecast-mapped-XXXXXX";
+    number = mkstemp(path.data());
     ok = number >= 0 && ftruncate(number, 1 << 20) == 0;
   }
   ~TestFile() {
     close(number);
-    unlink(path);
+    unlink(path.c_str());
   }
   void *map(int protection, int flags, size_t bytes, long offset) const {
     return mmap(nullptr, bytes, protection, flags, number, offset);
   }
-  char path[32] = "/tmp/pagecast-map-XXXXXX";
+  std::string path;
   int number;
   bool ok;
 };
@@ -45,7 +50,7 @@ TEST(MemoryMap, ListsFilesThatAreReadThroughMappings) {
   unsigned of_file = 0;
   for (unsigned i = 0; i < count; i++) {
     EXPECT_EQ(nullptr, strstr(found[i].path, ".so")) << found[i].path;
-    if (std::string(found[i].path) != file.path) continue;
+    if (found[i].path != file.path) continue;
     of_file++;
     const bool is_own = found[i].begin == reinterpret_cast<uint64_t>(own);
     EXPECT_TRUE(is_own || found[i].begin == reinterpret_cast<uint64_t>(shared));
