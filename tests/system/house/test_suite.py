@@ -60,3 +60,12 @@ def test_files_with_a_mark_are_those_that_pytest_finds(tools):
     found = {line.partition("::")[0] for line in listed.stdout.splitlines() if "::" in line}
     marked = {str(file.relative_to(run_all.ROOT)) for mark in ("few", "alone") for file in run_all.marked(mark)}
     assert found and found == marked
+
+
+def test_what_python_compiles_is_kept_beside_the_build(tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (tmp_path / "module.py").write_text("")
+    said = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import module; print(module.__cached__)"]
+    run_all.Suite("unit", said, tmp_path / "build" / "reports" / "none.xml").end(run_all.Tally())
+    kept = Path(capfd.readouterr().out.splitlines()[-1])
+    assert kept.exists() and kept.is_relative_to(tmp_path / "build" / "pycache")
