@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <liburing.h>
+#include <linux/aio_abi.h>
 #include <linux/userfaultfd.h>
 #include <optional>
 #include <sys/ioctl.h>
@@ -148,6 +149,14 @@ Check probeUserfaultfdFeatures() {
   return {name, Status::kOk, detail, ""};
 }
 
+/// Whether there is the kernel's older queue for direct I/O, which the pager uses where io_uring is refused.
+static bool hasOlderQueue() {
+  aio_context_t queue = 0;
+  if (syscall(SYS_io_setup, 8, &queue) != 0) return false;
+  syscall(SYS_io_destroy, queue);
+  return true;
+}
+
 Check probeIoUring() {
   io_uring ring;
   const int error = io_uring_queue_init(8, &ring, 0);
@@ -156,7 +165,8 @@ Check probeIoUring() {
     return {"io_uring", Status::kOk, "available", ""};
   }
   const std::string disabled = firstWord("/proc/sys/kernel/io_uring_disabled");
-  return {"io_uring", Status::kWarn, "refused: " + errorText(-error),
+  return {"io_uring", Status::kWarn,
+          "refused: " + errorText(-error) + (hasOlderQueue() ? "; the older queue (Linux AIO) is used" : ""),
           !disabled.empty() && disabled != "0" ? "as root: sysctl -w kernel.io_uring_disabled=0"
                                                : "use Linux 5.6 or newer, and allow io_uring in the container's seccomp profile"};
 }
@@ -173,7 +183,8 @@ Check probeProcessMadvise() {
 }
 
 Check probeBackEnds() {
-  const bool memory = probeUserfaultfd().status == Status::kOk && probeIoUring().status == Status::kOk;
+  const bool queue = probeIoUring().status == Status::kOk || hasOlderQueue();
+  const bool memory = probeUserfaultfd().status == Status::kOk && queue;
   if (memory) return {"back ends", Status::kOk, "pager for memory, advice for mapped files", ""};
   return {"back ends", Status::kWarn, "advice, for mapped files and for memory in a file", "see userfaultfd and io_uring"};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// io_uring: requests for files, and a sleep until one is done. One thread.
+// Requests for files, and a sleep until one is done: io_uring, or, where that is refused, the kernel's older queue (Linux AIO).
+// Many containers and hosts refuse io_uring. The older queue serves the same direct I/O with a system call more in each turn, and does
+// not make room in files. One thread.
 #pragma once
 #include <cstdint>
 
@@ -30,7 +32,8 @@ public:
   /// False when the queue is full.
   bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag);
   bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag);
-  /// fallocate: done by a thread of the kernel's, since it may take as long as the disk stalls.
+  /// fallocate: done by a thread of the kernel's, since it may take as long as the disk stalls. Its result is -EINVAL where the
+  /// kernel has none for that.
   bool allocate(unsigned file, int mode, uint64_t offset, uint64_t bytes, uint64_t tag);
   /// Reports tag | kWatch whenever `fd` is readable, until the ring goes.
   bool watch(int fd, uint64_t tag);
@@ -45,6 +48,8 @@ public:
 private:
   struct Ring;
   Ring *ring_ = nullptr;
+  class Aio;
+  Aio *aio_ = nullptr; ///< where io_uring is refused
   void aim(io_uring_sqe *, unsigned file, uint64_t tag);
   int fd_[kFiles];
   bool by_thread_[kFiles] = {}; ///< a thread of the kernel's starts the I/O, since that may sleep

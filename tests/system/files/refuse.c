@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// refuse COMMAND...: runs it where userfaultfd is refused, as containers do.
+// refuse [--io_uring] COMMAND...: runs it where userfaultfd is refused, as containers do, or io_uring.
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -23,6 +23,10 @@ int main(int argc, char **argv) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  if (argc > 1 && strcmp(argv[1], "--io_uring") == 0) {
+    filter[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 3, 4);
+    --argc, ++argv;
+  }
   if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
     fprintf(stderr, "refuse: %s\n", strerror(errno));
     return 126;

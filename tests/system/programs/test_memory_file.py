@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -97,6 +98,21 @@ def test_the_pager_alone_says_why_it_cannot(built, compiled, refuse, disk_dir, t
     done, figures = run(built, [refuse, hinted], disk_dir, tmp_path, backend="pager")
     assert done.returncode == 0 and done.stdout == built.output(plain)
     assert done.stderr.count("\n") == 1 and "userfaultfd is not permitted" in done.stderr and not figures["active"]
+
+
+@pytest.mark.parametrize("source", ["allocations.c", "threads.c"])
+def test_where_io_uring_alone_is_refused_the_pager_has_another_queue(built, compiled, refuse, disk_dir, tmp_path, source):
+    """Both for requests of nests and for faults, and in children of forks."""
+    for program in compiled(SOURCES[source]):
+        stats = tmp_path / "stats.json"
+        done = built.run(refuse, "--io_uring", built.pagecast, "run", "--memory", MEMORY, "--backing", disk_dir, "--stats", stats, "--", program)
+        figures = json.loads(stats.read_text())
+        if not figures["active"] and "io_uring" not in figures["why_not"]:
+            pytest.skip(figures["why_not"])
+        assert (done.returncode, done.stdout, done.stderr) == (0, built.output(compiled(SOURCES[source])[0]), "")
+        assert figures["back_end"] == "pager" and figures["io"]["read_bytes"] > 0 and figures["io"]["written_bytes"] > 0
+    done = built.run(refuse, "--io_uring", built.pagecast, "doctor", "--no-disk")
+    assert re.search(r"warn  io_uring +refused: .*; the older queue", done.stdout) and "pager for memory" in done.stdout, done.stdout
 
 
 def test_data_that_fit_stay_in_memory(built, compiled, disk_dir, tmp_path):
