@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/programs/elf.h"
+#include "cli/programs/process.h"
 #include <cstring>
 #include <elf.h>
 #include <fstream>
 #include <link.h>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,9 +16,12 @@ namespace {
 using Header = ElfW(Ehdr);
 using Segment = ElfW(Phdr);
 using Entry = ElfW(Dyn);
+using Section = ElfW(Shdr);
+using Symbol = ElfW(Sym);
 
 constexpr size_t kMaxSegments = 1024;
 constexpr size_t kMaxEntries = 65536;
+constexpr size_t kMaxSymbols = 1u << 20;
 
 /// `count` objects of type T at a place in a file; nothing if the file is too short.
 template <typename T> std::optional<std::vector<T>> readAt(std::ifstream &file, uint64_t offset, size_t count) {
@@ -64,7 +69,57 @@ bool needsRuntime(std::ifstream &file, const std::vector<Segment> &segments, con
   return false;
 }
 
+/// The header of a native ELF file.
+std::optional<Header> headerOf(std::ifstream &file) {
+  const auto header = readAt<Header>(file, 0, 1);
+  return header && isNative(header->front()) ? std::optional(header->front()) : std::nullopt;
+}
+
+/// The loader that the program names.
+std::string loaderOf(const std::filesystem::path &program) {
+  std::ifstream file(program, std::ios::binary);
+  const auto header = headerOf(file);
+  const auto segments = header ? readAt<Segment>(file, header->e_phoff, header->e_phnum) : std::nullopt;
+  for (const Segment &s : segments.value_or(std::vector<Segment>()))
+    if (s.p_type == PT_INTERP) return stringAt(file, s.p_offset);
+  return "";
+}
+
+/// Whether programs that are linked with the library have their malloc from it.
+bool definesMalloc(const std::filesystem::path &library) {
+  std::ifstream file(library, std::ios::binary);
+  const auto header = headerOf(file);
+  if (!header || header->e_shentsize != sizeof(Section)) return false;
+  const auto sections = readAt<Section>(file, header->e_shoff, header->e_shnum);
+  for (const Section &s : sections.value_or(std::vector<Section>())) {
+    if (s.sh_type != SHT_DYNSYM || s.sh_link >= sections->size() || s.sh_size / sizeof(Symbol) > kMaxSymbols) continue;
+    const auto symbols = readAt<Symbol>(file, s.sh_offset, s.sh_size / sizeof(Symbol));
+    const auto names = readAt<char>(file, (*sections)[s.sh_link].sh_offset, (*sections)[s.sh_link].sh_size);
+    if (!symbols || !names || names->empty() || names->back() != 0) return false;
+    for (const Symbol &symbol : *symbols)
+      if (symbol.st_shndx != SHN_UNDEF && symbol.st_name < names->size() &&
+          std::strcmp(names->data() + symbol.st_name, "malloc") == 0)
+        return true;
+  }
+  return false;
+}
+
 } // namespace
+
+std::optional<std::filesystem::path> linkedAllocator(const std::filesystem::path &program) {
+  const std::string loader = loaderOf(program);
+  if (loader.empty() || definesMalloc(program)) return std::nullopt;
+  // Without what is preloaded, which is listed like what the program is linked with.
+  std::istringstream listed(runProgram({"env", "-u", "LD_PRELOAD", loader, "--list", program.string()}, Keep::kOutput).text);
+  for (std::string line; std::getline(listed, line);) {
+    const size_t slash = line.find('/'), end = line.rfind(" (0x");
+    if (slash == std::string::npos || end == std::string::npos || end < slash) continue;
+    const std::filesystem::path library = line.substr(slash, end - slash);
+    if (!definesMalloc(library)) continue;
+    return library.filename().string().rfind("libc.so", 0) == 0 ? std::nullopt : std::optional(library);
+  }
+  return std::nullopt;
+}
 
 ProgramKind programKind(const std::filesystem::path &path) {
   std::ifstream file(path, std::ios::binary);
@@ -72,9 +127,9 @@ ProgramKind programKind(const std::filesystem::path &path) {
   if (magic && (*magic)[0] == '#' && (*magic)[1] == '!') return ProgramKind::kScript;
   const auto mark = readAt<char>(file, 0, SELFMAG);
   if (!mark || std::memcmp(mark->data(), ELFMAG, SELFMAG) != 0) return ProgramKind::kNone;
-  const auto header = readAt<Header>(file, 0, 1);
-  if (!header || !isNative(header->front())) return ProgramKind::kUnknown;
-  const auto segments = readAt<Segment>(file, header->front().e_phoff, header->front().e_phnum);
+  const auto header = headerOf(file);
+  if (!header) return ProgramKind::kUnknown;
+  const auto segments = readAt<Segment>(file, header->e_phoff, header->e_phnum);
   if (!segments) return ProgramKind::kUnknown;
   for (const Segment &s : *segments) {
     const size_t count = s.p_filesz / sizeof(Entry);

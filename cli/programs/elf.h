@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kind of program a file is, read from its ELF headers: will the pagecast runtime be in it?
+// What kind of program a file is, read from its ELF headers: will the pagecast runtime be in it, and whose is its heap?
 #pragma once
 #include <filesystem>
+#include <optional>
 
 namespace pagecast::cli {
 
@@ -16,5 +17,9 @@ enum class ProgramKind {
 };
 
 ProgramKind programKind(const std::filesystem::path &path);
+
+/// The library with the program's malloc, where that is not the C library's: an allocator that it is linked with, itself or
+/// through another library. Asks the program's own loader, which does not run it. Cost: some ms.
+std::optional<std::filesystem::path> linkedAllocator(const std::filesystem::path &program);
 
 } // namespace pagecast::cli

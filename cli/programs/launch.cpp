@@ -13,23 +13,34 @@ namespace fs = std::filesystem;
 namespace pagecast::cli {
 namespace {
 
+void preload(const std::string &path) {
+  const std::string before = environment("LD_PRELOAD").value_or("");
+  setenv("LD_PRELOAD", ((before.empty() ? "" : before + ":") + path).c_str(), 1);
+}
+
+/// Both separate libraries in LD_PRELOAD.
+bool canBePreloaded(const std::string &path) { return path.find_first_of(" :") == std::string::npos; }
+
 /// Loads the runtime into programs that do not ask for it themselves: they are paged, with what the faults' history
 /// tells in place of hints. Behind what the user preloads: that may be an allocator, whose memory is paged then, or a
 /// sanitizer, which must come first.
 void preloadRuntime() {
-  const auto preload = [](const std::string &path) {
-    const std::string before = environment("LD_PRELOAD").value_or("");
-    setenv("LD_PRELOAD", ((before.empty() ? "" : before + ":") + path).c_str(), 1);
-  };
   const fs::path library = runtimeLibrary();
-  if (library.string().find_first_of(" :") == std::string::npos) return preload(library.string());
-  // Both separate libraries in LD_PRELOAD. A space separates no folders, so that the loader can be told of the library's.
+  if (canBePreloaded(library.string())) return preload(library.string());
+  // A space separates no folders, so that the loader can be told of the library's.
   if (library.string().find_first_of(":;") != std::string::npos)
     throw Failure{"the loader cannot find the runtime at " + library.string() +
                   " for the colon or semicolon in its path; move Pagecast"};
   const std::string paths = environment("LD_LIBRARY_PATH").value_or("");
   setenv("LD_LIBRARY_PATH", (library.parent_path().string() + (paths.empty() ? "" : ":" + paths)).c_str(), 1);
   preload(library.filename().string());
+}
+
+/// An allocator that the program is linked with stays in front of the runtime, which has one, too: all of its heap is paged by the
+/// mappings that it makes, small objects among it, which those of the C library are not.
+void preloadAllocator(const fs::path &program) {
+  const auto allocator = linkedAllocator(program);
+  if (allocator && canBePreloaded(allocator->string())) preload(allocator->string());
 }
 
 /// It will have other rights than the user: it takes no options from the environment, and no library.
@@ -57,6 +68,7 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
   switch (programKind(program)) {
   case ProgramKind::kWithRuntime: return;
   case ProgramKind::kWithoutRuntime:
+    preloadAllocator(program);
     preloadRuntime();
     return tellThatThereAreNoHints(program.string() + " was not compiled with pagecast, so what it needs next is told from its "
                                                       "page faults alone; compile it with pagecast cc for hints");

@@ -25,27 +25,55 @@ def test_an_allocator_that_is_preloaded_is_paged(built, disk_dir, tmp_path, allo
     assert figures["budget"]["peak_bytes"] <= 1.02 * BUDGET and figures["io"]["written_bytes"] > 0
 
 
-def test_an_allocator_that_is_linked_is_replaced_as_a_whole(built, disk_dir, tmp_path):
-    """Blocks are then the C library's, and so is their size, which jemalloc does not know."""
-    library = ctypes.util.find_library("jemalloc")
-    if not library:
-        pytest.skip("libjemalloc.so.2 is not installed")
-    source = tmp_path / "sizes.c"
-    source.write_text("""#include <malloc.h>
+LINKED = """#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+struct item { struct item *next; long number, unused[4]; };
 int main(void) {
+  struct item *first = NULL;
+  for (long i = 0; i < 1500000; i++) {
+    struct item *new = malloc(sizeof *new);
+    *new = (struct item){first, i, {0}};
+    first = new;
+  }
   for (size_t bytes = 1; bytes < 64 << 20; bytes *= 3) {
     void *p = malloc(bytes);
     if (malloc_usable_size(p) < bytes) return 1;
     free(p);
   }
-  return puts("sizes") < 0;
+  long sum = 0;
+  for (struct item *p = first; p; p = p->next) sum += p->number;
+  return printf("%ld\\n", sum) < 0;
 }
-""")
-    built.run("clang-19", "-fno-builtin", source, "-o", tmp_path / "sizes", f"-l:{library}")
-    done, _ = run_paged(built, disk_dir, tmp_path / "stats.json", tmp_path / "sizes")
-    assert (done.returncode, done.stdout) == (0, "sizes\n"), done.stderr
+"""
+
+
+@pytest.mark.parametrize("allocator", LIBRARIES)
+def test_of_an_allocator_that_is_linked_small_objects_are_paged(built, disk_dir, tmp_path, allocator):
+    """The C library's are not; so the program keeps its allocator, which knows the sizes of its blocks."""
+    library = ctypes.util.find_library(allocator)
+    if not library:
+        pytest.skip(f"{LIBRARIES[allocator]} is not installed")
+    (tmp_path / "linked.c").write_text(LINKED)
+    built.run("clang-19", "-fno-builtin", tmp_path / "linked.c", "-o", tmp_path / "linked", f"-l:{library}")
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", tmp_path / "linked")
+    assert (done.returncode, done.stdout) == (0, f"{1500000 * 1499999 // 2}\n"), done.stderr
+    assert figures["io"]["written_bytes"] > 16 << 20 and figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
+
+
+def test_what_a_program_is_linked_with_comes_before_the_runtime(built, tmp_path):
+    """If it has a malloc; a program without one of its own gets the runtime alone."""
+    (tmp_path / "own.c").write_text("#include <stddef.h>\nstatic char heap[1 << 20];\nstatic size_t used;\n"
+                                    "void *malloc(size_t n) { return heap + (used += (n + 15) & ~15ul) - ((n + 15) & ~15ul); }\n"
+                                    "void free(void *p) { (void)p; }\n")
+    (tmp_path / "main.c").write_text('#include <stdlib.h>\n#include <unistd.h>\nint main(void) { '
+                                     'const char *p = getenv("LD_PRELOAD"); size_t n = 0; while (p[n]) n++; return write(1, p, n) < 0; }\n')
+    assert built.run("clang-19", "-shared", "-fPIC", tmp_path / "own.c", "-o", tmp_path / "libown.so").returncode == 0
+    for flags, before in ((("-Wl,--no-as-needed", tmp_path / "libown.so"), f"{tmp_path}/libown.so:"), ((), "")):
+        assert built.run("clang-19", tmp_path / "main.c", "-o", tmp_path / "main", *flags).returncode == 0
+        done = built.run(built.pagecast, "run", "--", tmp_path / "main")
+        assert done.stdout.startswith(f"{before}/") and "libpagecast.so" in done.stdout, done.stderr
+        assert done.stdout.count(":") == bool(before)
 
 
 def test_reserved_address_space_counts_as_nothing(built, tmp_path):
