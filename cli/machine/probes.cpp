@@ -253,7 +253,12 @@ static Check probeCompiler(const std::string &name, Language language, const std
       return {name, Status::kFail, detail + ", but the pass plugin does not load",
               "use Debian's " + package + ", or build Pagecast against the LLVM of this " + name};
     return {name, Status::kOk, detail + ", the pass plugin loads", ""};
-  } catch (const Failure &failure) { return {name, Status::kFail, failure.sentence, "install the package " + package}; }
+  } catch (const Failure &failure) {
+    // Programs are run as they are without any compiler, but one that was named should be right.
+    const bool named = environment(language == Language::kC ? "PAGECAST_CLANG" : "PAGECAST_FLANG").has_value();
+    return {name, named ? Status::kFail : Status::kWarn, failure.sentence,
+            "to compile with hints, install the package " + package};
+  }
 }
 
 Check probeClang() { return probeCompiler("clang", Language::kC, "c"); }

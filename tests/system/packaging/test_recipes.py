@@ -45,8 +45,9 @@ def test_the_recipe_for_spack_declares_what_the_build_needs():
     declared = spack_directives()
     assert declared["version"] and declared["license"] == ["Apache-2.0 WITH LLVM-exception"]
     needed = {name.split("@")[0].split()[0] for name in declared["depends_on"]}
-    found = {package for file in ROOT.rglob("CMakeLists.txt") if "build" not in file.relative_to(ROOT).parts
-             for package in re.findall(r"^find_package\((\w[\w-]*).*REQUIRED", file.read_text(), re.MULTILINE)}
+    layers = re.search(r"foreach\(layer ([^)]*)\)", (ROOT / "CMakeLists.txt").read_text())[1].split()
+    found = {package for layer in layers
+             for package in re.findall(r"^find_package\((\w[\w-]*).*REQUIRED", (ROOT / layer / "CMakeLists.txt").read_text(), re.MULTILINE)}
     named = {"LLVM": "llvm", "CLI11": "cli11", "nlohmann_json": "nlohmann-json", "yaml-cpp": "yaml-cpp", "GTest": "googletest",
              "PkgConfig": "pkgconfig", "Threads": "c"}
     assert not [package for package in found if named[package] not in needed]
