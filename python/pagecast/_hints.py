@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Hints for arrays: the ranges of memory that a view covers, and what is said of them to the runtime (pagecast.h)."""
+"""Hints for arrays and tables: the ranges of memory that they cover, and what is said of them to the runtime (pagecast.h)."""
 
 import ctypes
 import errno
@@ -7,6 +7,7 @@ import itertools
 import mmap
 from typing import Any, Iterator
 
+from ._parts import parts
 from ._runtime import runtime
 
 
@@ -20,7 +21,12 @@ def _interface(array: Any) -> "tuple[int, int, tuple[int, ...], tuple[int, ...]]
         if strides is None:  # in the order of C
             strides = tuple(itertools.accumulate(reversed((*shape[1:], size)), lambda a, b: a * b))[::-1]
         return described["data"][0], size, shape, tuple(strides)
-    with memoryview(array) as view:
+    try:
+        buffer = memoryview(array)
+    except TypeError:
+        raise TypeError(f"hints are for arrays of numpy, for tables, columns and matrices of pandas, polars, pyarrow and scipy, and for "
+                        f"buffers; {type(array).__name__} is none of them") from None
+    with buffer as view:
         if not view.contiguous:
             raise TypeError("hints are for numpy arrays, or for buffers that are contiguous")
         if view.readonly:
@@ -34,8 +40,13 @@ def _interface(array: Any) -> "tuple[int, int, tuple[int, ...], tuple[int, ...]]
             return address, 1, (flat.nbytes,), (1,)
 
 
-def _ranges(array: Any) -> Iterator["tuple[int, int]"]:
-    """(address, bytes) of each range of memory that the array covers; gaps of less than a page are covered, too."""
+def ranges(data: Any) -> Iterator["tuple[int, int]"]:
+    """(address, bytes) of each range of memory that the data cover; gaps of less than a page are covered, too."""
+    for part in parts(data):
+        yield from _ranges_of(part)
+
+
+def _ranges_of(array: Any) -> Iterator["tuple[int, int]"]:
     address, extent, shape, strides = _interface(array)
     if 0 in shape:
         return
@@ -54,7 +65,8 @@ def _ranges(array: Any) -> Iterator["tuple[int, int]"]:
 
 
 def prefetch(array: Any, *, write: bool = False) -> int:
-    """Will use `array` soon: a numpy array or view, or a buffer that can be written.
+    """Will use `array` soon: a numpy array or view, a table, column or sparse matrix of pandas, polars, pyarrow or scipy, or a
+    buffer that can be written.
 
     `write`: it will be stored to, too, which saves a fault at each first store. Returns the pages that were newly asked for:
     0 where all are in memory or nothing is paged. When the queue of hints is full the rest is dropped. Cost: 1 us a range of
@@ -63,7 +75,7 @@ def prefetch(array: Any, *, write: bool = False) -> int:
         return 0
     ask = runtime.prefetch_write if write else runtime.prefetch
     pages = 0
-    for address, size in _ranges(array):
+    for address, size in ranges(array):
         asked = ask(address, size)
         if asked == -errno.ENOSPC:
             break
@@ -80,6 +92,6 @@ def release(array: Any, *, priority: int = 0) -> None:
         raise ValueError(f"priority is 0 to 7, not {priority}")
     if runtime is None:
         return
-    for address, size in _ranges(array):
+    for address, size in ranges(array):
         if runtime.release(address, size, priority) == -errno.ENOSPC:
             break

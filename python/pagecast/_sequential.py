@@ -4,7 +4,7 @@
 import contextlib
 from typing import Any, Iterator
 
-from ._hints import prefetch, release
+from ._hints import prefetch, ranges, release
 from ._runtime import budget
 
 #: Bytes of a part: large beside what a request to a disk costs, small beside any budget (which is 16 MiB at least).
@@ -40,7 +40,7 @@ class Parts:
 
 def _bytes(array: Any) -> int:
     size = getattr(array, "nbytes", None)  # of numpy's arrays and of memoryview
-    return int(size) if size is not None else len(array)
+    return int(size) if size is not None else sum(size for _, size in ranges(array))
 
 
 @contextlib.contextmanager

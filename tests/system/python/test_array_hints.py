@@ -16,7 +16,7 @@ PAGE = mmap.PAGESIZE
 
 
 def covered(view) -> list[tuple[int, int]]:
-    return sorted(_hints._ranges(view))
+    return sorted(_hints.ranges(view))
 
 
 def test_a_whole_array_is_one_range():
@@ -76,3 +76,86 @@ def test_buffers_of_the_standard_library():
 def test_priorities_have_bounds():
     with pytest.raises(ValueError, match="0 to 7, not 8"):
         _hints.release(bytearray(8), priority=8)
+
+
+# --- tables, columns and matrices: what people have in place of arrays ---------------------------------
+
+def holds(data, array) -> bool:
+    """Whether the memory of the array is among what is covered."""
+    return (array.ctypes.data, array.nbytes) in covered(data)
+
+
+class Column:
+    """As pyarrow's columns are, in what is asked of them."""
+
+    def __init__(self, values, offset, length):
+        self.values, self.offset, self.length = values, offset, length
+        self.type = self
+
+    bit_width = 64
+
+    def __len__(self):
+        return self.length
+
+    def buffers(self):
+        return [None, self]
+
+    @property
+    def address(self):
+        return self.values.ctypes.data
+
+    @property
+    def size(self):
+        return self.values.nbytes
+
+
+class Chunked:
+    def __init__(self, *chunks):
+        self.chunks = list(chunks)
+
+
+class Table:
+    def __init__(self, *columns):
+        self.columns = list(columns)
+
+
+class Sparse:
+    def __init__(self, n):
+        self.data, self.indices, self.indptr = np.zeros(n), np.zeros(n, np.int32), np.zeros(9, np.int32)
+
+    def tocsr(self):
+        return self
+
+
+def test_columns_in_pieces_and_tables_of_them():
+    a, b = np.zeros(1000), np.zeros(500)
+    table = Table(Chunked(Column(a, 0, 1000), Column(b, 100, 50)), Chunked())
+    assert covered(table) == sorted([(a.ctypes.data, 8000), (b.ctypes.data + 800, 400)])
+
+
+def test_a_sparse_matrix_is_its_three_arrays():
+    matrix = Sparse(100)
+    assert len(covered(matrix)) == 3 and holds(matrix, matrix.data) and holds(matrix, matrix.indices) and holds(matrix, matrix.indptr)
+
+
+def test_what_is_none_of_these_is_named():
+    with pytest.raises(TypeError, match="list is none of them"):
+        covered([1, 2, 3])
+
+
+def test_with_the_libraries_themselves():
+    """As far as they are installed; nothing is copied."""
+    a = np.arange(5000.0)
+    for name, made in (("pandas", lambda m: (m.Series(a, copy=False), m.DataFrame({"x": m.Series(a, copy=False)}, copy=False))),
+                       ("polars", lambda m: (m.Series(a), m.DataFrame({"x": m.Series(a)}))),
+                       ("pyarrow", lambda m: (m.array(a), m.table({"x": m.array(a)}), m.chunked_array([a]))),
+                       ("scipy.sparse", lambda m: (m.csr_matrix((a, np.zeros(5000, np.int32), np.array([0, 5000]))),))):
+        try:
+            module = __import__(name, fromlist=["x"])
+        except ImportError:
+            continue
+        for data in made(module):
+            assert sum(size for _, size in covered(data)) >= a.nbytes, (name, data)
+            if name != "scipy.sparse":
+                address, size = next(r for r in covered(data) if r[1] == a.nbytes)
+                assert address == a.ctypes.data or name == "polars", name  # which copies what it is made of

@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from places import ROOT
+
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SUMMARY = re.compile(r"pagecast: \d+(\.\d+)? s[,;] .*")
 # Lines of what a run measured, whose figures are others at each run: of `explain --run`, of the statistics, and of tables.
@@ -60,13 +62,14 @@ def agrees(printed: str, said: str) -> bool:
 
 
 class Shell:
-    """A folder to paste into, with the built command and this Python on the path, and the build tree as `build`."""
+    """A folder to paste into, with the built command and this Python on the path, and the build tree as `build`. Python has the
+    package as the wheel would install it."""
 
     def __init__(self, tools, folder):
         self.folder = folder
         path = os.pathsep.join((str(tools.pagecast.parent), os.path.dirname(sys.executable), os.environ["PATH"]))
         clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
-        self.environment = {**clean, "PATH": path, "HOME": str(folder), "TMPDIR": str(folder), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        self.environment = {**clean, "PATH": path, "HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT / "python"), "OMPI_ALLOW_RUN_AS_ROOT": "1",
                             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         (folder / "build").symlink_to(tools.build)
 
