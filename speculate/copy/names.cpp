@@ -2,6 +2,7 @@
 //
 // Names that directories have listed as regular files: a table that forgets when it is full.
 #include "speculate/copy/state.h"
+#include "speculate/shared/path_hash.h"
 
 namespace pagecast::speculate {
 namespace {
@@ -14,17 +15,10 @@ struct Known {
 };
 Known known[kNames];
 
-/// FNV-1a.
-uint64_t key_of(const char *path) {
-  uint64_t hash = 14695981039346656037ull;
-  for (; *path; path++) hash = (hash ^ static_cast<unsigned char>(*path)) * 1099511628211ull;
-  return hash ? hash : 1;
-}
-
 } // namespace
 
 void remember_name(const char *path, uint64_t inode) {
-  const uint64_t key = key_of(path);
+  const uint64_t key = path_hash(path);
   Known *place = &known[key & (kNames - 1)];
   for (unsigned i = 0; i < kNear; i++) {
     Known &candidate = known[(key + i) & (kNames - 1)];
@@ -36,7 +30,7 @@ void remember_name(const char *path, uint64_t inode) {
 }
 
 bool is_known_regular(const char *path, uint64_t *inode) {
-  const uint64_t key = key_of(path);
+  const uint64_t key = path_hash(path);
   for (unsigned i = 0; i < kNear; i++) {
     const Known &candidate = known[(key + i) & (kNames - 1)];
     if (candidate.key != key) continue;

@@ -2,25 +2,16 @@
 //
 // Writes go nowhere but into the copy's own overlay (overlay.cpp). Files that it seems to have created are known by name.
 #include "speculate/copy/state.h"
+#include "speculate/shared/path_hash.h"
 
 namespace pagecast::speculate {
-namespace {
-
-/// FNV-1a.
-uint64_t key_of(const char *path) {
-  uint64_t hash = 14695981039346656037ull;
-  for (; *path; path++) hash = (hash ^ static_cast<unsigned char>(*path)) * 1099511628211ull;
-  return hash ? hash : 1;
-}
-
-} // namespace
 
 void refuse_written(const Descriptor &file) {
   if (written_file(file.device, file.inode)) end(Ended::kWritten, __NR_mmap);
 }
 
 Written *created_file(const char *path) {
-  const uint64_t name = key_of(path);
+  const uint64_t name = path_hash(path);
   for (unsigned i = 0; path[0] && i < state.written; i++)
     if (state.files[i].name == name) return &state.files[i];
   return nullptr;
@@ -31,7 +22,7 @@ void create_file(int number, const char *path, bool truncated) {
   if (file && truncated) empty_written(*file);
   if (!file) {
     file = begin_written(kMadeUp, state.written + 1, 0);
-    file->name = path[0] ? key_of(path) : 0;
+    file->name = path[0] ? path_hash(path) : 0;
   }
   Descriptor &made = state.table[number];
   made.device = file->device;

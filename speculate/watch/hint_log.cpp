@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/watch/hint_log.h"
+#include "speculate/shared/path_hash.h"
 
 namespace pagecast::speculate {
 
@@ -10,11 +11,7 @@ uint64_t HintLog::mix(uint64_t h) {
   return h;
 }
 
-uint64_t HintLog::path_key(const char *path) {
-  uint64_t hash = 14695981039346656037ull;
-  for (; *path; path++) hash = (hash ^ static_cast<unsigned char>(*path)) * 1099511628211ull;
-  return mix(hash);
-}
+uint64_t HintLog::path_key(const char *path) { return mix(path_hash(path)); }
 
 /// Never 0, and another one in each generation.
 uint32_t HintLog::mark(uint64_t key) const {
