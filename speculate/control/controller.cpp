@@ -111,9 +111,8 @@ bool Controller::take_hint() {
 
 /// Bytes that the original has read by calls since the last time.
 uint64_t Controller::read_since() {
-  char path[64], text[512];
-  snprintf(path, sizeof path, "/proc/%d/io", copy_original_);
-  if (!read_whole(path, text, sizeof text)) return 0;
+  char text[512];
+  if (!io_.read(text, sizeof text)) return 0;
   const uint64_t read = field(text, "rchar", 0), before = read_;
   read_ = read;
   return before && read > before ? read - before : 0;
@@ -121,9 +120,8 @@ uint64_t Controller::read_since() {
 
 /// Bytes of files that its page tables have got since then: it has touched them, or what is near them.
 uint64_t Controller::mapped_since() {
-  char path[64], text[128];
-  snprintf(path, sizeof path, "/proc/%d/statm", copy_original_);
-  if (!read_whole(path, text, sizeof text)) return 0;
+  char text[128];
+  if (!statm_.read(text, sizeof text)) return 0;
   unsigned long resident = 0, of_files = 0;
   if (sscanf(text, "%*u %lu %lu", &resident, &of_files) != 2) return 0;
   const uint64_t mapped = of_files * 4096, before = mapped_;

@@ -128,10 +128,11 @@ private:
   bool on_trial_ = false; ///< it was made because of waits of a fast disk, and its gain has not been measured yet
   double share_before_ = 0; ///< of time that the original had a processor before it
   uint64_t trial_ = 0, ran_before_ = 0; ///< ns: when its trial began, and the original's processor time then
+  KeptFile io_, statm_; ///< of the original's process
   uint64_t read_ = 0, mapped_ = 0; ///< bytes that the original had read, and had of files in its page tables, at the last look
   uint64_t period_ = 0; ///< ns from look to look
   uint64_t tree_looked_ = 0; ///< ns
-  int tasks_ = -1;         ///< the file that tells the next
+  KeptFile tasks_;         ///< the file that tells the next
   uint64_t last_task_ = 0; ///< number of the process or thread that was begun last, anywhere
   uint64_t begin_ = 0, wait_seen_ = 0; ///< ns: when the program began, and when a thread was last found waiting
   bool one_ended_ = false; ///< a thread that was watched is no more

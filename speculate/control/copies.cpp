@@ -89,6 +89,11 @@ void Controller::make_copy(Watched &one, uint64_t now, const Call &call, bool br
   share_before_ =
       one.since && now > one.since ? static_cast<double>(one.last.ran - one.ran) / static_cast<double>(now - one.since) : 1;
   read_ = mapped_ = 0;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/io", copy_original_);
+  io_.open(path);
+  snprintf(path, sizeof path, "/proc/%d/statm", copy_original_);
+  statm_.open(path);
   prefetcher_.done_for(copy_number_);
   prefetcher_.limit_depth(Prefetcher::kWorkers);
   // Several threads of one process have one parent for all copies.
@@ -124,6 +129,8 @@ void Controller::end_copy(Ending why) {
   if (why == Ending::kNoGain)
     for (unsigned i = 0; i < kNoGainCounts; i++) copied_->worth.ended(monotonic_now(), 0, 1);
   else if (!learn(why, given)) copied_->worth.ended(monotonic_now(), given, copy_missed_);
+  io_.close();
+  statm_.close();
   copied_->since = 0;
   copied_ = nullptr;
   copy_handle_ = -1;

@@ -4,7 +4,6 @@
 #include "speculate/control/controller.h"
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <new>
 #include <sys/types.h>
 #include <unistd.h>
@@ -18,10 +17,8 @@ constexpr unsigned kThreads = 16, kChildren = 64;
 
 /// Whether any process or thread has begun since the last time: the kernel tells the last number that it has given to one.
 bool Controller::has_new_tasks() {
-  if (tasks_ < 0) tasks_ = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-  char text[128];
-  const ssize_t length = pread(tasks_, text, sizeof text - 1, 0);
-  text[length > 0 ? length : 0] = 0;
+  char text[128] = "";
+  if (tasks_.is_open() || tasks_.open("/proc/loadavg")) tasks_.read(text, sizeof text);
   const char *const last = strrchr(text, ' ');
   const uint64_t number = last ? strtoull(last, nullptr, 10) : 0;
   const bool fresh = number == 0 || number != last_task_;

@@ -78,7 +78,7 @@ void Controller::examine(Watched &one, uint64_t now) {
 void Controller::follow_reads(Watched &one) {
   constexpr uint64_t kEnough = 1000;
   if (statistics_.original_reads >= kEnough) return;
-  const uint64_t reads = reads_of(one.thread.process(), one.thread.number());
+  const uint64_t reads = one.thread.reads();
   if (reads <= one.reads) return;
   if (one.reads) {
     statistics_.original_reads += reads - one.reads;

@@ -14,17 +14,10 @@ namespace {
 
 constexpr uint64_t kLeastPassed = 16000000; ///< ns: processor time is accounted in ticks of up to 4 ms (of 10 ms on some hosts)
 
-int open_for(pid_t process, pid_t thread, const char *name) {
+bool open_for(KeptFile &file, pid_t process, pid_t thread, const char *name) {
   char path[80];
   snprintf(path, sizeof path, "/proc/%d/task/%d/%s", process, thread, name);
-  return ::open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/// Reads an open file of /proc from its beginning.
-unsigned read_again(int file, char *to, unsigned capacity) {
-  const ssize_t n = pread(file, to, capacity - 1, 0);
-  to[n > 0 ? n : 0] = 0;
-  return n > 0 ? static_cast<unsigned>(n) : 0;
+  return file.open(path);
 }
 
 } // namespace
@@ -50,28 +43,39 @@ uint64_t field(const char *text, const char *name, uint64_t missing, char separa
   return missing;
 }
 
+bool KeptFile::open(const char *path) {
+  file_ = ::open(path, O_RDONLY | O_CLOEXEC);
+  return is_open();
+}
+
+void KeptFile::close() {
+  if (is_open()) ::close(file_);
+  file_ = -1;
+}
+
+unsigned KeptFile::read(char *to, unsigned capacity) const {
+  const ssize_t n = is_open() ? pread(file_, to, capacity - 1, 0) : 0;
+  to[n > 0 ? n : 0] = 0;
+  return n > 0 ? static_cast<unsigned>(n) : 0;
+}
+
 bool Thread::open(pid_t process, pid_t thread) {
   process_ = process;
   thread_ = thread;
-  stat_ = open_for(process, thread, "stat");
-  runs_ = open_for(process, thread, "schedstat");
-  call_ = open_for(process, thread, "syscall");
-  if (stat_ >= 0 && call_ >= 0) return true;
+  open_for(runs_, process, thread, "schedstat"); // which not every kernel has
+  if (open_for(stat_, process, thread, "stat") && open_for(call_, process, thread, "syscall")) return true;
   close();
   return false;
 }
 
 void Thread::close() {
-  for (int *file : {&stat_, &runs_, &call_}) {
-    if (*file >= 0) ::close(*file);
-    *file = -1;
-  }
+  for (KeptFile *const file : {&stat_, &runs_, &call_, &io_}) file->close();
 }
 
 Look Thread::look() const {
   char text[512];
   Look seen;
-  if (!read_again(stat_, text, sizeof text)) return seen;
+  if (!stat_.read(text, sizeof text)) return seen;
   const char *const name_end = strrchr(text, ')');
   if (!name_end || !name_end[1]) return seen;
   seen.alive = true;
@@ -82,7 +86,7 @@ Look Thread::look() const {
 
 bool Thread::read_runs(Look *to) const {
   char text[128];
-  if (runs_ < 0 || !read_again(runs_, text, sizeof text)) return false;
+  if (!runs_.read(text, sizeof text)) return false;
   to->ran = strtoull(text, nullptr, 10);
   const char *const last = strrchr(text, ' ');
   if (last) to->runs = strtoull(last + 1, nullptr, 10);
@@ -100,13 +104,19 @@ Look Thread::look(const Look &last, uint64_t passed) const {
 Call Thread::call() const {
   char text[256];
   Call seen;
-  if (!read_again(call_, text, sizeof text) || text[0] == 'r') return seen; // "running"
+  if (!call_.read(text, sizeof text) || text[0] == 'r') return seen; // "running"
   char *at = text;
   seen.number = strtol(at, &at, 10);
   seen.known = true;
   if (seen.number < 0) return seen;
   for (uint64_t &argument : seen.argument) argument = strtoull(at, &at, 16);
   return seen;
+}
+
+uint64_t Thread::reads() {
+  char text[512];
+  if (!io_.is_open() && !open_for(io_, process_, thread_, "io")) return 0;
+  return io_.read(text, sizeof text) ? field(text, "syscr", 0) : 0;
 }
 
 Facts facts_of(pid_t process, pid_t thread) {
@@ -145,12 +155,6 @@ Usage usage_of(pid_t process) {
   snprintf(path, sizeof path, "/proc/%d/schedstat", process);
   if (read_whole(path, text, sizeof text)) usage.seconds = static_cast<double>(strtoull(text, nullptr, 10)) * 1e-9;
   return usage;
-}
-
-uint64_t reads_of(pid_t process, pid_t thread) {
-  char path[80], text[512];
-  snprintf(path, sizeof path, "/proc/%d/task/%d/io", process, thread);
-  return read_whole(path, text, sizeof text) ? field(text, "syscr", 0) : 0;
 }
 
 bool is_ending(pid_t process) {

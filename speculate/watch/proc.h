@@ -13,12 +13,25 @@ unsigned read_whole(const char *path, char *to, unsigned capacity);
 /// The number behind `name` and the separator in a text of such lines; `missing` when there is none.
 uint64_t field(const char *text, const char *name, uint64_t missing, char separator = ':');
 
+/// A file that is read from its beginning again and again, and so stays open. Whoever has it closes it; copies of it are the same file.
+class KeptFile {
+public:
+  bool open(const char *path);
+  void close();
+  bool is_open() const { return file_ >= 0; }
+  /// Reads up to `capacity` - 1 bytes by one call, which files of /proc give at once, and ends them with a zero. Returns how many, 0 on failure.
+  unsigned read(char *to, unsigned capacity) const;
+
+private:
+  int file_ = -1;
+};
+
 /// A thread seen at one moment.
 struct Look {
   bool alive = false;
-  char state = '?';  ///< as in /proc/PID/stat: R, S, D, T, Z
+  char state = '?'; ///< as in /proc/PID/stat: R, S, D, T, Z
   uint64_t runs = 0; ///< how often it got a processor: the same number twice is the same wait
-  uint64_t ran = 0;  ///< ns of processor time
+  uint64_t ran = 0; ///< ns of processor time
 };
 
 /// The call that a thread waits in.
@@ -39,6 +52,8 @@ public:
   /// still, and its state is not asked for: that spares a third of what a look costs.
   Look look(const Look &last, uint64_t passed) const;
   Call call() const;
+  /// Calls by which it has read so far, of whatever file; 0 where that is not told.
+  uint64_t reads();
   pid_t process() const { return process_; }
   pid_t number() const { return thread_; }
 
@@ -46,15 +61,15 @@ private:
   bool read_runs(Look *to) const;
 
   pid_t process_ = 0, thread_ = 0;
-  int stat_ = -1, runs_ = -1, call_ = -1;
+  KeptFile stat_, runs_, call_, io_; ///< the last one from the first reads() on
 };
 
 /// Facts that decide whether a process may be copied.
 struct Facts {
   bool known = false;
   uint64_t tracer = 0, filtered = 0; ///< process number of a tracer; 1 = it has a seccomp filter of its own
-  uint64_t resident = 0;             ///< bytes
-  uint64_t pending = 0;              ///< signals that wait for it
+  uint64_t resident = 0; ///< bytes
+  uint64_t pending = 0; ///< signals that wait for it
   pid_t parent = 0;
 };
 Facts facts_of(pid_t process, pid_t thread);
@@ -65,9 +80,6 @@ struct Usage {
   double seconds = 0; ///< of processor time
 };
 Usage usage_of(pid_t process);
-
-/// Calls by which a thread has read so far, of whatever file.
-uint64_t reads_of(pid_t process, pid_t thread);
 
 /// Gone, or about to be: it has no memory any more.
 bool is_ending(pid_t process);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/watch/proc.h"
 #include <csignal>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -56,9 +57,19 @@ TEST(Proc, WhoHasNotRunIsLookedAt) {
   thread.close();
 }
 
+/// How many files this process has open.
+unsigned open_files() {
+  unsigned count = 0;
+  for (int number = 0; number < 256; number++) count += fcntl(number, F_GETFD) >= 0;
+  return count;
+}
+
+/// The file that tells them is opened once, however often they are asked for, and closed with the others.
 TEST(Proc, ReadsOfAThreadAreCounted) {
-  const pid_t own = getpid(), thread = static_cast<pid_t>(syscall(SYS_gettid));
-  const uint64_t before = reads_of(own, thread), again = reads_of(own, thread);
+  const unsigned files = open_files();
+  ThisThread own;
+  ASSERT_TRUE(own.open);
+  const uint64_t before = own.thread.reads(), again = own.thread.reads();
   EXPECT_GT(again, before) << "to ask is to read";
   int ends[2];
   ASSERT_EQ(0, pipe(ends));
@@ -67,9 +78,12 @@ TEST(Proc, ReadsOfAThreadAreCounted) {
     ASSERT_EQ(1, write(ends[1], &byte, 1));
     ASSERT_EQ(1, read(ends[0], &byte, 1));
   }
-  EXPECT_EQ(10 + again - before, reads_of(own, thread) - again);
+  EXPECT_EQ(10 + again - before, own.thread.reads() - again);
   close(ends[0]);
   close(ends[1]);
+  EXPECT_EQ(files + 4, open_files());
+  own.thread.close();
+  EXPECT_EQ(files, open_files());
 }
 
 /// What has run for less than a tick of the clock by which the kernel charges time is told, too.
