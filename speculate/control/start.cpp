@@ -53,9 +53,19 @@ struct Beginning {
   pid_t program;
   const Options &options;
   Pipe gate; ///< its end comes when the program has begun; a byte in it says that there is none
+  int told;  ///< where the process that stands for the program tells how it ended; -1: there is none
   int done;  ///< closed when all has been written
   int line[2] = {-1, -1}; ///< for accounts: the program says that it may be traced now, and hears whether it is
 };
+
+/// How the program ended, as a shell tells it; -1 if nobody is there who knows.
+int64_t status_from(int told) {
+  int status;
+  ssize_t length = 0;
+  while (told >= 0 && (length = read(told, &status, sizeof status)) < 0 && errno == EINTR) {}
+  if (length != sizeof status) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 /// In the controller's process, all signals blocked. Until the program has begun this shares memory with the process that
 /// becomes it, and so does nothing but wait.
@@ -72,7 +82,7 @@ int control(void *argument) {
   if (syscall(SYS_read, begin.gate.ends[0], &byte, 1) != 0) syscall(SYS_exit_group, 0);
   setsid();
   prctl(PR_SET_NAME, "pagecast-watch");
-  close_all_but(-1, begin.done);
+  close_all_but(begin.told, begin.done);
   const Options &options = begin.options;
   void *const memory = mmap(nullptr, sizeof(Controller), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) _exit(1);
@@ -83,6 +93,7 @@ int control(void *argument) {
   if (options.eager) controller.be_eager();
   controller.run(begin.program);
   controller.statistics().finished = true;
+  controller.statistics().status = status_from(begin.told);
   if (!options.stats.empty() && !write_statistics(controller.statistics(), options.stats.c_str()))
     fprintf(stderr, "pagecast: warning: statistics cannot be written to %s: %s\n", options.stats.c_str(), strerror(errno));
   if (options.account && !traced)
@@ -115,11 +126,11 @@ bool start_controller(Beginning &begin) {
 }
 
 /// Becomes the program. Returns the errno of the failure.
-int become(const Options &options, int done) {
+int become(const Options &options, int told, int done) {
   std::vector<char *> arguments;
   for (const std::string &argument : options.command) arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
-  Beginning begin = {getpid(), options, {}, done};
+  Beginning begin = {getpid(), options, {}, told, done};
   const bool watched = start_controller(begin);
   if (!watched) fprintf(stderr, "pagecast: warning: the program runs without hints: %s\n", strerror(errno));
   execvp(arguments[0], arguments.data());
@@ -163,8 +174,8 @@ void stand_for(pid_t program) {
   _exit(128 + signal);
 }
 
-/// Waits for the program, stops when it stops, and waits for what the controller has to say.
-[[noreturn]] void front(pid_t program, int done) {
+/// Waits for the program, stops when it stops, tells the controller how it ended, and waits for what that has to say.
+[[noreturn]] void front(pid_t program, int tell, int done) {
   int status = 0;
   for (;;) {
     const pid_t found = waitpid(program, &status, WUNTRACED);
@@ -174,6 +185,8 @@ void stand_for(pid_t program) {
     raise(SIGSTOP);
     kill(program, SIGCONT);
   }
+  signal(SIGPIPE, SIG_IGN); // the controller may be gone
+  if (write(tell, &status, sizeof status) < 0) {}
   char byte;
   while (read(done, &byte, 1) < 0 && errno == EINTR) {}
   end_like(status);
@@ -182,9 +195,9 @@ void stand_for(pid_t program) {
 } // namespace
 
 int start(const Options &options) {
-  if (options.stats.empty() && !options.summary && !options.account) return become(options, -1);
-  Pipe done, failed;
-  if (!done.make() || !failed.make()) return errno;
+  if (options.stats.empty() && !options.summary && !options.account) return become(options, -1, -1);
+  Pipe ended, done, failed;
+  if (!ended.make() || !done.make() || !failed.make()) return errno;
   sigset_t all, before; // what is sent before the program has begun is handed on when it has
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
@@ -193,10 +206,12 @@ int start(const Options &options) {
   if (program == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
     close(done.ends[0]);
-    const int failure = become(options, done.ends[1]);
+    close(ended.ends[1]);
+    const int failure = become(options, ended.ends[0], done.ends[1]);
     if (write(failed.ends[1], &failure, sizeof failure) < 0) _exit(127);
     _exit(0);
   }
+  close(ended.ends[0]);
   close(done.ends[1]);
   close(failed.ends[1]);
   int failure = 0;
@@ -207,7 +222,7 @@ int start(const Options &options) {
   }
   stand_for(program);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  front(program, done.ends[0]);
+  front(program, ended.ends[1], done.ends[0]);
 }
 
 bool host_has_landlock() { return has_landlock(); }

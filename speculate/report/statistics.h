@@ -42,8 +42,8 @@ struct Statistics {
   double own_seconds = 0;                     ///< processor time of the controller and the prefetcher
   uint64_t own_bytes = 0;                     ///< most memory that they had
   uint64_t named = 0;                         ///< hints made from argv
-  int64_t status = -1;                        ///< wait status of the program, when it is known
-  char reason[160] = "";                      ///< why there were no copies
+  int64_t status = -1; ///< how the program ended, as a shell tells it: its exit status, or 128 and the signal; -1 = not known
+  char reason[160] = ""; ///< why there were no copies
   bool finished = false;
   PrefetchCounts prefetch;
   bool accounted = false; ///< the program was traced

@@ -47,6 +47,7 @@ def test_everything_that_can_be_seen_outside(speculation, storage, tmp_path, eff
 def test_statuses(speculation, script, status, stats):
     done = subprocess.run(speculation.command("sh", "-c", script, stats=stats), capture_output=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
+    assert not stats or speculation.figures()["status"] == (status if status >= 0 else 128 - status)
 
 
 @pytest.mark.parametrize("stats", [False, True])
