@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,24 @@ def test_static_programs_are_copied_too(speculation, storage, tmp_path):
     done = speculation.run(tmp_path / "reads", cwd=storage(tmp_path / "data"))
     assert done.stdout == b"819200\n"
     assert speculation.figures()["copies"]["made"] >= 1
+
+
+@pytest.mark.parametrize("room", ["novdso", "bare"])
+@pytest.mark.parametrize("linked", ["-static", "-pie"])
+def test_a_program_without_a_vdso(speculation, storage, tmp_path, linked, room):
+    """The instructions go behind its own; where there is no room either, it is left alone."""
+    made = subprocess.run(["cc", linked, Path(__file__).parent / "reader.c", "-o", tmp_path / "reader"], capture_output=True)
+    if made.returncode:
+        pytest.skip("no static C library")
+    (tmp_path / "data").mkdir()
+    with open(tmp_path / "data" / "file", "wb") as file:
+        file.truncate(32 << 20)
+    command = speculation.command(tmp_path / "reader", storage(tmp_path / "data") / "file", 0, room)
+    command[2:2] = ["--eager"]
+    done = subprocess.run(command, input="go\n", capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout) == (0, "81920\n")
+    assert done.stderr == (WARNING + "it has no room for a few instructions (no vdso)\n" if room == "bare" else "")
+    assert (speculation.figures()["copies"]["made"] >= 1) == (room == "novdso")
 
 
 def test_a_program_that_may_not_clone(speculation, storage, tmp_path):

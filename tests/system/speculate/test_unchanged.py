@@ -3,6 +3,7 @@
 
 import os
 import pty
+import random
 import select
 import signal
 import subprocess
@@ -129,17 +130,70 @@ def test_job_control(speculation, stats):
 
 
 def test_the_controller_may_die(speculation, storage, tmp_path):
-    """At fifty moments, some of them while a copy is being made."""
+    """At ten moments, in some of them while copies run."""
     from slow import write_tree
     tree = write_tree(tmp_path / "tree", 4, 15)
     plain = speculation.plain("grep", "-r", "needle", ".", cwd=tree)
-    for i in range(50):
+    for i in range(10):
         place = storage(tree, servers=8, milliseconds=0.5)
         with subprocess.Popen(speculation.command("grep", "-r", "needle", ".", stats=False), cwd=place, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
-            time.sleep(0.002 + 0.0007 * i)
+            time.sleep(0.002 + 0.0035 * i)
             subprocess.run(["pkill", "-9", "-P", str(process.pid), "pagecast-watch"], check=False)
             output, errors = process.communicate(timeout=60)
         assert (output, errors, process.returncode) == (plain.stdout, b"", plain.returncode)
     left = subprocess.run(["pgrep", "-x", "pagecast-copy"], capture_output=True, text=True).stdout
     assert not [p for p in left.split() if Path(f"/proc/{p}/cwd").exists() and os.readlink(f"/proc/{p}/cwd").startswith(str(tmp_path))]
+
+
+def controller_of(process: int) -> int:
+    """It is the child that is called so, as soon as the program has begun."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+            if Path(f"/proc/{child}/comm").read_text() == "pagecast-watch\n":
+                return int(child)
+        time.sleep(0.001)
+    raise AssertionError("there is no controller")
+
+
+def processes_of(program: Path) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(process / "exe") == str(program):
+                found.append((process / "stat").read_text())
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def test_the_controller_is_killed_at_each_point_of_an_injection(speculation, storage, tmp_path):
+    """Fifty of the system calls by which it stops the program, has it clone itself, lets go of it, and locks up the clone."""
+    for name in ("reader", "killer"):
+        subprocess.run(["cc", "-O2", HERE / f"{name}.c", "-o", tmp_path / name], check=True)
+    (tmp_path / "data").mkdir()
+    with open(tmp_path / "data" / "file", "wb") as file:
+        file.truncate(2 << 30)
+    place = storage(tmp_path / "data")
+
+    def run(turn: int, call: int | None) -> str:
+        """What the killer says. Each turn reads another part of the file."""
+        command = speculation.command(tmp_path / "reader", place / "file", turn * 20, stats=False)
+        command[2:2] = ["--eager"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            with subprocess.Popen([tmp_path / "killer", str(controller_of(process.pid)), *([] if call is None else [str(call)])],
+                                  stdout=subprocess.PIPE, text=True) as killer:
+                assert killer.stdout.readline() == "ready\n"
+                output, errors = process.communicate(b"go\n", timeout=60)
+                said = killer.stdout.read()
+        assert (output, errors, process.returncode) == (b"81920\n", b"", 0), (call, said)
+        return said
+    calls = int(run(0, None))
+    assert calls > 40
+    killed = [run(turn, call).startswith("killed") for turn, call in enumerate(sorted(random.Random(7).sample(range(calls), min(50, calls))), 1)]
+    assert sum(killed) >= len(killed) / 2, "in some runs, the stop may have come too late for a copy"
+    end = time.monotonic() + 10
+    while processes_of(tmp_path / "reader") and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not processes_of(tmp_path / "reader")
