@@ -6,6 +6,7 @@ the raw samples go to a JSON file, to which cells of later runs are added, and f
     python bench speculate                       the three kinds on four servers of 15 ms and on the disk: minutes
     python bench speculate --quick               the same with less data and servers of 2 ms
     python bench speculate --only tar slow-10x2  one cell: program and storage
+    python bench speculate --runs 1 --add ...    one more run of each, beside those that are in the JSON
     python bench speculate --draw                tables and figures of the JSON that is there
 
 Storage: disk, cached (all is in memory), slow-SERVERSxMILLISECONDS, gluster-MILLISECONDS (four bricks), and each but cached with a
@@ -49,6 +50,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="less data, servers of 2 ms")
     parser.add_argument("--only", nargs="+", metavar="CELL", help="names of programs and storages")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--add", action="store_true", help="keep the runs of the same cells that are in the JSON: for pieces of some minutes")
     parser.add_argument("--scale", type=float, default=1, help="of all data: 0.1 for a trial")
     parser.add_argument("--json", type=Path, default=ROOT / "results" / "speculate.json")
     parser.add_argument("--work", type=Path, help="directory for data, on a disk; default BUILD/speculate-data")
@@ -96,9 +98,10 @@ def read_ahead(wanted: list, stop: threading.Event) -> list[threading.Thread]:
     return threads
 
 
-def used() -> float:
+def used() -> tuple[float, int]:
+    """Processor time, and page faults, of children that have been waited for, and of theirs."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return usage.ru_utime + usage.ru_stime, usage.ru_minflt + usage.ru_majflt
 
 
 def adopt_controllers():
@@ -115,9 +118,10 @@ def wait_for_controllers():
 def run_once(program: Program, storage: str, contender: str, data: Path, options) -> dict:
     command = [str(c) for c in (program.hinted if contender == "hinted" else program.command)(options)]
     stats = options.work / "stats.json"
-    if contender == "speculating":
+    if contender in ("speculating", "accounted"):
         kept = [] if storage == "cached" else ["--stats", str(stats)]  # to write statistics takes longer than to make none
-        command = [str(options.build / "bin" / "pagecast"), "speculate", *kept, "--", *command]
+        traced = ["--account"] if contender == "accounted" else []
+        command = [str(options.build / "bin" / "pagecast"), "speculate", *traced, *kept, "--", *command]
     asked: list[dict] = []
     wanted = program.ahead(data, options) if contender == "ahead" else []
     with storage_of(storage, data, options, asked) as place, limited(storage) as group:
@@ -132,14 +136,14 @@ def run_once(program: Program, storage: str, contender: str, data: Path, options
             said = errors.read().decode(errors="replace")
         if storage == "cached":
             wait_for_controllers()
-        processor = used() - before
+        processor, faults = (now - then for now, then in zip(used(), before))
         stop.set()
         for reader in readers:
             reader.join()
     if done.returncode != program.status:
         raise RuntimeError(f"{program.name} ended with {done.returncode}: {said[-400:]}")
-    run = {"seconds": seconds, "processor": processor, "output": hashlib.sha256(done.stdout).hexdigest(), "asked": asked[0] if asked else None}
-    if contender == "speculating" and storage != "cached":
+    run = {"seconds": seconds, "processor": processor, "page_faults": faults, "output": hashlib.sha256(done.stdout).hexdigest(), "asked": asked[0] if asked else None}
+    if contender in ("speculating", "accounted") and storage != "cached":
         run["statistics"] = json.loads(stats.read_text())
         run["processor"] += run["statistics"]["controller"]["seconds"]
     return run
@@ -152,6 +156,11 @@ def contenders_of(program: Program, storage: str) -> list[str]:
     return ["plain", "speculating", *(["hinted"] if program.hinted else []), *([] if without_cache(storage) != storage else ["ahead"])]
 
 
+def is_accounted(storage: str) -> bool:
+    """A traced run tells which reads were hinted: where there are hints by a copy for sure, which is on slow storage."""
+    return without_cache(storage) == storage and storage.startswith(("slow-", "gluster-"))
+
+
 def sized_for(storage: str, options) -> argparse.Namespace:
     if storage != "cached":
         return options
@@ -161,7 +170,7 @@ def sized_for(storage: str, options) -> argparse.Namespace:
     return larger
 
 
-def measure(program: Program, storage: str, data: Path, options) -> dict:
+def measure(program: Program, storage: str, data: Path, options, old: list[dict]) -> dict:
     contenders = contenders_of(program, storage)
     if storage == "cached":
         adopt_controllers()
@@ -170,9 +179,8 @@ def measure(program: Program, storage: str, data: Path, options) -> dict:
         for contender in contenders[turn % len(contenders):] + contenders[:turn % len(contenders)]:
             runs[contender].append(run_once(program, storage, contender, data, options))
             print(f"{program.name} on {storage}: {contender} {runs[contender][-1]['seconds']:.3f} s", flush=True)
-    outputs = {run["output"] for of in runs.values() for run in of}
-    if len(outputs) != 1:
-        raise RuntimeError(f"{program.name}: outputs differ")
+    if is_accounted(storage) and not any(c["runs"].get("accounted") for c in old if (c["program"], c["storage"]) == (program.name, storage)):
+        runs["accounted"] = [run_once(program, storage, "accounted", data, options)]
     return {"program": program.name, "storage": storage, "quick": options.quick, "runs": runs}
 
 
@@ -182,12 +190,25 @@ def provenance(options) -> dict:
             "objects": options.objects, "slices": options.slices, "edge": options.edge}
 
 
+def cells_in(path: Path) -> list[dict]:
+    return json.loads(path.read_text())["cells"] if path.exists() else []
+
+
+def joined(cell: dict, old: list[dict]) -> dict:
+    """The cell with the runs before its own of the same one, of the same size, that is in `old`."""
+    same = next((c for c in old if all(c[k] == cell[k] for k in ("program", "storage", "quick"))), None)
+    if same:
+        cell = {**cell, "runs": {k: same["runs"].get(k, []) + cell["runs"].get(k, []) for k in {**same["runs"], **cell["runs"]}}}
+    if len({run["output"] for of in cell["runs"].values() for run in of}) != 1:
+        raise RuntimeError(f"{cell['program']} on {cell['storage']}: outputs differ")
+    return cell
+
+
 def write_json(path: Path, cells: list[dict], options):
     """Cells of other programs and storages that are there already stay."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    old = json.loads(path.read_text())["cells"] if path.exists() else []
     fresh = {(c["program"], c["storage"]) for c in cells}
-    kept = [c for c in old if (c["program"], c["storage"]) not in fresh]
+    kept = [c for c in cells_in(path) if (c["program"], c["storage"]) not in fresh]
     path.write_text(json.dumps({"machine": provenance(options), "cells": kept + cells}, indent=1) + "\n")
 
 
@@ -200,7 +221,7 @@ def show(path: Path):
 
 
 def measure_all(options) -> list[dict]:
-    cells = []
+    cells, old = [], cells_in(options.json) if options.add else []
     options.work.mkdir(parents=True, exist_ok=True)
     try:
         for name in ("search", "slices"):
@@ -211,7 +232,7 @@ def measure_all(options) -> list[dict]:
             if not data.exists():
                 program.data(data, sized)
                 os.sync()
-            cells.append(measure(program, storage, data, sized))
+            cells.append(joined(measure(program, storage, data, sized, old), old))
             write_json(options.json, cells, options)
     finally:
         if not options.keep:

@@ -14,7 +14,11 @@ MEANING = ("Each cell: seconds, median of the runs, and in brackets the share of
 HINTING = ("Bytes that the storage was asked for, by whoever asked first. By hints: asked by the prefetcher. In error: asked in all beyond what the "
            "plain program asks for, as a share of what the prefetcher asked. Reads: of the copies; dilation: processor time of the copies for each "
            "read over that of the program beside and after them.")
-FOOTPRINT = "Processor time, and the most memory, of the controller with its prefetcher; page faults of the copies; how long the program was stopped."
+ACCOUNT = ("One traced run of each, which sees every read of the program, in blocks of 4 KiB. A read is hinted when all its blocks had been hinted "
+           "before. In error: blocks that were hinted and never read. Fully: prefetched before the program asked; partly: while it was being fetched; "
+           "not used: never read. Reused: reads of blocks that had been read.")
+FOOTPRINT = ("Processor time, and the most memory, of the controller with its prefetcher; page faults of the copies, and of the program beyond those of "
+             "a plain run; how long the program was stopped.")
 
 
 def speculate_markdown(data: dict) -> str:
@@ -22,8 +26,8 @@ def speculate_markdown(data: dict) -> str:
     heading = (f"Commit {machine['commit'][:12]}, Linux {machine['kernel']}, {machine['processors']} processors; {machine['files']} files, "
                f"{machine['objects']} objects, {machine['slices']} slices through {machine['edge']}³ floats.")
     cold = [cell for cell in cells if cell["storage"] != "cached"]  # nothing is prefetched in the others, and no statistics are kept
-    return document(heading, times_table(cells), MEANING, cached_table(cells), hinting_table(cold), HINTING, prefetching_table(cold),
-                    footprint_table(cold), FOOTPRINT)
+    return document(heading, times_table(cells), MEANING, cached_table(cells), hinting_table(cold), HINTING, account_table(cold), ACCOUNT,
+                    prefetching_table(cold), footprint_table(cold), FOOTPRINT)
 
 
 def seconds(cell: dict, contender: str) -> float | None:
@@ -103,8 +107,28 @@ def hinting_table(cells: list[dict]) -> str:
     return table(["program", "storage", "", "plain", "by hints", "in error", "reads", "hinted", "dilation"], rows) if rows else ""
 
 
+def share(part: float, whole: float) -> str:
+    return f"{part / whole:.1%}" if whole else ""
+
+
+def account_table(cells: list[dict]) -> str:
+    """Like the paper's tables 4 and 5."""
+    rows = []
+    for cell in cells:
+        run = middle_run(cell, "accounted")
+        a = run and run["statistics"].get("account")
+        if not a:
+            continue
+        fetched = a["prefetched_fully"] + a["prefetched_partly"] + a["prefetched_unused"]
+        rows.append([*name(cell), str(a["reads"]), share(a["reads_hinted"], a["reads"]), str(a["blocks"]), share(a["blocks_hinted"], a["blocks"]),
+                     share(a["bytes_hinted"], a["bytes"]), share(a["blocks_in_error"], a["blocks_hinted"] + a["blocks_in_error"]), str(fetched),
+                     *(share(a[f"prefetched_{how}"], fetched) for how in ("fully", "partly", "unused")), str(a["reused"])])
+    return table(["program", "storage", "reads", "hinted", "blocks", "hinted", "bytes hinted", "in error", "prefetched", "fully", "partly", "not used",
+                  "reused"], rows) if rows else ""
+
+
 def prefetching_table(cells: list[dict]) -> str:
-    """Like the paper's table 5."""
+    """What became of the hints."""
     rows = []
     for cell in cells:
         run = middle_run(cell, "speculating")
@@ -120,8 +144,9 @@ def footprint_table(cells: list[dict]) -> str:
     """Like the paper's table 6."""
     rows = []
     for cell in cells:
-        s = middle_run(cell, "speculating")["statistics"]
+        run, plain = middle_run(cell, "speculating"), middle_run(cell, "plain")
+        s, more = run["statistics"], run.get("page_faults", 0) - plain.get("page_faults", 0)
         ended = ", ".join(f"{count} {why}" for why, count in s["copies"]["ended"].items() if count)
         rows.append([*name(cell), f"{s['controller']['seconds']:.3f} s", f"{s['controller']['bytes'] / 1e6:.1f} MB", str(s["copies"]["made"]), ended,
-                     str(s["copies"]["page_faults"]), f"{s['original']['stopped_ns'] / 1e6:.2f} ms"])
-    return table(["program", "storage", "controller", "memory", "copies", "ended", "page faults", "stopped"], rows) if rows else ""
+                     str(s["copies"]["page_faults"]), str(more), f"{s['original']['stopped_ns'] / 1e6:.2f} ms"])
+    return table(["program", "storage", "controller", "memory", "copies", "ended", "page faults", "more of the program's", "stopped"], rows) if rows else ""
