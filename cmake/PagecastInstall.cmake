@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Where the targets of the layers are placed in the build tree, and what is installed.
-# LIBDIR is always "lib": the command looks for ../lib relative to itself.
+# LIBDIR is always "lib": the command looks for ../lib relative to itself, and the command proper is in lib/pagecast.
 
 # The plugin (compiler/) names, places and installs itself, as it can be built alone.
 
@@ -20,6 +20,7 @@ endif()
 
 if(TARGET pagecast)
   install(TARGETS pagecast RUNTIME DESTINATION bin)
+  install(TARGETS pagecast-command RUNTIME DESTINATION lib/pagecast)
   foreach(name pagecast-cc pagecast-c++ pagecast-fc)
     install(FILES ${CMAKE_BINARY_DIR}/bin/${name} DESTINATION bin)
   endforeach()

@@ -39,7 +39,7 @@ def hash_of(*parts) -> str:
 
 def of_ours(build: Path) -> list[Path]:
     """The files of a build tree that make a difference to what our compilers make."""
-    return [build / "bin" / "pagecast", build / "lib" / "pagecast" / "pagecast-llvm19.so", build / "lib" / "libpagecast.so"]
+    return [build / "lib" / "pagecast" / "pagecast", build / "lib" / "pagecast" / "pagecast-llvm19.so", build / "lib" / "libpagecast.so"]
 
 
 class Builds:

@@ -71,7 +71,7 @@ def provenance(**more) -> dict:
 def build_sha256(build: Path) -> str:
     """Of what is measured: the plugin, the runtime, the command. The same commit can be built in more than one way."""
     digest = hashlib.sha256()
-    for name in ("bin/pagecast", "lib/libpagecast.so", "lib/pagecast/pagecast-llvm19.so"):
+    for name in ("bin/pagecast", "lib/pagecast/pagecast", "lib/libpagecast.so", "lib/pagecast/pagecast-llvm19.so"):
         with contextlib.suppress(OSError):  # what is missing is said when it is needed
             digest.update((build / name).read_bytes())
     return digest.hexdigest()

@@ -13,7 +13,7 @@ fs::path libraryDirectory() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) throw Failure{"/proc/self/exe cannot be read, so the runtime cannot be found; mount /proc"};
-  return self.parent_path().parent_path() / "lib";
+  return self.parent_path().parent_path(); // of lib/pagecast/pagecast
 }
 
 fs::path runtimeLibrary() { return libraryDirectory() / "libpagecast.so"; }

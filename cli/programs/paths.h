@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where things are. The plugin and the runtime are found relative to the command's own real path, so
+// Where things are. The plugin and the runtime are found relative to the real path of the command proper, so
 // the same binary works in the build tree and installed.
 #pragma once
 #include <filesystem>

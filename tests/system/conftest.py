@@ -46,6 +46,7 @@ class Tools:
     def __init__(self, build: Path):
         self.build = build
         self.pagecast = build / "bin" / "pagecast"
+        self.command = build / "lib" / "pagecast" / "pagecast"  # what the file above becomes
         self.cc = build / "bin" / "pagecast-cc"
         self.cxx = build / "bin" / "pagecast-c++"
         self.plugin = build / "lib" / "pagecast" / "pagecast-llvm19.so"

@@ -177,6 +177,11 @@ def test_missing_plugin_is_named(tools, hello_source, tmp_path):
     cc = tmp_path / "bin" / "pagecast-cc"
     shutil.copy(tools.pagecast, cc)
     done = tools.run(cc, "-c", hello_source)
+    assert done.returncode == 2 and done.stderr == (f"pagecast: {tmp_path}/lib/pagecast/pagecast, a part of this command, cannot be run: "
+                                                    "no such file or directory; install Pagecast again\n")
+    (tmp_path / "lib" / "pagecast").mkdir(parents=True)
+    shutil.copy(tools.command, tmp_path / "lib" / "pagecast" / "pagecast")
+    done = tools.run(cc, "-c", hello_source)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "pass plugin is not at" in done.stderr
 
 

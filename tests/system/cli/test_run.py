@@ -281,8 +281,8 @@ def test_program_that_was_not_compiled_with_pagecast_runs_without_a_word(tools):
 def copied(tools, tmp_path):
     """The command and the runtime in a folder of the given name."""
     def copy(folder: str):
-        for name in ("bin/pagecast", "lib/libpagecast.so"):
-            (tmp_path / folder / name).parent.mkdir(parents=True)
+        for name in ("bin/pagecast", "lib/pagecast/pagecast", "lib/libpagecast.so"):
+            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(tools.build / name, tmp_path / folder / name)
         return tmp_path / folder / "bin" / "pagecast"
     return copy

@@ -36,7 +36,7 @@ def allowed() -> dict[str, list[str]]:
         "simulator": core, "simulator/sharing": ["core/sharing"], "storage": ["core/sharing"], "nbd": ["core", "core/sharing", "runtime/nbd"],
         **{f"speculate/{room}": [f"speculate/{lower}" for lower in SPECULATE[:i]] for i, room in enumerate(SPECULATE)},
         "speculate/copy": ["speculate/shared"], "speculate/hand": [abi, *(f"speculate/{room}" for room in HAND)],
-        **{room: cli[:i] for i, room in enumerate(cli)}, "cli": cli,
+        **{room: cli[:i] for i, room in enumerate(cli)}, "cli": [*cli, "speculate/control"],
         "cli/machine": ["core/memory", "runtime/kernel", "runtime/state", "cli/text", "cli/programs"],
         "cli/programs": ["core", "core/sharing", "runtime/nbd", *cli[:cli.index("cli/programs")]],
         "cli/profile": ["core/sharing", "cli/text", "cli/programs"],
