@@ -11,7 +11,8 @@ namespace {
 constexpr long kDeathSignal = 1, kDumpable = 4, kName = 15, kNoNewPrivileges = 38, kKill = 9, kSigSys = 31, kSigSegv = 11,
                kIdle = 5;
 constexpr long kLandlockCreate = 444, kLandlockAdd = 445, kLandlockRestrict = 446;
-constexpr long kReadable = 1, kWritable = 2, kPrivate = 2, kFixed = 16, kAnonymous = 32, kShared = 1, kMayMove = 1;
+constexpr long kReadable = 1, kWritable = 2, kPrivate = 2, kFixed = 16, kAnonymous = 32, kNoReserve = 0x4000, kShared = 1,
+               kMayMove = 1;
 
 struct Limit {
   uint64_t soft, hard;
@@ -148,18 +149,39 @@ long map_again(const SharedOrder &order) {
   return result;
 }
 
-/// Memory that is shared with others becomes the copy's own; too much of it becomes unreadable.
+/// Copies the pages of shared memory that are there. The others are zeros, and to read them would make them be there, for all who
+/// share them. False: there are too many.
+bool copy_pages(uint64_t from, uint64_t end, long to) {
+  constexpr uint64_t kPage = 4096, kAtOnce = 1024; ///< bytes, pages
+  static uint8_t pages[kAtOnce];
+  static uint64_t copied = 0; ///< bytes, of all mappings
+  for (uint64_t at = from; at < end; at += kAtOnce * kPage) {
+    const uint64_t count = ((end - at < kAtOnce * kPage ? end - at : kAtOnce * kPage) + kPage - 1) / kPage;
+    if (call(__NR_mincore, at, count * kPage, pages)) return false;
+    for (uint64_t i = 0; i < count; i++) {
+      if (!(pages[i] & 1)) continue;
+      if ((copied += kPage) > kMostCopiedShare) return false;
+      const uint64_t page = at + i * kPage;
+      memcpy(reinterpret_cast<void *>(to + static_cast<long>(page - from)), reinterpret_cast<void *>(page), kPage);
+    }
+  }
+  return true;
+}
+
+/// Memory that is shared with others becomes the copy's own; where it holds too much it becomes unreadable.
 void unshare(Steps &steps, const SharedOrder &order) {
   const long begin = static_cast<long>(order.begin), length = static_cast<long>(order.end - order.begin);
   if (order.regular && map_again(order) >= 0) return;
-  if (order.regular == 0 && (order.protection & kReadable) && static_cast<uint64_t>(length) <= kLargestCopiedShare) {
-    const long own = steps.must(call6(__NR_mmap, 0, length, kReadable | kWritable, kPrivate | kAnonymous, -1, 0));
-    memcpy(reinterpret_cast<void *>(own), reinterpret_cast<void *>(begin), static_cast<unsigned long>(length));
+  long own = -1;
+  if (order.regular == 0 && (order.protection & kReadable))
+    own = call6(__NR_mmap, 0, length, kReadable | kWritable, kPrivate | kAnonymous | kNoReserve, -1, 0);
+  if (own >= 0 && copy_pages(order.begin, order.end, own)) {
     constexpr long kMoveFixed = 2;
     steps.must(call(__NR_mremap, own, length, length, kMayMove | kMoveFixed, begin));
     steps.must(call(__NR_mprotect, begin, length, static_cast<long>(order.protection)));
     return;
   }
+  if (own >= 0) call(__NR_munmap, own, length);
   steps.must(call6(__NR_mmap, begin, length, 0, kPrivate | kAnonymous | kFixed, -1, 0));
 }
 

@@ -34,7 +34,8 @@ struct SharedOrder {
 
 inline constexpr unsigned kMaxDescriptors = 256, kMaxShared = 64, kMaxMapped = 32, kMaxFilter = 512;
 inline constexpr uint64_t kLeastMapped = 64u << 10; ///< bytes of a mapping that is worth to be looked after
-inline constexpr uint64_t kLargestCopiedShare = 16u << 20; ///< bytes of shared anonymous memory; more becomes unreadable
+inline constexpr uint64_t kMostCopiedShare =
+    16u << 20; ///< bytes that are in shared anonymous memory, of all mappings; what holds more becomes unreadable
 
 /// As of linux/filter.h.
 struct FilterStep {

@@ -144,6 +144,32 @@ def test_what_the_program_reads_back_of_its_own_writes(speculation, storage, tmp
     assert figures["original"]["waits_missed"] <= 4
 
 
+@pytest.mark.alone  # counts what a copy at idle priority does
+def test_what_the_program_keeps_in_shared_memory(speculation, storage, tmp_path):
+    """Where it reads next stands in pools that are large, shared with its children, and hardly used, as fio's are. Its copies have what is
+    in them, and do not fill the rest: the program counts its pages."""
+    (tmp_path / "volume").mkdir()
+    with open(tmp_path / "volume" / "v", "wb") as file:
+        file.truncate(64 << 20)
+    (tmp_path / "pools.c").write_text(
+        '#define _GNU_SOURCE\n#include <fcntl.h>\n#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\n'
+        'enum { kPools = 4, kBytes = 17 << 20, kReads = 150 };\nint main(void) {\n  unsigned *pool[kPools], state = 1;\n  char block[2048];\n'
+        '  for (int i = 0; i < kPools; i++) pool[i] = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);\n'
+        '  for (int i = 0; i < kReads; i++) pool[i % kPools][i * 20000] = (state = state * 1103515245 + 12345) >> 18;\n'
+        '  int file = open("v", O_RDONLY);\n  long sum = 0, pages = 0;\n'
+        '  for (int i = 0; i < kReads; i++) sum += pread(file, block, sizeof block, (off_t)pool[i % kPools][i * 20000] * 4096);\n'
+        '  for (int i = 0; i < kPools; i++) {\n    static unsigned char in[kBytes / 4096];\n    mincore(pool[i], kBytes, in);\n'
+        '    for (int k = 0; k < kBytes / 4096; k++) pages += in[k];\n  }\n  printf("%ld %ld\\n", sum, pages);\n  return 0;\n}\n')
+    subprocess.run(["cc", "-O2", tmp_path / "pools.c", "-o", tmp_path / "pools"], check=True)
+    plain = speculation.plain(tmp_path / "pools", cwd=storage(tmp_path / "volume"))
+    done = speculation.run(tmp_path / "pools", cwd=storage(tmp_path / "volume"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, b"") and plain.stdout.startswith(b"307200 ")
+    figures = speculation.figures()
+    assert figures["copies"]["made"] >= 1
+    assert figures["copies"]["ended"]["crashed"] == figures["copies"]["ended"]["set_up"] == 0, figures["copies"]
+    assert figures["prefetch"]["done"] >= 0.8 * 150
+
+
 def test_a_program_that_does_not_wait_is_hardly_looked_at(speculation):
     """The longer it has not, the more seldom: 50 looks in two seconds, where one in 20 ms would be a hundred."""
     assert speculation.run("sleep", "2").returncode == 0
