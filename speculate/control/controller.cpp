@@ -20,7 +20,8 @@
 namespace pagecast::speculate {
 namespace {
 
-constexpr uint64_t kFirst = 1000000;     ///< ns until the first look: the program is being loaded
+constexpr uint64_t kFirst =
+    4000000;     ///< ns until the first look: the program is being loaded, and has not waited for what a copy costs
 constexpr uint64_t kSettled = 50000000;  ///< ns: a program that runs so long is told if it gets no hints
 constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
 constexpr uint64_t kQuietParts = 16, kLongestQuiet = 500000000; ///< ns, after so many times as long without a wait
