@@ -72,7 +72,7 @@ void Controller::make_copy(Watched &one, uint64_t now, const Call &call, bool br
   if (made.outcome == Made::kNever) return refuse(one, made.reason);
   if (made.outcome != Made::kCopy) {
     if (made.outcome == Made::kNotNow) return;
-    const bool gone = is_ending(one.thread.process());
+    const bool gone = one.thread.is_ending(); // copies die with the thread that they were cloned from
     statistics_.ended[static_cast<unsigned>(gone ? Ending::kOriginal : Ending::kSetUp)]++;
     if (!gone) statistics_.last_call = channel_->call;
     one.worth.ended(now, 0, 1);
@@ -147,7 +147,7 @@ Ending Controller::ending_of_dead(uint64_t now) const {
   case Ended::kSetUp: return Ending::kSetUp;
   default: break;
   }
-  if (is_ending(copy_original_)) return Ending::kOriginal; // copies die with it
+  if (copied_->thread.is_ending()) return Ending::kOriginal; // copies die with it
   return now - copy_made_ > kOld ? Ending::kOld : Ending::kCrashed;
 }
 

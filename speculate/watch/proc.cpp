@@ -113,6 +113,11 @@ Call Thread::call() const {
   return seen;
 }
 
+bool Thread::is_ending() const {
+  const Look seen = look();
+  return !seen.alive || seen.state == 'Z' || seen.state == 'X' || pagecast::speculate::is_ending(process_);
+}
+
 uint64_t Thread::reads() {
   char text[512];
   if (!io_.is_open() && !open_for(io_, process_, thread_, "io")) return 0;

@@ -52,6 +52,8 @@ public:
   /// still, and its state is not asked for: that spares a third of what a look costs.
   Look look(const Look &last, uint64_t passed) const;
   Call call() const;
+  /// It is gone or about to be, with its process or by itself.
+  bool is_ending() const;
   /// Calls by which it has read so far, of whatever file; 0 where that is not told.
   uint64_t reads();
   pid_t process() const { return process_; }

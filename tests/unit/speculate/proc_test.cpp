@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/watch/proc.h"
+#include <atomic>
 #include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace pagecast::speculate {
@@ -55,6 +57,25 @@ TEST(Proc, WhoHasNotRunIsLookedAt) {
   waitpid(child, nullptr, 0);
   EXPECT_FALSE(thread.look(last, 20 * kMillisecond).alive);
   thread.close();
+}
+
+/// Copies die with the thread that they were cloned from, which may end before its process does.
+TEST(Proc, AThreadThatHasEndedIsToldFromOneThatRuns) {
+  Thread ended;
+  std::atomic<pid_t> number = 0;
+  std::atomic<bool> may_end = false;
+  std::thread one([&] {
+    number = static_cast<pid_t>(syscall(SYS_gettid));
+    while (!may_end) std::this_thread::yield();
+  });
+  while (number == 0) std::this_thread::yield();
+  ASSERT_TRUE(ended.open(getpid(), number));
+  EXPECT_FALSE(ended.is_ending());
+  may_end = true;
+  one.join();
+  while (ended.look().alive) std::this_thread::yield(); // it is joined before it has quite gone
+  EXPECT_TRUE(ended.is_ending());
+  ended.close();
 }
 
 /// How many files this process has open.
