@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How much of files a program reads from disks, from two counts: what the kernel says that the process has read, and what the pager
-// asked for.
+// How much of files a program reads from disks, from three counts: what the kernel says that the process has read, what it says
+// that the pager's thread has, and what the pager asked for.
+//
+// What the pager's thread reads beside that is the runtime's own code, which is cold when paging begins: some hundred KiB, and no
+// file of the program's.
 //
 // The first counts some of the second twice. A read that would have to wait inside the kernel goes to a worker of io_uring, and is
 // counted when it is tried and when it is made. That was 2 % of what was asked for, in bursts of some hundred KiB. So an eighth of what
@@ -22,10 +25,10 @@ public:
   /// In the child of a fork, of which the kernel counts from 0. `asked`: what was asked for before.
   explicit FileReads(uint64_t asked) : before_(asked) {}
 
-  /// `all`: bytes that the kernel counted until now; `asked`: that the pager asked for until now, made or not. Returns the bytes of
-  /// files until now.
-  uint64_t update(uint64_t all, uint64_t asked) {
-    asked -= std::min(asked, before_);
+  /// `all`: bytes that the kernel counted until now; `asked`: that the pager asked for until now, made or not; `thread`: that the
+  /// kernel counted of the pager's thread. Returns the bytes of files until now.
+  uint64_t update(uint64_t all, uint64_t asked, uint64_t thread) {
+    asked = std::max(asked - std::min(asked, before_), thread);
     const uint64_t more = all - std::min(all, asked), grown = more - std::min(more, seen_more_);
     credit_ = std::min(credit_ + (asked - std::min(asked, seen_asked_)) / kPart, kMostCredit);
     seen_more_ += grown;

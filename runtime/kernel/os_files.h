@@ -94,6 +94,8 @@ uint64_t major_faults();
 unsigned threads(int *ids, unsigned most);
 /// Bytes that this process has had read from disks so far, what was read ahead for it among them.
 uint64_t read_from_disks();
+/// The same of the calling thread, without what others read for it.
+uint64_t read_from_disks_here();
 
 /// Where the process's threads fault, as the kernel's events tell it (perf_event_open: root, CAP_PERFMON, or the sysctl
 /// perf_event_paranoid). A fault costs 0.3 us more while it is followed. One thread; its own faults are left out.

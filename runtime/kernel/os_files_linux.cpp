@@ -262,11 +262,14 @@ uint64_t major_faults() {
   return static_cast<uint64_t>(use.ru_majflt);
 }
 
-uint64_t read_from_disks() {
+static uint64_t read_from_disks_by(__rusage_who whom) {
   rusage use{};
-  if (!sandboxed()) getrusage(RUSAGE_SELF, &use);
+  if (!sandboxed()) getrusage(whom, &use);
   return static_cast<uint64_t>(use.ru_inblock) * 512;
 }
+
+uint64_t read_from_disks() { return read_from_disks_by(RUSAGE_SELF); }
+uint64_t read_from_disks_here() { return read_from_disks_by(RUSAGE_THREAD); }
 
 void wait_readable(int fd, uint64_t timeout_ns) {
   pollfd wanted{fd, POLLIN, 0};

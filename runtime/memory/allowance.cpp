@@ -37,9 +37,11 @@ void Allowance::forked() {
   over_most_ = over_from_ = 0;
 }
 
-/// Bytes of files that the program had read from disks. What helpers of the runtime read is not in the kernel's count of this process.
+/// Bytes of files that the program had read from disks. What helpers of the runtime read is not in the kernel's count of this
+/// process. The first look is made by the program's thread, whose reads are its own.
 uint64_t Allowance::files_read() {
-  return file_reads_.update(memory_.has_helpers() ? 0 : os::read_from_disks(), statistics_->read_bytes);
+  const uint64_t all = memory_.has_helpers() ? 0 : os::read_from_disks();
+  return file_reads_.update(all, statistics_->read_bytes, os::is_ours() ? os::read_from_disks_here() : 0);
 }
 
 void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion) {
