@@ -43,11 +43,14 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
                        G.Leading->getParent());
   R << NV("Array", Name.empty() ? "memory" : Name) << " " << NV("Access", accessOf(G));
   if (G.indirect()) {
-    R << " through " << NV("Indices", unsigned(G.Index.size())) << " index load(s): a slice runs ahead";
+    const auto Indices = unsigned(G.Index.size());
+    if (Indices) R << " through " << NV("Indices", Indices) << (Indices == 1 ? " loaded index" : " loaded indices");
+    else R << " at computed places"; // by arithmetic alone
+    R << ": a slice runs ahead";
     return R;
   }
   ArrayRef<const SCEV *> Strides = ArrayRef(G.Form.Stride).drop_back(N.Beside);
-  R << ": strides {" << NV("Strides", joined(Strides, sourceText)) << "} bytes, reuse {"
+  R << ": strides {" << NV("Strides", joined(Strides, [&](const SCEV *S) { return sourceText(S, Where); })) << "} bytes, reuse {"
     << NV("Reuse", joined(Strides, [](const SCEV *S) { return reuseName(S).str(); })) << "}";
   if (G.Members.size() > 1)
     R << ", group of " << NV("References", unsigned(G.Members.size())) << " references over bytes [" << NV("Low", G.Lo) << ", "

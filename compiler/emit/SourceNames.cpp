@@ -2,23 +2,33 @@
 
 #include "emit/SourceNames.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <tuple>
 
 using namespace llvm;
 
 namespace pagecast {
 namespace {
 
-/// A variable that has a value, and how many calls that were inlined lie between it and the function it is in now.
+/// A variable that has a value, and what speaks against its name: the least is the best.
 struct Variable {
-  StringRef Name;
-  unsigned Depth = ~0u;
+  const DILocalVariable *Is = nullptr;
+  unsigned Depth = ~0u; ///< calls that were inlined between it and the function that it is in now
+  bool Hidden = false;  ///< the reference is not in the block that declares it
+  bool Changes = false; ///< it has other values, too: `w` of a width that shrinks, beside the row's length that it was at first
+  bool operator<(const Variable &Other) const {
+    return std::tuple(Depth, Hidden, Changes, line()) < std::tuple(Other.Depth, Other.Hidden, Other.Changes, Other.line());
+  }
+  unsigned line() const { return Is ? Is->getLine() : ~0u; }
 };
 
 unsigned depthOf(const DebugLoc &Where) {
@@ -27,18 +37,51 @@ unsigned depthOf(const DebugLoc &Where) {
   return Depth;
 }
 
-/// The outermost; of several there the first.
-Variable variableOf(Value *V) {
+bool declares(const DILocalVariable *Variable, const DILocation *At) {
+  for (; At; At = At->getInlinedAt())
+    for (const DIScope *Scope = At->getScope(); Scope; Scope = Scope->getScope())
+      if (Scope == Variable->getScope()) return true;
+  return false;
+}
+
+/// What is said of the values of variables, in either form of debug information.
+template <typename Function> void forEachUser(llvm::Function &F, Function Take) {
+  for (Instruction &I : instructions(F)) {
+    for (const DbgVariableRecord &Record : filterDbgVars(I.getDbgRecordRange())) Take(&Record);
+    if (const auto *Intrinsic = dyn_cast<DbgVariableIntrinsic>(&I)) Take(Intrinsic);
+  }
+}
+
+/// Those of the variables that have other values than `V`, too.
+SmallPtrSet<const DILocalVariable *, 4> changing(const Value *V, ArrayRef<Variable> Of, llvm::Function &F) {
+  SmallPtrSet<const DILocalVariable *, 4> Changing;
+  forEachUser(F, [&](const auto *User) {
+    const bool IsOther = User->getNumVariableLocationOps() != 1 || User->getVariableLocationOp(0) != V;
+    if (!User->isKillLocation() && IsOther && any_of(Of, [&](const Variable &O) { return O.Is == User->getVariable(); }))
+      Changing.insert(User->getVariable());
+  });
+  return Changing;
+}
+
+/// The best of those that have the value, for who reads `Where`.
+Variable variableOf(Value *V, const DebugLoc &Where) {
   SmallVector<DbgVariableIntrinsic *, 2> Intrinsics;
   SmallVector<DbgVariableRecord *, 2> Records;
   findDbgUsers(Intrinsics, V, &Records);
-  Variable Best;
-  const auto Take = [&Best](const auto *User) {
-    if (unsigned Depth = depthOf(User->getDebugLoc()); Depth < Best.Depth) Best = {User->getVariable()->getName(), Depth};
+  SmallVector<Variable, 4> Known;
+  llvm::Function *In = nullptr;
+  const auto Take = [&](auto *User) {
+    const DILocalVariable *Is = User->getVariable();
+    Known.push_back({Is, depthOf(User->getDebugLoc()), Where && !declares(Is, Where.get()), false});
+    In = User->getFunction();
   };
-  for (const DbgVariableRecord *Record : Records) Take(Record);
-  for (const DbgVariableIntrinsic *Intrinsic : Intrinsics) Take(Intrinsic);
-  return Best;
+  for (DbgVariableRecord *Record : Records) Take(Record);
+  for (DbgVariableIntrinsic *Intrinsic : Intrinsics) Take(Intrinsic);
+  if (Known.size() > 1) {
+    const auto Changing = changing(V, Known, *In);
+    for (Variable &One : Known) One.Changes = Changing.contains(One.Is);
+  }
+  return Known.empty() ? Variable() : *min_element(Known);
 }
 
 /// What the module calls the value, or the global that it was loaded from.
@@ -48,10 +91,10 @@ StringRef nameInModule(const Value *V) {
   return Load && isa<GlobalVariable>(Load->getPointerOperand()) ? Load->getPointerOperand()->getName() : "";
 }
 
-std::string nameOf(Value *V) {
-  const Variable Known = variableOf(V);
+std::string nameOf(Value *V, const DebugLoc &Where) {
+  const Variable Known = variableOf(V, Where);
   const StringRef Global = nameInModule(V);
-  if (!Known.Name.empty() && (Known.Depth == 0 || Global.empty())) return Known.Name.str();
+  if (Known.Is && (Known.Depth == 0 || Global.empty())) return Known.Is->getName().str();
   if (!Global.empty()) return Global.str();
   return isa<Argument>(V) || isa<AllocaInst>(V) ? V->getName().str() : "";
 }
@@ -85,10 +128,10 @@ std::string sourceName(const Group &G) {
     if (const auto *Unknown = dyn_cast<SCEVUnknown>(S)) Base = Unknown;
     else append_range(Work, S->operands());
   }
-  return Base ? nameOf(Base->getValue()) : "";
+  return Base ? nameOf(Base->getValue(), G.where()) : "";
 }
 
-std::string sourceText(const SCEV *S) {
+std::string sourceText(const SCEV *S, const DebugLoc &Where) {
   std::string Text;
   raw_string_ostream(Text) << *S;
   SmallVector<const SCEV *, 8> Work{S};
@@ -96,7 +139,8 @@ std::string sourceText(const SCEV *S) {
     const SCEV *Part = Work.pop_back_val();
     const auto *Unknown = dyn_cast<SCEVUnknown>(Part);
     if (!Unknown) append_range(Work, Part->operands());
-    else if (std::string Name = nameOf(Unknown->getValue()); !Name.empty()) replaceName(Text, printed(Unknown->getValue()), Name);
+    else if (std::string Name = nameOf(Unknown->getValue(), Where); !Name.empty())
+      replaceName(Text, printed(Unknown->getValue()), Name);
   }
   return Text;
 }

@@ -14,8 +14,9 @@ namespace pagecast {
 /// passed, since a helper that sums any array tells the user nothing.
 std::string sourceName(const Group &G);
 
-/// An expression with the names of variables in place of values': (8 * m).
-std::string sourceText(const llvm::SCEV *S);
+/// An expression with the names of variables in place of values': (8 * m). Of several that have a value, one that is declared
+/// around `Where` and has no other value is named.
+std::string sourceText(const llvm::SCEV *S, const llvm::DebugLoc &Where);
 
 } // namespace pagecast
 

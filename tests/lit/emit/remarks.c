@@ -26,7 +26,7 @@ void matvec(double *restrict y, const double *restrict a, const double *restrict
 }
 
 // CHECK: remarks.c:[[@LINE+7]]:11: remark: {{.*}} read: strides {4} bytes, reuse {spatial}, index of an indirect reference
-// CHECK: remarks.c:[[@LINE+6]]:{{[0-9]+}}: remark: {{.*}} read and written through 1 index load(s): a slice runs ahead
+// CHECK: remarks.c:[[@LINE+6]]:{{[0-9]+}}: remark: {{.*}} read and written through 1 loaded index: a slice runs ahead
 // CHECK: remarks.c:[[@LINE+4]]:3: remark: loop split
 // YAML: Name: HintedIndirect
 // YAML: Array: count
@@ -35,7 +35,7 @@ void histogram(int *restrict count, const int *restrict key, long n) {
     count[key[i]]++;
 }
 
-// CHECK: remarks.c:[[@LINE+5]]:12: remark: {{.*}} read where a search goes through 1 index load(s): a slice runs ahead
+// CHECK: remarks.c:[[@LINE+5]]:12: remark: {{.*}} read where a search goes through 1 loaded index: a slice runs ahead
 long listed(const int *value, const int *next, const int *first, long n) {
   long s = 0;
   for (long i = 0; i < n; i++)
@@ -45,7 +45,7 @@ long listed(const int *value, const int *next, const int *first, long n) {
 }
 
 // Integer arithmetic without a load; its twin's address comes from floating point.
-// CHECK: remarks.c:[[@LINE+3]]:14: remark: {{.*}} a slice runs ahead [-Rpass=pagecast]
+// CHECK: remarks.c:[[@LINE+3]]:14: remark: {{.*}} written at computed places: a slice runs ahead [-Rpass=pagecast]
 void square(double *a, long n) {
   for (long i = 0; i < n; i++)
     a[i * i] = 0;
@@ -95,7 +95,7 @@ void carried(int *restrict p, const int *restrict a, long n) {
 }
 
 // A condition that the slice can compute is no reason to refuse.
-// CHECK: remarks.c:[[@LINE+5]]:18: remark: {{.*}} read and written conditionally through 2 index load(s)
+// CHECK: remarks.c:[[@LINE+5]]:18: remark: {{.*}} read and written conditionally through 2 loaded indices
 // CHECK-NOT: not hinted
 void conditional(int *restrict p, const int *restrict flag, const int *restrict index, long n) {
   for (long i = 0; i < n; i++)
