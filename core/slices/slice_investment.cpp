@@ -20,6 +20,7 @@ void SliceInvestment::begin(Phase phase) {
 void SliceInvestment::spent(uint64_t ns) {
   cost_ += ns;
   since_trial_ += ns;
+  since_look_ += ns;
   window_.cost += ns;
 }
 
@@ -31,9 +32,22 @@ bool SliceInvestment::clearly_slower(const Window &other, double times) const {
          times * static_cast<double>(window_.work) < expected * static_cast<double>(other.work);
 }
 
+/// What it has asked for of late is less than it has cost, however long the program would have waited for it. Nothing needs to be
+/// compared then.
+bool SliceInvestment::asks_for_nothing() {
+  if (since_look_ < kLook) return false;
+  const bool nothing = saturating_mul(asked_, kWait) < since_look_;
+  asked_ = since_look_ = 0;
+  return nothing;
+}
+
 void SliceInvestment::went(const Progress &p, uint64_t now) {
   window_.add(p);
   if (runs()) work_ += p.work;
+  if (runs() && asks_for_nothing()) {
+    with_ = window_;
+    return switch_off(now, kLeastRest);
+  }
   switch (phase_) {
   case kRunning:
     if (since_trial_ < trial_at_) break;
@@ -100,20 +114,23 @@ void SliceInvestment::judge(const Window &with, const Window &without, uint64_t 
     doubted_ = true;
     return begin(kWith);
   }
+  if (!good) return switch_off(now, kFirstRest);
   doubted_ = false;
   since_trial_ = foreseen_ = 0;
-  if (!good) return switch_off(now);
   with_ = with;
   trial_at_ = ++passed_ > 1 ? least(4 * trial_at_, kMostTrial) : kFirstTrial;
   begin(kRunning);
 }
 
-void SliceInvestment::switch_off(uint64_t now) {
-  if (switched_off_++ > 0) rest_ = least(2 * rest_, kMostRest);
+/// `rest`: at least, in which it rests for the first time.
+void SliceInvestment::switch_off(uint64_t now, uint64_t rest) {
+  rest_ = most(switched_off_++ > 0 ? least(2 * rest_, kMostRest) : 0, rest);
   off_since_ = now;
   put_off_ = false;
   trial_at_ = kFirstTrial;
   passed_ = 0;
+  doubted_ = false;
+  since_trial_ = foreseen_ = asked_ = since_look_ = 0;
   begin(kOff);
 }
 

@@ -3,12 +3,14 @@
 // Whether a slice is worth its cost. Its cost is processor time: its own, the pager's for its hints, and the program's in
 // waiting for it. Its gain is that the nest goes faster with it than without. Both are measured while the nest runs.
 //
-//   running   the slice runs. After kFirstTrial of cost there is a trial, and another one, which a chance may have decided; after
-//             each that it passes from then on, four times as much
+//   running   the slice runs. Where the pages that it has asked for are not worth its cost, even if the program would have waited
+//             for each of them, it is switched off without a trial. After kFirstTrial of cost there is a trial, and another one,
+//             which a chance may have decided; after each that it passes from then on, four times as much
 //   with      it runs, and what the nest does in kWindow of time is noted
 //   draining  it rests, and the nest goes over what it had asked for
 //   without   it rests, and what the nest does is noted; then it runs again, or is switched off if that is the second time
-//   off       it rests for kFirstRest, twice as long each time; less where the nest becomes much slower
+//   off       it rests for kFirstRest (kLeastRest if it has asked for nothing), twice as long each time; less where the nest
+//             becomes much slower
 //   warming   it runs again, and has kSettle to get ahead; then it is as in `with`, and compared to what was before
 //
 // Example: the nest does a million iterations in 48 ms with the slice, which takes 40 ms for them, and in 30 ms without. The slice
@@ -32,6 +34,7 @@ public:
   static constexpr uint64_t kMs = 1000000;
   static constexpr uint64_t kFirstTrial = 100 * kMs; ///< of cost
   static constexpr uint64_t kMostTrial = 6400 * kMs;
+  static constexpr uint64_t kLook = 10 * kMs; ///< of cost, between looks at what has been asked for
   static constexpr uint64_t kWindow = 48 * kMs;
   static constexpr uint64_t kLeast = 12 * kMs; ///< of a window that is clear before its end
   static constexpr uint64_t kLeastSteps = 16; ///< in a window: less are too coarse
@@ -55,8 +58,8 @@ public:
 
   /// The slice has cost so much more.
   void spent(uint64_t ns);
-  /// It has asked for so many pages that no stream of faults would have foreseen.
-  void foresaw(uint64_t pages) { foreseen_ += pages; }
+  /// It has asked for so many pages, and for so many of these as no stream of faults would have foreseen.
+  void asked(uint64_t pages, uint64_t foreseen) { asked_ += pages, foreseen_ += foreseen; }
   /// The nest went on. `now`: any clock that goes on while no nest is open.
   void went(const Progress &, uint64_t now);
 
@@ -79,17 +82,19 @@ private:
   };
 
   void begin(Phase);
+  bool asks_for_nothing();
   bool clearly_slower(const Window &other, double times) const;
   void rest(const Progress &, uint64_t now);
   bool pays(const Window &with, const Window &without, uint64_t step) const;
   static double gain(const Window &with, const Window &without, uint64_t step);
   void judge(const Window &with, const Window &without, uint64_t now);
-  void switch_off(uint64_t now);
+  void switch_off(uint64_t now, uint64_t rest);
 
   Phase phase_ = kRunning;
   Window window_, with_, without_;
   uint64_t cost_ = 0, since_trial_ = 0, trial_at_ = kFirstTrial;
   uint64_t foreseen_ = 0; ///< since the last verdict, as since_trial_
+  uint64_t asked_ = 0, since_look_ = 0; ///< since the last look: pages, and cost
   uint64_t off_since_ = 0, rest_ = kFirstRest;
   uint64_t work_ = 0; ///< done with the slice, since the last verdict
   double gain_ = 0; ///< ns for each iteration, by the last verdict

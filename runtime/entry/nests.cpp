@@ -264,7 +264,7 @@ pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_
   nest->slice_wasted.store(0, std::memory_order_relaxed);
   nest->served.store(nullptr, std::memory_order_relaxed);
   nest->slices_run = 0;
-  nest->seen_ns = nest->alone = 0;
+  nest->seen_ns = nest->alone = nest->asked_pages = 0;
   nest->costs.store(nullptr, std::memory_order_relaxed);
   nest->overwritten.store(0, std::memory_order_relaxed);
   nest->slice_ahead.store(nest->policy.slice_distance(), std::memory_order_relaxed);

@@ -59,8 +59,9 @@ bool SliceAccounts::runs(Engine &engine, OpenNest &nest) {
   const uint64_t others = costs->waited_ns.load(std::memory_order_relaxed) + costs->pager_ns.load(std::memory_order_relaxed);
   account.investment.spent(others - account.charged);
   account.charged = others;
-  account.investment.foresaw(nest.alone - core::least(nest.alone, nest.slice_wasted.load(std::memory_order_relaxed)));
-  nest.alone = 0;
+  account.investment.asked(nest.asked_pages,
+                           nest.alone - core::least(nest.alone, nest.slice_wasted.load(std::memory_order_relaxed)));
+  nest.alone = nest.asked_pages = 0;
   if (engine.options().slice_trials) note_progress(nest, account, os::now_ns());
   costs->saved_ns = account.investment.saved();
   costs->trials = account.investment.trials();

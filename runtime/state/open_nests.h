@@ -73,6 +73,7 @@ struct OpenNest {
   // Slicer's thread, once open.
   std::atomic<bool> sliced{false}; ///< of the nest that is open: who has not kept it open may read another's
   uint64_t alone;                           ///< pages that its slice has asked for alone, since it was looked at last
+  uint64_t asked_pages;                     ///< all that it has asked for since then
   core::Extent asked[PAGECAST_MAX_GROUPS];  ///< what it has asked for last, of each group
   std::atomic<SliceStatistics *> costs{nullptr}; ///< of its slice; NULL: not counted
   uint64_t seen_ns, seen_step;              ///< when the slicer looked at it last; 0: never; and where it was then

@@ -14,6 +14,7 @@ struct Nest {
   uint64_t with = 20 * kUs, without = 100 * kUs, cost = 10 * kUs; ///< of a step
   uint64_t ahead = 50;                                            ///< steps that the slice has run when it is switched off
   bool may_begin = true;
+  uint64_t asks = 8; ///< for pages, a step
 
   /// Goes on for so many steps, a look at each of them.
   void run(uint64_t steps) {
@@ -21,6 +22,7 @@ struct Nest {
       const bool on = investment.runs();
       if (on) {
         investment.spent(cost);
+        investment.asked(asks, 0);
         covered = ahead;
         ++steps_with;
       } else if (covered > 0) {
@@ -96,6 +98,30 @@ TEST(SliceInvestment, OneThatIsSlowerSaysHowMuchItHasCost) {
               2.0 * static_cast<double>(kMs));
 }
 
+TEST(SliceInvestment, OneThatAsksForNextToNothingIsSwitchedOffWithoutATrial) {
+  Nest nest{.with = 20 * kUs, .without = 200 * kUs, .cost = 18 * kUs, .asks = 0};
+  nest.run_for(80 * kMs);
+  EXPECT_TRUE(nest.investment.is_off()) << "it cannot be why the nest is faster";
+  EXPECT_EQ(nest.investment.trials(), 0u);
+  EXPECT_LE(nest.investment.cost(), SliceInvestment::kLook + 18 * kUs);
+  Nest seldom{.with = 100 * kUs, .without = 100 * kUs, .cost = 90 * kUs, .asks = 0};
+  seldom.run_for(3200 * kMs);
+  EXPECT_EQ(seldom.investment.switched_off(), 6u) << "rests of 100, 200, 400, 800, and 1600 ms";
+  EXPECT_LE(seldom.investment.cost(), 6 * (SliceInvestment::kLook + 90 * kUs));
+}
+
+TEST(SliceInvestment, OneThatAsksForNothingComesBackWhenTheNestBecomesSlow) {
+  Nest nest{.with = 20 * kUs, .without = 20 * kUs, .cost = 18 * kUs, .asks = 0};
+  nest.run_for(4000 * kMs);
+  const uint64_t before = nest.investment.switched_off();
+  ASSERT_TRUE(nest.investment.is_off());
+  nest.without = 200 * kUs; // it comes to what is not in memory
+  nest.asks = 8;
+  nest.run_for(300 * kMs);
+  EXPECT_TRUE(nest.investment.runs());
+  EXPECT_EQ(nest.investment.switched_off(), before);
+}
+
 TEST(SliceInvestment, ASmallGainAtAHighCostIsNotWorthIt) {
   Nest small{.with = 90 * kUs, .without = 100 * kUs, .cost = 80 * kUs},
       enough{.with = 70 * kUs, .without = 100 * kUs, .cost = 80 * kUs};
@@ -110,7 +136,7 @@ TEST(SliceInvestment, PagesThatNothingElseForeseesSpeakForIt) {
       slower{.with = 140 * kUs, .without = 100 * kUs, .cost = 30 * kUs};
   for (Nest *nest : {&many, &slower})
     for (unsigned i = 0; i < 10000; ++i) {
-      if (nest->investment.runs()) nest->investment.foresaw(1); // 80 us of waiting
+      if (nest->investment.runs()) nest->investment.asked(1, 1); // 80 us of waiting
       nest->run(1);
     }
   EXPECT_EQ(many.investment.switched_off(), 0u) << "the windows had few waits in them";
@@ -165,7 +191,7 @@ TEST(SliceInvestment, WhatHasBeenAskedForIsNoMeasureOfTheNestWithout) {
 }
 
 TEST(SliceInvestment, LongStepsAreCountedLonger) {
-  Nest nest{.with = 5 * kMs, .without = 6 * kMs, .cost = 1 * kMs};
+  Nest nest{.with = 5 * kMs, .without = 6 * kMs, .cost = 1 * kMs, .asks = 100};
   nest.run_for(20000 * kMs);
   EXPECT_EQ(nest.investment.switched_off(), 0u) << "16 steps, not 16 ms";
 }
