@@ -246,6 +246,17 @@ const SCEV *SpeculatedValues::rewrite(const SCEV *S) {
   return withUsualQuotients(Known.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Known), SE);
 }
 
+const SCEV *SpeculatedValues::exact(const SCEV *S, const Loop *Root) {
+  ValueToSCEVMapTy Own;
+  for (const auto &[Original, Same] : Known) {
+    const auto *Copy = dyn_cast<SCEVUnknown>(Same);
+    const auto *I = dyn_cast<LoadInst>(static_cast<const Value *>(Original));
+    if (Copy && I && Copy->getType() == I->getType() && DT.dominates(I, Root->getLoopPreheader()->getTerminator()))
+      Own[Copy->getValue()] = SE.getUnknown(const_cast<LoadInst *>(I));
+  }
+  return Own.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Own);
+}
+
 const SCEV *SpeculatedValues::scev(Value *V) { return rewrite(SE.getSCEV(V)); }
 
 bool SpeculatedValues::movesWith(const SCEV *S, const Loop *L) {

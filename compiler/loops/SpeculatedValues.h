@@ -56,6 +56,8 @@ public:
   /// The expression of `V` with the copies for the originals.
   const llvm::SCEV *scev(llvm::Value *V);
   const llvm::SCEV *rewrite(const llvm::SCEV *S);
+  /// `S` with the program's own values for copies, as far as the program has them in front of `Root`: a copy further out is older.
+  const llvm::SCEV *exact(const llvm::SCEV *S, const llvm::Loop *Root);
   /// Whether `S` depends on which iteration of `L` it is: on its counters, or on what is loaded from where these say.
   /// What is loaded from an address that stays is taken to stay.
   bool movesWith(const llvm::SCEV *S, const llvm::Loop *L);

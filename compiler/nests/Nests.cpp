@@ -299,6 +299,17 @@ private:
       if (const SCEV *Count = Counts.exact(N.Loops[K]); Count && Refs.available(Count, N.root())) N.Backedges[K] = Count;
   }
 
+  /// The same of addresses: in for (record..) { read(&r); for (i..n) sum += a[r.row * n + i]; } the inner loop has the row of this
+  /// record, and what was loaded before the outer one is of none.
+  void takeExact(Nest &N) {
+    for (Group &G : N.Groups) {
+      if (G.indirect()) continue;
+      G.Form.Base = Speculated.exact(G.Form.Base, N.root());
+      for (const SCEV *&Stride : G.Form.Stride) Stride = Speculated.exact(Stride, N.root());
+    }
+    for (const SCEV *&Live : N.Code.Live) Live = Speculated.exact(Live, N.root());
+  }
+
   void finish(Nest &N, SmallVectorImpl<Classified> &References, bool Claims = true) {
     preferExact(N);
     if (isSpecialCase(N, References)) return;
@@ -321,6 +332,7 @@ private:
     unsigned Exact = 0;
     while (Exact < N.Loops.size() && Counts.isExact(N.Loops[Exact], N.Backedges[Exact])) ++Exact;
     N.Exact = Exact == N.Loops.size() && !Refs.searches().anyIn(N.Loops.back()); // who knows whether they end
+    takeExact(N);
     const std::optional<Upwards> Up = upwards(N);
     const bool Whole = T.isMove(N.Loops.back()) && !Up;
     const TickContext X{SE, DT, Checks, Innermost, /*InPlanes=*/!Claims, onlyRows(N.Loops.back()), N.Apart, Whole};
