@@ -10,6 +10,7 @@
 #include "runtime/entry/nest_ends.h"
 #include "runtime/entry/nest_entry.h"
 #include "runtime/entry/profiled_nests.h"
+#include "runtime/entry/small_nests.h"
 #include "runtime/state/open_nests.h"
 #include "runtime/entry/nest_stack.h"
 #include "runtime/engine/engine.h"
@@ -219,6 +220,16 @@ void note_exit(const OpenNest &nest) {
   if (backoff.bits() != before) note_entry_backoff(*nest.description, backoff.bits());
 }
 
+/// All that there is of a small nest: it is not opened.
+void enter_small(Engine &engine, const pagecast_nest &d, const uint64_t *args) {
+  const bool worth = ask_for_rows(engine, d, args);
+  core::EntryBackoff backoff = entry_backoff_of(d);
+  const uint64_t before = backoff.bits();
+  if (worth) backoff.went_on();
+  else backoff.left_early(missed(engine));
+  if (backoff.bits() != before) note_entry_backoff(d, backoff.bits());
+}
+
 /// Closes the nest if it is this thread's.
 void finish(const pagecast_ticket *ticket) {
   const unsigned i = place_of(ticket);
@@ -311,6 +322,10 @@ pagecast_opened pagecast_do_enter(const pagecast_nest *nest, const uint64_t *wor
   uint64_t args[kMostArguments];
   // Modules of another version have been refused: their gates are shut.
   if (!expand_args(*nest, dynamic, args)) return {0, nullptr};
+  if (engine && !sandboxed_strictly() && is_small(*engine, *nest, args)) {
+    enter_small(*engine, *nest, args);
+    return {args[nest->ticked], nullptr};
+  }
   // In strict mode a thread may not even ask for the time.
   pagecast_ticket *ticket = engine && !sandboxed_strictly() ? open_nest(*engine, *nest, args, frame) : nullptr;
   if (!engine && profile::is_on()) ticket = open_profiled(*nest, args, frame);

@@ -9,8 +9,10 @@
 #include "runtime/kernel/os.h"
 #include "runtime/engine/engine.h"
 #include "runtime/process/runtime.h"
+#include "runtime/entry/small_nests.h"
 #include "runtime/profile/profile.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <link.h>
 
@@ -98,6 +100,6 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
     if (begin < end && end - begin >= o.large && is_permanent(module->global[i].address))
       allocation_add(begin, end - begin, Allocation::kGlobal);
   }
-  if (module->gate && runtime_running_engine() && o.hints) set_gate(loaded, o.gate);
+  if (module->gate && runtime_running_engine() && o.hints) set_gate(loaded, std::min(o.gate, kLeastSmallNest));
   if (module->gate && profile::is_on()) set_gate(loaded, profile::kGate);
 }

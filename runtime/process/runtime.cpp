@@ -5,6 +5,7 @@
 #include "runtime/process/allocations.h"
 #include "runtime/kernel/descriptors.h"
 #include "runtime/entry/nests.h"
+#include "runtime/entry/small_nests.h"
 #include "runtime/process/fork.h"
 #include "runtime/process/fork_needs.h"
 #include "runtime/slicer/slicer.h"
@@ -214,7 +215,7 @@ bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, Start why) {
   nests_start(made);
   engine.store(made, std::memory_order_release);
   tell(reason_of(why), static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20));
-  if (options.hints) modules_set_gates(options.gate);
+  if (options.hints) modules_set_gates(std::min(options.gate, kLeastSmallNest));
   return true;
 }
 

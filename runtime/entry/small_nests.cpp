@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/entry/small_nests.h"
+
+#include "core/arithmetic.h"
+#include "core/nest/companions.h"
+#include "runtime/kernel/os.h"
+
+#include <algorithm>
+
+namespace pagecast {
+namespace {
+
+constexpr unsigned kMostRows = 8;
+constexpr uint32_t kWorthPages = 2; ///< absent: one is brought by its fault
+
+/// The small nest that a thread was in last.
+struct Entered {
+  const pagecast_nest *nest;
+  unsigned count;
+  core::Row row[kMostRows];
+};
+thread_local Entered last __attribute__((tls_model("initial-exec"))){};
+
+/// What is known of the nests that come after a nest. Several may fall on one place: the one that is there stays until it is
+/// not entered any more.
+struct Known {
+  const pagecast_nest *nest = nullptr;
+  core::Companions companions;
+};
+constexpr unsigned kKnown = 64;
+Known known_nests[kKnown];
+std::atomic_flag learning = ATOMIC_FLAG_INIT; ///< who does not get it learns, and is told, nothing this time
+
+Known &known(const pagecast_nest &d) { return known_nests[reinterpret_cast<uint64_t>(&d) / sizeof(pagecast_nest) % kKnown]; }
+
+/// Groups without a row that is known.
+constexpr uint32_t kWithoutRow = PAGECAST_INDIRECT | PAGECAST_COMPARED;
+constexpr uint64_t kPlaceBytes = 64; ///< what a place is taken for that only a slice knows, as in the compiler's gates
+
+/// Whether it goes through rows, of which each may be long.
+bool has_rows(const pagecast_slice &s) {
+  return std::any_of(s.op, s.op + s.ops, [](const pagecast_op &op) { return op.code == PAGECAST_OP_RANGE; });
+}
+
+/// The bytes that the group touches, from end to end.
+core::Extent reach(const pagecast_nest &d, unsigned group, const uint64_t *args) {
+  const uint64_t *values = args + d.loops + uint64_t{group} * (1 + d.loops);
+  core::Extent e{values[0] + static_cast<uint64_t>(d.group[group].lo), values[0] + static_cast<uint64_t>(d.group[group].hi)};
+  for (unsigned k = 0; k < d.loops; ++k) {
+    const auto stride = static_cast<int64_t>(values[1 + k]);
+    const uint64_t span = static_cast<uint64_t>(stride) * (args[k] - 1);
+    (stride < 0 ? e.begin : e.end) += span;
+  }
+  return e;
+}
+
+/// The rows that the nest goes over: those that are in one piece, and not more than the gate from end to end.
+unsigned rows_of(const Engine &engine, const pagecast_nest &d, const uint64_t *args, core::Row *row) {
+  unsigned n = 0;
+  for (unsigned g = 0; g < d.groups && n < kMostRows; ++g) {
+    if (d.group[g].flags & kWithoutRow) continue;
+    const core::Extent e = reach(d, g, args);
+    if (!e.empty() && e.size() <= engine.options().gate) row[n++] = {e, (d.group[g].flags & PAGECAST_WRITES) != 0};
+  }
+  return n;
+}
+
+/// Asks for the absent pages of a row. Returns how many there were.
+uint32_t ask(Engine &engine, const core::Row &row, uint16_t site) {
+  uint32_t pages = 0;
+  for (core::Extent left = row.extent; !left.empty();) {
+    const core::Extent absent = engine.map().next_absent(left, engine.max_io());
+    if (absent.empty()) break;
+    const Region r = engine.look_up(absent.begin);
+    if (r.bytes == 0 || r.is_file()) break;
+    const core::Extent here{absent.begin, core::least(absent.end, r.end())};
+    const auto n = static_cast<uint32_t>(here.size() >> os::page_shift());
+    engine.hint({here.begin, n, row.write ? Hint::kFetchWrite : Hint::kFetch, 0, site, 0, 0});
+    pages += n;
+    left.begin = here.end;
+  }
+  return pages;
+}
+
+} // namespace
+
+bool is_small(const Engine &engine, const pagecast_nest &d, const uint64_t *args) {
+  const uint64_t gate = engine.options().gate;
+  uint64_t iterations = 1, bytes = 0;
+  for (unsigned k = 0; k < d.loops; ++k) iterations = core::saturating_mul(iterations, args[k]);
+  if (d.slice && (has_rows(*d.slice) || core::saturating_mul(iterations, kPlaceBytes) >= gate)) return false;
+  for (unsigned g = 0; g < d.groups; ++g)
+    if (!(d.group[g].flags & kWithoutRow)) bytes = core::saturating_add(bytes, reach(d, g, args).size());
+  return bytes < gate;
+}
+
+bool ask_for_rows(Engine &engine, const pagecast_nest &d, const uint64_t *args) {
+  Entered now;
+  now.nest = &d;
+  now.count = rows_of(engine, d, args, now.row);
+  const auto site = static_cast<uint16_t>(engine.statistics.sites_of(&d));
+  uint32_t pages = 0;
+  for (unsigned i = 0; i < now.count; ++i) pages += ask(engine, now.row[i], site);
+  if (!learning.test_and_set(std::memory_order_acquire)) {
+    if (last.nest && known(*last.nest).nest == last.nest && last.nest != &d)
+      known(*last.nest).companions.followed(last.row, last.count, &d, now.row, now.count);
+    Known &own = known(d);
+    if (own.nest == nullptr) own.nest = &d;
+    if (own.nest == &d)
+      own.companions.for_each(now.row, now.count, [&](const core::Row &row) { pages += ask(engine, row, site); });
+    learning.clear(std::memory_order_release);
+  }
+  last = now;
+  return pages >= kWorthPages;
+}
+
+} // namespace pagecast

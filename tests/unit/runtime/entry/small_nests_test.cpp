@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Small nests over rows of arrays that do not fit: what is absent is asked for at the entry, and a nest whose rows are in memory
+// is passed over in the end.
+#include "tests/unit/runtime/running_engine.h"
+
+#include "core/nest/companions.h"
+#include "core/nest/entry_backoff.h"
+#include "runtime/entry/nest_entry.h"
+#include "runtime/entry/nests.h"
+#include "runtime/state/open_nests.h"
+
+#include <cstring>
+#include <unistd.h>
+#include <vector>
+
+using namespace pagecast;
+
+namespace {
+
+constexpr uint64_t kPage = 4096, kTrips = 300, kArrayBytes = 16u << 20, kRowBytes = 2 * kPage;
+constexpr unsigned kArrays = 4;
+
+/// for (k < 300) ... array[a] + k ..., for some arrays
+struct Nest {
+  explicit Nest(unsigned groups) : group(groups), word(1 + 2 * groups) {
+    for (pagecast_group &g : group) g = {PAGECAST_READS | PAGECAST_WRITES, 8, 0, 8, 0, 0, "array"};
+    word[0] = {kTrips, 0, 0};
+    description.abi = PAGECAST_ABI_VERSION;
+    description.loops = description.strips = 1;
+    description.groups = groups;
+    description.group = group.data();
+    description.word = word.data();
+    description.cache = &cache;
+  }
+  void enter(const std::vector<const char *> &rows) {
+    for (unsigned g = 0; g < rows.size(); ++g) word[1 + 2 * g] = {address(rows[g]), 0, 0}, word[2 + 2 * g] = {8, 0, 0};
+    const pagecast_opened opened = pagecast_do_enter(&description, nullptr, &description);
+    EXPECT_EQ(opened.ticket, nullptr) << "it is not opened";
+    EXPECT_EQ(opened.count, kTrips);
+  }
+  bool is_passed_over() const { return core::EntryBackoff(cache >> PAGECAST_WORD_SITE).passes_over(); }
+  uint64_t prefetched() {
+    expect_valid();
+    return engine.statistics.site[engine.statistics.sites_of(&description)].prefetched;
+  }
+
+  std::vector<pagecast_group> group;
+  std::vector<pagecast_word> word;
+  uint64_t cache = 0;
+  pagecast_nest description{};
+};
+
+/// Arrays one behind the other, of which the first ones are not in memory any more.
+struct Arrays {
+  Arrays() {
+    EXPECT_EQ(engine.add(address(memory), kArrays * kArrayBytes), 0);
+    nests_start(&engine);
+    memset(memory, 1, kArrays * kArrayBytes);
+  }
+  const char *row(unsigned array, uint64_t number) const { return memory + array * kArrayBytes + number * kRowBytes; }
+  /// Waits until the row is in memory, or on its way.
+  void expect_asked(unsigned array, uint64_t number) const {
+    for (unsigned n = 0; n < 20000 && !engine.map().test(address(row(array, number))); ++n) engine.poke(), usleep(100);
+    EXPECT_TRUE(engine.map().test(address(row(array, number)))) << "array " << array << ", row " << number;
+  }
+  char *memory = map(kArrays * kArrayBytes);
+};
+
+TEST(SmallNests, AbsentRowsAreAskedForTogether) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  Arrays arrays;
+  Nest nest(2);
+  const uint64_t missed = engine.statistics.not_prefetched;
+  nest.enter({arrays.row(0, 5), arrays.row(1, 900)});
+  arrays.expect_asked(0, 5);
+  arrays.expect_asked(1, 900);
+  EXPECT_EQ(nest.prefetched(), 2u);
+  EXPECT_EQ(arrays.row(0, 5)[9], 1);
+  EXPECT_EQ(arrays.row(1, 900)[9], 1);
+  expect_valid();
+  EXPECT_EQ(engine.statistics.not_prefetched, missed);
+}
+
+TEST(SmallNests, RowsThatFollowAtAConstantDistanceAreAskedForAsWell) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  Arrays arrays;
+  Nest first(1), second(2);
+  for (uint64_t turn = 0; turn < core::Companions::kSure; ++turn) {
+    const uint64_t at = 40 + turn * turn;
+    first.enter({arrays.row(0, at)});
+    second.enter({arrays.row(0, at), arrays.row(1, at)});
+    arrays.expect_asked(1, at);
+  }
+  const uint64_t before = first.prefetched();
+  EXPECT_EQ(before, core::Companions::kSure) << "of its own";
+  first.enter({arrays.row(0, 1000)});
+  arrays.expect_asked(1, 1000);
+  EXPECT_EQ(first.prefetched(), before + 2);
+}
+
+TEST(SmallNests, EntriesWhoseRowsAreInMemoryArePassedOver) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  Arrays arrays;
+  Nest nest(2);
+  const uint64_t last = kArrayBytes / kRowBytes - 1;
+  unsigned entries = 0;
+  for (; entries < 10 * core::EntryBackoff::kEnough && !nest.is_passed_over(); ++entries) {
+    nest.enter({arrays.row(kArrays - 1, last), arrays.row(kArrays - 1, last - 1)});
+    expect_valid(); // the pager has seen to what was asked
+  }
+  EXPECT_TRUE(nest.is_passed_over());
+  EXPECT_GE(entries, core::EntryBackoff::kEnough);
+}
+
+} // namespace
