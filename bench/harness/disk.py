@@ -18,9 +18,14 @@ class Rates:
     random: float  # reads of 4 KiB a second
 
 
+def nothing_is_timed() -> bool:
+    """As in tests."""
+    return "HARNESS_WARM" in os.environ
+
+
 def measure(pagecast: Path, directory: Path, seconds: float) -> Rates:
-    """Of the disk that holds `directory`, by pagecast doctor; in tests ($HARNESS_WARM), where nothing is timed, as short as can be."""
-    if os.environ.get("HARNESS_WARM"):
+    """Of the disk that holds `directory`, by pagecast doctor; as short as can be where nothing is timed."""
+    if nothing_is_timed():
         seconds = 0.1
     done = subprocess.run([pagecast, "doctor", "--json", "--disk-seconds", str(seconds)], capture_output=True, text=True,
                           env={**os.environ, "PAGECAST_BACKING": str(directory)})
@@ -37,9 +42,9 @@ def typical(samples: list[Rates]) -> Rates:
 
 
 def forget():
-    """Writes back and drops what is cached of all files: the next run starts cold, with memory at hand. Where nothing is measured
-    (tests), HARNESS_WARM=1 leaves the machine as it is."""
-    if os.environ.get("HARNESS_WARM"):
+    """Writes back and drops what is cached of all files: the next run starts cold, with memory at hand. Where nothing is timed it
+    leaves the machine as it is."""
+    if nothing_is_timed():
         return
     os.sync()
     Path("/proc/sys/vm/drop_caches").write_text("3")

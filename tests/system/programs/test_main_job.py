@@ -12,8 +12,8 @@ from places import ROOT
 BUDGET = 22 << 20
 LIMIT = 48 << 20  # the rest is for code, stacks, page tables and what is cached of files
 ARGUMENTS = {
-    "buk": ["--memory-size", "76M", "--keys", "/usr/bin/clang-19"],
-    "matvec": ["--memory-size", "72M", "--cols", "1000000", "--iterations", "3"],
+    "buk": ["--memory-size", "56M", "--keys", "/usr/bin/clang-19"],
+    "matvec": ["--memory-size", "56M", "--cols", "1000000", "--iterations", "3"],
 }
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 

@@ -147,7 +147,7 @@ def test_hints_by_hand(built, disk_dir, tmp_path):
     expected = built.run(program, *arguments)
     assert expected.returncode == 0, expected.stderr
     stats = tmp_path / "stats.json"
-    done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", disk_dir, "--stats", stats, "--", program, *arguments)
+    done = built.run(built.pagecast, "run", "--memory", "24M", "--backing", disk_dir, "--stats", stats, "--", program, *arguments)
     assert done.returncode == 0, done.stderr
     assert done.stdout == expected.stdout
     figures = json.loads(stats.read_text())
