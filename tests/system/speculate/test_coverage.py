@@ -59,8 +59,8 @@ def test_slices_through_a_large_file(speculation, storage, tmp_path):
 
 def test_files_that_the_command_line_names(speculation, storage, tree):
     names = [f"d{d}/f{f}.txt" for d in range(8) for f in range(10)]
-    plain = speculation.plain("sha256sum", *names, cwd=storage(tree))
-    beside = speculation.run("sha256sum", *names, cwd=storage(tree))
+    plain = speculation.plain("sha256sum", *names, cwd=tree)
+    beside = speculation.run("sha256sum", *names, cwd=storage(tree, milliseconds=10))  # so that the first look finds the first wait
     assert beside.stdout == plain.stdout
     assert speculation.figures()["prefetch"]["named"] == len(names)
 
