@@ -8,16 +8,15 @@
 namespace pagecast::nbd {
 namespace {
 
-constexpr uint64_t kMostIntervals = 4096;
+constexpr uint64_t kMostIntervals = core::kEnoughIterations;
+constexpr uint64_t kSamples = 32; ///< intervals of which the unions are looked at: members wait for the answer
 constexpr uint64_t kLead = 1; ///< intervals: whoever is ahead by more would have what it reads pushed out for the others
 
-/// Iterations that are shared out into intervals: of the longest reference.
+/// Iterations that are shared out into intervals: of the reference that has most.
 uint64_t iterations_of(const std::vector<Opened> &members) {
   uint64_t most = 1;
   for (const Opened &m : members)
-    for (const core::Foreseen &f : m.foreseen)
-      if (const uint32_t loop = core::shared_loop(f.reference); loop < f.reference.loops)
-        most = std::max(most, f.reference.trips[loop]);
+    for (const core::Foreseen &f : m.foreseen) most = std::max(most, core::shared_iterations(f.reference));
   return most;
 }
 
@@ -76,7 +75,9 @@ uint64_t JobTeam::largest_union(uint64_t intervals) const {
   uint64_t most = 0;
   std::vector<uint64_t> set(words_);
   const uint64_t *const row = set.data();
-  for (uint64_t k = 0; k < intervals; ++k) {
+  const uint64_t samples = std::min(intervals, kSamples);
+  for (uint64_t i = 0; i < samples; ++i) {
+    const uint64_t k = samples > 1 ? i * (intervals - 1) / (samples - 1) : 0;
     std::fill(set.begin(), set.end(), 0);
     insert(k, intervals, &set);
     most = std::max(most, core::touched_by(&row, 1, words_).by_any);

@@ -28,19 +28,12 @@ std::vector<Run64> runsOf(const Set &set) {
   return out;
 }
 
-/// Puts share `k` of `count` of what the reference touches into the set, in the order in which it does. Where the loop that is
-/// shared out has too few iterations for so many shares, they are parts of one of them.
-void insertShare(core::Reference r, uint64_t k, uint64_t count, uint64_t block, Set *set) {
-  const uint32_t of = core::shared_loop(r);
-  const uint64_t trips = of < r.loops ? r.trips[of] : 0;
-  if (trips == 0 || trips >= count)
-    return core::insert_touched(r, core::interval_of(r, k, count), block, set->data(), set->size());
-  const uint64_t at = k * trips / count, begin = (at * count + trips - 1) / trips, end = ((at + 1) * count + trips - 1) / trips;
-  r.first += r.stride[of] * int64_t(at);
-  r.loops -= of + 1;
-  std::copy(r.trips + of + 1, r.trips + of + 1 + r.loops, r.trips);
-  std::copy(r.stride + of + 1, r.stride + of + 1 + r.loops, r.stride);
-  insertShare(r, k - begin, end - begin, block, set);
+/// Puts share `k` of `count` of what the reference touches into the set, in the order in which it does. Where there are fewer
+/// iterations than shares, several have the same.
+void insertShare(const core::Reference &r, uint64_t k, uint64_t count, uint64_t block, Set *set) {
+  const uint64_t all = core::shared_iterations(r), at = k * all / count;
+  const core::Iterations share = all >= count ? core::interval_of(r, k, count) : core::Iterations{at, std::min(at + 1, all)};
+  core::insert_touched(r, share, block, set->data(), set->size());
 }
 
 class Joining {

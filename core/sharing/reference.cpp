@@ -20,11 +20,15 @@ struct Touches {
   Walk walk[kMaxLoops]; ///< smallest stride first
 };
 
-Touches touches_of(const Reference &r, Iterations shared, uint64_t block) {
+/// A part of a nest's iterations: of each loop those of a range.
+struct Box {
+  Iterations of[kMaxLoops];
+};
+
+Touches touches_of(const Reference &r, const Box &box, uint64_t block) {
   Touches out{r.first, r.span, 0, {}};
-  const uint32_t of = shared_loop(r);
   for (uint32_t k = 0; k < r.loops; ++k) {
-    const uint64_t begin = k == of ? shared.begin : 0, end = k == of ? shared.end : r.trips[k];
+    const auto [begin, end] = box.of[k];
     if (begin >= end) return {0, 0, 0, {}};
     const uint64_t count = end - begin;
     out.first += Wide(r.stride[k]) * Wide(r.stride[k] < 0 ? end - 1 : begin); // the same set from its other end
@@ -50,23 +54,8 @@ void insert_span(Wide first, Wide span, uint64_t block, uint64_t *set, uint64_t 
   for (Wide at = from / Wide(block); at * Wide(block) < to; ++at) insert_block(set, uint64_t(at));
 }
 
-} // namespace
-
-uint32_t shared_loop(const Reference &r) {
-  uint32_t k = 0;
-  while (k < r.loops && r.trips[k] == 1) ++k;
-  return k;
-}
-
-Iterations interval_of(const Reference &r, uint64_t k, uint64_t count) {
-  const uint32_t of = shared_loop(r);
-  if (of == r.loops || count == 0) return {0, 1};
-  const auto part = [&](uint64_t n) { return uint64_t(Wide(r.trips[of]) * Wide(least(n, count)) / Wide(count)); };
-  return {part(k), part(k + 1)};
-}
-
-void insert_touched(const Reference &r, Iterations shared, uint64_t block, uint64_t *set, uint64_t words) {
-  const Touches t = touches_of(r, shared, block);
+void insert_box(const Reference &r, const Box &box, uint64_t block, uint64_t *set, uint64_t words) {
+  const Touches t = touches_of(r, box, block);
   if (t.span <= 0) return;
   uint64_t at[kMaxLoops] = {};
   Wide first = t.first;
@@ -80,6 +69,63 @@ void insert_touched(const Reference &r, Iterations shared, uint64_t block, uint6
     if (k == t.walks) return;
     first += Wide(t.walk[k].stride);
   }
+}
+
+/// Cuts iterations that count through loops from `loop` on into boxes, the ones before it being fixed.
+struct Cutter {
+  const Reference &r;
+  uint32_t loops;
+  uint64_t block, *set, words;
+
+  void cut(Box &box, uint32_t loop, Iterations shared) const {
+    if (shared.begin >= shared.end) return;
+    uint64_t inner = 1; // less than 2^64, as all of them are
+    for (uint32_t k = loop + 1; k < loops; ++k) inner *= r.trips[k];
+    uint64_t first = shared.begin / inner;
+    const uint64_t last = shared.end / inner, head = shared.begin % inner, tail = shared.end % inner;
+    if (head) {
+      box.of[loop] = {first, first + 1};
+      cut(box, loop + 1, {head, first == last ? tail : inner});
+      if (first++ == last) return;
+    }
+    if (first < last) {
+      box.of[loop] = {first, last};
+      for (uint32_t k = loop + 1; k < r.loops; ++k) box.of[k] = {0, r.trips[k]};
+      insert_box(r, box, block, set, words);
+    }
+    if (!tail) return;
+    box.of[loop] = {last, last + 1};
+    cut(box, loop + 1, {0, tail});
+  }
+};
+
+} // namespace
+
+uint32_t shared_loops(const Reference &r) {
+  uint64_t iterations = 1;
+  uint32_t loops = 0;
+  while (loops < r.loops && iterations < kEnoughIterations && !__builtin_mul_overflow(iterations, r.trips[loops], &iterations))
+    ++loops;
+  return loops;
+}
+
+uint64_t shared_iterations(const Reference &r) {
+  uint64_t iterations = 1;
+  for (uint32_t k = 0; k < shared_loops(r); ++k) iterations *= r.trips[k];
+  return iterations;
+}
+
+Iterations interval_of(const Reference &r, uint64_t k, uint64_t count) {
+  const uint64_t all = shared_iterations(r);
+  if (all == 1 || count == 0) return {0, all};
+  const auto part = [&](uint64_t n) { return uint64_t(Wide(all) * Wide(least(n, count)) / Wide(count)); };
+  return {part(k), part(k + 1)};
+}
+
+void insert_touched(const Reference &r, Iterations shared, uint64_t block, uint64_t *set, uint64_t words) {
+  Box box;
+  if (r.loops == 0) return insert_box(r, box, block, set, words);
+  Cutter{r, shared_loops(r), block, set, words}.cut(box, 0, shared);
 }
 
 } // namespace pagecast::core

@@ -32,16 +32,22 @@ struct Iterations {
   uint64_t begin = 0, end = 0;
 };
 
-/// The loop whose iterations are shared out: the outermost one that runs more than once. `loops`: there is none.
-uint32_t shared_loop(const Reference &);
+/// How many of the loops have their iterations shared out: the outermost ones, as many as have kEnoughIterations together, or all, but
+/// never more than can be counted.
+/// Their iterations count through, those of the inner ones first: a nest of few large iterations, such as one for each of seven
+/// slabs of a matrix, has intervals that are parts of these.
+inline constexpr uint64_t kEnoughIterations = 4096;
+uint32_t shared_loops(const Reference &);
+/// Of these loops together.
+uint64_t shared_iterations(const Reference &);
 
-/// Interval `k` of `count` of that loop's iterations; all of them where there is no such loop, in each interval.
+/// Interval `k` of `count` of these iterations; all of them where there is one only, in each interval.
 Iterations interval_of(const Reference &, uint64_t k, uint64_t count);
 
-/// Puts the blocks that the reference touches in these iterations of its shared loop into the set. `block`: bytes.
+/// Puts the blocks that the reference touches in these of its shared iterations into the set. `block`: bytes.
 /// `words`: of the set, whose end is the data set's. Cost: the pieces that lie a block or more apart, and the blocks of
 /// each; no more than kMostTouchedPieces, since trip counts are the program's.
-inline constexpr uint64_t kMostTouchedPieces = 1u << 20;
+inline constexpr uint64_t kMostTouchedPieces = 1u << 20; ///< of each of the parts that such iterations are, two for each loop
 void insert_touched(const Reference &, Iterations, uint64_t block, uint64_t *set, uint64_t words);
 
 } // namespace pagecast::core

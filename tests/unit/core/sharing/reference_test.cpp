@@ -38,11 +38,23 @@ TEST(Reference, AnIntervalOfAClusterIsTheUnionOverItsMembers) {
   EXPECT_EQ(touched({shared, also, own}, 1, 2, 100), (Blocks{5, 6, 7, 8, 9, 55, 56, 57, 58, 59}));
 }
 
-TEST(Reference, OfANestWhoseOutermostLoopRunsOnceTheNextIsSharedOut) {
+TEST(Reference, LoopsThatHaveFewIterationsAreSharedOutWithThoseInside) {
   const Reference r{0, 10, 3, {1, 4, 10}, {7, 100, 10}};
-  EXPECT_EQ(shared_loop(r), 1u);
+  EXPECT_EQ(shared_iterations(r), 40u);
   EXPECT_EQ(touched({r}, 3, 4, 100), (Blocks{3}));
   EXPECT_EQ(touched({{250, 10, 1, {1}, {0}}}, 3, 4, 100), (Blocks{2})) << "nothing to share out";
+  const Reference slabs{0, 8, 3, {7, 1000, 512}, {10'000 * 4096, 4096, 8}};
+  EXPECT_EQ(shared_loops(slabs), 2u);
+  EXPECT_EQ(shared_iterations(slabs), 7000u);
+  EXPECT_EQ(touched({slabs}, 0, 14, 4096, 70'000), range(0, 500));
+  EXPECT_EQ(touched({slabs}, 3, 14, 4096, 70'000), range(10'500, 11'000));
+  Blocks expected;
+  for (uint64_t b = 20'800; b < 21'000; ++b) expected.insert(b);
+  for (uint64_t b = 30'000; b < 31'000; ++b) expected.insert(b);
+  for (uint64_t b = 40'000; b < 40'200; ++b) expected.insert(b);
+  EXPECT_EQ(touched({slabs}, 2, 5, 4096, 70'000), expected) << "the end of a slab, a whole one, and the beginning of the next";
+  const Reference endless{0, 8, 2, {3, ~0ull}, {1 << 20, 8}};
+  EXPECT_EQ(shared_loops(endless), 1u) << "their product cannot be counted";
 }
 
 TEST(Reference, WhatIsOutsideOfTheDataSetIsNobodys) {
@@ -55,22 +67,17 @@ TEST(Reference, WhatIsOutsideOfTheDataSetIsNobodys) {
 /// What the definition says, an iteration at a time.
 Blocks by_definition(const Reference &r, Iterations shared, uint64_t block, uint64_t blocks) {
   Blocks out;
-  const uint32_t of = shared_loop(r);
-  std::vector<uint64_t> i(r.loops, 0);
-  if (of < r.loops) i[of] = shared.begin;
-  if (shared.begin >= shared.end) return out;
-  for (;;) {
+  uint64_t inner = 1, all = 1;
+  for (uint32_t k = 0; k < r.loops; ++k) (k < shared_loops(r) ? all : inner) *= r.trips[k];
+  for (uint64_t i = shared.begin * inner; i < shared.end * inner; ++i) {
     int64_t first = r.first;
-    for (uint32_t k = 0; k < r.loops; ++k) first += r.stride[k] * int64_t(i[k]);
+    uint64_t left = i;
+    for (uint32_t k = r.loops; k-- > 0; left /= r.trips[k]) first += r.stride[k] * int64_t(left % r.trips[k]);
     for (int64_t at = first; at < first + int64_t(r.span); ++at)
       if (at >= 0 && uint64_t(at) / block < blocks) out.insert(uint64_t(at) / block);
-    uint32_t k = r.loops;
-    while (k-- > 0) {
-      if (++i[k] < (k == of ? shared.end : r.trips[k])) break;
-      i[k] = k == of ? shared.begin : 0;
-    }
-    if (k == ~0u) return out;
   }
+  EXPECT_LE(shared.end, all);
+  return out;
 }
 
 TEST(Reference, IsWhatTheDefinitionSays) {
