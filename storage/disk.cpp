@@ -152,12 +152,20 @@ int Disk::write(int fd, const void *from, uint32_t bytes, uint64_t offset) {
     }
     return 0;
   };
-  return int(latency_ ? one_at_a_time(write_all) : write_all());
+  const auto result = int(latency_ ? one_at_a_time(write_all) : write_all());
+  const std::lock_guard lock(mutex_);
+  ++writes_;
+  return result;
 }
 
 uint64_t Disk::reads() const {
   const std::lock_guard lock(mutex_);
   return reads_;
+}
+
+uint64_t Disk::writes() const {
+  const std::lock_guard lock(mutex_);
+  return writes_;
 }
 
 uint64_t Disk::bytes() const {

@@ -52,6 +52,7 @@ public:
   bool uses_uring() const { return uses_uring_; }
   uint64_t reads() const;
   uint64_t bytes() const;
+  uint64_t writes() const;
 
 private:
   bool take(Read *);
@@ -71,7 +72,7 @@ private:
   std::condition_variable wanted_;
   std::deque<Read> waited_for_, foretold_;
   bool is_stopping_ = false;
-  uint64_t reads_ = 0, bytes_ = 0;
+  uint64_t reads_ = 0, bytes_ = 0, writes_ = 0;
   io_uring ring_{};
   Read under_way_[kDepth]{};
   std::vector<unsigned> free_; ///< places of `under_way_`

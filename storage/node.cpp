@@ -190,8 +190,8 @@ std::string Node::counts(bool is_final) {
          ",\n  \"cache_bytes\": " + std::to_string(options_.cache) + ", \"block_bytes\": " + std::to_string(options_.block) +
          ", \"blocks\": " + std::to_string(cache_.frames()) + ", \"blocks_used\": " + std::to_string(cache_.used()) +
          ",\n  \"disk\": {\"reads\": " + std::to_string(disk_.reads()) + ", \"bytes\": " + std::to_string(disk_.bytes()) +
-         ", \"latency_us\": " + std::to_string(options_.latency) + "},\n  \"all\": {" + json_members(sum) +
-         "},\n  \"clients\": [" + clients + "]}\n";
+         ", \"writes\": " + std::to_string(disk_.writes()) + ", \"latency_us\": " + std::to_string(options_.latency) +
+         "},\n  \"all\": {" + json_members(sum) + "},\n  \"clients\": [" + clients + "]}\n";
 }
 
 } // namespace pagecast::storage

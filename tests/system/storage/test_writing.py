@@ -27,7 +27,9 @@ def test_what_one_client_writes_the_file_has_and_others_read(tools, data):
         a.flush()
         counts = server.of("a")
         assert (counts["misses"], counts["hits"], counts["late"]) == (2, 2, 0), "the first block was there, and the third one the second time"
-        assert server.counts()["disk"]["reads"] == 2, "a block that is written as a whole is not read"
+        disk = server.counts()["disk"]
+        assert disk["reads"] == 2, "a block that is written as a whole is not read"
+        assert disk["writes"] == 4, "one for each block that a request is of"
         expected = bytearray(BEFORE)
         expected[60000:60000 + len(part)] = part
         expected[2 * BLOCK:3 * BLOCK] = b"x" * BLOCK
