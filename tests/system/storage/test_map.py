@@ -200,3 +200,25 @@ def test_what_cannot_be_mapped_is_said(tools, start, memory_server):
         assert status == 2 and why in said
     status, out, said = end(start("read", "data", maps=["data=nbd+unix:///?socket=/nowhere"]))
     assert (status, out) == (1, "open: Connection refused\n") and "data cannot be opened: map nbd+unix" in said
+
+
+def test_an_io_node_with_keys_is_mapped_by_who_has_one(tools, start, tmp_path):
+    """Another's key, one of no user, and none at all are refused with a sentence, and the data stay as they were."""
+    directory, content = tmp_path / "served", bytes(range(256)) * 256
+    directory.mkdir()
+    (directory / "data").write_bytes(content)
+    for user, key in (("alice", "ab"), ("mallory", "cd")):
+        (tmp_path / user).write_text(f"{user}:{key * 16}\n")
+    (tmp_path / "keys").write_text((tmp_path / "alice").read_text())
+    (tmp_path / "stolen").write_text(f"alice:{'cd' * 16}\n")
+    with serving(tools, directory, "--tls", tmp_path / "keys", "--listen", tmp_path / "socket"):
+        def read(scheme, user, keys):
+            key = f"&tls-psk-file={tmp_path}/{keys}" if keys else ""
+            return end(start("read", "data", maps=[f"data={scheme}+unix://{user}/data?socket={tmp_path}/socket{key}"]))
+        status, right, said = read("nbds", "alice@", "alice")
+        assert status == 0, said
+        for scheme, user, keys in (("nbds", "mallory@", "mallory"), ("nbds", "alice@", "stolen"), ("nbd", "", "")):
+            status, out, said = read(scheme, user, keys)
+            assert status == 1 and out == "open: Connection refused\n" and "data cannot be opened: map nbd" in said, (scheme, user, out, said)
+        assert read("nbds", "alice@", "alice")[:2] == (0, right)
+    assert (directory / "data").read_bytes() == content
