@@ -28,6 +28,11 @@ core::Reference reference_of(const core::Shape &shape, const core::Group &g, uin
   return r;
 }
 
+core::Asker::Answer answer_of(const JobVerdict &verdict) {
+  if (verdict.kind == JobVerdict::kServed && verdict.intervals) return core::Asker::Answer::kServed;
+  return verdict.kind == JobVerdict::kOwn ? core::Asker::Answer::kDeclined : core::Asker::Answer::kNone;
+}
+
 /// The step at which interval `k` begins.
 uint64_t step_of(uint64_t k, uint64_t steps, uint64_t intervals) {
   return static_cast<uint64_t>((static_cast<__int128>(k) * steps + intervals - 1) / intervals);
@@ -59,8 +64,7 @@ void FarHints::begin(const OpenNest &nest) {
   }
   n.intervals = std::min(n.intervals, nest.policy.steps());
   n.entry = n.intervals ? lay_open(nest) : -1;
-  n.opened_ns = os::now_ns();
-  n.asks = n.entry < 0;
+  n.asker.open(n.entry >= 0, os::now_ns());
   if (!n.intervals || before_) return;
   set_ = static_cast<uint64_t *>(os::reserve(kMostWords * sizeof *set_));
   before_ = static_cast<uint64_t *>(set_ ? os::reserve(kMostWords * sizeof *before_) : nullptr);
@@ -89,6 +93,7 @@ void FarHints::ask(const OpenNest &nest, const PagedRegion &r, uint64_t interval
     const core::Extent e = core::common({blocks.beginning + b * blocks.bytes, blocks.beginning + (b + 1) * blocks.bytes}, mapped);
     if (e.empty() || pager_.memory.map.next_absent(e, blocks.bytes).empty()) continue;
     if (!pager_.store.ask_ahead(r.origin, e.begin - blocks.beginning, e.size())) return;
+    ++pager_.memory.statistics.far.asked;
   }
 }
 
@@ -120,12 +125,12 @@ uint64_t FarHints::go_on(OpenNest &nest, uint64_t step) {
 }
 
 uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
-  constexpr uint64_t kGraceNs = 20'000'000; ///< for the helper to answer
   const uint64_t steps = nest.policy.steps();
   const JobVerdict verdict = job_.verdict(n.entry);
   job_.note(n.entry, core::rescale(step, steps, uint64_t{1} << JobEntry::kDoneShift) + 1); // rounded up: it is there
-  if (verdict.kind == JobVerdict::kServed && verdict.intervals && job_.has_helper()) {
-    if (!n.meets) nest.served.store(&job_[n.entry], std::memory_order_release);
+  const core::Asker::Who who = n.asker.who(answer_of(verdict), job_.has_helper(), os::now_ns());
+  if (who == core::Asker::Who::kHelper) {
+    if (!n.meets) nest.served.store(&job_[n.entry], std::memory_order_release), ++pager_.memory.statistics.far.served;
     n.meets = true;
     const uint64_t asked = job_[n.entry].asked.load(std::memory_order_relaxed),
                    now = core::rescale(step, steps, verdict.intervals);
@@ -134,8 +139,8 @@ uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
     return asked < now + 2 && asked < verdict.intervals ? step + 1 : step_of(now + 1, steps, verdict.intervals);
   }
   nest.served.store(nullptr, std::memory_order_relaxed);
-  n.asks = n.asks || verdict.kind == JobVerdict::kOwn || os::now_ns() - n.opened_ns > kGraceNs;
-  if (n.asks) return std::min(ask_own(nest, n, step), step_of(core::rescale(step, steps, n.intervals) + 1, steps, n.intervals));
+  if (who == core::Asker::Who::kProcess)
+    return std::min(ask_own(nest, n, step), step_of(core::rescale(step, steps, n.intervals) + 1, steps, n.intervals));
   nest.policy.stop_before(step_of(1, steps, n.intervals));
   return step + 1;
 }

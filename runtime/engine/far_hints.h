@@ -14,6 +14,7 @@
 //
 // Pager's thread.
 #pragma once
+#include "core/sharing/asker.h"
 #include "core/sharing/reference.h"
 #include "runtime/nbd/membership.h"
 #include "runtime/pager/pager.h"
@@ -41,8 +42,7 @@ private:
   struct Nest {
     uint64_t next, intervals; ///< `intervals` 0: none of its groups is of an export
     int entry; ///< in the job; -1: it is not laid open
-    uint64_t opened_ns;
-    bool asks; ///< for its own blocks
+    core::Asker asker;
     bool meets; ///< its program has been told where to wait
   };
   /// A region's export in blocks.

@@ -1,40 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/engine/meeting.h"
 
-#include "core/arithmetic.h"
 #include "runtime/kernel/os.h"
 #include "runtime/nbd/helper_start.h"
-#include "runtime/nbd/job.h"
 
 #include <cerrno>
 
 namespace pagecast {
 namespace {
 
-constexpr uint64_t kMostNs = 1'000'000'000; ///< a disk brings dozens of blocks in that time
-constexpr uint64_t kLookNs = 20'000'000;
-
-/// Whether the helper has not asked for what the program comes to, of how much it has: `asked`.
-bool must_wait(const OpenNest &nest, const JobEntry &entry, uint32_t *asked) {
-  const JobVerdict verdict = entry.answer();
-  *asked = entry.asked.load(std::memory_order_acquire);
-  if (verdict.kind != JobVerdict::kServed) return false;
-  const uint64_t now = core::rescale(nest.step(), nest.policy.steps(), verdict.intervals);
-  return *asked <= now && *asked < verdict.intervals;
-}
+struct RealClock {
+  static uint64_t now_ns() { return os::now_ns(); }
+  static void wait(const std::atomic<uint32_t> *word, uint32_t value, uint64_t ns) {
+    os::wait_for_other_process(word, value, ns);
+  }
+};
 
 } // namespace
 
 void meet(OpenNest &nest, Engine &engine) {
   const int error = errno;
-  const uint64_t since = os::now_ns();
-  bool waited = false;
-  uint32_t asked;
-  for (JobEntry *e; (e = nest.served.load(std::memory_order_acquire)) && must_wait(nest, *e, &asked); waited = true) {
-    if (os::now_ns() - since > kMostNs) nest.served.store(nullptr, std::memory_order_relaxed);
-    else os::wait_for_other_process(&e->asked, asked, kLookNs);
+  if (const uint64_t waited = wait_for_team(nest, RealClock{})) {
+    engine.statistics.far.meetings.fetch_add(1, std::memory_order_relaxed);
+    engine.statistics.far.met_ns.fetch_add(waited, std::memory_order_relaxed);
+    nest.met.store(true, std::memory_order_release);
+    engine.poke();
   }
-  if (waited) nest.met.store(true, std::memory_order_release), engine.poke();
   errno = error;
 }
 

@@ -42,6 +42,7 @@ struct JobEntry {
   uint64_t phase; ///< the nest, by its name
   core::Foreseen foreseen[kMostForeseen];
   std::atomic<uint64_t> done; ///< of 2^kDoneShift
+  std::atomic<uint64_t> meetings, met_ns; ///< waits for others, of all nests that were ever open here
 
   // --- the helper's ---
   std::atomic<uint64_t> verdict;
@@ -67,7 +68,7 @@ struct JobExport {
 };
 
 struct Job {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   static constexpr unsigned kMembers = 64, kExports = 8;
   enum Descriptor : int { kMemory = 3, kPipe, kReady, kDescriptors };
   /// Bytes of the memory whose locks mean something: those of the members' places come first.

@@ -107,6 +107,12 @@ struct Statistics {
   uint64_t slice_hints = 0;
   uint64_t useless_hints = 0; ///< from slices and by hand: resident by the time they were looked at
   uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later
+  /// Asking the caches of servers ahead (engine/far_hints.h): blocks, and entries of nests for which a helper asked.
+  struct Far {
+    uint64_t asked = 0, served = 0;
+    std::atomic<uint64_t> meetings{0}, met_ns{0}; ///< waits for others of a team, and how long (engine/meeting.h)
+  };
+  Far far;
   // Budget.
   uint64_t budget_bytes = 0, own_bytes = 0, peak_bytes = 0, regions = 0, region_bytes = 0, most_region_bytes = 0;
   MemoryMakeUp now; ///< as far as it is known now
