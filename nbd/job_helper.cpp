@@ -45,6 +45,11 @@ uint64_t cache_of(const std::string &uri) {
 
 } // namespace
 
+JobHelper::JobHelper(Job &job, const JobScheme &scheme, int ended) : job_(job), scheme_(scheme), ended_(ended) {
+  exports_.reserve(Job::kExports); // what is under way knows where they are
+  report_.start(scheme.report, now_ns());
+}
+
 // --- what members say --------------------------------------------------------------------------------
 
 void JobHelper::learn_exports() {
@@ -93,10 +98,13 @@ bool JobHelper::look() {
       if (!read_entry(place, entry, &o) || (checks && !is_alive(place))) continue;
       const auto before = std::find_if(opened_.begin(), opened_.end(), [&](const Opened &other) { return other.is(o); });
       if (before != opened_.end()) o.seen_ns = before->seen_ns;
+      else report_.opened(o);
       now.push_back(std::move(o));
     }
   const bool same = std::equal(now.begin(), now.end(), opened_.begin(), opened_.end(),
                                [](const Opened &a, const Opened &b) { return a.is(b); });
+  for (const Opened &o : opened_)
+    if (!same && std::none_of(now.begin(), now.end(), [&](const Opened &n) { return n.is(o); })) report_.closed(o, now_ns());
   opened_ = std::move(now);
   return !same;
 }
@@ -135,12 +143,13 @@ void JobHelper::say_misfits() {
 /// Teams whose members are as they were go on; others begin where their members are.
 void JobHelper::regroup() {
   std::map<uint64_t, std::vector<Opened>> phases;
+  for (const Opened &o : opened_) ranks_ = std::max(ranks_, (o.rank >= 0 ? o.rank : int64_t{o.place}) + 1);
   for (const Opened &o : opened_) phases[o.phase].push_back(o);
   std::vector<std::vector<Opened>> wanted;
   say_misfits();
   alone_.clear();
   for (const auto &[phase, members] : phases)
-    for (auto &team : teams_of(members, scheme_, sets_, words_, &alone_)) wanted.push_back(std::move(team));
+    for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, &alone_)) wanted.push_back(std::move(team));
   std::vector<std::unique_ptr<JobTeam>> teams;
   for (auto &members : wanted) {
     const auto is_same = [&](const std::unique_ptr<JobTeam> &t) {
@@ -156,6 +165,7 @@ void JobHelper::regroup() {
     auto team = std::make_unique<JobTeam>(std::move(members), scheme_, sets_, words_, most_blocks(wanted.size()));
     for (const auto &before : teams_)
       if (before && before->members()[0].phase == phase) team->know(before->recent());
+    report_.team(team->members().size(), team->intervals());
     for (const Opened &o : team->members()) {
       tell(o, team->asked());
       answer(o, JobVerdict::kServed, team->intervals());
@@ -196,11 +206,13 @@ void JobHelper::ask(const std::vector<uint64_t> &blocks) {
     Served &s = exports_[e];
     const uint64_t first = sets_[e].first_word * 64, end = first + sets_[e].words * 64, block = sets_[e].block;
     for (const uint64_t b : blocks) {
-      if (b < first || b >= end || !s.bytes || s.under_way == kMostUnderWay || s.connections->lost()) continue;
+      if (b < first || b >= end) continue;
       const uint64_t offset = (b - first) * block;
-      if (offset >= s.bytes) continue;
-      ++s.under_way;
-      if (s.connections->cache(std::min(block, s.bytes - offset), offset, asked, &s)) --s.under_way;
+      const bool can_be = s.bytes > offset && s.under_way < kMostUnderWay && !s.connections->lost();
+      s.under_way += can_be;
+      if (can_be && s.connections->cache(std::min(block, s.bytes - offset), offset, asked, &s)) --s.under_way;
+      if (can_be) report_.asked(1);
+      else report_.left(1);
     }
   }
 }
@@ -234,6 +246,8 @@ void JobHelper::run() {
     follow();
     wait(some_wait ? static_cast<int>(kGraceNs / 1'000'000) : opened_.empty() ? -1 : kCheckMs);
   }
+  look();
+  report_.write(job_, sets_, now_ns());
 }
 
 } // namespace pagecast::nbd

@@ -6,6 +6,7 @@
 // When it ends early, or falls behind, its members ask for themselves, or read what nobody has asked for.
 #pragma once
 #include "nbd/connections.h"
+#include "nbd/job_report.h"
 #include "nbd/job_teams.h"
 #include "runtime/nbd/job.h"
 
@@ -17,9 +18,7 @@ namespace pagecast::nbd {
 class JobHelper {
 public:
   /// `ended`: a descriptor that is readable when the job is over.
-  JobHelper(Job &job, const JobScheme &scheme, int ended) : job_(job), scheme_(scheme), ended_(ended) {
-    exports_.reserve(Job::kExports); // what is under way knows where they are
-  }
+  JobHelper(Job &job, const JobScheme &scheme, int ended);
   /// Until the job is over.
   void run();
 
@@ -54,7 +53,9 @@ private:
   std::vector<Opened> opened_, alone_;
   std::vector<std::unique_ptr<JobTeam>> teams_;
   uint64_t checked_ns_ = 0;
+  int64_t ranks_ = 0; ///< that there have been
   bool misfits_said_ = false;
+  JobReport report_;
 };
 
 } // namespace pagecast::nbd

@@ -47,6 +47,17 @@ std::vector<uint32_t> planned_teams(const std::vector<Opened> &phase, const JobS
   return out;
 }
 
+/// Ranks that follow each other, of as many as the job has, so that a rank's team stays the same while others come to the nest.
+std::vector<uint32_t> even_teams(const std::vector<Opened> &phase, uint32_t helpers, int64_t ranks) {
+  std::vector<uint32_t> out;
+  for (const Opened &o : phase) {
+    const uint64_t rank = o.rank >= 0 ? static_cast<uint64_t>(o.rank) : o.place,
+                   all = std::max<uint64_t>(static_cast<uint64_t>(ranks), rank + 1);
+    out.push_back(static_cast<uint32_t>(rank * helpers / all));
+  }
+  return out;
+}
+
 } // namespace
 
 JobTeam::JobTeam(std::vector<Opened> members, const JobScheme &scheme, const std::vector<core::DataSetBlocks> &sets,
@@ -116,9 +127,9 @@ bool JobTeam::next(std::vector<uint64_t> *blocks) {
 }
 
 std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, const JobScheme &scheme,
-                                          const std::vector<core::DataSetBlocks> &sets, uint64_t words,
+                                          const std::vector<core::DataSetBlocks> &sets, uint64_t words, int64_t ranks,
                                           std::vector<Opened> *alone) {
-  std::vector<uint32_t> team_of(phase.size(), 0);
+  std::vector<uint32_t> team_of = even_teams(phase, scheme.helpers, ranks);
   if (scheme.kind == JobScheme::kByProfile) team_of = planned_teams(phase, scheme);
   if (scheme.kind == JobScheme::kLive) team_of = live_teams(phase, scheme.rules, sets, words);
   std::map<uint32_t, std::vector<Opened>> teams;

@@ -34,6 +34,8 @@ struct JobScheme {
   /// By a profile: the team of each rank in each phase, by the phase's number.
   std::map<uint64_t, std::map<int64_t, uint32_t>> plan;
   int64_t ranks = 0; ///< that the profile knows
+  uint32_t helpers = 1; ///< of all: so many teams, of ranks that follow each other
+  std::string report; ///< a file for what happened; empty: none
 };
 
 /// A team at work.
@@ -57,7 +59,7 @@ public:
 
 private:
   uint64_t interval_at(uint64_t done) const { return core::rescale(done, uint64_t{1} << 32, intervals_); }
-  uint64_t largest_union(uint64_t intervals) const;
+  uint64_t largest_union(uint64_t intervals) const; ///< of some of them
   void insert(uint64_t k, uint64_t intervals, std::vector<uint64_t> *set) const;
 
   std::vector<Opened> members_;
@@ -69,8 +71,9 @@ private:
   unsigned asked_ = 0;
 };
 
-/// The members of one phase in teams; those that are in none are `alone`.
+/// The members of one phase in teams; those that are in none are `alone`. `ranks`: that the job has had.
 std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, const JobScheme &,
-                                          const std::vector<core::DataSetBlocks> &, uint64_t words, std::vector<Opened> *alone);
+                                          const std::vector<core::DataSetBlocks> &, uint64_t words, int64_t ranks,
+                                          std::vector<Opened> *alone);
 
 } // namespace pagecast::nbd

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// pagecast-nbd help SCHEME SHARE SMALLEST INTERVAL PROCESS [PHASE=RANK,RANK...]...: for pagecast run, the helper of a job, which ends
-// with that process. Shares are per cent; a phase is a hexadecimal number, and each of its lines a team.
+// pagecast-nbd help SCHEME SHARE SMALLEST INTERVAL PROCESS [WORD=VALUE]...: for pagecast run, the helper of a job, which ends with
+// that process. Shares are per cent. Words: `helpers`, of all; `report`, a file; `ranks`, of a profile; and for each team of a
+// profile's phase PHASE=RANK,RANK..., a phase being a hexadecimal number.
 // pagecast-nbd serve: for the runtime, which hands over descriptors and memory (runtime/nbd/channel.h).
 // pagecast-nbd measure URI SECONDS: for pagecast doctor.
 #include "nbd/exchange.h"
@@ -85,6 +86,13 @@ Job *make_job() {
   return job;
 }
 
+/// PHASE=RANK,RANK...
+void add_team(const char *text, uint32_t number, nbd::JobScheme *scheme) {
+  char *at;
+  auto &phase = scheme->plan[strtoull(text, &at, 16)];
+  while (*at) phase[strtoll(at + 1, &at, 10)] = number;
+}
+
 nbd::JobScheme scheme_of(int argc, char **argv) {
   nbd::JobScheme scheme;
   const std::string kind = argv[2];
@@ -94,13 +102,11 @@ nbd::JobScheme scheme_of(int argc, char **argv) {
   scheme.rules = {atof(argv[3]) / 100, static_cast<uint32_t>(atoi(argv[4]))};
   scheme.interval = atof(argv[5]) / 100;
   for (int i = 7; i < argc; ++i) {
-    char *at;
-    if (!strncmp(argv[i], "ranks=", 6)) {
-      scheme.ranks = atoll(argv[i] + 6);
-      continue;
-    }
-    auto &phase = scheme.plan[strtoull(argv[i], &at, 16)];
-    while (*at) phase[strtoll(at + 1, &at, 10)] = static_cast<uint32_t>(i);
+    const std::string word = argv[i], name = word.substr(0, word.find('='));
+    if (name == "ranks") scheme.ranks = atoll(argv[i] + strlen("ranks="));
+    else if (name == "helpers") scheme.helpers = static_cast<uint32_t>(std::max(1, atoi(argv[i] + strlen("helpers="))));
+    else if (name == "report") scheme.report = word.substr(strlen("report="));
+    else add_team(argv[i], static_cast<uint32_t>(i), &scheme);
   }
   return scheme;
 }

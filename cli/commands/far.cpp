@@ -7,6 +7,7 @@
 #include "cli/text/message.h"
 #include "runtime/nbd/job.h"
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +22,8 @@ struct Far {
   std::string scheme, profile;
   std::string threshold = "80", interval = "10";
   std::string smallest; ///< empty: the scheme's
+  std::string helpers = "1";
+  std::string place = "beside", report;
 };
 
 void requireNumber(const std::string &text, const std::string &what, double least, double most) {
@@ -38,16 +41,25 @@ Far parse(const std::string &given) {
   for (std::string word; std::getline(words, word, ',');) {
     const auto equals = word.find('=');
     const std::string name = word.substr(0, equals), value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (name == "profile") far.profile = value;
+    if (equals == std::string::npos && !word.empty() && std::isdigit(static_cast<unsigned char>(word[0]))) far.helpers = word;
+    else if (name == "profile") far.profile = value;
     else if (name == "threshold") far.threshold = value;
     else if (name == "smallest") far.smallest = value;
     else if (name == "interval") far.interval = value;
-    else throw Failure{"--far: there is no '" + name + "'; there are profile, threshold, smallest and interval"};
+    else if (name == "place") far.place = value;
+    else if (name == "report") far.report = value;
+    else throw Failure{"--far: there is no '" + name + "'; there are profile, threshold, smallest, interval, place and report"};
   }
   if (far.smallest.empty()) far.smallest = far.scheme == "live" ? "2" : "3";
   requireNumber(far.threshold, "threshold", 0, 100);
   requireNumber(far.interval, "interval", 1, 100);
   requireNumber(far.smallest, "smallest", 1, Job::kMembers);
+  requireNumber(far.helpers, "number of helpers", 1, Job::kMembers);
+  if (far.helpers != "1" && far.scheme != "reserved")
+    throw Failure{"--far: a number of helpers is only for reserved, as in --far reserved,2"};
+  if (far.place != "own" && far.place != "beside")
+    throw Failure{"--far: place '" + far.place +
+                  "' is neither own, a processor for the helper alone, nor beside, among the processes"};
   return far;
 }
 
@@ -103,7 +115,9 @@ void applyFar(const std::string &given, const std::vector<std::string> &command)
     plan = planOf(profile, far);
     sayWhatDoesNotFit(profile, far.profile, command, plan.size() - 1);
   }
-  if (const pid_t helper = startJobHelper({far.scheme, far.threshold, far.smallest, far.interval}, plan))
+  plan.push_back("helpers=" + far.helpers);
+  if (!far.report.empty()) plan.push_back("report=" + fs::absolute(far.report).string());
+  if (const pid_t helper = startJobHelper({far.scheme, far.threshold, far.smallest, far.interval}, plan, far.place == "own"))
     setenv("PAGECAST_JOB", std::to_string(helper).c_str(), 1);
   else setenv("PAGECAST_FAR", "independent", 1);
 }

@@ -2,6 +2,7 @@
 """pagecast run --far: the helper that asks an I/O node ahead for ranks that share, and what is left of it."""
 
 import contextlib
+import json
 import os
 import signal
 import struct
@@ -86,17 +87,49 @@ def helped(clients: list[dict]) -> list[dict]:
     return [c for c in clients if c["name"].startswith("helper") and c["prefetches"]]
 
 
-@pytest.mark.parametrize("far", ["reserved", "live"])
-def test_one_helper_asks_for_those_who_share(tools, program, data, start, far):
-    """Results are as without. The helper may come too late: then another run is made."""
+def reported(file: Path) -> dict:
+    """The helper ends after its job."""
+    until = time.monotonic() + 60
+    while not file.exists():
+        assert time.monotonic() < until, "there is no report"
+        time.sleep(0.01)
+    return json.loads(file.read_text())
+
+
+@pytest.mark.parametrize("far", ["reserved", "reserved,2", "live", "live,place=own"])
+def test_one_helper_asks_for_those_who_share(tools, program, data, start, tmp_path, far):
+    """Results are as without, and the report tells of every rank. The helper may come too late: then another run is made."""
     right = expected(program, data)
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
+        file = tmp_path / f"report{attempt}.json"
         with serving(tools, data, "--cache", "1M", "--latency", "5") as server:
-            assert end(start(server, far)[0]) == right
+            assert end(start(server, f"{far},report={file.name}")[0]) == right
             clients = server.end()["clients"]
+        report = reported(file)
+        ranks = [m["rank"] for m in report["members"]]
+        assert sorted(ranks) == sorted(set(ranks)) and set(ranks) <= set(range(RANKS))
+        assert all((m["meetings"] == 0) == (m["met_s"] == 0) for m in report["members"])
+        assert report["nests_opened"] >= len(report["nests"]) > 0 and all(n["references"] for n in report["nests"])
         if helped(clients):
+            assert report["asked_blocks"] >= sum(c["prefetches"] for c in helped(clients)) and report["teams"] and report["served"]
             return
     raise AssertionError(f"no helper has asked for anything: {clients}")
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
+def test_a_helper_in_its_own_place_has_a_processor_that_no_rank_uses(tools, data, start, tmp_path):
+    may = os.sched_getaffinity(0)
+    for place, ranks_have in (("own", may - {max(may)}), ("beside", may)):
+        done = tools.run(tools.pagecast, "run", "--far", f"reserved,place={place}", "--", "/bin/sh", "-c",
+                         'grep Cpus_allowed_list "/proc/$PAGECAST_JOB/status"; grep Cpus_allowed_list /proc/self/status')
+        helpers, ours = (processors(line) for line in done.stdout.splitlines())
+        assert (helpers, ours) == ({max(may)} if place == "own" else may, ranks_have), done.stderr
+
+
+def processors(line: str) -> set[int]:
+    """Of a list such as 0-2,5."""
+    pairs = [part.partition("-") for part in line.split()[1].split(",")]
+    return {p for first, _, last in pairs for p in range(int(first), int(last or first) + 1)}
 
 
 def test_without_a_scheme_nothing_is_started_and_nothing_asked(tools, program, data, start):
@@ -152,7 +185,8 @@ def test_a_profile_is_used_as_far_as_it_fits(tools, program, data, start, tmp_pa
 @pytest.mark.parametrize(("far", "sentence"), [
     ("most", "no scheme; use none, independent, reserved, adaptive or live"), ("live,smallest=0", "smallest '0' is no number from 1"),
     ("live,threshold=x", "threshold 'x' is no number"), ("live,members=3", "there is no 'members'"), ("adaptive", "goes by a profile"),
-    ("live,profile=/p.json", "no other scheme does"), ("adaptive,profile=/nowhere.json", "/nowhere.json")])
+    ("live,profile=/p.json", "no other scheme does"),
+    ("live,2", "only for reserved"), ("reserved,65", "number of helpers '65' is no number from 1 to 64"), ("live,place=far", "neither own"), ("adaptive,profile=/nowhere.json", "/nowhere.json")])
 def test_what_no_scheme_is_is_said(tools, far, sentence):
     done = tools.run(tools.pagecast, "run", "--far", far, "--", "/bin/true")
     assert done.returncode != 0 and sentence in done.stderr, done.stderr

@@ -93,23 +93,41 @@ TEST(JobTeams, IntervalsFitTheCache) {
   EXPECT_EQ(JobTeam(apart, {}, kSets, kWords, 10).intervals(), 20u);
 }
 
+TEST(JobTeams, SeveralHelpersHaveRanksThatFollowEachOtherWhoeverComesFirst) {
+  JobScheme scheme;
+  scheme.kind = JobScheme::kAll;
+  std::vector<Opened> alone, phase;
+  for (uint32_t rank = 0; rank < 7; ++rank) phase.push_back(member(rank, 0, 50));
+  for (const auto &[helpers, right] :
+       std::map<uint32_t, std::vector<size_t>>{{1, {7}}, {2, {4, 3}}, {3, {3, 2, 2}}, {9, {1, 1, 1, 1, 1, 1, 1}}}) {
+    scheme.helpers = helpers;
+    EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 7, &alone)), right) << helpers;
+  }
+  scheme.helpers = 2;
+  const std::vector<Opened> late{member(6, 0, 50), member(3, 0, 50), member(5, 0, 50)}; // the others have not come yet
+  const auto teams = teams_of(late, scheme, kSets, kWords, 7, &alone);
+  ASSERT_EQ(sizes(teams), (std::vector<size_t>{1, 2}));
+  EXPECT_EQ(teams[0][0].rank, 3);
+  EXPECT_TRUE(alone.empty());
+}
+
 TEST(JobTeams, AreMadeByWhatIsOpenByAProfileOrOfAll) {
   const std::vector<Opened> phase{member(0, 0, 50), member(1, 100, 50), member(2, 0, 50), member(3, 200, 50)};
   std::vector<Opened> alone;
-  EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, &alone)), (std::vector<size_t>{2}));
+  EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, 4, &alone)), (std::vector<size_t>{2}));
   EXPECT_EQ(alone.size(), 2u);
   JobScheme scheme;
   scheme.kind = JobScheme::kAll;
   alone.clear();
-  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, &alone)), (std::vector<size_t>{4}));
+  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 4, &alone)), (std::vector<size_t>{4}));
   EXPECT_TRUE(alone.empty());
   scheme.kind = JobScheme::kByProfile;
   scheme.plan[7] = {{0, 1}, {1, 1}, {2, 1}}; // of a run with three ranks
-  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, &alone)), (std::vector<size_t>{3}));
+  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 4, &alone)), (std::vector<size_t>{3}));
   ASSERT_EQ(alone.size(), 1u);
   EXPECT_EQ(alone[0].rank, 3);
   const std::vector<Opened> other{member(0, 0, 50, 8), member(1, 0, 50, 8)};
-  EXPECT_TRUE(teams_of(other, scheme, kSets, kWords, &alone).empty()) << "the profile does not know the nest";
+  EXPECT_TRUE(teams_of(other, scheme, kSets, kWords, 4, &alone).empty()) << "the profile does not know the nest";
 }
 
 } // namespace
