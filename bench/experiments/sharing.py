@@ -6,7 +6,7 @@ one request at a time. All schemes in turns, outputs compared. Prints what `make
 of other runs that are in the JSON already stay there.
 
     python bench sharing --only hf              one program: minutes
-    python bench sharing --quick                all, on less data and a faster disk
+    python bench sharing --quick                all, one run of each scheme
     python bench sharing --only vis --ranks 4   another cell
 """
 
@@ -21,6 +21,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,31 +43,41 @@ class Scheme:
     simulated: str  # its name in the simulation
     far: str = "none"
     environment: dict = field(default_factory=dict)
-    reserved: int = 0       # ranks fewer, in whose place the helper runs
+    reserved: int = 0       # ranks fewer, in whose place helpers run
     profiled: bool = False  # it goes by a profile of a smaller input
+    is_usual: bool = True   # it is measured unless --only names others
+
+    @property
+    def has_helper(self) -> bool:
+        return self.far not in ("none", "independent")
 
 
 SCHEMES = {
     "none": Scheme("none", environment={"PAGECAST_HINTS": "0", "PAGECAST_HISTORY": "0"}),
     "independent": Scheme("independent", "independent"),
     "reserved": Scheme("1 reserved", "reserved", reserved=1),
+    "reserved-2": Scheme("2 reserved", "reserved,2", reserved=2, is_usual=False),
+    "reserved-3": Scheme("3 reserved", "reserved,3", reserved=3, is_usual=False),
     "adaptive": Scheme("adaptive", "adaptive", profiled=True),
+    "adaptive-own": Scheme("adaptive", "adaptive,place=own", profiled=True, is_usual=False),
     "live": Scheme("live", "live"),
+    "live-own": Scheme("live", "live,place=own", is_usual=False),
 }
 
 
 @dataclass(frozen=True)
 class Program:
     simulated: str
+    size: str             # so that each rank reads several times what its memory holds
     options: tuple[str, ...] = ()
     writes: bool = False  # a data set then serves one run
 
 
 PROGRAMS = {
-    "hf": Program("HF", ("--iterations", "2")),
-    "vis": Program("3D-vis", ("--views", "1")),
-    "cholesky": Program("Cholesky", ("--block", "512"), writes=True),
-    "mgrid": Program("Mgrid", ("--iterations", "1"), writes=True),
+    "hf": Program("HF", "160M", ("--iterations", "2")),
+    "vis": Program("3D-vis", "80M", ("--views", "1")),
+    "cholesky": Program("Cholesky", "128M", ("--block", "512"), writes=True),
+    "mgrid": Program("Mgrid", "64M", ("--iterations", "1"), writes=True),
 }
 
 
@@ -75,28 +86,38 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build tree")
     parser.add_argument("--json", type=Path, default=ROOT / "results" / "sharing.json")
     parser.add_argument("--work", type=Path, help="directory on a disk for data and programs; default BUILD/sharing")
-    parser.add_argument("--quick", action="store_true", help="half of the data, a disk of 2.5 ms, one run")
+    parser.add_argument("--quick", action="store_true", help="one run")
     parser.add_argument("--only", metavar="NAMES", help=f"of {', '.join([*PROGRAMS, *SCHEMES])}, with commas between")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--ranks", type=int, default=8)
-    parser.add_argument("--size", default="320M", help="of each data set")
-    parser.add_argument("--cache", default="8M", help="of the I/O node")
-    parser.add_argument("--block", default="256K", help="of the cache")
-    parser.add_argument("--latency", type=float, default=10, help="of the disk, milliseconds")
+    parser.add_argument("--size", help="of each data set; default: " + ", ".join(f"{n} {p.size}" for n, p in PROGRAMS.items()))
+    parser.add_argument("--cache", help=f"of the I/O node; default: data over {LEAST_MULTIPLE}")
+    parser.add_argument("--block", default="32K", help="of the cache")
+    parser.add_argument("--latency", type=float, default=1, help="of the disk, milliseconds")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for a run")
     options = parser.parse_args()
     if options.quick:
-        options.size, options.cache, options.latency, options.runs = "160M", "4M", 2.5, 1
+        options.runs = 1
     if options.runs < 1 or options.ranks < 1:
         raise Failed("--runs and --ranks: at least 1")
-    if parse_size(options.size) < LEAST_MULTIPLE * parse_size(options.cache):
-        raise Failed(f"--cache {options.cache}: data of {options.size} are less than {LEAST_MULTIPLE} times that")
     names = chosen(options.only, [*PROGRAMS, *SCHEMES], "--only") if options.only else []
     options.programs = [n for n in names if n in PROGRAMS] or list(PROGRAMS)
-    options.schemes = [n for n in names if n in SCHEMES] or list(SCHEMES)
+    options.schemes = [n for n in names if n in SCHEMES] or [n for n, s in SCHEMES.items() if s.is_usual]
+    for name in options.programs:
+        sized(name, options)
     options.build = options.build.resolve()
     options.work = (options.work or options.build / "sharing").resolve()
     return options
+
+
+def sized(name: str, options) -> tuple[str, str]:
+    """Sizes of the data and of the node's cache for a program."""
+    size = options.size or PROGRAMS[name].size
+    block = parse_size(options.block)
+    cache = options.cache or f"{parse_size(size) // LEAST_MULTIPLE // block * block // 1024}K"
+    if parse_size(size) < LEAST_MULTIPLE * parse_size(cache):
+        raise Failed(f"--cache {cache}: data of {size} are less than {LEAST_MULTIPLE} times that")
+    return size, cache
 
 
 def mpi(name: str) -> str:
@@ -138,9 +159,9 @@ def started(command: list, **more):
 
 
 @contextlib.contextmanager
-def serving(options, directory: Path, counts: list):
+def serving(options, directory: Path, cache: str, counts: list):
     """An I/O node; at the end `counts` gets what its clients did."""
-    command = [options.build / "bin" / "pagecast", "serve", directory, "--writable", "--json", "--cache", options.cache, "--block", options.block,
+    command = [options.build / "bin" / "pagecast", "serve", directory, "--writable", "--json", "--cache", cache, "--block", options.block,
                "--latency", options.latency]
     with started(command, stdout=subprocess.PIPE) as server:
         line = server.stdout.readline()
@@ -155,10 +176,28 @@ def profile_file(name: str, options) -> Path:
     return options.work / f"{name}.json"
 
 
+def report_file(options) -> Path:
+    return options.work / "job.json"
+
+
+def what_the_helper_did(options) -> dict:
+    """Of the job that has just ended: its helper ends after it."""
+    until = time.monotonic() + 10
+    while not report_file(options).exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    if not report_file(options).exists():
+        return {}
+    report = json.loads(report_file(options).read_text())
+    report_file(options).unlink()
+    total = lambda what: sum(m[what] for m in report["members"])  # noqa: E731
+    return {**{k: report[k] for k in ("asked_blocks", "left_blocks", "teams", "served", "nests_opened")},
+            "meetings": total("meetings"), "met_s": total("met_s")}
+
+
 def make_profile(name: str, programs: dict, options):
     """Of the program on an eighth of the data, with as many ranks."""
     path, small = profile_file(name, options), options.work / "data" / f"{name}.small"
-    size = max(parse_size(options.size) // 8, 1 << 20)
+    size = max(parse_size(sized(name, options)[0]) // 8, 1 << 20)
     ends = ["--data", small, "--size", size, *PROGRAMS[name].options]
     for command in ([mpi("mpirun"), "-n", 2, programs["plain"]["path"], *ends, "--make"],
                     [options.build / "bin" / "pagecast", "profile", "-o", path, "--", mpi("mpirun"), "-n", options.ranks,
@@ -174,16 +213,17 @@ def command_of(name: str, scheme: Scheme, programs: dict, socket: str, options) 
     """Each rank maps the data set in a name of its own, under which the node counts it."""
     path, pagecast = options.work / "mapped" / name, options.build / "bin" / "pagecast"
     far = scheme.far + (f",profile={profile_file(name, options)}" if scheme.profiled else "")
+    far += f",report={report_file(options)}" if scheme.has_helper else ""
     rank = 'rank=$PMI_RANK; exec "$0" run --memory "$1" --map "$2=nbd+unix:///$3%3Fclient=rank$rank?socket=$4" -- "${@:5}"'
     return [pagecast, "run", "--far", far, "--", mpi("mpirun"), "-n", max(options.ranks - scheme.reserved, 1), "bash", "-c", rank, pagecast,
-            MEMORY, path, name, socket, programs["pagecast"]["path"], "--data", path, "--size", options.size, "--made", *PROGRAMS[name].options]
+            MEMORY, path, name, socket, programs["pagecast"]["path"], "--data", path, "--size", sized(name, options)[0], "--made", *PROGRAMS[name].options]
 
 
 def run_once(name: str, scheme: str, programs: dict, options) -> dict:
     counts: list[dict] = []
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
     before = os.times()
-    with serving(options, options.work / "data", counts) as socket:
+    with serving(options, options.work / "data", sized(name, options)[1], counts) as socket:
         with started(command_of(name, SCHEMES[scheme], programs, socket, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                      env={**clean, **SCHEMES[scheme].environment}) as job:
             try:
@@ -194,6 +234,8 @@ def run_once(name: str, scheme: str, programs: dict, options) -> dict:
     sample = {"status": "ok" if job.returncode == 0 else f"exit status {job.returncode}", "errors": errors[-1000:],
               "processor_s": after.children_user + after.children_system - before.children_user - before.children_system,
               "disk": counts[0]["disk"], "counts": counts[0]["all"]}
+    if SCHEMES[scheme].has_helper:
+        sample["helper"] = what_the_helper_did(options)
     for what, pattern in (("wall_s", r"^time: (\S+) s$"), ("checksum", CHECKSUM)):
         found = re.search(pattern, output, re.MULTILINE)
         sample[what] = found and (float(found[1]) if what == "wall_s" else found[1])
@@ -202,8 +244,8 @@ def run_once(name: str, scheme: str, programs: dict, options) -> dict:
 
 def run_plainly(name: str, programs: dict, options, how: str) -> str:
     """What the plain program prints that makes the data set, or (`--made`) works on the local file."""
-    command = [mpi("mpirun"), "-n", 2, programs["plain"]["path"], "--data", options.work / "data" / name, "--size", options.size,
-               *PROGRAMS[name].options, how]
+    command = [mpi("mpirun"), "-n", 2, programs["plain"]["path"], "--data", options.work / "data" / name, "--size",
+               sized(name, options)[0], *PROGRAMS[name].options, how]
     with started(command, stdout=subprocess.PIPE) as run:
         output, _ = run.communicate(timeout=options.timeout)
     if run.returncode != 0:
@@ -226,7 +268,8 @@ def measure(name: str, options, screen: Screen) -> list[dict]:
     right = expected(name, programs, options)
     if any(SCHEMES[s].profiled for s in options.schemes):
         make_profile(name, programs, options)
-    cells = {s: {"program": name, "scheme": s, **{k: getattr(options, k) for k in ("ranks", "cache", "block", "latency", "size")},
+    size, cache = sized(name, options)
+    cells = {s: {"program": name, "scheme": s, "ranks": options.ranks, "cache": cache, "block": options.block, "latency": options.latency, "size": size,
                  "build": programs, "expected": right, "runs": []} for s in options.schemes}
     for turn in range(options.runs):
         for scheme in options.schemes:
@@ -274,13 +317,17 @@ def sharing_markdown(cells: list[dict], foretold: list[dict]) -> str:
         right = [r for r in cell["runs"] if r["is_right"]]
         total = lambda what: statistics.median(r["counts"][what] for r in right) if right else 0  # noqa: E731
         harmful = f"{total('harmful_intra') + total('harmful_inter'):.0f} of {total('prefetches'):.0f}" if right else "–"
-        reads = f"{statistics.median(r['disk']['reads'] for r in right):.0f}" if right else "–"
+        of_disk = lambda what: f"{statistics.median(r['disk'][what] for r in right):.0f}" if right else "–"  # noqa: E731
+        waits = f"{statistics.median(r['helper']['met_s'] for r in right):.1f}" if right and all(r.get("helper") for r in right) else "–"
+        processors = f"{statistics.median(r['processor_s'] for r in right):.1f}" if right else "–"
         code = cell["build"]["pagecast"]["code_bytes"] / cell["build"]["plain"]["code_bytes"] - 1
         compiling = (statistics.median(cell["build"]["pagecast"]["compile_s"]) / statistics.median(cell["build"]["plain"]["compile_s"]) - 1)
         rows.append([cell["program"], cell["scheme"], str(cell["ranks"]), spread(times(cell)) if right else "**wrong results**",
-                     show(saved(cell, none)), show(simulated_saving(foretold, cell["program"], cell["scheme"], cell["ranks"])), reads, harmful,
+                     show(saved(cell, none)), show(simulated_saving(foretold, cell["program"], cell["scheme"], cell["ranks"])), of_disk("reads"),
+                     of_disk("writes"), harmful, waits, processors,
                      f"{100 * compiling:.0f} %", f"{100 * code:.0f} %"])
-    return table(["program", "scheme", "ranks", "s, median (spread)", "over none", "simulated", "disk reads", "harmful", "compile time", "code"], rows)
+    return table(["program", "scheme", "ranks", "s, median (spread)", "over none", "simulated", "disk reads", "writes", "harmful", "meetings, s",
+                  "processors, s", "compile time", "code"], rows)
 
 
 def figure(cells: list[dict], json_file: Path) -> "Path | None":

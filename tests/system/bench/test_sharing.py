@@ -30,7 +30,7 @@ def test_cells_are_added_to_those_that_are_there(tools, tmp_path):
 
 
 @pytest.mark.parametrize(("options", "sentence"), [
-    (["--cache", "64M"], "--cache 64M: data of 320M are less than 40 times that"), (["--only", "gauss"], "--only: there is no 'gauss'"),
+    (["--cache", "64M"], "--cache 64M: data of 160M are less than 40 times that"), (["--only", "gauss"], "--only: there is no 'gauss'"),
     (["--ranks", "0"], "at least 1"), (["--size", "big"], "'big' is not a size")])
 def test_bad_input_is_a_sentence(tools, tmp_path, options, sentence):
     done = measure(tools, tmp_path, *options)
