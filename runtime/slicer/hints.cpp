@@ -97,7 +97,6 @@ bool SliceHints::ask(unsigned group, core::Extent e) {
   const bool alone = is_alone(group, e);
   if (!tell(group, e)) return false;
   nest_.alone += alone;
-  if (nest_.touch_stage[group] || nest_.range_stage[group]) nest_.asked_pages += pages_of(e); // others need no slice
   if (window_) window_->add(step_, pages_of(e));
   return true;
 }
@@ -116,6 +115,7 @@ bool SliceHints::tell(unsigned group, core::Extent e) {
     engine_.poke();
     os::sleep(50000);
   }
+  if (nest_.touch_stage[group] || nest_.range_stage[group]) nest_.asked_pages += pages_of(e); // others need no slice
   return true;
 }
 
