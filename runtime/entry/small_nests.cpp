@@ -11,7 +11,8 @@ namespace pagecast {
 namespace {
 
 constexpr unsigned kMostRows = 8;
-constexpr uint32_t kWorthPages = 2; ///< absent: one is brought by its fault
+/// Rows that lack pages: one alone is brought by its fault, and by a stream where one follows the other, in larger requests.
+constexpr unsigned kWorthRows = 2;
 
 /// The small nest that a thread was in last.
 struct Entered {
@@ -65,21 +66,29 @@ unsigned rows_of(const Engine &engine, const pagecast_nest &d, const uint64_t *a
   return n;
 }
 
-/// Asks for the absent pages of a row. Returns how many there were.
-uint32_t ask(Engine &engine, const core::Row &row, uint16_t site) {
-  uint32_t pages = 0;
+/// Calls `callback(Extent)` for the absent parts of a row.
+template <class Callback> void for_each_absent(Engine &engine, const core::Row &row, Callback callback) {
   for (core::Extent left = row.extent; !left.empty();) {
     const core::Extent absent = engine.map().next_absent(left, engine.max_io());
-    if (absent.empty()) break;
+    if (absent.empty()) return;
     const Region r = engine.look_up(absent.begin);
-    if (r.bytes == 0 || r.is_file()) break;
-    const core::Extent here{absent.begin, core::least(absent.end, r.end())};
-    const auto n = static_cast<uint32_t>(here.size() >> os::page_shift());
-    engine.hint({here.begin, n, row.write ? Hint::kFetchWrite : Hint::kFetch, 0, site, 0, 0});
-    pages += n;
-    left.begin = here.end;
+    if (r.bytes == 0 || r.is_file()) return;
+    left.begin = core::least(absent.end, r.end());
+    callback(core::Extent{absent.begin, left.begin});
   }
-  return pages;
+}
+
+bool lacks(Engine &engine, const core::Row &row) {
+  bool any = false;
+  for_each_absent(engine, row, [&](core::Extent) { any = true; });
+  return any;
+}
+
+void ask(Engine &engine, const core::Row &row, uint16_t site) {
+  for_each_absent(engine, row, [&](core::Extent e) {
+    const auto pages = static_cast<uint32_t>(e.size() >> os::page_shift());
+    engine.hint({e.begin, pages, row.write ? Hint::kFetchWrite : Hint::kFetch, 0, site, 0, 0});
+  });
 }
 
 } // namespace
@@ -98,20 +107,25 @@ bool ask_for_rows(Engine &engine, const pagecast_nest &d, const uint64_t *args) 
   Entered now;
   now.nest = &d;
   now.count = rows_of(engine, d, args, now.row);
-  const auto site = static_cast<uint16_t>(engine.statistics.sites_of(&d));
-  uint32_t pages = 0;
-  for (unsigned i = 0; i < now.count; ++i) pages += ask(engine, now.row[i], site);
+  core::Row lacking[kMostRows + core::Companions::kMost];
+  unsigned n = 0;
+  const auto look = [&](const core::Row &row) {
+    if (lacks(engine, row)) lacking[n++] = row;
+  };
+  for (unsigned i = 0; i < now.count; ++i) look(now.row[i]);
   if (!learning.test_and_set(std::memory_order_acquire)) {
     if (last.nest && known(*last.nest).nest == last.nest && last.nest != &d)
       known(*last.nest).companions.followed(last.row, last.count, &d, now.row, now.count);
     Known &own = known(d);
     if (own.nest == nullptr) own.nest = &d;
-    if (own.nest == &d)
-      own.companions.for_each(now.row, now.count, [&](const core::Row &row) { pages += ask(engine, row, site); });
+    if (own.nest == &d) own.companions.for_each(now.row, now.count, look);
     learning.clear(std::memory_order_release);
   }
   last = now;
-  return pages >= kWorthPages;
+  if (n < kWorthRows) return false;
+  const auto site = static_cast<uint16_t>(engine.statistics.sites_of(&d));
+  for (unsigned i = 0; i < n; ++i) ask(engine, lacking[i], site);
+  return true;
 }
 
 } // namespace pagecast

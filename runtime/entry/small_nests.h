@@ -5,9 +5,9 @@
 // that the program waits for the disk once, and not for each of them. So are the rows that the next small nest is going to touch
 // at a constant distance (core/nest/companions.h).
 //
-//   asks     each row is looked up, 0.2 us in all, and what is absent is asked for
-//   rests    entries are passed over, but for probes (core/nest/entry_backoff.h), since nearly always nothing was absent, or one
-//            page, which a fault brings as soon
+//   asks     each row is looked up, 0.2 us in all, and where two of them lack pages these are asked for
+//   rests    entries are passed over, but for probes (core/nest/entry_backoff.h), since nearly always no row lacked any, or one,
+//            which a fault brings as soon, and a stream of faults sooner
 //
 // Such a nest is not opened: it has no ticket, no cursor, and nothing is released behind it. Files are left to the kernel.
 #pragma once
