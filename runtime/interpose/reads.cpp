@@ -4,6 +4,10 @@
 // unseen by the pager, which might have written the page out and discarded it meanwhile: the data would be lost. So
 // they go through a buffer of ours. Direct writes need nothing: who reads a page that was discarded reads what it held.
 // Reads into what is no region yet are noted (reads.h), so that it does not become one under them.
+//
+// Large reads through the page cache go into regions in pieces. While the kernel copies, it keeps hold of up to 15 folios of the file, of
+// up to 2 MiB each, also while it waits for the pager to place a page. None of them can be given up then, so that a small control
+// group is full, and the kernel ends the program.
 #include "runtime/interpose/next.h"
 #include "runtime/process/allocations.h"
 #include "runtime/kernel/lock.h"
@@ -17,6 +21,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -33,8 +38,14 @@ using namespace pagecast;
 
 namespace {
 
-constexpr size_t kBuffer = 1u << 20; ///< one piece
-constexpr off_t kPosition = -1;      ///< of the open file
+constexpr size_t kBuffer = 1u << 20; ///< one piece of a direct read
+constexpr size_t kPiece = 256u << 10; ///< of a read through the page cache
+/// The kernel reads up to 8 MiB ahead on some disks, and as much again on top. A smaller budget than this has no room for that, and so
+/// much is read ahead for it instead.
+constexpr uint64_t kSmallBudget = 64u << 20;
+constexpr size_t kAhead = 2 * kPiece;
+constexpr size_t kMostAtOnce = 0x7ffff000; ///< bytes; the kernel reads no more at a time
+constexpr off_t kPosition = -1; ///< of the open file
 
 /// Whether the read, which is `noted` (or is none of those that can be), is a direct one into a region. The lock behind
 /// allocation_paged, which a signal handler must neither meet nor leave by a jump, is only taken for direct files.
@@ -100,6 +111,63 @@ ssize_t scattered(ReadUnderWay &under_way, int fd, const iovec *to, int count, o
   return done;
 }
 
+/// Whether a plain read of so many bytes into [begin, end) goes in pieces.
+bool must_go_in_pieces(size_t bytes, uint64_t begin, uint64_t end) {
+  return bytes > kPiece && allocation_near(begin, end) && runtime_running_engine() && !sandboxed();
+}
+
+/// As readv or preadv, of a regular file. The place of the whole is taken first, so that who shares the descriptor goes on behind it.
+ssize_t in_pieces(int fd, const iovec *to, int count, size_t bytes, off_t at) {
+  const off_t end = at == kPosition ? lseek(fd, static_cast<off_t>(bytes), SEEK_CUR) : at + static_cast<off_t>(bytes);
+  if (end < 0) return -1;
+  const off_t from = end - static_cast<off_t>(bytes);
+  const bool is_small = runtime_budget() < kSmallBudget;
+  if (is_small) os::read_ahead(fd, false);
+  size_t done = 0;
+  int error = 0;
+  for (bool full = true; full && count > 0; ++to, --count) {
+    for (size_t in_this = 0; full && in_this < to->iov_len && done < bytes;) {
+      const size_t want = std::min({to->iov_len - in_this, kPiece, bytes - done});
+      if (is_small) os::will_read(fd, static_cast<uint64_t>(from) + done + want, kAhead);
+      const ssize_t got = __pread64(fd, static_cast<char *>(to->iov_base) + in_this, want, from + static_cast<off_t>(done));
+      if (got < 0) error = errno;
+      full = got == static_cast<ssize_t>(want);
+      if (got <= 0) break;
+      in_this += static_cast<size_t>(got);
+      done += static_cast<size_t>(got);
+    }
+  }
+  if (is_small) os::read_ahead(fd, true);
+  if (at == kPosition && done < bytes) lseek(fd, static_cast<off_t>(done) - static_cast<off_t>(bytes), SEEK_CUR);
+  if (done == 0 && error) return errno = error, -1;
+  return static_cast<ssize_t>(done);
+}
+
+/// The same where that is right: the file must be longer than a piece, which no pipe, no device and no file of /proc is.
+template <typename Real>
+ssize_t in_pieces_or(int fd, const iovec *to, int count, off_t at, uint64_t begin, uint64_t end, Real real) {
+  size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes = std::min(kMostAtOnce, bytes + std::min(to[i].iov_len, kMostAtOnce));
+  if (!must_go_in_pieces(bytes, begin, end) || os::regular_bytes(fd) <= kPiece) return real();
+  return in_pieces(fd, to, count, bytes, at);
+}
+
+using Fread = size_t (*)(void *, size_t, size_t, FILE *);
+
+/// As fread, whose own calls of read nobody sees.
+size_t stream_in_pieces(Fread real, void *to, size_t size, size_t count, FILE *file) {
+  const auto begin = reinterpret_cast<uint64_t>(to);
+  size_t bytes = 0, done = 0;
+  if (__builtin_mul_overflow(size, count, &bytes) || !must_go_in_pieces(bytes, begin, begin + bytes))
+    return real(to, size, count, file);
+  while (done < bytes) {
+    const size_t want = std::min(bytes - done, kPiece), got = real(static_cast<char *>(to) + done, 1, want, file);
+    done += got;
+    if (got < want) break;
+  }
+  return done / size;
+}
+
 bool must_scatter(int fd, const iovec *to, int count, bool noted) {
   if (!runtime_running_engine()) return false; // the kernel tells what is wrong with the vectors
   for (int i = 0; i < count; ++i)
@@ -130,9 +198,12 @@ ssize_t read_one(int fd, void *to, size_t bytes, off_t at) {
   const auto begin = reinterpret_cast<uint64_t>(to);
   if (bytes == 0 || !allocation_near(begin, begin + bytes) || sandboxed_strictly()) return plain(fd, to, bytes, at);
   ReadUnderWay under_way(begin, begin + bytes, fd);
-  if (!must_detour(fd, to, bytes, under_way.noted())) return plain(fd, to, bytes, at);
-  under_way.detour();
-  return through_buffer(under_way, fd, to, bytes, at);
+  if (must_detour(fd, to, bytes, under_way.noted())) {
+    under_way.detour();
+    return through_buffer(under_way, fd, to, bytes, at);
+  }
+  const iovec whole{to, bytes};
+  return in_pieces_or(fd, &whole, 1, at, begin, begin + bytes, [&] { return plain(fd, to, bytes, at); });
 }
 
 /// `real()` does it the plain way. The vectors are not looked at before the pager runs: the read may go to any allocation.
@@ -147,7 +218,8 @@ template <typename Real> ssize_t read_many(int fd, const iovec *to, int count, o
   }
   if (!allocation_near(0, ~0ull)) return real();
   ReadUnderWay under_way(0, ~0ull, fd);
-  if (!must_scatter(fd, to, count, under_way.noted())) return real();
+  if (!must_scatter(fd, to, count, under_way.noted()))
+    return flags || !runtime_running_engine() ? real() : in_pieces_or(fd, to, count, at, 0, ~0ull, real);
   under_way.detour();
   return scattered(under_way, fd, to, count, at, flags);
 }
@@ -186,4 +258,17 @@ EXPORTED ssize_t preadv2(int fd, const iovec *to, int count, off_t at, int flags
 }
 
 EXPORTED ssize_t preadv64v2(int fd, const iovec *to, int count, off_t at, int flags) { return preadv2(fd, to, count, at, flags); }
+
+EXPORTED size_t fread(void *to, size_t size, size_t count, FILE *file) {
+  static Fread real = next<Fread>("fread");
+  flockfile(file);
+  const size_t got = stream_in_pieces(real, to, size, count, file);
+  funlockfile(file);
+  return got;
+}
+
+EXPORTED size_t fread_unlocked(void *to, size_t size, size_t count, FILE *file) {
+  static Fread real = next<Fread>("fread_unlocked");
+  return stream_in_pieces(real, to, size, count, file);
+}
 }

@@ -54,6 +54,12 @@ struct OpenFile {
   uint64_t position = 0; ///< of the next read()
   bool read_only = false; ///< open for reading alone, through the page cache
 };
+/// Bytes of a regular file; 0: it is none. Cost: 0.3 us.
+uint64_t regular_bytes(int fd);
+/// Whether the kernel reads ahead of who reads this open file; false: what is asked for is read, and no more.
+void read_ahead(int fd, bool wanted);
+/// Starts reading a part of the file into the page cache.
+void will_read(int fd, uint64_t begin, uint64_t bytes);
 /// Its flags, as fcntl() tells them, or -errno. Cost: 0.2 us.
 int open_flags(int fd);
 /// Waits for nobody who uses it. False: it is not open. Cost: 2 us.

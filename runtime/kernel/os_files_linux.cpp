@@ -132,6 +132,17 @@ FileFacts file_facts(int fd) {
   return facts;
 }
 
+uint64_t regular_bytes(int fd) {
+  struct stat file;
+  return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) ? static_cast<uint64_t>(file.st_size) : 0;
+}
+
+void read_ahead(int fd, bool wanted) { syscall(SYS_fadvise64, fd, 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM); }
+
+void will_read(int fd, uint64_t begin, uint64_t bytes) {
+  syscall(SYS_fadvise64, fd, static_cast<off_t>(begin), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
 bool is_served_by_program(int fd) {
   struct statfs system;
   return fstatfs(fd, &system) == 0 && static_cast<uint32_t>(system.f_type) == FUSE_SUPER_MAGIC;

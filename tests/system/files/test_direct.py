@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Direct reads of the program's own while the pages that they go to change hands."""
+"""Reads of the program's own into paged memory: direct ones while pages change hands, and large ones."""
 
 import json
 import os
@@ -92,3 +92,14 @@ def test_reads_that_handlers_leave_by_jumps(built, disk_dir, tmp_path):
     if not json.loads(stats.read_text())["active"]:
         pytest.skip("nothing is paged here")
     assert (done.returncode, done.stdout) == (0, "all there\n"), done.stderr
+
+
+def test_large_reads_in_pieces(built, disk_dir, tmp_path):
+    """They give what they give in one, and leave the file's place where they leave it."""
+    target = built.compile(built.cc, SOURCE.parent / "pieces.c", "-O2", "-pthread")
+    stats = tmp_path / "stats.json"
+    settings = {"PAGECAST_MEMORY": "24M", "PAGECAST_BACKING": str(disk_dir), "PAGECAST_STATS": str(stats)}
+    done = built.run(target, disk_dir / "data", env=settings)
+    assert (done.returncode, done.stdout) == (0, "all there\n"), done.stderr
+    if not json.loads(stats.read_text())["active"]:
+        pytest.skip("nothing is paged here")

@@ -228,12 +228,12 @@ TEST(Limit, WhoReadsFilesKeepsWhatTheKernelReadsAheadFree) {
   EXPECT_EQ(limit.budget(), before);
   pool.files_read += 300 << 10;
   limit.update(20 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), before - 5 * kMiB);
+  EXPECT_EQ(limit.budget(), before - 10 * kMiB);
   pool.files_read -= 200 << 10; // pages were asked for that have not come yet
   limit.update(30 * kMs, 200 * kMiB, &pool, 1);
   pool.files_read += 200 << 10;
   for (uint64_t i = 4; i <= 100; ++i) limit.update(i * 10 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), before - 5 * kMiB);
+  EXPECT_EQ(limit.budget(), before - 10 * kMiB);
   for (uint64_t s = 2; s <= 4; ++s) limit.update(s * 1000 * kMs, 200 * kMiB, &pool, 1);
   EXPECT_GE(limit.budget(), before - before / 1024) << "it is the program's again when nothing is read";
 }
@@ -250,7 +250,7 @@ TEST(Limit, ALargeReadAheadTakesNoMoreThanAPartOfASmallGroup) {
     pool.files_read += kMiB;
     limit.update(i * 10 * kMs, 20 * kMiB, &pool, 1);
   }
-  EXPECT_EQ(limit.budget(), 32 * kMiB - reserve(pool) - 32 * kMiB / 3);
+  EXPECT_EQ(limit.budget(), 32 * kMiB - reserve(pool) - 16 * kMiB);
 }
 
 TEST(Limit, WhoIsAloneIsHeldBackOnlyByAPoolThatOthersFill) {
