@@ -15,8 +15,6 @@ namespace {
 
 /// Arguments of remarks that have a meaning here. All others are part of the sentence only.
 constexpr const char *kArray = "Array";
-/// The line of the nest's outermost loop: "6", "6:3" or "file.c:6:3".
-constexpr const char *kNest[] = {"Nest", "NestLine"};
 
 std::string baseName(const std::string &file) { return fs::path(file).filename().string(); }
 
@@ -33,10 +31,8 @@ std::optional<unsigned> cutNumber(std::string &text) {
   return static_cast<unsigned>(std::stoul(last));
 }
 
-Place nestOf(const Remark &remark) {
-  std::string text;
-  for (const char *key : kNest)
-    if (text.empty()) text = remark.value(key);
+Place nestPlaceOf(const Remark &remark) {
+  std::string text = remark.value(Remark::kNest);
   const auto last = cutNumber(text);
   const auto before = cutNumber(text);
   if (!last) return {};
@@ -84,7 +80,7 @@ ExplainedFunction &functionOf(Explanation &all, const Remark &remark) {
 }
 
 ExplainedNest &nestOf(ExplainedFunction &function, const Remark &remark, SourceLines &sources) {
-  const Place at = nestOf(remark);
+  const Place at = nestPlaceOf(remark);
   for (ExplainedNest &nest : function.nests)
     if (orderOf(nest.at) == orderOf(at)) return nest;
   function.nests.push_back({at, sources.line(at.file, at.line), {}});

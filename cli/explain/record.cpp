@@ -57,7 +57,8 @@ std::optional<Remark> toRemark(const std::string &document, const std::string &p
 
 std::string Remark::text() const {
   std::string out;
-  for (const auto &[key, value] : arguments) out += value;
+  for (const auto &[key, value] : arguments)
+    if (key != kNest) out += value;
   return out;
 }
 

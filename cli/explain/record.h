@@ -23,7 +23,10 @@ struct Remark {
   Place at;
   std::vector<std::pair<std::string, std::string>> arguments; ///< as they make up the text
 
-  /// The sentence: all values in a row.
+  /// Of the argument that tells where the outermost loop around it is, and is no part of the sentence: "file.c:6:3".
+  static constexpr const char *kNest = "Nest";
+
+  /// The sentence: all other values in a row.
   std::string text() const;
   /// The value of an argument; empty when there is none.
   std::string value(const std::string &key) const;

@@ -35,6 +35,12 @@ template <typename List, typename Function> std::string joined(const List &Items
   return Text;
 }
 
+/// Ends the sentence, and says where the outermost loop around it is, for `pagecast explain` to list remarks by.
+template <typename Remark> Remark &&around(Remark &&R, const DebugLoc &Nest) {
+  if (Nest) R << ore::setExtraArgs() << ore::NV("Nest", Nest);
+  return std::forward<Remark>(R);
+}
+
 OptimizationRemark hinted(const Nest &N, const Group &G) {
   using ore::NV;
   std::string Name = sourceName(G);
@@ -64,13 +70,15 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
 void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
   for (const Nest &N : List.Nests) {
     for (const Group &G : N.Groups)
-      if (!(G.Flags & PAGECAST_COMPARED)) ORE.emit([&] { return hinted(N, G); });
+      if (!(G.Flags & PAGECAST_COMPARED))
+        ORE.emit([&] { return around(hinted(N, G), N.root()->getOutermostLoop()->getStartLoc()); });
     if (N.Strips)
       ORE.emit([&] {
         Loop *L = N.Loops[N.Ticked];
-        return OptimizationRemark(PassName, "StripMined", L->getStartLoc(), L->getHeader())
-               << "loop split into strips: loop " << ore::NV("Loop", N.Ticked) << " of "
-               << ore::NV("Loops", unsigned(N.Loops.size())) << " in its nest";
+        return around(OptimizationRemark(PassName, "StripMined", L->getStartLoc(), L->getHeader())
+                          << "loop split into strips: loop " << ore::NV("Loop", N.Ticked + 1) << " of "
+                          << ore::NV("Loops", unsigned(N.Loops.size())) << " in its nest",
+                      L->getOutermostLoop()->getStartLoc());
       });
   }
   for (const Refused &R : List.Refusals)
@@ -78,7 +86,7 @@ void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
       OptimizationRemarkMissed Missed(PassName, nameOf(R.Why), R.Where, R.In);
       Missed << explain(R.Why);
       if (!R.Detail.empty()) Missed << ": " << ore::NV("Detail", R.Detail);
-      return Missed;
+      return around(std::move(Missed), R.Nest);
     });
 }
 

@@ -52,10 +52,14 @@ private:
   DenseMap<std::pair<const Instruction *, const Value *>, const Loop *> Claimed;
 
   void refuse(Refusal Why, const Instruction *At, std::string Detail = "") {
-    Result.Refusals.push_back({Why, At->getDebugLoc(), const_cast<BasicBlock *>(At->getParent()), std::move(Detail)});
+    const Loop *L = LI.getLoopFor(At->getParent());
+    Result.Refusals.push_back({Why, At->getDebugLoc(), const_cast<BasicBlock *>(At->getParent()), std::move(Detail),
+                               L ? L->getOutermostLoop()->getStartLoc() : DebugLoc()});
   }
 
-  void refuse(Refusal Why, Loop *L) { Result.Refusals.push_back({Why, L->getStartLoc(), L->getHeader(), ""}); }
+  void refuse(Refusal Why, Loop *L) {
+    Result.Refusals.push_back({Why, L->getStartLoc(), L->getHeader(), "", L->getOutermostLoop()->getStartLoc()});
+  }
 
   /// Searches that nothing is hinted in.
   void refuseSearches() {

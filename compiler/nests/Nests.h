@@ -70,6 +70,7 @@ struct Refused {
   llvm::DebugLoc Where;
   llvm::BasicBlock *In;
   std::string Detail;
+  llvm::DebugLoc Nest; ///< of the outermost loop around it
 };
 
 struct NestList {

@@ -188,7 +188,7 @@ Function:        f
 Args:
   - Array:           y
   - String:          ' in '
-  - NestLine:        '1'
+  - Nest:            '1'
 ...
 """
 
