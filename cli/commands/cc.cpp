@@ -2,7 +2,7 @@
 //
 // pagecast cc, c++ and fc: clang or flang with the pass plugin when it compiles and the runtime when it
 // links. The user's arguments are passed on untouched and in order; they are only read, to learn what
-// the compiler will do.
+// the compiler will do. Of Fortran's, those go that are gfortran's alone and that packaged wrappers add, as MPICH's mpif90 does.
 //
 //   PAGECAST_CC_VERBOSE=1       print the exact command line
 //   PAGECAST_CC_PASSTHROUGH=1   the plain compiler: neither plugin nor runtime
@@ -14,6 +14,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <string_view>
 #include <unistd.h>
 
@@ -36,6 +37,12 @@ Arguments linkFlags(const CompileJob &job, Language language) {
   return quietly(flags, language);
 }
 
+/// What changes neither a program's results nor how it is linked, and flang refuses.
+bool isGfortransAlone(const std::string &argument) {
+  return argument == "-fallow-argument-mismatch" || argument == "-fallow-invalid-boz" ||
+         argument.rfind("-fstack-protector", 0) == 0 || argument.rfind("-ffile-prefix-map=", 0) == 0;
+}
+
 void append(Arguments &to, const Arguments &from) { to.insert(to.end(), from.begin(), from.end()); }
 
 /// The compiler's command line. Ours come first, and last for shared libraries, which name what they need;
@@ -49,7 +56,9 @@ Arguments commandLine(Language language, const Arguments &arguments, const Compi
   const bool linksRuntime = job.links && !job.isStatic;
   if (linksRuntime && !job.shared) append(line, linkFlags(job, language));
   const auto options = std::find(arguments.begin(), arguments.end(), "--");
-  line.insert(line.end(), arguments.begin(), options);
+  std::remove_copy_if(arguments.begin(), options, std::back_inserter(line), [language](const std::string &argument) {
+    return language == Language::kFortran && isGfortransAlone(argument);
+  });
   if (job.links && job.isStatic) warn("the program is linked statically, so without the runtime: it will run without hints");
   else if (linksRuntime && job.shared) append(line, linkFlags(job, language));
   line.insert(line.end(), options, arguments.end());
