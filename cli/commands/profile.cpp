@@ -7,6 +7,7 @@
 #include "cli/programs/launch.h"
 #include "cli/programs/scratch.h"
 #include "cli/text/message.h"
+#include "cli/text/spelling.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -34,9 +35,9 @@ void say(const Profile &made, const std::string &file) {
          "1 MiB or more (PAGECAST_LARGE)");
     return;
   }
-  std::fprintf(stderr,
-               "pagecast: %zu members, %zu phases and %zu data sets are in %s; pagecast profile show %s says who shares what\n",
-               made.members.size(), made.phases.size(), made.dataSets.size(), file.c_str(), file.c_str());
+  std::fprintf(stderr, "pagecast: %s, %s and %s are in %s; pagecast profile show %s says who shares what\n",
+               counted(made.members.size(), "member").c_str(), counted(made.phases.size(), "phase").c_str(),
+               counted(made.dataSets.size(), "data set").c_str(), file.c_str(), file.c_str());
   for (const Member &member : made.members)
     if (!member.isFinished)
       warn("member " + member.name + " ended in the middle of a nest; what it was to touch there counts as touched");

@@ -76,10 +76,10 @@ std::string phaseText(const Profile &profile, const ProfilePhase &phase, const S
 }
 
 std::string profileText(const Profile &profile, const std::vector<Sharing> &sharings, const Thresholds &thresholds) {
-  char head[160];
-  std::snprintf(head, sizeof head, ": %zu members, %zu phases, %.3g s in %u epochs; blocks of 64 KiB\n", profile.members.size(),
-                profile.phases.size(), profile.seconds, profile.epochs);
-  std::string out = profile.file + ", of " + std::filesystem::path(profile.program).filename().string() + head;
+  char time[80];
+  std::snprintf(time, sizeof time, "%.3g s in %u epochs; blocks of 64 KiB\n", profile.seconds, profile.epochs);
+  std::string out = profile.file + ", of " + std::filesystem::path(profile.program).filename().string() + ": " +
+                    counted(profile.members.size(), "member") + ", " + counted(profile.phases.size(), "phase") + ", " + time;
   for (const Member &member : profile.members)
     if (!member.isFinished) out += "member " + member.name + " ended in the middle of a nest\n";
   for (size_t p = 0; p < sharings.size(); ++p) out += phaseText(profile, profile.phases[p], sharings[p], thresholds);

@@ -107,6 +107,10 @@ std::string suggestion(const std::string &word, const std::vector<std::string> &
 
 bool isDigits(const std::string &text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }
 
+std::string counted(size_t count, const std::string &noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string commaList(const std::vector<std::string> &words) {
   std::string out;
   for (const std::string &word : words) out += (out.empty() ? "" : ", ") + word;

@@ -3,6 +3,7 @@
 // What people write, and what they meant by it. Sizes are 256M, 4GiB, 1.5G, 512k or 1048576; their units are binary, so
 // that K, KB and KiB are all 1024 bytes. Of a misspelt word, the nearest one that is known is what was meant.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ std::string showSize(uint64_t bytes);
 
 /// Decimal digits and nothing else, at least one.
 bool isDigits(const std::string &text);
+
+/// "1 phase", "2 phases", "1 data set"; for nouns whose plural ends in s.
+std::string counted(size_t count, const std::string &noun);
 
 /// "a, b, c".
 std::string commaList(const std::vector<std::string> &words);

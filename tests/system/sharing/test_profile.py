@@ -69,7 +69,7 @@ def clusters(of: dict) -> list[list[str]]:
 @pytest.mark.check
 def test_those_who_share_get_one_helper_in_each_phase(tools, profile, show, files):
     file, said = profile(8, files(4))
-    assert "8 members, 3 phases and 1 data sets" in said
+    assert "8 members, 3 phases and 1 data set " in said
     shown = show(file)
     own, half, picked = (phase(shown, f) for f in ("own", "half", "picked"))
     assert [m["name"] for m in half["members"]] == list("01234567")
