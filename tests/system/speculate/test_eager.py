@@ -48,4 +48,5 @@ def test_without_that_none_is_made_for_so_little(speculation, storage, tmp_path)
     (tmp_path / "file").write_text("text\n")
     done = speculation.run("cat", "file", cwd=storage(tmp_path))
     assert (done.returncode, done.stdout) == (0, b"text\n")
-    assert speculation.figures()["copies"]["made"] == 0
+    made = speculation.figures()["copies"]["made"]
+    assert made < 1  # a bound, since a busy machine makes the wait longer, and then a copy is worth it
