@@ -4,11 +4,14 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from places import ROOT
 
 PAGED = "d = bytearray(96 << 20)\nfor i in range(0, len(d), 4096): d[i] = 1\nprint(sum(d[i] for i in range(0, len(d), 4096)), flush=True)\n"
 
@@ -51,6 +54,27 @@ def test_a_report_as_json_says_what_the_file_says(tools, run):
     assert said["faults"] == wrote["faults"]
     foreseen = wrote["faults"]["prefetched_hit"] + wrote["faults"]["late"]
     assert said["foreseen_share"] == pytest.approx(foreseen / (foreseen + wrote["faults"]["not_prefetched"]))
+
+
+def documented() -> set[str]:
+    """The fields of docs/fields.md, as "object.field", or "field" where they are in no object."""
+    found = set()
+    for section in (ROOT / "docs" / "fields.md").read_text().split("\n## ")[1:]:
+        heading, table = section.split("\n", 1)
+        holder = "" if " " in heading else heading.removesuffix("[]") + "."
+        for cell in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
+            found |= {name if "." in name or name.endswith("[]") else holder + name for name in re.findall(r"`(.*?)`", cell)}
+    return found
+
+
+def test_each_field_is_documented(run):
+    wrote = json.loads(run.read_text())
+    known = documented()
+    missing = [name for name, value in wrote.items() if not isinstance(value, (dict, list)) and name not in known]
+    for name, value in wrote.items():
+        for one in value if isinstance(value, list) else [value] if isinstance(value, dict) else []:
+            missing += [f"{name}.{field}" for field in one if f"{name}.{field}" not in known and f"{name}[]" not in known]
+    assert not missing
 
 
 @pytest.mark.parametrize("command", [
