@@ -100,9 +100,10 @@ unsigned edit_distance(const char *a, size_t a_length, const char *b) {
   return row[n];
 }
 
-/// Names a PAGECAST_ variable that no option reads. The compiler driver and the command own a few more.
+/// Names a PAGECAST_ variable that no option reads. The compiler commands read a few more (docs/compile.md), and so does the command.
 void check_name(const char *name, size_t length) {
-  static const char *const others[] = {"CC_VERBOSE", "CC_PASSTHROUGH", "CLANG", "PLUGIN", "LLVM_BIN", "OUT", "STATS_PROCESS"};
+  static const char *const others[] = {"CC_VERBOSE", "CC_PASSTHROUGH", "CLANG", "FLANG",
+                                       "PLUGIN",     "LLVM_BIN",       "OUT",   "STATS_PROCESS"};
   const char *nearest = kNames[0];
   unsigned least = ~0u;
   for (const char *known : kNames) {
