@@ -33,7 +33,7 @@ class Case:
     limit: str
     data: str  # bytes of it, about: for the swap file
     twin: str | None = None  # another case that does the same in another way
-    has_file: bool = False  # which "make" instead of the last argument makes
+    has_file: bool = False  # its data file is made first, by the program with "make" as its last argument
 
     @property
     def is_python(self) -> bool:

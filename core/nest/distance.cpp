@@ -60,7 +60,7 @@ void Distance::observe(uint64_t step, uint64_t now_ns) {
 
 void Distance::measured(uint64_t latency_ns) {
   latency_ns = least(latency_ns, uint64_t{1} << 50);
-  // The least of late, rising slowly: what is above it is the queue that we build ourselves.
+  // The least that was measured lately, rising slowly: what is above it is the queue that we build ourselves.
   if (latency_ == 0 || latency_ns < latency_) latency_ = latency_ns;
   else latency_ += (latency_ns - latency_) / kLatencyRise;
   compute();

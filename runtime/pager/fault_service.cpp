@@ -68,7 +68,8 @@ bool FaultService::retry() {
   });
 }
 
-/// Serves a fault on a page that is not there; `place`: exactly, where that is known. False: no room now, ask again.
+/// Serves a fault on a page that is not there. `place`: its address, to the byte where the kernel tells it; `again`: it was counted
+/// when it was served for the first time, and found no room. False: no room now, ask again.
 bool FaultService::serve(uint64_t place, bool write, core::Favour::Owner owner, bool again) {
   const uint64_t address = place & ~(memory_.page - 1);
   PagedRegion *r = memory_.regions.find(address);
@@ -82,7 +83,7 @@ bool FaultService::serve(uint64_t place, bool write, core::Favour::Owner owner, 
   case PageState::kAbsent: return refill(*r, place, write, owner);
   case PageState::kMark: marks_.show(slot, write); return true;
   case PageState::kReading: wait_for(slot, write, owner, again); return true;
-  case PageState::kLost: // the program took the mark away behind our back
+  case PageState::kLost: // the program has removed what makes it raise SIGBUS
     placement_.poison(slot);
     placement_.wake(address, memory_.page);
     return true;

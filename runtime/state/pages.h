@@ -3,7 +3,8 @@
 // What the pager knows of every page of every region, and where pages live.
 //
 //   slot     the number of a page among all pages of all regions; also its place in the backing file
-//   chunk    256 slots with consecutive addresses; slots are handed out by the chunk
+//   grain    64 slots with consecutive addresses; slots are handed out by the grain
+//   chunk    256 such slots, for which the tables take a page of memory or two
 //   zero     absent, contents all zero, nothing in the backing file
 //   absent   contents only in the backing file
 //   reading  on its way into memory

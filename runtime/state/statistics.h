@@ -105,7 +105,7 @@ struct Statistics {
   std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, nests_passed_over{0}, hints_by_hand{0},
       hints_dropped{0};
   uint64_t slice_hints = 0;
-  uint64_t useless_hints = 0; ///< from slices and by hand: resident by the time they were looked at
+  uint64_t useless_hints = 0; ///< from slices and by hand: resident or on their way by the time they were looked at
   uint64_t refused_fetches = 0; ///< no memory or queue then; asked again later
   /// Asking the caches of servers ahead (engine/far_hints.h): blocks, and entries of nests for which a helper asked.
   struct Far {

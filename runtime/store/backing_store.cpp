@@ -13,17 +13,18 @@
 namespace pagecast {
 namespace {
 
-/// Of the budget: in pages, and where it is enough for large ones. These take half: a device transfers to fewer places, and a
-/// disk is at its speed with 2 MiB under way, as long as that is many requests.
+/// The part of the budget that staging takes: in pages of 4 KiB, and in large pages, for which the part must be large enough.
+/// Half is enough of large pages: a device transfers to fewer places, and a disk is at its speed with 2 MiB under way, as long as
+/// that is many requests.
 constexpr uint64_t kStagingShare = 64, kLargeStagingShare = 128;
 constexpr uint64_t kLeastStaging = 512u << 10, kMostInPages = 3 * os::kLargePage / 4, kMostStaging = 16u << 20;
-constexpr uint32_t kReadShare = 16; ///< of staging: so many reads of the largest size fit at least,
-constexpr uint32_t kLeastRead = 16; ///< but in pages
+constexpr uint32_t kReadShare = 16; ///< the largest read is one part in so many of staging,
+constexpr uint32_t kLeastRead = 16; ///< or this many pages where that is more
 /// Reads under way for hints: a disk is at its speed with fewer. What is left of Requests::kMostUnderWay is for writes.
 constexpr uint32_t kMostReading = 192;
 constexpr uint32_t kStagingForFaults = 64,
                    kShareForFaults = 8; ///< pages of staging that hints leave to faults, and at most this part
-constexpr unsigned kLastRequests = 8;      ///< that writes leave to faults
+constexpr unsigned kLastRequests = 8; ///< that writes leave to faults
 /// Room for pages mostly comes within a millisecond.
 constexpr uint64_t kLateRoomNs = 100'000'000;
 constexpr uint64_t kStoreTells = 1u << 20; ///< tag of what is watched, and the store's number; the pager's own are smaller
@@ -89,7 +90,8 @@ int BackingStore::start_places(Store *const *stores, unsigned count, uint64_t ov
   uint64_t free = 0;
   for (unsigned i = 0; i < count; ++i) {
     place_[i].store = stores[i];
-    most_bytes_ = std::max(most_bytes_, fork_files_.room(i).most_extents() * Room::kExtent); // the others have what one has not
+    most_bytes_ = std::max(most_bytes_, fork_files_.room(i).most_extents() *
+                                            Room::kExtent); // stripes that one store has no room for go to the others
     if (stores[i]->event() >= 0) remote_ |= 1u << i;
     place_[i].preallocation.start(fork_files_, place_[i].errors, i);
     if (count > 1) free += std::min(stores[i]->free_bytes(), ~uint64_t{0} / Stripes::kMost);

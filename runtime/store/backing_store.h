@@ -33,7 +33,7 @@ public:
   explicit BackingStore(Statistics &statistics) : statistics_(statistics) {}
 
   // --- start ---
-  /// Memory for staging, and a file in `directory` (Backing::start). `budget`: bytes of memory that the program may hold;
+  /// Memory for staging, and a file in each of `directories`, a list of directories and servers with commas. `budget`: bytes of memory that the program may hold;
   /// `overflow`: bytes that the disk should have free; `io`: bytes of the largest request. 0, or -errno with a sentence in `why`.
   int start(const char *directories, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
   /// The same over stores that are made, of which each must outlive this.

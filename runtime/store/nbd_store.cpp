@@ -169,7 +169,7 @@ uint64_t NbdStore::in_export(const Moving &m) const {
   return is_map() ? offset : (place_[m.file][offset / kExtent] - 1ull) * kExtent + offset % kExtent;
 }
 
-/// Hands the next bytes to the helper, which are at that place in one of the memories.
+/// Hands the next bytes of a request to the helper: they are at `memory` in staging, where `staged`, or else in the channel.
 void NbdStore::ask(uint64_t tag, uint64_t bytes, bool staged, uint64_t memory) {
   Moving &m = moving_[tag];
   const uint32_t number = link_.take();
@@ -222,7 +222,7 @@ void NbdStore::ask_waiting() {
     first_waiting_ = (first_waiting_ + 1) % kTags;
     --waiting_count_;
     if (!finished(tag)) continue;
-    done_[(first_done_ + done_count_++) % kTags] = tag; // before it was sent
+    done_[(first_done_ + done_count_++) % kTags] = tag; // it failed before anything was sent
     os::event_post(event());
   }
 }

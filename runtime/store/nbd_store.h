@@ -27,12 +27,12 @@ public:
 
   /// The same of an export that is mapped: requests are for places in the export, and any file is it.
   int start_map(const char *uri, unsigned patience_s, char *why, unsigned capacity);
-  /// Of such.
+  /// Of the export that is mapped.
   uint64_t bytes() const { return link_.bytes(); }
   /// Bytes of the blocks in which it is best asked ahead: its server's, or those of storage caches where that does not say.
   uint64_t block() const;
   bool is_read_only() const { return link_.is_read_only(); }
-  /// Memory that one takes.
+  /// Memory that an export takes which is mapped.
   static uint64_t bytes_of_map();
   /// Asks it to keep what was written through a loss of power. synced(): 1 until it does; then 0 or -errno, -EOPNOTSUPP where it
   /// does not know how.
