@@ -102,19 +102,19 @@ int control(void *argument) {
   _exit(0);
 }
 
-/// Starts the controller for this process, which is to become the program. False: it runs without one. Memory is shared until
-/// then, and the controller's alone afterwards: to copy page tables would take as long as all else here.
-bool start_controller(Beginning &begin) {
+/// Starts the controller for this process, which is to become the program. Its number, or -1: the program runs without one. Memory is
+/// shared until then, and the controller's alone afterwards: to copy page tables would take as long as all else here.
+pid_t start_controller(Beginning &begin) {
   void *const stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (stack == MAP_FAILED || !begin.gate.make()) return false;
-  if (begin.options.account && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, begin.line)) return false;
+  if (stack == MAP_FAILED || !begin.gate.make()) return -1;
+  if (begin.options.account && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, begin.line)) return -1;
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   // No signal at its end: not a child that the program's wait calls would find.
   const int child = clone(control, static_cast<char *>(stack) + kStack, CLONE_VM, &begin);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (child < 0) return false;
+  if (child < 0) return -1;
   prctl(PR_SET_PTRACER, child, 0, 0, 0); // where only ancestors may trace
   if (begin.options.account) {
     char byte = 0;
@@ -122,7 +122,7 @@ bool start_controller(Beginning &begin) {
     if (write(begin.line[1], &byte, 1) == 1 && read(begin.line[1], &byte, 1) < 0) {} // until it is traced, or cannot be
     close(begin.line[1]);
   }
-  return true;
+  return child;
 }
 
 /// Becomes the program. Returns the errno of the failure.
@@ -131,11 +131,12 @@ int become(const Options &options, int told, int done) {
   for (const std::string &argument : options.command) arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
   Beginning begin = {getpid(), options, {}, told, done};
-  const bool watched = start_controller(begin);
-  if (!watched) fprintf(stderr, "pagecast: warning: the program runs without hints: %s\n", strerror(errno));
+  const pid_t controller = start_controller(begin);
+  if (controller < 0) fprintf(stderr, "pagecast: warning: the program runs without hints: %s\n", strerror(errno));
   execvp(arguments[0], arguments.data());
   const int failure = errno;
-  if (watched && write(begin.gate.ends[1], "x", 1) != 1) {} // the controller ends in any case when this process does
+  // It reads `begin` until then.
+  if (controller >= 0 && write(begin.gate.ends[1], "x", 1) == 1) waitpid(controller, nullptr, __WALL);
   return failure;
 }
 

@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,17 @@ def test_a_program_that_may_not_clone(speculation, storage, tmp_path):
               "f = os.open('file', os.O_RDONLY)\nprint(sum(len(os.pread(f, 4096, i * 37 % 256 << 16)) for i in range(200)))\n")
     done = speculation.run("/usr/bin/python3", "-c", script, cwd=storage(tmp_path / "data"))
     assert (done.stdout, done.returncode) == (b"819200\n", 0)
+
+
+@pytest.mark.parametrize("options", [(), ("--summary",)])
+def test_nothing_is_left_of_what_cannot_start(tools, tmp_path, options):
+    """The controller has ended by then: it shares memory with the process that would have become the program."""
+    script = tmp_path / "script"
+    script.write_text("#!/nowhere/sh\n")
+    script.chmod(0o755)
+    look = ("import ctypes, os, subprocess, sys\nctypes.CDLL(None).prctl(36, 1)\n"  # orphans become children of this process
+            "done = subprocess.run(sys.argv[1:], capture_output=True)\n"
+            "try:\n    print('left', os.waitpid(-1, 0x40000000 | os.WNOHANG))\n"
+            "except ChildProcessError:\n    print('nothing is left', done.returncode)\n")
+    done = tools.run(sys.executable, "-c", look, tools.pagecast, "speculate", *options, "--", script)
+    assert done.stdout == "nothing is left 127\n", done.stdout + done.stderr
