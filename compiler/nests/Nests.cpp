@@ -152,8 +152,12 @@ private:
     SmallVector<Classified, 16> All = Refs.classify({Parent}, true);
     // Where each iteration goes over the same data from the start, its inner loops are sweeps, not rows: also those that
     // gather by an index of their own, as the elements of a mesh do in each time step. What cannot be counted has no nest else.
+    // Where some of them have loops inside, such a sweep is one whatever another loop beside it goes over: a step of the slice would
+    // be all of it.
+    const bool Rows = onlyRows(Parent);
     auto MovesOn = [&](const Classified &C) {
       if (C.Is != Classified::Indirect || SE.isLoopInvariant(C.Target.Address, Parent)) return false;
+      if (!Rows && !N.root()->contains(C.Ref.At)) return false;
       return N.Backedges.empty() || Speculated.movesWith(C.Target.Address, Parent);
     };
     if (!lost(Before, All).empty() || none_of(All, MovesOn)) return std::nullopt;

@@ -173,6 +173,23 @@ void two_sweeps(double *restrict a, double *restrict b, long t, long n) {
   }
 }
 
+// Negative twin: a whole sweep in each time step, over less each time, and beside it a loop that gathers elsewhere in each. The sweep
+// is no row for that.
+// CHECK-LABEL: nests of 'narrowing'
+// CHECK-NEXT: nest 0: loops=2 ticked=1 strips=1 bytes=4
+// CHECK: group 1: reads element=4 {{.*}} strides={24000, 4}
+// CHECK-NEXT: nest 1: loops=2 ticked=1 strips=1 bytes=64
+// CHECK-NOT: {{nest|range}}
+void narrowing(int *restrict cost, const int *restrict energy, const int *restrict seam, int *restrict sum, long h, long w, long t) {
+  for (long s = 0; s < t; s++, w--) {
+    for (long y = 1; y < h; y++)
+      for (long x = 0; x < w; x++)
+        cost[y * 6000 + x] = cost[(y - 1) * 6000 + x] + energy[y * 6000 + x];
+    for (long y = 0; y < h; y++)
+      sum[seam[s * h + y]] += 1;
+  }
+}
+
 // Rows inside time steps: the chain goes on outwards from the rows, with no stride in the time loop.
 // CHECK-LABEL: nests of 'steps'
 // CHECK-NEXT: nest 0: loops=2 ticked=1 strips=1 sliced
