@@ -246,12 +246,22 @@ const SCEV *SpeculatedValues::rewrite(const SCEV *S) {
   return withUsualQuotients(Known.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Known), SE);
 }
 
+/// Whether `S` has a counter that begins or steps by `Copy` in a loop around `I`: such a counter has one beginning for all of the loop's
+/// iterations, and what `I` loads is another value in each.
+static bool countsFrom(const SCEV *S, const SCEV *Copy, const Instruction *I) {
+  return SCEVExprContains(S, [&](const SCEV *Part) {
+    const auto *Counter = dyn_cast<SCEVAddRecExpr>(Part);
+    return Counter && Counter->getLoop()->contains(I) && SCEVExprContains(Counter, [&](const SCEV *In) { return In == Copy; });
+  });
+}
+
 const SCEV *SpeculatedValues::exact(const SCEV *S, const Loop *Root) {
   ValueToSCEVMapTy Own;
   for (const auto &[Original, Same] : Known) {
     const auto *Copy = dyn_cast<SCEVUnknown>(Same);
     const auto *I = dyn_cast<LoadInst>(static_cast<const Value *>(Original));
-    if (Copy && I && Copy->getType() == I->getType() && DT.dominates(I, Root->getLoopPreheader()->getTerminator()))
+    if (Copy && I && Copy->getType() == I->getType() && DT.dominates(I, Root->getLoopPreheader()->getTerminator()) &&
+        !countsFrom(S, Copy, I))
       Own[Copy->getValue()] = SE.getUnknown(const_cast<LoadInst *>(I));
   }
   return Own.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Own);

@@ -21,7 +21,8 @@
 // YAML: Name: StripMined
 void matvec(double *restrict y, const double *restrict a, const double *restrict x, long m, long n) {
   for (long i = 0; i < m; i++)
-    for (long j = 0; j < n; j++) y[i] += a[i * n + j] * x[j];
+    for (long j = 0; j < n; j++)
+      y[i] += a[i * n + j] * x[j];
 }
 
 // CHECK: remarks.c:[[@LINE+7]]:11: remark: {{.*}} read: strides {4} bytes, reuse {spatial}, index of an indirect reference
@@ -30,28 +31,32 @@ void matvec(double *restrict y, const double *restrict a, const double *restrict
 // YAML: Name: HintedIndirect
 // YAML: Array: count
 void histogram(int *restrict count, const int *restrict key, long n) {
-  for (long i = 0; i < n; i++) count[key[i]]++;
+  for (long i = 0; i < n; i++)
+    count[key[i]]++;
 }
 
 // CHECK: remarks.c:[[@LINE+5]]:12: remark: {{.*}} read where a search goes through 1 loaded index: a slice runs ahead
 long listed(const int *value, const int *next, const int *first, long n) {
   long s = 0;
   for (long i = 0; i < n; i++)
-    for (int j = first[i]; j >= 0; j = next[j]) s += value[j];
+    for (int j = first[i]; j >= 0; j = next[j])
+      s += value[j];
   return s;
 }
 
 // Integer arithmetic without a load; its twin's address comes from floating point.
 // CHECK: remarks.c:[[@LINE+3]]:14: remark: {{.*}} written at computed places: a slice runs ahead [-Rpass=pagecast]
 void square(double *a, long n) {
-  for (long i = 0; i < n; i++) a[i * i] = 0;
+  for (long i = 0; i < n; i++)
+    a[i * i] = 0;
 }
 // CHECK: remarks.c:[[@LINE+6]]:22: remark: not hinted: the address is neither affine in the loops nor computed from loaded values by operations that slices have [-Rpass-missed=pagecast]
 // YAML: --- !Missed
 // YAML-NEXT: Pass: pagecast
 // YAML-NEXT: Name: NonAffine
 void rounded(char *a, long double f, long n) {
-  for (long i = 0; i < n; i++) a[(long)(f * i)] = 0;
+  for (long i = 0; i < n; i++)
+    a[(long)(f * i)] = 0;
 }
 
 // CHECK: remarks.c:[[@LINE+6]]:3: remark: loop not hinted: its trip count is not known on entry [-Rpass-missed=pagecast]
@@ -60,7 +65,8 @@ void rounded(char *a, long double f, long n) {
 // YAML-NEXT: Name: UnknownTripCount
 long length(const char *p) {
   const char *q = p;
-  for (; *q * 3 != 9; q++);
+  for (; *q * 3 != 9; q++)
+    ;
   return q - p;
 }
 
@@ -72,7 +78,8 @@ long length(const char *p) {
 // YAML: Name: IndirectDepth
 double chained(const double *x, const int *p, long n) {
   double s = 0;
-  for (long i = 0; i < n; i++) s += x[p[p[p[p[p[i]]]]]];
+  for (long i = 0; i < n; i++)
+    s += x[p[p[p[p[p[i]]]]]];
   return s;
 }
 
@@ -92,5 +99,6 @@ void carried(int *restrict p, const int *restrict a, long n) {
 // CHECK-NOT: not hinted
 void conditional(int *restrict p, const int *restrict flag, const int *restrict index, long n) {
   for (long i = 0; i < n; i++)
-    if (flag[i]) p[index[i]]++;
+    if (flag[i])
+      p[index[i]]++;
 }
