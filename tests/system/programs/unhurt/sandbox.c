@@ -21,6 +21,7 @@
 // What a program that computes and prints needs, and nothing else.
 static const int few[] = {SYS_read, SYS_write, SYS_mmap, SYS_munmap, SYS_brk, SYS_exit_group, SYS_rt_sigreturn};
 static const int pagers[] = {SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+                             SYS_io_setup,
                              SYS_process_madvise, SYS_pidfd_open};
 static const int copies[] = {SYS_memfd_create, SYS_pwritev, SYS_fadvise64, SYS_unshare};
 
