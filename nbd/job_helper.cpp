@@ -175,12 +175,25 @@ void JobHelper::regroup() {
   teams_ = std::move(teams);
 }
 
+/// Of a member without a team: what all that are alone in its phase have asked for ahead is at most a share of the cache.
+uint64_t JobHelper::intervals_alone(const Opened &o) const {
+  std::vector<Opened> alone;
+  const auto is_in = [](const Opened &one) {
+    return [&one](const std::unique_ptr<JobTeam> &t) {
+      return std::any_of(t->members().begin(), t->members().end(), [&one](const Opened &m) { return m.is(one); });
+    };
+  };
+  for (const Opened &other : opened_)
+    if (other.phase == o.phase && std::none_of(teams_.begin(), teams_.end(), is_in(other))) alone.push_back(other);
+  return intervals_of(alone, scheme_, sets_, words_, most_blocks(teams_.size() + 1));
+}
+
 /// Those without a team ask for themselves, once others have had time to come. Whether some are still to be answered.
 bool JobHelper::answer_alone() {
   const uint64_t now = now_ns();
   const auto is_due = [&](const Opened &o) { return scheme_.kind != JobScheme::kLive || now - o.seen_ns >= kGraceNs; };
   for (const Opened &o : alone_)
-    if (is_due(o)) answer(o, JobVerdict::kOwn, 0);
+    if (is_due(o)) answer(o, JobVerdict::kOwn, intervals_alone(o));
   alone_.erase(std::remove_if(alone_.begin(), alone_.end(), is_due), alone_.end());
   return !alone_.empty();
 }

@@ -39,6 +39,7 @@ private:
   void regroup();
   uint64_t most_blocks(size_t teams) const;
   void answer(const Opened &, uint8_t kind, uint64_t intervals);
+  uint64_t intervals_alone(const Opened &) const;
   bool answer_alone();
   void follow();
   void ask(const std::vector<uint64_t> &blocks);

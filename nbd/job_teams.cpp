@@ -20,6 +20,28 @@ uint64_t iterations_of(const std::vector<Opened> &members) {
   return most;
 }
 
+void insert(const std::vector<Opened> &members, const std::vector<core::DataSetBlocks> &sets, uint64_t k, uint64_t intervals,
+            std::vector<uint64_t> *set) {
+  for (const Opened &m : members)
+    core::insert_foreseen(m.foreseen.data(), static_cast<uint32_t>(m.foreseen.size()), sets.data(), k, intervals, set->data());
+}
+
+/// Blocks that the members touch together in an interval: the most, of some intervals.
+uint64_t largest_union(const std::vector<Opened> &members, const std::vector<core::DataSetBlocks> &sets, uint64_t words,
+                       uint64_t intervals) {
+  uint64_t most = 0;
+  std::vector<uint64_t> set(words);
+  const uint64_t *const row = set.data();
+  const uint64_t samples = std::min(intervals, kSamples);
+  for (uint64_t i = 0; i < samples; ++i) {
+    const uint64_t k = samples > 1 ? i * (intervals - 1) / (samples - 1) : 0;
+    std::fill(set.begin(), set.end(), 0);
+    insert(members, sets, k, intervals, &set);
+    most = std::max(most, core::touched_by(&row, 1, words).by_any);
+  }
+  return most;
+}
+
 /// Of all members: what they touch in the whole phase, pair by pair.
 std::vector<uint32_t> live_teams(const std::vector<Opened> &phase, const core::TeamRules &rules,
                                  const std::vector<core::DataSetBlocks> &sets, uint64_t words) {
@@ -60,14 +82,20 @@ std::vector<uint32_t> even_teams(const std::vector<Opened> &phase, uint32_t help
 
 } // namespace
 
+uint64_t intervals_of(const std::vector<Opened> &members, const JobScheme &scheme, const std::vector<core::DataSetBlocks> &sets,
+                      uint64_t words, uint64_t most) {
+  const uint64_t iterations = iterations_of(members), least = iterations / kMostIntervals + 1;
+  const auto count_of = [&](uint64_t length) { return (iterations + std::max(length, least) - 1) / std::max(length, least); };
+  const auto length = static_cast<uint64_t>(static_cast<double>(iterations) * scheme.interval);
+  return count_of(core::fitting_interval(std::max<uint64_t>(1, length), most, [&](uint64_t shorter) {
+    return largest_union(members, sets, words, count_of(shorter));
+  }));
+}
+
 JobTeam::JobTeam(std::vector<Opened> members, const JobScheme &scheme, const std::vector<core::DataSetBlocks> &sets,
                  uint64_t words, uint64_t most)
     : members_(std::move(members)), sets_(sets), words_(words), before_(words), before_that_(words), known_(words) {
-  const uint64_t iterations = iterations_of(members_), least = iterations / kMostIntervals + 1;
-  const auto count_of = [&](uint64_t length) { return (iterations + std::max(length, least) - 1) / std::max(length, least); };
-  const auto length = static_cast<uint64_t>(static_cast<double>(iterations) * scheme.interval);
-  intervals_ = count_of(core::fitting_interval(std::max<uint64_t>(1, length), most,
-                                               [&](uint64_t shorter) { return largest_union(count_of(shorter)); }));
+  intervals_ = intervals_of(members_, scheme, sets, words, most);
   pace_.start(static_cast<uint32_t>(members_.size()), intervals_, kLead);
   uint64_t first = intervals_; // where the last of them is
   for (size_t m = 0; m < members_.size(); ++m) {
@@ -75,25 +103,6 @@ JobTeam::JobTeam(std::vector<Opened> members, const JobScheme &scheme, const std
     first = std::min(first, interval_at(members_[m].done));
   }
   next_ = first;
-}
-
-void JobTeam::insert(uint64_t k, uint64_t intervals, std::vector<uint64_t> *set) const {
-  for (const Opened &m : members_)
-    core::insert_foreseen(m.foreseen.data(), static_cast<uint32_t>(m.foreseen.size()), sets_.data(), k, intervals, set->data());
-}
-
-uint64_t JobTeam::largest_union(uint64_t intervals) const {
-  uint64_t most = 0;
-  std::vector<uint64_t> set(words_);
-  const uint64_t *const row = set.data();
-  const uint64_t samples = std::min(intervals, kSamples);
-  for (uint64_t i = 0; i < samples; ++i) {
-    const uint64_t k = samples > 1 ? i * (intervals - 1) / (samples - 1) : 0;
-    std::fill(set.begin(), set.end(), 0);
-    insert(k, intervals, &set);
-    most = std::max(most, core::touched_by(&row, 1, words_).by_any);
-  }
-  return most;
 }
 
 void JobTeam::know(const std::vector<uint64_t> &recent) {
@@ -117,7 +126,7 @@ bool JobTeam::next(std::vector<uint64_t> *blocks) {
   next_ = std::max(next_, pace_.slowest());
   if (!pace_.may_ask(next_)) return false;
   std::vector<uint64_t> set(words_);
-  insert(next_++, intervals_, &set);
+  insert(members_, sets_, next_++, intervals_, &set);
   for (uint64_t b = 0; (b = core::next_block(set.data(), words_, b)) < words_ * 64; ++b)
     if (!core::has_block(before_.data(), b) && !(asked_ < 2 && core::has_block(known_.data(), b))) blocks->push_back(b);
   ++asked_;

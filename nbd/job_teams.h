@@ -38,6 +38,11 @@ struct JobScheme {
   std::string report; ///< a file for what happened; empty: none
 };
 
+/// The intervals of members of a phase: as the scheme has them, or more, so that the members together touch at most `most` blocks
+/// in one. `most` 0: any number.
+uint64_t intervals_of(const std::vector<Opened> &members, const JobScheme &, const std::vector<core::DataSetBlocks> &,
+                      uint64_t words, uint64_t most);
+
 /// A team at work.
 class JobTeam {
 public:
@@ -59,8 +64,6 @@ public:
 
 private:
   uint64_t interval_at(uint64_t done) const { return core::rescale(done, uint64_t{1} << 32, intervals_); }
-  uint64_t largest_union(uint64_t intervals) const; ///< of some of them
-  void insert(uint64_t k, uint64_t intervals, std::vector<uint64_t> *set) const;
 
   std::vector<Opened> members_;
   const std::vector<core::DataSetBlocks> &sets_;

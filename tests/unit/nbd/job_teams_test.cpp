@@ -93,6 +93,14 @@ TEST(JobTeams, IntervalsFitTheCache) {
   EXPECT_EQ(JobTeam(apart, {}, kSets, kWords, 10).intervals(), 20u);
 }
 
+TEST(JobTeams, WhoAskForThemselvesDoNotFillTheCacheTogether) {
+  std::vector<Opened> alone;
+  for (uint32_t m = 0; m < 8; ++m) alone.push_back(member(m, m * 32, 32));
+  EXPECT_EQ(intervals_of(alone, {}, kSets, kWords, 0), 11u) << "three blocks each";
+  EXPECT_EQ(intervals_of(alone, {}, kSets, kWords, 16), 16u) << "two blocks of each";
+  EXPECT_EQ(intervals_of(alone, {}, kSets, kWords, 8), 32u);
+}
+
 TEST(JobTeams, SeveralHelpersHaveRanksThatFollowEachOtherWhoeverComesFirst) {
   JobScheme scheme;
   scheme.kind = JobScheme::kAll;
