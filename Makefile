@@ -19,7 +19,7 @@ cmp -s $(1) $(2)/requirements.txt || { \
 	  cp $(1) $(2)/requirements.txt; }
 endef
 
-.PHONY: help deps venv build test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified people field cases releases cliff share interactive speculate sharing sharing-sim manual docs wheel deb install clean
+.PHONY: help deps venv build plugin16 test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified people field cases releases cliff share interactive speculate sharing sharing-sim manual docs wheel deb install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -35,6 +35,11 @@ venv: deps
 build: deps ## build everything into build/; the command is build/bin/pagecast
 	@cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING
 	@ninja -C $(BUILD) # by itself: it stops at signals, which cmake --build does not pass on
+
+plugin16: build ## the plugin for Debian's older clang, too: PAGECAST_CLANG=clang-16 pagecast cc (needs llvm-16-dev and clang-16)
+	@cmake -S compiler -B $(BUILD)/llvm16 -G Ninja -DPAGECAST_LLVM_MAJOR=16 --log-level=WARNING
+	@ninja -C $(BUILD)/llvm16
+	@cp $(BUILD)/llvm16/lib/pagecast/pagecast-llvm16.so $(BUILD)/lib/pagecast/
 
 test: build venv ## build and run every test; the last line counts them
 	@$(IN_VENV) tests/system/run_all.py --build $(BUILD)

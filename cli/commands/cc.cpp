@@ -51,7 +51,7 @@ Arguments commandLine(Language language, const Arguments &arguments, const Compi
   const Compiler compiler = findCompiler(language);
   Arguments line = {compiler.path};
   if (compiler.needsDriverMode) line.push_back("--driver-mode=g++");
-  if (job.compiles) append(line, pluginFlags(language));
+  if (job.compiles) append(line, pluginFlags(compiler, language));
   // Of two libraries that define malloc the loader takes the first: a program that names -lc must still get ours.
   const bool linksRuntime = job.links && !job.isStatic;
   if (linksRuntime && !job.shared) append(line, linkFlags(job, language));

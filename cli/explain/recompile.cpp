@@ -44,7 +44,7 @@ Arguments commandLine(const std::string &source, Language language, const Argume
   line.push_back("-O2"); // the last one given counts
   const auto add = [&line](const Arguments &more) { line.insert(line.end(), more.begin(), more.end()); };
   add(withoutOutputs(options, source));
-  add(pluginFlags(language));
+  add(pluginFlags(compiler, language));
   add({"-g", "-foptimization-record-file=" + scratch / "record.yaml", "-foptimization-record-passes=^pagecast$"});
   if (language == Language::kFortran) add({"-module-dir", scratch / "."});
   // Beside the object there may be dependencies and the like, so it is not /dev/null.

@@ -234,8 +234,9 @@ Check probeDirectIo(const std::string &directory) {
 }
 
 /// Whether a compiler translates nothing, from its standard input, with the plugin in it.
-static bool pluginLoads(const std::string &compiler, const std::string &language) {
-  return runProgram({compiler, "-fpass-plugin=" + passPlugin().string(), "-O1", "-c", "-x", language, "-", "-o", "/dev/null"},
+static bool pluginLoads(const Compiler &compiler, const std::string &language) {
+  return runProgram({compiler.path, "-fpass-plugin=" + passPlugin(compiler.llvmMajor).string(), "-O1", "-c", "-x", language, "-",
+                     "-o", "/dev/null"},
                     Keep::kErrors)
              .status == 0;
 }
@@ -246,10 +247,10 @@ static Check probeCompiler(const std::string &name, Language language, const std
   try {
     const Compiler compiler = findCompiler(language);
     const std::string detail = compiler.path + " " + compilerVersion(compiler.path);
-    if (access(passPlugin().c_str(), R_OK) != 0)
-      return {name, Status::kFail, detail + "; the pass plugin is not at " + passPlugin().string(),
+    if (access(passPlugin(compiler.llvmMajor).c_str(), R_OK) != 0)
+      return {name, Status::kFail, detail + "; the pass plugin is not at " + passPlugin(compiler.llvmMajor).string(),
               "build or install Pagecast again"};
-    if (!pluginLoads(compiler.path, languageName))
+    if (!pluginLoads(compiler, languageName))
       return {name, Status::kFail, detail + ", but the pass plugin does not load",
               "use Debian's " + package + ", or build Pagecast against the LLVM of this " + name};
     return {name, Status::kOk, detail + ", the pass plugin loads", ""};

@@ -32,7 +32,13 @@ Family familyOf(Language language) {
 
 const std::string kMajor = std::to_string(kLlvmMajor);
 
-bool isRightMajor(const std::string &version) { return std::atoi(version.c_str()) == kLlvmMajor; }
+int majorOf(const std::string &version) { return std::atoi(version.c_str()); }
+
+bool isRightMajor(const std::string &version) { return majorOf(version) == kLlvmMajor; }
+
+bool hasPlugin(const std::string &version) {
+  return isRightMajor(version) || (majorOf(version) > 0 && access(passPlugin(majorOf(version)).c_str(), R_OK) == 0);
+}
 
 /// A clang answers -dumpversion as a flang does, but does not compile Fortran.
 bool compilesFortran(const std::string &path) {
@@ -46,11 +52,11 @@ Compiler chosenCompiler(const std::string &chosen, const Family &family, Languag
   const auto path = findProgram(chosen);
   if (!path) throw Failure{is + "not an executable" + remedy};
   const std::string version = compilerVersion(path->string());
-  if (!isRightMajor(version))
+  if (!hasPlugin(version))
     throw Failure{is + (version.empty() ? "no " + std::string(family.name) : "version " + version) +
                   ", but the pass plugin can be loaded into LLVM " + kMajor + " only" + remedy};
   if (language == Language::kFortran && !compilesFortran(path->string())) throw Failure{is + "no Fortran compiler" + remedy};
-  return {path->string(), language == Language::kCxx};
+  return {path->string(), language == Language::kCxx, majorOf(version)};
 }
 
 /// The first driver with the version in its name, or in the directory of that version.
@@ -107,8 +113,8 @@ std::vector<std::string> quietly(std::vector<std::string> options, Language lang
   return options;
 }
 
-std::vector<std::string> pluginFlags(Language language) {
-  const auto plugin = passPlugin();
+std::vector<std::string> pluginFlags(const Compiler &compiler, Language language) {
+  const auto plugin = passPlugin(compiler.llvmMajor);
   if (access(plugin.c_str(), R_OK) != 0)
     throw Failure{"the pass plugin is not at " + plugin.string() + "; build or install Pagecast again"};
   return quietly({"-fpass-plugin=" + plugin.string()}, language);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which compiler to run: the plugin works in one major version of LLVM only, in clang as in flang.
+// Which compiler to run: a plugin works in one major version of LLVM only, in clang as in flang. There is one for 19, and another
+// one where it was built (make plugin16).
 #pragma once
 #include <optional>
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace pagecast::cli {
 
-inline constexpr int kLlvmMajor = 19;
+inline constexpr int kLlvmMajor = 19; ///< of the compiler that is looked for
 
 enum class Language { kC, kCxx, kFortran };
 
@@ -19,10 +20,11 @@ std::optional<Language> languageOf(const std::string &file);
 struct Compiler {
   std::string path;
   bool needsDriverMode = false; ///< it is the C driver and C++ was wanted
+  int llvmMajor = kLlvmMajor;
 };
 
-/// For C and C++ $PAGECAST_CLANG, clang-19, /usr/lib/llvm-19/bin/clang, or clang if it is version 19; for
-/// Fortran the same with PAGECAST_FLANG and flang-new (its name in LLVM 19), then flang. Throws Failure.
+/// For C and C++ $PAGECAST_CLANG, of any version that there is a plugin for, clang-19, /usr/lib/llvm-19/bin/clang, or clang if it is
+/// version 19; for Fortran the same with PAGECAST_FLANG and flang-new (its name in LLVM 19), then flang. Throws Failure.
 Compiler findCompiler(Language language);
 
 /// What `path -dumpversion` says, such as "19.1.7"; empty when it is no compiler.
@@ -32,7 +34,7 @@ std::string compilerVersion(const std::string &path);
 /// option, and leaves none of ours unused in the modes in which it gets them.)
 std::vector<std::string> quietly(std::vector<std::string> options, Language language);
 
-/// What loads the pass plugin into a compiler for `language`. Throws Failure when it is not there.
-std::vector<std::string> pluginFlags(Language language);
+/// What loads its pass plugin into a compiler for `language`. Throws Failure when it is not there.
+std::vector<std::string> pluginFlags(const Compiler &compiler, Language language);
 
 } // namespace pagecast::cli

@@ -18,7 +18,9 @@ fs::path libraryDirectory() {
 
 fs::path runtimeLibrary() { return libraryDirectory() / "libpagecast.so"; }
 
-fs::path passPlugin() { return libraryDirectory() / "pagecast" / "pagecast-llvm19.so"; }
+fs::path passPlugin(int llvmMajor) {
+  return libraryDirectory() / "pagecast" / ("pagecast-llvm" + std::to_string(llvmMajor) + ".so");
+}
 
 static bool isExecutableFile(const fs::path &path) {
   std::error_code error;

@@ -13,7 +13,7 @@ namespace pagecast::cli {
 std::filesystem::path libraryDirectory();
 /// The runtime library and the pass plugin; they may not exist.
 std::filesystem::path runtimeLibrary();
-std::filesystem::path passPlugin();
+std::filesystem::path passPlugin(int llvmMajor);
 
 /// What the shell would run for `name`: itself if it has a slash, else searched for in PATH.
 std::optional<std::filesystem::path> findProgram(const std::string &name);

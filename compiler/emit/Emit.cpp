@@ -3,6 +3,7 @@
 // Emission: enter, tick and exit.
 
 #include "emit/Emit.h"
+#include "loops/Majors.h"
 #include "emit/Arguments.h"
 #include "emit/RuntimeCalls.h"
 #include "prepare/StripMine.h"
@@ -44,7 +45,7 @@ public:
     BasicBlock *Head = N.root()->getLoopPreheader();
     Instruction *At = Head->getTerminator();
     Loop *Ticked = N.Loops[N.Ticked];
-    Instruction *Enter = SplitBlockAndInsertIfThen(Large, At->getIterator(), false, Unlikely, &Updater, &LI);
+    Instruction *Enter = SplitBlockAndInsertIfThen(Large, At, false, Unlikely, &Updater, &LI);
     auto [Granted, Count] = enter(N, Enter);
     Ticket = merge(Head, ConstantPointerNull::get(Ptr), Granted, "ticket");
     if (!N.Strips) tick(Ticked->getLoopLatch()->getTerminator()->getIterator());
@@ -87,7 +88,7 @@ private:
   }
 
   Value *expand(SCEVExpander &Expander, const SCEV *S, Instruction *At) {
-    return widen(Expander.expandCodeFor(S, S->getType(), At->getIterator()), At);
+    return widen(Expander.expandCodeFor(S, S->getType(), At), At);
   }
 
   Value *widen(Value *V, Instruction *At) {
@@ -151,7 +152,7 @@ private:
     Value *Large = gate(N);
     SE.forgetTopmostLoop(N.root());
     Instruction *At = N.root()->getLoopPreheader()->getTerminator();
-    Instruction *Then = SplitBlockAndInsertIfThen(Large, At->getIterator(), false, Unlikely, &Updater, &LI);
+    Instruction *Then = SplitBlockAndInsertIfThen(Large, At, false, Unlikely, &Updater, &LI);
     IRBuilder<> B(Then);
     B.SetCurrentDebugLocation(Where);
     B.CreateCall(P->From ? copyFunction(M) : fillFunction(M),
@@ -194,7 +195,7 @@ private:
   Value *merge(BasicBlock *Head, Value *Otherwise, Value *Entered, const char *Name) {
     BasicBlock *Enter = Head->getTerminator()->getSuccessor(0);
     BasicBlock *After = Enter->getSingleSuccessor();
-    PHINode *Phi = PHINode::Create(Entered->getType(), 2, Name, After->begin());
+    PHINode *Phi = phiBeforeOthers(Entered->getType(), 2, Name, After);
     Phi->setDebugLoc(Where);
     Phi->addIncoming(Otherwise, Head);
     Phi->addIncoming(Entered, Enter);
@@ -232,7 +233,7 @@ private:
   Instruction *ifOpened(BasicBlock::iterator At) {
     IRBuilder<> B(&*At);
     B.SetCurrentDebugLocation(Where);
-    return SplitBlockAndInsertIfThen(B.CreateIsNotNull(Ticket, "opened"), At, false, Unlikely, &Updater, &LI);
+    return SplitBlockAndInsertIfThen(B.CreateIsNotNull(Ticket, "opened"), &*At, false, Unlikely, &Updater, &LI);
   }
 
   /// Closes the nest on the edges that leave `Left`, except those that lead to a loop around it within `Within`.

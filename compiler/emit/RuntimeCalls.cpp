@@ -3,6 +3,7 @@
 // Runtime calls: declarations and calls.
 
 #include "emit/RuntimeCalls.h"
+#include "loops/Majors.h"
 #include "pagecast/abi.h"
 
 #include "llvm/TargetParser/Triple.h"

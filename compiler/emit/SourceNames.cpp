@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "emit/SourceNames.h"
+#include "loops/Majors.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <tuple>
 
 using namespace llvm;
@@ -44,18 +45,10 @@ bool declares(const DILocalVariable *Variable, const DILocation *At) {
   return false;
 }
 
-/// What is said of the values of variables, in either form of debug information.
-template <typename Function> void forEachUser(llvm::Function &F, Function Take) {
-  for (Instruction &I : instructions(F)) {
-    for (const DbgVariableRecord &Record : filterDbgVars(I.getDbgRecordRange())) Take(&Record);
-    if (const auto *Intrinsic = dyn_cast<DbgVariableIntrinsic>(&I)) Take(Intrinsic);
-  }
-}
-
 /// Those of the variables that have other values than `V`, too.
 SmallPtrSet<const DILocalVariable *, 4> changing(const Value *V, ArrayRef<Variable> Of, llvm::Function &F) {
   SmallPtrSet<const DILocalVariable *, 4> Changing;
-  forEachUser(F, [&](const auto *User) {
+  eachOfVariables(F, [&](const auto *User) {
     const bool IsOther = User->getNumVariableLocationOps() != 1 || User->getVariableLocationOp(0) != V;
     if (!User->isKillLocation() && IsOther && any_of(Of, [&](const Variable &O) { return O.Is == User->getVariable(); }))
       Changing.insert(User->getVariable());
@@ -65,23 +58,18 @@ SmallPtrSet<const DILocalVariable *, 4> changing(const Value *V, ArrayRef<Variab
 
 /// The best of those that have the value, for who reads `Where`.
 Variable variableOf(Value *V, const DebugLoc &Where) {
-  SmallVector<DbgVariableIntrinsic *, 2> Intrinsics;
-  SmallVector<DbgVariableRecord *, 2> Records;
-  findDbgUsers(Intrinsics, V, &Records);
   SmallVector<Variable, 4> Known;
   llvm::Function *In = nullptr;
-  const auto Take = [&](auto *User) {
+  eachVariable(V, [&](auto *User) {
     const DILocalVariable *Is = User->getVariable();
     Known.push_back({Is, depthOf(User->getDebugLoc()), Where && !declares(Is, Where.get()), false});
     In = User->getFunction();
-  };
-  for (DbgVariableRecord *Record : Records) Take(Record);
-  for (DbgVariableIntrinsic *Intrinsic : Intrinsics) Take(Intrinsic);
+  });
   if (Known.size() > 1) {
     const auto Changing = changing(V, Known, *In);
     for (Variable &One : Known) One.Changes = Changing.contains(One.Is);
   }
-  return Known.empty() ? Variable() : *min_element(Known);
+  return Known.empty() ? Variable() : *std::min_element(Known.begin(), Known.end());
 }
 
 /// What the module calls the value, or the global that it was loaded from.

@@ -3,6 +3,7 @@
 // Tables: construction, field by field in the order of pagecast/abi.h.
 
 #include "emit/Tables.h"
+#include "loops/Majors.h"
 #include "emit/SourceNames.h"
 #include "pagecast/abi.h"
 
@@ -10,7 +11,6 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;

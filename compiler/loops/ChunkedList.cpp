@@ -172,7 +172,7 @@ Value *alike(const ChunkedListWalk &W, Value *Address, Value *At, IRBuilder<> &B
   if (At == W.At) return Address;
   const std::optional<int64_t> Bytes = apart(W.At, Address, layoutOf(W.L));
   if (!Bytes) return nullptr;
-  Value *Place = B.CreatePtrAdd(At, B.getInt64(*Bytes));
+  Value *Place = B.CreateGEP(B.getInt8Ty(), At, B.getInt64(*Bytes));
   if (auto *I = dyn_cast<Instruction>(Place)) Made.push_back(I);
   return Place;
 }

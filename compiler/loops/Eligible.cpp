@@ -3,9 +3,9 @@
 // Eligible functions: what excludes one.
 
 #include "loops/Eligible.h"
+#include "loops/Majors.h"
 
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/EHPersonalities.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"

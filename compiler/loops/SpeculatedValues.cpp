@@ -3,6 +3,7 @@
 // Speculated values: finding the loads, and reading expressions with them.
 
 #include "loops/SpeculatedValues.h"
+#include "loops/Majors.h"
 #include "loops/SpeculatedLoops.h"
 #include "loops/PeriodicIndices.h"
 
@@ -41,7 +42,7 @@ Behind loadBehind(Value *V) {
     if (isa<SExtInst, ZExtInst>(Next) && Next != V) {
       const auto *Wider = cast<CastInst>(Next);
       Found.Signed |= isa<SExtInst>(Wider);
-      Found.Unsigned |= isa<ZExtInst>(Wider) && !Wider->hasNonNeg();
+      Found.Unsigned |= isa<ZExtInst>(Wider) && !isNonNegative(*Wider);
       Work.push_back(Wider->getOperand(0));
       continue;
     }
@@ -296,12 +297,12 @@ bool SpeculatedValues::moves(Value *V, const Loop *L, unsigned Depth) {
 Value *SpeculatedValues::bits(Value *Number) {
   auto [Found, New] = Bits.try_emplace(Number, nullptr);
   if (!New) return Found->second;
-  std::optional<BasicBlock::iterator> At;
-  if (auto *I = dyn_cast<Instruction>(Number)) At = I->getInsertionPointAfterDef();
-  else if (auto *A = dyn_cast<Argument>(Number)) At = A->getParent()->getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+  Instruction *At = nullptr;
+  if (auto *I = dyn_cast<Instruction>(Number)) At = behind(*I);
+  else if (auto *A = dyn_cast<Argument>(Number)) At = &*A->getParent()->getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
   if (!At) return nullptr;
   Type *Integer = IntegerType::get(Number->getContext(), Number->getType()->getScalarSizeInBits());
-  Found->second = new BitCastInst(Number, Integer, Number->getName() + ".bits", *At);
+  Found->second = new BitCastInst(Number, Integer, Number->getName() + ".bits", At);
   Copies.push_back(Found->second);
   return Found->second;
 }

@@ -85,7 +85,7 @@ private:
   }
 
   void join(BinaryOperator *I, Value *A, Value *B) {
-    if (!Known.contains(A)) std::swap(A, B);
+    if (!Known.count(A)) std::swap(A, B);
     auto First = Known.find(A);
     if (First == Known.end()) return;
     BitSum Sum = First->second, Other;

@@ -237,7 +237,7 @@ bool split(Loop *L, const BitParts &Parts, LoopInfo &LI, DominatorTree &DT, Scal
   if (!Expander.isSafeToExpandAt(Count, Place)) return false;
   IRBuilder<> B(Place);
   B.SetCurrentDebugLocation(L->getLoopLatch()->getTerminator()->getDebugLoc());
-  Value *Backedges = settled(B, Expander.expandCodeFor(Count, Parts.Counter->getType(), Place->getIterator()));
+  Value *Backedges = settled(B, Expander.expandCodeFor(Count, Parts.Counter->getType(), Place));
   Value *Trips = B.CreateAdd(Backedges, ConstantInt::get(Parts.Counter->getType(), 1), "run.trips");
   RunTests Tests(Parts, L, B);
   keepAsItWas(L, Tests.goesInRuns(Backedges, Trips), LI, DT);

@@ -40,7 +40,7 @@ bool repair(PHINode *Counter, const Loop *L) {
   if (Place == Next->getParent()->end()) return false; // a block that only dispatches exceptions
   Instruction *One = Sum->clone();
   for (const Value *V : Next->incoming_values()) One->andIRFlags(V); // what one way alone promises is not certain
-  One->insertBefore(*Next->getParent(), Place);
+  One->insertInto(Next->getParent(), Place);
   One->takeName(Next);
   SmallVector<WeakTrackingVH, 4> Ways(Next->incoming_values());
   Next->replaceAllUsesWith(One);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "prepare/OuterLoop.h"
+#include "loops/Majors.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
@@ -23,7 +24,7 @@ void OuterLoop::thread(BasicBlock *Ends, BasicBlock *Back) {
   for (PHINode &Phi : Header->phis()) {
     Value *Next = closed(Phi.getIncomingValueForBlock(Latch));
     int Entry = Phi.getBasicBlockIndex(Preheader);
-    PHINode *Resumed = PHINode::Create(Phi.getType(), 2, Phi.getName() + ".resume", Start->getFirstNonPHIIt());
+    PHINode *Resumed = phiBehindOthers(Phi.getType(), 2, Phi.getName() + ".resume", Start);
     Resumed->setDebugLoc(Phi.getDebugLoc());
     Resumed->addIncoming(Phi.getIncomingValue(Entry), Preheader);
     Resumed->addIncoming(Next, Back);
@@ -37,7 +38,7 @@ Value *OuterLoop::closed(Value *V) {
   if (!I || !L->contains(I)) return V;
   PHINode *&Phi = Closed[V];
   if (!Phi) {
-    Phi = PHINode::Create(V->getType(), 1, V->getName() + Name, End->getFirstNonPHIIt());
+    Phi = phiBehindOthers(V->getType(), 1, V->getName() + Name, End);
     Phi->addIncoming(V, Latch);
     Phi->setDebugLoc(I->getDebugLoc());
   }

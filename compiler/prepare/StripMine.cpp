@@ -3,6 +3,7 @@
 // Strip mining: the transformation.
 
 #include "prepare/StripMine.h"
+#include "loops/Majors.h"
 #include "prepare/OuterLoop.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -92,7 +93,8 @@ public:
   Loop *run(Value *Limit, Value *Ticket, FunctionCallee NextStrip, MDNode *Unlikely, SmallVectorImpl<WeakTrackingVH> &Dead) {
     createBlocks();
     Strips.thread(StripEnd, NextBlock);
-    IRBuilder<> B(Strips.start(), Strips.start()->getFirstNonPHIIt());
+    IRBuilder<> B(Strips.start());
+    setBehindPhis(B, Strips.start());
     B.SetCurrentDebugLocation(Branch->getDebugLoc());
     LimitPhi = B.CreatePHI(Test.Moving->getType(), 2, "strip.limit");
     LimitPhi->addIncoming(Limit, Preheader);

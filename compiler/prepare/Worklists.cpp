@@ -3,6 +3,7 @@
 // Worklists: finding them, and the loop of rounds.
 
 #include "prepare/Worklists.h"
+#include "loops/Majors.h"
 #include "loops/Affine.h"
 #include "loops/SpeculatedValues.h"
 #include "loops/ChunkedList.h"
@@ -172,7 +173,7 @@ public:
     Rounds.thread(End, End);
     BranchInst::Create(Start, End)->setDebugLoc(Where);
     // Where the list ends is known at the end of an iteration: the first one is a round by itself.
-    PHINode *Count = PHINode::Create(Type::getInt64Ty(Start->getContext()), 2, "round", Start->begin());
+    PHINode *Count = phiBeforeOthers(Type::getInt64Ty(Start->getContext()), 2, "round", Start);
     Count->addIncoming(ConstantInt::get(Count->getType(), 1), Before);
     Count->addIncoming(
         Test.Chunks ? nextOfChunks(Test, End) : next(Test, Rounds.closed(Test.Moving), Rounds.closed(Test.Bound), End), End);
@@ -195,8 +196,7 @@ public:
     if (isa<SCEVCouldNotCompute>(Left) || !Expander.isSafeToExpandAt(Left, At)) return;
     const SCEV *Last = SE.getUMinExpr(SE.getTruncateOrZeroExtend(Left, I64), SE.getConstant(I64, MostBesideCalls - 1));
     cast<ICmpInst>(cast<BranchInst>(L->getLoopLatch()->getTerminator())->getCondition())
-        ->setOperand(1, IRBuilder<>(At).CreateAdd(Expander.expandCodeFor(Last, I64, At->getIterator()), ConstantInt::get(I64, 1),
-                                                  "round"));
+        ->setOperand(1, IRBuilder<>(At).CreateAdd(Expander.expandCodeFor(Last, I64, At), ConstantInt::get(I64, 1), "round"));
     SE.forgetAllLoops();
   }
 
@@ -252,12 +252,12 @@ private:
   void leaveWhenMoved(const ChunkedListWalk &W, BasicBlock *Check, BasicBlock *Start, BasicBlock *End) {
     Type *Pointer = PointerType::get(W.ToNext->getContext(), 0);
     BasicBlock &Entry = Start->getParent()->getEntryBlock();
-    Expected = new AllocaInst(Pointer, 0, "round.chunk", Entry.getFirstInsertionPt());
+    Expected = new AllocaInst(Pointer, 0, "round.chunk", &*Entry.getFirstInsertionPt());
     IRBuilder<> B(Start->getTerminator());
     B.SetCurrentDebugLocation(Where);
     B.CreateStore(B.CreateLoad(Pointer, W.Chunk), Expected);
     B.SetInsertPoint(W.ToNext->getNextNode());
-    B.CreateStore(B.CreatePtrAdd(B.CreateLoad(Pointer, Expected), B.getInt64(8)), Expected);
+    B.CreateStore(B.CreateGEP(B.getInt8Ty(), B.CreateLoad(Pointer, Expected), B.getInt64(8)), Expected);
     BasicBlock *Pause = Check->getSingleSuccessor();
     for (PHINode &Phi : End->phis()) Phi.addIncoming(Phi.getIncomingValueForBlock(Pause), Check);
     B.SetInsertPoint(Check->getTerminator());

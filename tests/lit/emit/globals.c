@@ -11,7 +11,7 @@
 // CHECK: @.pagecast.module = private constant { i32, i32, ptr, ptr } { i32 8, i32 4, ptr @.pagecast.globals, ptr null }
 // CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @__pagecast_module_init, ptr null }]
 // CHECK: define internal void @__pagecast_module_init()
-// CHECK: icmp ne ptr @__pagecast_register, null
+// CHECK: icmp ne {{\(?}}ptr @__pagecast_register, {{(ptr )?}}null
 // CHECK: call void @__pagecast_register(ptr {{(nonnull )?}}@.pagecast.module)
 // CHECK: declare extern_weak void @__pagecast_register(ptr)
 

@@ -2,6 +2,7 @@
 //
 // Trip counts that are quotients: the division may trap, so that it cannot be repeated before an outer
 // loop; the program's own quotient is used, and the chain goes on.
+// REQUIRES: llvm-19
 // RUN: %nests "%s" | %FileCheck "%s"
 
 // CHECK-LABEL: nests of 'sweeps'

@@ -2,6 +2,7 @@
 //
 // Bounds that the program loads again in each iteration, as it may store to them: such loops cannot be split into
 // strips, and are ticked themselves.
+// REQUIRES: llvm-19
 // RUN: %nests "%s" | %FileCheck "%s"
 
 struct Vector {

@@ -2,6 +2,7 @@
 //
 // Vectors that grow inside loops: where they are is loaded again, or computed anew, where they have needed more room. Their
 // places are taken to be what they were before the loop, or the round of a worklist (worklists.c).
+// REQUIRES: llvm-19
 // RUN: %nests "%s" | %FileCheck "%s"
 
 #include "../Inputs/graph.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Direct references: bases, strides, groups and reuse, by the printer alone.
+// REQUIRES: llvm-19
 // RUN: %nests "%s" | %FileCheck "%s"
 
 // CHECK-LABEL: nests of 'matvec'

@@ -2,6 +2,7 @@
 //
 // What the runtime is told at run time: trip counts, bases, strides, offsets, and the steps done.
 // Bases are relative to fake_origin.
+// REQUIRES: llvm-19
 // RUN: %pagecast-clang -O2 -g "%s" %fake-runtime -o "%t"
 // RUN: env FAKE_PRINT=1 FAKE_STRIP=64 "%t" 2>&1 | %FileCheck "%s"
 // RUN: env FAKE_PRINT=1 FAKE_STRIP=1000 "%t" 2>&1 | %FileCheck --check-prefix=LONG "%s"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loops that gather by an index, inside others: rows, if what they go over depends on the iteration around them, and sweeps if not.
+// REQUIRES: llvm-19
 // RUN: %nests "%s" | %FileCheck "%s"
 
 struct Elements {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Searches: inner loops that end when they have found something are hinted for where they begin, or go.
+// REQUIRES: llvm-19
 // RUN: %nests "%s" | %FileCheck "%s"
 
 #include "../Inputs/lower_bound.h"

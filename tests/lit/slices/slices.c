@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Slices: which addresses they can compute, and which not. What they compute: run/rows.c, emit/slice.ll.
+// REQUIRES: llvm-19
 // RUN: %nests "%s" | %FileCheck "%s"
 
 // Chains of 2, 3 and 4 loads: each load but the first is a group that the slice touches.

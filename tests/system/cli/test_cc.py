@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from paging import OUTPUT_FLAGS, SOURCES, run_paged
+
 VERBOSE = {"PAGECAST_CC_VERBOSE": "1"}
 
 
@@ -153,6 +155,36 @@ def test_clang_of_another_version_is_refused(tools, hello_source, tmp_path):
     done = tools.run(tools.cc, "-c", hello_source, env={"PAGECAST_CLANG": str(other)})
     assert done.returncode == 2 and done.stdout == ""
     assert len(done.stderr.splitlines()) == 1 and "version 18.1.8" in done.stderr and "LLVM 19 only" in done.stderr
+
+
+def test_a_clang_with_a_plugin_of_its_own_gets_that(tools, hello_source, tmp_path):
+    """As `make plugin16` makes one; the plugin of the first version stays that of the clang which is looked for."""
+    shutil.copytree(tools.pagecast.parent, tmp_path / "bin", symlinks=True)
+    (tmp_path / "lib" / "pagecast").mkdir(parents=True)
+    shutil.copy(tools.command, tmp_path / "lib" / "pagecast")
+    for name in (tools.runtime.name, "pagecast/pagecast-llvm19.so", "pagecast/pagecast-llvm16.so"):
+        (tmp_path / "lib" / name).touch()
+    other = tmp_path / "clang"
+    other.write_text('#!/bin/sh\n[ "$1" = -dumpversion ] && echo 16.0.6 && exit\necho "$@"\n')
+    other.chmod(0o755)
+    done = tools.run(tmp_path / "bin" / "pagecast", "cc", "-c", hello_source, env={"PAGECAST_CLANG": str(other)})
+    assert done.returncode == 0 and f"-fpass-plugin={tmp_path}/lib/pagecast/pagecast-llvm16.so" in done.stdout, done.stderr
+
+
+def test_programs_of_another_clang_print_what_they_print_without_hints(built, disk_dir, tmp_path):
+    """With the plugin of `make plugin16`, where that was made of the same sources as the first one."""
+    plugin = built.plugin.with_name("pagecast-llvm16.so")
+    if not shutil.which("clang-16"):
+        pytest.skip("clang-16 is not installed")
+    if not plugin.exists() or plugin.stat().st_mtime < built.plugin.stat().st_mtime:
+        pytest.skip("there is no plugin for it, or an old one: make plugin16")
+    source, flags = SOURCES["columns.c"], ["-O3", *OUTPUT_FLAGS["columns.c"]]
+    built.succeed("clang-16", *flags, source, "-o", tmp_path / "plain")
+    compiled = built.run(built.cc, *flags, source, "-o", tmp_path / "hinted", env={"PAGECAST_CLANG": "clang-16"})
+    assert (compiled.returncode, compiled.stderr) == (0, "")
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", tmp_path / "hinted")
+    assert done.stdout == built.succeed(tmp_path / "plain").stdout
+    assert figures["hints"]["nests_opened"] > 0
 
 
 def test_clang_is_absent(tools, hello_source, tmp_path):
