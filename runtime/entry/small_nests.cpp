@@ -122,8 +122,9 @@ bool ask_for_rows(Engine &engine, const pagecast_nest &d, const uint64_t *args) 
     learning.clear(std::memory_order_release);
   }
   last = now;
-  if (n < kWorthRows) return false;
+  // Also where nothing is asked for: without a site, nobody notes how often that was in vain.
   const auto site = static_cast<uint16_t>(engine.statistics.sites_of(&d));
+  if (n < kWorthRows) return false;
   for (unsigned i = 0; i < n; ++i) ask(engine, lacking[i], site);
   return true;
 }

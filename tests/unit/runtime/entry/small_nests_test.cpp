@@ -103,13 +103,17 @@ TEST(SmallNests, EntriesWhoseRowsAreInMemoryArePassedOver) {
   Arrays arrays;
   Nest nest(2);
   const uint64_t last = kArrayBytes / kRowBytes - 1;
+  // What was stored last may have gone again while the rest was written, and the disk may be busy.
+  nest.enter({arrays.row(kArrays - 1, last), arrays.row(kArrays - 1, last - 1)});
+  arrays.expect_asked(kArrays - 1, last);
+  arrays.expect_asked(kArrays - 1, last - 1);
   unsigned entries = 0;
   for (; entries < 10 * core::EntryBackoff::kEnough && !nest.is_passed_over(); ++entries) {
     nest.enter({arrays.row(kArrays - 1, last), arrays.row(kArrays - 1, last - 1)});
     expect_valid(); // the pager has seen to what was asked
   }
   EXPECT_TRUE(nest.is_passed_over());
-  EXPECT_GE(entries, core::EntryBackoff::kEnough);
+  EXPECT_GE(entries + 1, core::EntryBackoff::kEnough);
 }
 
 } // namespace
