@@ -50,8 +50,8 @@ inline constexpr unsigned kMostPools = 8;
 /// to 32 MiB and an eighth: with 4,096 pages of idle page cache to give up, Linux leaves memory that is not of files alone
 /// (cache_trim_mode in mm/vmscan.c); with less, whoever reads a file costs a neighbour that sleeps its memory.
 ///
-/// While the program reads files from disks, Limit keeps twice what the kernel reads ahead, and a folio more. Pages that are being read cannot be
-/// given up, and without swap the kernel ends a program that needs a page while all of its page cache is on its way.
+/// While the program reads files from disks, Limit keeps twice what the kernel reads ahead, and a folio more. Pages that are being
+/// read cannot be given up, and without swap the kernel ends a program that needs a page while all of its page cache is on its way.
 uint64_t reserve(const Pool &);
 
 class Limit {

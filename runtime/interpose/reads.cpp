@@ -116,11 +116,8 @@ bool must_go_in_pieces(size_t bytes, uint64_t begin, uint64_t end) {
   return bytes > kPiece && allocation_near(begin, end) && runtime_running_engine() && !sandboxed();
 }
 
-/// As readv or preadv, of a regular file. The place of the whole is taken first, so that who shares the descriptor goes on behind it.
-ssize_t in_pieces(int fd, const iovec *to, int count, size_t bytes, off_t at) {
-  const off_t end = at == kPosition ? lseek(fd, static_cast<off_t>(bytes), SEEK_CUR) : at + static_cast<off_t>(bytes);
-  if (end < 0) return -1;
-  const off_t from = end - static_cast<off_t>(bytes);
+/// As readv or preadv, of a regular file from the place `from` on. `at`: as it was asked for.
+ssize_t in_pieces(int fd, const iovec *to, int count, size_t bytes, off_t at, off_t from) {
   const bool is_small = runtime_budget() < kSmallBudget;
   if (is_small) os::read_ahead(fd, false);
   size_t done = 0;
@@ -143,13 +140,17 @@ ssize_t in_pieces(int fd, const iovec *to, int count, size_t bytes, off_t at) {
   return static_cast<ssize_t>(done);
 }
 
-/// The same where that is right: the file must be longer than a piece, which no pipe, no device and no file of /proc is.
+/// The same where that is right: the file must be longer than a piece, which no pipe, no device and no file of /proc is. The place of the
+/// whole is taken first, so that who shares the descriptor goes on behind it; where the file system has no such place, all goes as one.
 template <typename Real>
 ssize_t in_pieces_or(int fd, const iovec *to, int count, off_t at, uint64_t begin, uint64_t end, Real real) {
   size_t bytes = 0;
   for (int i = 0; i < count; ++i) bytes = std::min(kMostAtOnce, bytes + std::min(to[i].iov_len, kMostAtOnce));
   if (!must_go_in_pieces(bytes, begin, end) || os::regular_bytes(fd) <= kPiece) return real();
-  return in_pieces(fd, to, count, bytes, at);
+  off_t stop = 0;
+  if (__builtin_add_overflow(at, static_cast<off_t>(bytes), &stop)) return real();
+  if (at == kPosition && (stop = lseek(fd, static_cast<off_t>(bytes), SEEK_CUR)) < 0) return real();
+  return in_pieces(fd, to, count, bytes, at, stop - static_cast<off_t>(bytes));
 }
 
 using Fread = size_t (*)(void *, size_t, size_t, FILE *);
