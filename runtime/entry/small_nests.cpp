@@ -66,7 +66,7 @@ unsigned rows_of(const Engine &engine, const pagecast_nest &d, const uint64_t *a
   return n;
 }
 
-/// Calls `callback(Extent)` for the absent parts of a row.
+/// Calls `callback(Extent)` for the absent parts of a row, until it returns false.
 template <class Callback> void for_each_absent(Engine &engine, const core::Row &row, Callback callback) {
   for (core::Extent left = row.extent; !left.empty();) {
     const core::Extent absent = engine.map().next_absent(left, engine.max_io());
@@ -74,13 +74,13 @@ template <class Callback> void for_each_absent(Engine &engine, const core::Row &
     const Region r = engine.look_up(absent.begin);
     if (r.bytes == 0 || r.is_file()) return;
     left.begin = core::least(absent.end, r.end());
-    callback(core::Extent{absent.begin, left.begin});
+    if (!callback(core::Extent{absent.begin, left.begin})) return;
   }
 }
 
 bool lacks(Engine &engine, const core::Row &row) {
   bool any = false;
-  for_each_absent(engine, row, [&](core::Extent) { any = true; });
+  for_each_absent(engine, row, [&](core::Extent) { return any = true, false; });
   return any;
 }
 
@@ -88,6 +88,7 @@ void ask(Engine &engine, const core::Row &row, uint16_t site) {
   for_each_absent(engine, row, [&](core::Extent e) {
     const auto pages = static_cast<uint32_t>(e.size() >> os::page_shift());
     engine.hint({e.begin, pages, row.write ? Hint::kFetchWrite : Hint::kFetch, 0, site, 0, 0});
+    return true;
   });
 }
 
