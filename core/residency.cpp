@@ -31,26 +31,26 @@ const uint8_t *ResidencyMap::origin() const {
   return reinterpret_cast<const uint8_t *>(reinterpret_cast<uintptr_t>(words_) - first_ / 8);
 }
 
-ResidencyMap::Run ResidencyMap::clip(Extent e) const {
+ResidencyMap::PageRange ResidencyMap::clip(Extent e) const {
   if (e.empty()) return {0, 0};
   const uint64_t begin = most(e.begin >> shift_, first_);
   const uint64_t end = least(((e.end - 1) >> shift_) + 1, first_ + pages_);
-  return begin < end ? Run{begin - first_, end - first_} : Run{0, 0};
+  return begin < end ? PageRange{begin - first_, end - first_} : PageRange{0, 0};
 }
 
 void ResidencyMap::set(Extent e) {
-  const Run r = clip(e);
+  const PageRange r = clip(e);
   for (uint64_t w = r.begin / 64; w * 64 < r.end; ++w)
     __atomic_fetch_or(&words_[w], mask_of(w, r.begin, r.end), __ATOMIC_RELAXED);
 }
 
 void ResidencyMap::clear(Extent e) {
-  const Run r = clip(e);
+  const PageRange r = clip(e);
   for (uint64_t w = r.begin / 64; w * 64 < r.end; ++w)
     __atomic_fetch_and(&words_[w], ~mask_of(w, r.begin, r.end), __ATOMIC_RELAXED);
 }
 
-uint64_t ResidencyMap::find(Run r, bool value) const {
+uint64_t ResidencyMap::find(PageRange r, bool value) const {
   const uint64_t flip = value ? 0 : kAll;
   for (uint64_t w = r.begin / 64; w * 64 < r.end; ++w) {
     const uint64_t hits = (load(w) ^ flip) & mask_of(w, r.begin, r.end);
@@ -60,7 +60,7 @@ uint64_t ResidencyMap::find(Run r, bool value) const {
 }
 
 Extent ResidencyMap::find_absent(Extent within, uint64_t max_bytes) const {
-  const Run r = clip(within);
+  const PageRange r = clip(within);
   const uint64_t begin = find(r, false);
   if (begin >= r.end) return {};
   const uint64_t most_pages = most(max_bytes >> shift_, 1);
@@ -69,7 +69,7 @@ Extent ResidencyMap::find_absent(Extent within, uint64_t max_bytes) const {
 }
 
 uint64_t ResidencyMap::count(Extent e) const {
-  const Run r = clip(e);
+  const PageRange r = clip(e);
   uint64_t n = 0;
   for (uint64_t w = r.begin / 64; w * 64 < r.end; ++w) n += unsigned(__builtin_popcountll(load(w) & mask_of(w, r.begin, r.end)));
   return n;

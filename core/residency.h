@@ -48,14 +48,14 @@ public:
 
 private:
   /// Pages relative to first_, clipped to the map.
-  struct Run {
+  struct PageRange {
     uint64_t begin, end;
   };
-  Run clip(Extent) const;
+  PageRange clip(Extent) const;
   Extent find_absent(Extent within, uint64_t max_bytes) const;
   uint64_t load(uint64_t word) const { return __atomic_load_n(&words_[word], __ATOMIC_RELAXED); }
   /// The first page in `r` whose bit is `value`, or r.end.
-  uint64_t find(Run r, bool value) const;
+  uint64_t find(PageRange r, bool value) const;
 
   uint64_t *words_ = nullptr;
   unsigned shift_ = 12;

@@ -91,7 +91,7 @@ bool HintQueues::fetch_around(PagedRegion &r, uint32_t slot, const Fetcher::Aske
   AppendRuns &runs = pager_.runs;
   const PageState state = pager_.memory[slot].state;
   const bool absent = state == PageState::kAbsent;
-  const Run run = absent && asked.write ? runs.refill_for_hint(r, slot) : runs.zeros_for_hint(r, slot);
+  const PageRun run = absent && asked.write ? runs.refill_for_hint(r, slot) : runs.zeros_for_hint(r, slot);
   uint32_t ahead = 0;
   if (absent && run.pages > 1) ahead = runs.refill_ahead(r);
   if (state == PageState::kZero) ahead = runs.zeros_ahead(r);

@@ -29,7 +29,7 @@ private:
   PagedMemory &memory_;
   Margins &margins_; ///< of pages that are absent
   TableSpace tables_{memory_};
-  Run run_[kMost];
+  PageRun run_[kMost];
   unsigned count_ = 0;
 };
 

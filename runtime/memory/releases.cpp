@@ -71,7 +71,7 @@ void Releases::forgo(uint32_t first, uint32_t last, uint16_t site) {
 }
 
 /// The pages of the cluster that belong to the region.
-Run Releases::cluster_of(const PagedRegion &r, uint32_t slot) const {
+PageRun Releases::cluster_of(const PagedRegion &r, uint32_t slot) const {
   const uint32_t end = memory_.end_of(r);
   const uint32_t begin = std::max(slot & ~(kClusterPages - 1), r.first_slot);
   return {begin, std::min((slot | (kClusterPages - 1)) + 1, end) - begin};
@@ -79,14 +79,14 @@ Run Releases::cluster_of(const PagedRegion &r, uint32_t slot) const {
 
 /// All of the cluster is in memory, and no page but the released ones is dirty. Where pages are missing, the walk may
 /// be about to come to them.
-bool Releases::all_done(Run cluster) const {
+bool Releases::all_done(PageRun cluster) const {
   for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s)
     if (!PagedMemory::resident(memory_[s].state) || (memory_[s].state == PageState::kDirty && !(memory_[s].flags & kDone)))
       return false;
   return true;
 }
 
-void Releases::release_done(Run cluster, Wanted wanted) {
+void Releases::release_done(PageRun cluster, Wanted wanted) {
   for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s) {
     if (!(memory_[s].flags & kDone)) continue;
     memory_[s].flags &= static_cast<uint8_t>(~kDone);
@@ -99,7 +99,7 @@ void Releases::gather(uint32_t first, uint32_t last, Wanted wanted) {
   const PagedRegion *r = memory_.region_of(first);
   if (!r) return;
   for (uint32_t at = first; at < last;) {
-    const Run cluster = cluster_of(*r, at);
+    const PageRun cluster = cluster_of(*r, at);
     const uint32_t end = std::min(last, cluster.slot + cluster.pages);
     bool waits = false, any = false;
     for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s) waits |= (memory_[s].flags & kDone) != 0;

@@ -36,9 +36,9 @@ private:
   void forgo(uint32_t first, uint32_t last, uint16_t site);
   void put_off(uint32_t slot, Wanted, bool dirty);
   void gather(uint32_t first, uint32_t last, Wanted);
-  Run cluster_of(const PagedRegion &, uint32_t slot) const;
-  bool all_done(Run) const;
-  void release_done(Run, Wanted);
+  PageRun cluster_of(const PagedRegion &, uint32_t slot) const;
+  bool all_done(PageRun) const;
+  void release_done(PageRun, Wanted);
 
   PagedMemory &memory_;
   WritebackClusters clusters_;

@@ -48,12 +48,12 @@ uint32_t AppendRuns::zeros_for_fault(PagedRegion &r, uint32_t slot) {
   return zeros_from(r, slot, core::AppendStreams::run_for_fault(before, limit_.pages()));
 }
 
-Run AppendRuns::zeros_for_hint(const PagedRegion &r, uint32_t slot) const {
+PageRun AppendRuns::zeros_for_hint(const PagedRegion &r, uint32_t slot) const {
   if (memory_[slot].state != PageState::kZero) return {slot, 1};
   if (r.append_streams.grows()) {
     const uint32_t run = r.append_streams.run(limit_.pages());
     const uint32_t begin = zeros_begin(slot, slot - std::min(run - 1, slot - r.first_slot));
-    return used_before(r, begin, 1) ? Run{begin, zeros_from(r, begin, run)} : Run{slot, 1};
+    return used_before(r, begin, 1) ? PageRun{begin, zeros_from(r, begin, run)} : PageRun{slot, 1};
   }
   const uint32_t start = std::max(slot & ~(kBlock - 1), r.first_slot);
   const uint32_t stop = std::min((slot | (kBlock - 1)) + 1, memory_.end_of(r));
@@ -77,7 +77,7 @@ uint32_t AppendRuns::refill_for_fault(PagedRegion &r, uint32_t slot) {
   return absent_from(r, slot + 1, core::AppendStreams::run_for_fault(before, limit_.pages()) - 1);
 }
 
-Run AppendRuns::refill_for_hint(PagedRegion &r, uint32_t slot) {
+PageRun AppendRuns::refill_for_hint(PagedRegion &r, uint32_t slot) {
   const uint32_t back = std::min(refill_ahead(r), slot - r.first_slot);
   uint32_t begin = slot;
   while (slot - begin < back && memory_[begin - 1].state == PageState::kAbsent) --begin;

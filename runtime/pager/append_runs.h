@@ -26,7 +26,7 @@ public:
   /// The run of them to fill for a hint at `slot`. In a region that grows, it goes on where pages in use end.
   /// Else the run within the block of eight, where the block is in use already: it fills up sooner or later, and one
   /// call for several pages costs little more than for one. Else the page.
-  Run zeros_for_hint(const PagedRegion &, uint32_t slot) const;
+  PageRun zeros_for_hint(const PagedRegion &, uint32_t slot) const;
   /// How many pages before the end of a run slices are to ask for the next one; 0: not at all.
   uint32_t zeros_ahead(const PagedRegion &r) const { return r.append_streams.ahead(limit_.pages()); }
 
@@ -35,7 +35,7 @@ public:
   /// before it. Where there are more places than memory holds runs of, little lies before.
   uint32_t refill_for_fault(PagedRegion &, uint32_t slot);
   /// The run to read for a slice's hint at `slot`, which a store is coming to: it goes on where pages in memory end.
-  Run refill_for_hint(PagedRegion &, uint32_t slot);
+  PageRun refill_for_hint(PagedRegion &, uint32_t slot);
   /// As zeros_ahead().
   uint32_t refill_ahead(const PagedRegion &) const;
 

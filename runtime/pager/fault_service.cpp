@@ -119,8 +119,8 @@ bool FaultService::goes_on(const PagedRegion &r, uint32_t slot, uint64_t place) 
 
 /// The absent page, with those around it that are likely to be wanted, too. Nests know that better, and what goes on in order is
 /// left to streams. What an export holds is another's, too.
-Run FaultService::around(PagedRegion &r, uint32_t slot, uint64_t place) {
-  const Run alone{slot, 1};
+PageRun FaultService::around(PagedRegion &r, uint32_t slot, uint64_t place) {
+  const PageRun alone{slot, 1};
   r.surroundings.fault(slot);
   const auto absent = [](PageState s) { return s == PageState::kAbsent; };
   const uint32_t block = core::Surroundings::block(limit_.pages()), before = slot & (block - 1);
@@ -129,7 +129,7 @@ Run FaultService::around(PagedRegion &r, uint32_t slot, uint64_t place) {
   if (back + on == 0 || r.origin.is_map() || !memory_.options->history || goes_on(r, slot, place) || nest_covers(place))
     return alone;
   r.surroundings.judge(memory_.gone(), memory_.used, memory_.end.wanted_again());
-  Run run{slot - back, back + 1 + on};
+  PageRun run{slot - back, back + 1 + on};
   if (r.surroundings.wants_sample()) {
     r.surroundings.sample(on ? slot + on : slot - back, memory_.gone());
     if (!on) ++run.slot;

@@ -45,7 +45,7 @@ private:
   bool serve(uint64_t place, bool write, core::Favour::Owner, bool again);
   void wait_for(uint32_t slot, bool write, core::Favour::Owner, bool again);
   bool goes_on(const PagedRegion &, uint32_t slot, uint64_t place) const;
-  Run around(PagedRegion &, uint32_t slot, uint64_t place);
+  PageRun around(PagedRegion &, uint32_t slot, uint64_t place);
   bool refill(PagedRegion &, uint64_t place, bool write, core::Favour::Owner);
   void stored_to_protected(PagedRegion &, uint32_t slot);
   void stored_while_written(uint32_t slot);

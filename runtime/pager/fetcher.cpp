@@ -159,7 +159,7 @@ uint32_t Fetcher::read_in(PagedRegion &r, uint32_t slot, uint32_t pages, const A
 }
 
 /// Only the page that is waited for takes from what is kept for faults.
-bool Fetcher::read_around(PagedRegion &r, Run run, uint32_t slot, const Asked &asked) {
+bool Fetcher::read_around(PagedRegion &r, PageRun run, uint32_t slot, const Asked &asked) {
   Asked others = asked;
   others.site = Statistics::kHistory, others.demand = false;
   const uint32_t done = run.pages > 1 ? begin_reading(r, run.slot, run.pages, others, 0) : 0;

@@ -47,7 +47,7 @@ public:
   uint32_t zero_fill(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
   uint32_t read_in(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
   /// Reads a page that the program faulted on with those of the run, which are around it and absent. False: not now.
-  bool read_around(PagedRegion &, Run, uint32_t slot, const Asked &);
+  bool read_around(PagedRegion &, PageRun, uint32_t slot, const Asked &);
   /// Resident pages that were released, or were next to go: they stay.
   uint32_t want_again(const PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
 

@@ -60,7 +60,8 @@ inline constexpr uint32_t kChunkPages = 256;
 static_assert(kChunkPages % kGrainPages == 0);
 inline constexpr uint32_t kNoSlot = ~0u;
 
-struct Run {
+/// Pages with consecutive slots, and so with consecutive addresses.
+struct PageRun {
   uint32_t slot, pages;
 };
 
