@@ -43,7 +43,7 @@ bool wantsColours() {
 } // namespace
 
 int explain(const ExplainOptions &options) {
-  std::optional<Run> run;
+  std::optional<MeasuredRun> run;
   if (!options.statistics.empty()) run = readRun(options.statistics);
   const Explanation all = makeExplanation(options.file, remarksIn(options), std::move(run));
   if (isOfAnotherProgram(all))

@@ -16,14 +16,14 @@ std::string number(const char *format, double value) {
 }
 
 /// What became of the program's data, in a word or a sentence.
-std::string stateOf(const Run &run) {
+std::string stateOf(const MeasuredRun &run) {
   if (!run.active) return run.whyNot.empty() ? "nothing was paged" : "not paged: " + run.whyNot;
   return run.finished ? "paged" : "paged; running, or ended without exit";
 }
 
-Table tableOf(const std::vector<Run> &runs) {
+Table tableOf(const std::vector<MeasuredRun> &runs) {
   Table table({"file", "seconds", "waited", "read", "written", "foreseen", "late", "missed", "state"});
-  for (const Run &run : runs) {
+  for (const MeasuredRun &run : runs) {
     const auto share = foreseenShare(run);
     table.add({run.path, number("%.3g", run.wallSeconds), run.stallSeconds ? number("%.3g", *run.stallSeconds) : "-",
                showSize(run.readBytes), showSize(run.writtenBytes), share ? number("%.0f %%", *share * 100) : "-",
@@ -32,7 +32,7 @@ Table tableOf(const std::vector<Run> &runs) {
   return table;
 }
 
-nlohmann::ordered_json jsonOf(const Run &run) {
+nlohmann::ordered_json jsonOf(const MeasuredRun &run) {
   nlohmann::ordered_json out = {{"file", run.path},
                                 {"finished", run.finished},
                                 {"compiled", run.compiled},
@@ -54,11 +54,11 @@ nlohmann::ordered_json jsonOf(const Run &run) {
 } // namespace
 
 int report(const ReportOptions &options) {
-  std::vector<Run> runs;
+  std::vector<MeasuredRun> runs;
   for (const std::string &file : options.files) runs.push_back(readRun(file));
   if (!options.json) return std::fputs(tableOf(runs).text().c_str(), stdout), 0;
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Run &run : runs) all.push_back(jsonOf(run));
+  for (const MeasuredRun &run : runs) all.push_back(jsonOf(run));
   // Names of files need not be UTF-8.
   std::printf("%s\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
   return 0;

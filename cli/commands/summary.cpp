@@ -50,7 +50,7 @@ constexpr Waiting kWaiting[] = {
 };
 
 /// What most of the waiting was for, and how long; null where that is not known.
-std::pair<const Waiting *, double> mostOf(const Run &run) {
+std::pair<const Waiting *, double> mostOf(const MeasuredRun &run) {
   std::pair<const Waiting *, double> out{nullptr, 0};
   for (const auto &[name, spent] : run.stallByKind)
     for (const Waiting &one : kWaiting)
@@ -59,19 +59,19 @@ std::pair<const Waiting *, double> mostOf(const Run &run) {
 }
 
 /// Whether faults that read, of which the pager knows nothing, may have taken a good part of the time.
-bool mayHaveReadLong(const Run &run) {
+bool mayHaveReadLong(const MeasuredRun &run) {
   return static_cast<double>(run.majorFaults) * kLeastSecondsOfMajorFault >= kLittleWaiting * run.wallSeconds;
 }
 
 /// Whether new pages were there already for nearly all that came to them: the rest waited for others to leave.
-bool foresawNewPages(const Run &run) {
+bool foresawNewPages(const MeasuredRun &run) {
   return countOf(run.faults, "zero_fill_hit") >= 4 * countOf(run.faults, "zero_fill_fault");
 }
 
 /// Of pages that were read, whether hints, streams or faults asked for them.
 bool isForReads(const Waiting &most) { return !std::strcmp(most.name, "late") || !std::strcmp(most.name, "not_prefetched"); }
 
-std::string nextOf(const Waiting &most, const Run &run, Author author) {
+std::string nextOf(const Waiting &most, const MeasuredRun &run, Author author) {
   if (isForReads(most) && run.dataBytes && run.readBytes / run.dataBytes >= kManyTimes)
     return "next: more memory with --memory, or all that is to be done with a part of the data before the next part, since " +
            showSize(run.dataBytes) + " of data were read " + std::to_string(run.readBytes / run.dataBytes) + " times over";
@@ -81,7 +81,7 @@ std::string nextOf(const Waiting &most, const Run &run, Author author) {
   return author == Author::kPython ? most.nextOfScript : most.nextOfPackage;
 }
 
-std::string nextStep(const Run &run, Author author) {
+std::string nextStep(const MeasuredRun &run, Author author) {
   if (run.timesWithoutRoom)
     return "next: free room in the backing directory, or name another with --backing: there was none for " +
            seconds(run.secondsWithoutRoom);
@@ -96,7 +96,7 @@ std::string nextStep(const Run &run, Author author) {
   return "nothing is left to gain, as it hardly waited";
 }
 
-std::string waits(const Run &run) {
+std::string waits(const MeasuredRun &run) {
   if (!run.stallSeconds)
     return "; the kernel paged the data, so waits and bytes were not measured; " + std::to_string(run.majorFaults) +
            " page faults read from the disk";
@@ -108,7 +108,7 @@ std::string waits(const Run &run) {
 
 } // namespace
 
-std::string summaryOf(const Run &run, Author author) {
+std::string summaryOf(const MeasuredRun &run, Author author) {
   const std::string time = seconds(run.wallSeconds);
   if (!run.active) return time + "; nothing was paged: " + (run.whyNot.empty() ? "the data fitted in the budget" : run.whyNot);
   if (run.isAdvised) return time + waits(run) + "; " + nextStep(run, author);
@@ -131,7 +131,7 @@ void Summary::say(const std::string &program_end) const {
     return;
   }
   try {
-    const Run run = readRun(statistics_);
+    const MeasuredRun run = readRun(statistics_);
     if (!run.finished)
       line = "the program " + (program_end.empty() ? "did not end by exit" : program_end) + "; the last figures before that: ";
     line += summaryOf(run, author_);

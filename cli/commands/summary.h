@@ -36,6 +36,6 @@ private:
 /// The line for a run: time, waits, bytes, the share of pages that was foreseen, and the next step. That is chosen by what
 /// most of the waiting was for: a run in which nearly all pages were foreseen may wait for the others alone. It is one that the
 /// user can take: nobody compiles R anew for a script.
-std::string summaryOf(const Run &run, Author author);
+std::string summaryOf(const MeasuredRun &run, Author author);
 
 } // namespace pagecast::cli

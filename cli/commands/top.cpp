@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 struct Counted {
   PagedProgram program;
   Clock::time_point at;
-  std::optional<Run> run; ///< its statistics, where it writes some and they can be read
+  std::optional<MeasuredRun> run; ///< its statistics, where it writes some and they can be read
 };
 
 /// What is shown of a program.
@@ -38,7 +38,7 @@ struct Shown {
 using Key = std::pair<int, uint64_t>;
 using View = std::map<Key, Counted>;
 
-std::optional<Run> statisticsOf(const PagedProgram &program) {
+std::optional<MeasuredRun> statisticsOf(const PagedProgram &program) {
   if (program.statistics.empty() || !program.paged) return std::nullopt;
   try {
     return readRun(program.statistics);
@@ -49,7 +49,7 @@ View look() {
   View out;
   for (PagedProgram &program : pagedPrograms()) {
     const Key key{program.pid, program.born};
-    std::optional<Run> run = statisticsOf(program);
+    std::optional<MeasuredRun> run = statisticsOf(program);
     out.emplace(key, Counted{std::move(program), Clock::now(), std::move(run)});
   }
   return out;

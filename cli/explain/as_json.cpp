@@ -68,7 +68,7 @@ Json toJson(const ExplainedNest &nest) {
   return out;
 }
 
-Json toJson(const Run &run) {
+Json toJson(const MeasuredRun &run) {
   Json out = {
       {"file", run.path},          {"pagecast", run.pagecast}, {"active", run.active},        {"why_not", orNull(run.whyNot)},
       {"wall_s", run.wallSeconds}, {"stall_s", nullptr},       {"faults", toJson(run.faults)}};

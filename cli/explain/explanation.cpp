@@ -207,7 +207,7 @@ bool isOfAnotherProgram(const Explanation &all) {
   return !all.run->program.empty() && all.run->compiledLibraries == 0 && !mentions(all.run->program, name);
 }
 
-Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run) {
+Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<MeasuredRun> run) {
   Explanation out;
   out.file = file;
   out.mainFile = mainFileOf(remarks, file);

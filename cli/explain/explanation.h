@@ -33,13 +33,13 @@ struct Explanation {
   std::string file;     ///< that was asked for: a source or a record
   std::string mainFile; ///< the user's source that was asked for, or that most remarks are about
   std::vector<ExplainedFunction> functions; ///< those of the main file first, those of libraries last
-  std::optional<Run> run;
+  std::optional<MeasuredRun> run;
   size_t linesMet = 0; ///< sites of the run in whose function there is a remark on their line
   std::vector<const Site *> strangers; ///< sites of the run without a remark here
   std::optional<Counts> faultStreams;  ///< what faults foretold in the run, which no line stands for
 };
 
-Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<Run> run);
+Explanation makeExplanation(const std::string &file, const std::vector<Remark> &remarks, std::optional<MeasuredRun> run);
 
 /// Whether the run measured lines, and none of them is one of these.
 bool isStrange(const Explanation &);

@@ -50,7 +50,7 @@ std::optional<double> secondsIn(const Json &object, const char *key) {
   return found == object.end() || found->is_null() ? std::nullopt : std::optional(found->get<double>());
 }
 
-void readTimes(const Json &statistics, Run &out) {
+void readTimes(const Json &statistics, MeasuredRun &out) {
   if (const auto time = statistics.find("time"); time != statistics.end()) {
     out.wallSeconds = time->value("wall_s", 0.0);
     out.stallSeconds = secondsIn(*time, "stall_s");
@@ -81,13 +81,13 @@ uint64_t countOf(const Counts &counts, const char *name) {
   return 0;
 }
 
-std::optional<double> foreseenShare(const Run &run) {
+std::optional<double> foreseenShare(const MeasuredRun &run) {
   const uint64_t foreseen = countOf(run.faults, "prefetched_hit") + countOf(run.faults, "late");
   const uint64_t all = foreseen + countOf(run.faults, "not_prefetched");
   return all ? std::optional(static_cast<double>(foreseen) / static_cast<double>(all)) : std::nullopt;
 }
 
-Run readRun(const std::string &path) {
+MeasuredRun readRun(const std::string &path) {
   const std::string file = contentsOf(path, "the statistics file " + path, "; write one with pagecast run --stats FILE");
   // Names in it need not be UTF-8, but a file of the runtime's is JSON.
   const Json statistics = Json::parse(file, nullptr, /*allow_exceptions=*/false);
@@ -95,7 +95,7 @@ Run readRun(const std::string &path) {
     throw Failure{path + " is not JSON, or was cut short; write it anew with pagecast run --stats FILE"};
   requireVersion(statistics, path);
   try {
-    Run out;
+    MeasuredRun out;
     out.path = path;
     out.pagecast = text(statistics, "pagecast");
     out.program = text(statistics, "program");

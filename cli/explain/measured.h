@@ -34,7 +34,7 @@ struct MeasuredSlice {
   bool isOff = false; ///< at the end
 };
 
-struct Run {
+struct MeasuredRun {
   std::string path;     ///< of the file
   std::string pagecast; ///< the version that ran
   std::string program;  ///< its path; empty where that is not known
@@ -62,9 +62,9 @@ struct Run {
 uint64_t countOf(const Counts &, const char *name);
 
 /// The share of the pages read that were asked for before the program came to them; none where nothing was read.
-std::optional<double> foreseenShare(const Run &);
+std::optional<double> foreseenShare(const MeasuredRun &);
 
 /// Throws Failure when the file is absent, no statistics, or of another version.
-Run readRun(const std::string &path);
+MeasuredRun readRun(const std::string &path);
 
 } // namespace pagecast::cli
