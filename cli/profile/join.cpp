@@ -19,8 +19,8 @@ struct Collected {
   std::map<uint32_t, Set> epochs;
 };
 
-std::vector<Run64> runsOf(const Set &set) {
-  std::vector<Run64> out;
+std::vector<BlockRange> runsOf(const Set &set) {
+  std::vector<BlockRange> out;
   const uint64_t end = set.size() * 64;
   for (uint64_t b = 0; (b = core::next_block(set.data(), set.size(), b)) < end; ++b)
     if (!out.empty() && out.back().first + out.back().count == b) ++out.back().count;
@@ -166,7 +166,7 @@ private:
       const auto [phase, member, dataSet] = key;
       Touched touched{member, dataSet, runsOf(collected.blocks), {}};
       for (const auto &[epoch, set] : collected.epochs)
-        for (const Run64 &run : runsOf(set)) touched.epochs.push_back({epoch, run.first, run.count});
+        for (const BlockRange &run : runsOf(set)) touched.epochs.push_back({epoch, run.first, run.count});
       out_.phases[phase].touched.push_back(std::move(touched));
     }
     std::erase_if(out_.phases, [](const ProfilePhase &phase) { return phase.touched.empty() && phase.unseen == 0; });

@@ -78,7 +78,7 @@ private:
     for (const ProfilePhase &phase : profile_.phases)
       for (const Touched &touched : phase.touched) {
         if (touched.dataSet != dataSet_) continue;
-        for (const EpochRun &run : touched.epochs) {
+        for (const EpochRange &run : touched.epochs) {
           auto &column = epochs[run.epoch];
           column.resize(pieces_);
           for (uint64_t p = run.first; p < std::min(pieces_, run.first + run.count); ++p)
@@ -118,7 +118,7 @@ private:
       for (const uint32_t place : cluster)
         for (const Touched &touched : phase.touched)
           if (touched.member == sharing.members[place] && touched.dataSet == dataSet_)
-            for (const EpochRun &run : touched.epochs) {
+            for (const EpochRange &run : touched.epochs) {
               left = std::min<uint64_t>(left, run.epoch), right = std::max<uint64_t>(right, run.epoch + 1);
               low = std::min(low, run.first), high = std::max(high, run.first + run.count);
             }
@@ -160,7 +160,7 @@ std::vector<uint32_t> shownDataSets(const Profile &profile) {
   std::map<uint32_t, uint64_t> blocks;
   for (const ProfilePhase &phase : profile.phases)
     for (const Touched &touched : phase.touched)
-      for (const Run64 &run : touched.blocks) blocks[touched.dataSet] += run.count;
+      for (const BlockRange &run : touched.blocks) blocks[touched.dataSet] += run.count;
   std::vector<uint32_t> out;
   for (const auto &[dataSet, _] : blocks) out.push_back(dataSet);
   std::stable_sort(out.begin(), out.end(), [&](uint32_t a, uint32_t b) { return blocks[a] > blocks[b]; });

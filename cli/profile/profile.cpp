@@ -19,8 +19,8 @@ constexpr uint64_t kPieces = 512;
 
 Json jsonOf(const Touched &touched) {
   Json blocks = Json::array(), epochs = Json::array();
-  for (const Run64 &run : touched.blocks) blocks.push_back({run.first, run.count});
-  for (const EpochRun &run : touched.epochs) epochs.push_back({run.epoch, run.first, run.count});
+  for (const BlockRange &run : touched.blocks) blocks.push_back({run.first, run.count});
+  for (const EpochRange &run : touched.epochs) epochs.push_back({run.epoch, run.first, run.count});
   return {{"member", touched.member}, {"data_set", touched.dataSet}, {"blocks", blocks}, {"epochs", epochs}};
 }
 
@@ -59,7 +59,7 @@ Touched touchedOf(const Json &from, const Profile &profile) {
   if (out.dataSet >= profile.dataSets.size()) throw Failure{"it names a data set that it does not have"};
   for (const Json &run : from.at("blocks")) out.blocks.push_back({run.at(0), run.at(1)});
   for (const Json &run : from.at("epochs")) out.epochs.push_back({run.at(0), run.at(1), run.at(2)});
-  for (const Run64 &run : out.blocks)
+  for (const BlockRange &run : out.blocks)
     if (const uint64_t most = profile.dataSets[out.dataSet].blocks() + 64; run.first > most || run.count > most - run.first)
       throw Failure{"it has blocks beyond the end of a data set"};
   return out;
@@ -97,10 +97,10 @@ Profile profileOf(const Json &from) {
 }
 
 /// Runs that may overlap, as runs that do not.
-std::vector<Run64> joined(std::vector<Run64> runs) {
-  std::sort(runs.begin(), runs.end(), [](const Run64 &a, const Run64 &b) { return a.first < b.first; });
-  std::vector<Run64> out;
-  for (const Run64 &run : runs)
+std::vector<BlockRange> joined(std::vector<BlockRange> runs) {
+  std::sort(runs.begin(), runs.end(), [](const BlockRange &a, const BlockRange &b) { return a.first < b.first; });
+  std::vector<BlockRange> out;
+  for (const BlockRange &run : runs)
     if (!out.empty() && run.first <= out.back().first + out.back().count)
       out.back().count = std::max(out.back().first + out.back().count, run.first + run.count) - out.back().first;
     else out.push_back(run);

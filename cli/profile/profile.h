@@ -9,11 +9,11 @@
 namespace pagecast::cli {
 
 /// Blocks that follow each other.
-struct Run64 {
+struct BlockRange {
   uint64_t first = 0, count = 0;
 };
 /// ... in an epoch; in pieces of the data set's grain.
-struct EpochRun {
+struct EpochRange {
   uint32_t epoch = 0;
   uint64_t first = 0, count = 0;
 };
@@ -35,8 +35,8 @@ struct ProfileDataSet {
 
 struct Touched {
   uint32_t member = 0, dataSet = 0;
-  std::vector<Run64> blocks;
-  std::vector<EpochRun> epochs;
+  std::vector<BlockRange> blocks;
+  std::vector<EpochRange> epochs;
 };
 
 struct ProfilePhase {

@@ -68,7 +68,7 @@ Sharing sharingOf(const Profile &profile, const ProfilePhase &phase, const Thres
   for (const Touched &touched : phase.touched) {
     std::vector<uint64_t> &set = sets[touched.member];
     set.resize(total / 64);
-    for (const Run64 &run : touched.blocks)
+    for (const BlockRange &run : touched.blocks)
       for (uint64_t b = run.first; b < run.first + run.count && first[touched.dataSet] + b < total; ++b)
         core::insert_block(set.data(), first[touched.dataSet] + b);
   }
