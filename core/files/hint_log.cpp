@@ -13,12 +13,12 @@ void HintLog::attach(Hinted *entries, uint64_t capacity, unsigned page_shift, ui
   kept_ = least(most(kept, kLeastKept), most_kept_);
 }
 
-void HintLog::add(const Hinted &hint, ResidencyMap &map) {
-  while (next_ - oldest_ > mask_ || (held_ + hint.pages > kept_ && oldest_ != next_)) forget_oldest(map);
+void HintLog::add(const Hinted &hint, ResidencyMap &residency) {
+  while (next_ - oldest_ > mask_ || (held_ + hint.pages > kept_ && oldest_ != next_)) forget_oldest(residency);
   entries_[next_++ & mask_] = hint;
   held_ += hint.pages;
   if (hint.bounded) ahead_pages_ += hint.pages;
-  map.set({hint.address, hint.address + (uint64_t{hint.pages} << shift_)});
+  residency.set({hint.address, hint.address + (uint64_t{hint.pages} << shift_)});
   while (first_ahead_ != next_ && !entries_[first_ahead_ & mask_].bounded) pass(1);
 }
 
@@ -29,13 +29,13 @@ void HintLog::pass(uint64_t hints) {
   }
 }
 
-void HintLog::forget_oldest(ResidencyMap &map) {
+void HintLog::forget_oldest(ResidencyMap &residency) {
   if (first_ahead_ == oldest_) pass(1);
   const Hinted &h = entries_[oldest_++ & mask_];
   held_ -= h.pages;
   // What was released, or found missing, says nothing about age.
-  if (map.test(h.address) && ++forgotten_ % kSampleEvery == 0) sample_ = h.address;
-  map.clear({h.address, h.address + (uint64_t{h.pages} << shift_)});
+  if (residency.test(h.address) && ++forgotten_ % kSampleEvery == 0) sample_ = h.address;
+  residency.clear({h.address, h.address + (uint64_t{h.pages} << shift_)});
 }
 
 bool HintLog::sample(Addr *address) {

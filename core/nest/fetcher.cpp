@@ -5,7 +5,7 @@
 namespace pagecast::core {
 
 struct Fetcher::Call {
-  const ResidencyMap &map;
+  const ResidencyMap &residency;
   Sink &sink;
   const Shape &shape;
   const Plan &plan;
@@ -41,10 +41,10 @@ void Fetcher::jump(uint64_t step) {
   for (Extent &e : pending_) e = {};
 }
 
-Fetcher::Outcome Fetcher::advance(uint64_t program_step, uint64_t target, const ResidencyMap &map, Sink &sink, const Shape &shape,
-                                  const Plan &plan, uint64_t *work) {
+Fetcher::Outcome Fetcher::advance(uint64_t program_step, uint64_t target, const ResidencyMap &residency, Sink &sink,
+                                  const Shape &shape, const Plan &plan, uint64_t *work) {
   if (groups_ == 0) return Outcome::kReached;
-  Call call{map, sink, shape, plan, work};
+  Call call{residency, sink, shape, plan, work};
   if (cursor_.position() < program_step) jump(program_step);
   if (!flush_all(call)) return Outcome::kRefused; // left from a call that was refused
   Outcome outcome = Outcome::kReached;
@@ -110,7 +110,7 @@ bool Fetcher::flush(Call &call, unsigned group) {
   if (!p.empty() && another_asks(call, group)) p = {};
   while (!p.empty()) {
     const Extent part = p.size() > max_io_ ? call.sink.first_served(p) : p;
-    const Extent absent = call.map.next_absent(part, max_io_);
+    const Extent absent = call.residency.next_absent(part, max_io_);
     if (absent.empty()) {
       p.begin = part.empty() ? p.end : part.end;
       continue;

@@ -44,7 +44,7 @@ void Nest::late(unsigned group) {
   if (group < shape_.groups) distance_.late();
 }
 
-uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMap &map, Sink &sink) {
+uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMap &residency, Sink &sink) {
   const uint64_t step = least(program_step, steps()); // the program may run longer than its trip counts said
   distance_.observe(step, now_ns);
   blocked_ = false;
@@ -52,8 +52,8 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
   const uint64_t d = distance_.steps(), far = saturating_add(d, saturating_mul(slice_distance(), most(shape_.stages, 1)));
 
   // Index arrays first: the slices that need them bring the hints for everything else that is indirect.
-  bool accepted = !index_.active() || fetch(index_, step, far, map, sink);
-  if (accepted && direct_.active()) accepted = fetch(direct_, step, d, map, sink);
+  bool accepted = !index_.active() || fetch(index_, step, far, residency, sink);
+  if (accepted && direct_.active()) accepted = fetch(direct_, step, d, residency, sink);
   uint64_t work = kBurst;
   const bool released = releaser_.advance(step, sink, shape_, plan_, &work);
   if (!accepted || unfinished_ || !released) return program_step;
@@ -64,12 +64,12 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
 
 /// It returns false where the sink refused. The batch on top of the distance is fetched only when the distance itself is not covered any
 /// more, so that the cursor moves seldom and far, and the distance is its least lead, not its mean one.
-bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const ResidencyMap &map, Sink &sink) {
+bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const ResidencyMap &residency, Sink &sink) {
   const uint64_t covered = least(target(program_step, distance, 0), least(fence_, steps()));
   uint64_t work = kBurst;
   // Advancing to where the cursor is hands on what a refused call has left.
   const uint64_t to = f.position() < covered ? least(target(program_step, distance, distance_.batch()), fence_) : f.position();
-  const Fetcher::Outcome outcome = f.advance(program_step, to, map, sink, shape_, plan_, &work);
+  const Fetcher::Outcome outcome = f.advance(program_step, to, residency, sink, shape_, plan_, &work);
   blocked_ |= outcome == Fetcher::Outcome::kRefused;
   unfinished_ |= outcome == Fetcher::Outcome::kPaused;
   return outcome != Fetcher::Outcome::kRefused;

@@ -29,7 +29,7 @@ int Engine::start_tables(const Options &options, uint64_t budget, char *why, uns
   hints_.start();
   forecasts_.start(budget);
   int error = pager_.start_tables(options, budget) ? 0 : -ENOMEM;
-  if (!error) error = files_.start(options, pager_.memory.map, pager_.memory.pages, statistics, budget);
+  if (!error) error = files_.start(options, pager_.memory.residency, pager_.memory.pages, statistics, budget);
   if (!error) event_ = os::event_open();
   if (!error && event_ < 0) error = event_;
   if (error) write_text(why, capacity, "%s", lacking(error));

@@ -87,7 +87,7 @@ public:
   void note_small_blocks_freed(uint64_t bytes);
   /// Wakes the pager's thread if it sleeps.
   void poke();
-  core::ResidencyMap &map() { return pager_.memory.map; }
+  core::ResidencyMap &residency() { return pager_.memory.residency; }
   const Options &options() const { return *pager_.memory.options; }
   /// The largest request, bytes.
   uint64_t max_io() const { return pager_.memory.bytes(pager_.store.read_pages()); }

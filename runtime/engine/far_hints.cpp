@@ -91,7 +91,7 @@ void FarHints::ask(const OpenNest &nest, const PagedRegion &r, uint64_t interval
   const core::Extent mapped{r.base, r.end()};
   for (uint64_t b = 0; (b = core::next_block(set_, blocks.words, b)) < blocks.words * 64; ++b) {
     const core::Extent e = core::common({blocks.beginning + b * blocks.bytes, blocks.beginning + (b + 1) * blocks.bytes}, mapped);
-    if (e.empty() || pager_.memory.map.next_absent(e, blocks.bytes).empty()) continue;
+    if (e.empty() || pager_.memory.residency.next_absent(e, blocks.bytes).empty()) continue;
     if (!pager_.store.ask_ahead(r.origin, e.begin - blocks.beginning, e.size())) return;
     ++pager_.memory.statistics.far.asked;
   }

@@ -123,7 +123,7 @@ void NestRunner::move_on(OpenNest &nest, uint64_t step) {
   nest.crowded_seen = crowded;
   nest.policy.budget(std::min(nest.shared, pager_.limit.for_pages()));
   const uint64_t far = hints_far() ? far_.go_on(nest, step) : ~uint64_t{0};
-  const uint64_t wake = nest.policy.advance(step, os::now_ns(), pager_.memory.map, sink);
+  const uint64_t wake = nest.policy.advance(step, os::now_ns(), pager_.memory.residency, sink);
   nest.freed_seen = freed;
   // Blocked: only room can help, not the program's progress.
   nest.wake_at = nest.policy.blocked() && wake <= step ? step + 1 : wake;

@@ -86,7 +86,7 @@ bool make_shape(Engine &engine, const pagecast_nest &d, const uint64_t *args, co
 void fetch_whole(Engine &engine, OpenNest &nest, unsigned group, const Region &r, bool write) {
   nest.dropped |= 1u << group;
   nest.pinned[nest.pinned_count++] = r.base;
-  if (engine.map().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) return;
+  if (engine.residency().next_absent({r.base, r.base + r.bytes}, r.bytes).empty()) return;
   engine.hint({r.base, static_cast<uint32_t>(r.bytes >> os::page_shift()), write ? Hint::kFetchWrite : Hint::kFetch, 0,
                static_cast<uint16_t>(nest.sites + group), 0, 0});
 }
@@ -179,7 +179,7 @@ bool all_resident(Engine &engine, const core::Shape &shape, const core::Nest &ne
     const core::Group &group = shape.group[g];
     if (group.indirect) continue;
     const core::Extent e = core::reach_of(shape, group);
-    if (e.empty() || e.size() > 4 * kFilteredNest || !engine.map().next_absent(e, ~0ull >> 1).empty()) return false;
+    if (e.empty() || e.size() > 4 * kFilteredNest || !engine.residency().next_absent(e, ~0ull >> 1).empty()) return false;
   }
   return true;
 }

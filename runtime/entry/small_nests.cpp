@@ -69,7 +69,7 @@ unsigned rows_of(const Engine &engine, const pagecast_nest &d, const uint64_t *a
 /// Calls `callback(Extent)` for the absent parts of a row, until it returns false.
 template <class Callback> void for_each_absent(Engine &engine, const core::Row &row, Callback callback) {
   for (core::Extent left = row.extent; !left.empty();) {
-    const core::Extent absent = engine.map().next_absent(left, engine.max_io());
+    const core::Extent absent = engine.residency().next_absent(left, engine.max_io());
     if (absent.empty()) return;
     const Region r = engine.look_up(absent.begin);
     if (r.bytes == 0 || r.is_file()) return;

@@ -103,7 +103,7 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
     for (uint64_t i = 0, n; i < pages; i += n) {
       n = os::alike(there, i, pages);
       if (!there[i]) continue;
-      table_.map->set({at + (i << table_.shift), at + ((i + n) << table_.shift)});
+      table_.residency->set({at + (i << table_.shift), at + ((i + n) << table_.shift)});
       found += n;
     }
   }
@@ -178,7 +178,7 @@ void Advise::note(core::Extent e, const Asked &asked, bool ask) {
   const auto turn = static_cast<uint8_t>(nest_table[asked.nest % kMostOpenNests].turn);
   for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(AdviceQueue::kMostPages) << table_.shift) {
     const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> table_.shift, AdviceQueue::kMostPages));
-    log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *table_.map);
+    log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *table_.residency);
     if (ask) queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
   }
   table_.statistics->files.hinted += e.size() >> table_.shift;
@@ -190,14 +190,14 @@ bool Advise::follows(const FileRegion &r, uint64_t address, unsigned pages) cons
   const uint64_t page = os::page_size();
   if (address - r.base < pages * page) return false;
   for (unsigned i = 1; i <= pages; ++i)
-    if (!table_.map->test(address - i * page)) return false;
+    if (!table_.residency->test(address - i * page)) return false;
   return true;
 }
 
 /// `e`, and what follows it and is absent: `bytes` in all at most.
 core::Extent Advise::with_absent(const FileRegion &r, core::Extent e, uint64_t bytes) const {
   const uint64_t page = os::page_size(), most = std::min(r.end(), e.begin + bytes);
-  while (e.end < most && !table_.map->test(e.end)) e.end += page;
+  while (e.end < most && !table_.residency->test(e.end)) e.end += page;
   return e;
 }
 
@@ -216,7 +216,7 @@ core::Extent Advise::grow(FileRegion &r, core::Extent e) {
   const bool grew = r.append_streams.grows();
   const uint64_t run = r.append_streams.run(memory) * page;
   uint64_t begin = e.begin;
-  while (grew && begin > r.base && e.end - begin < run && !table_.map->test(begin - page)) begin -= page;
+  while (grew && begin > r.base && e.end - begin < run && !table_.residency->test(begin - page)) begin -= page;
   const bool goes_on = follows(r, begin, 1);
   r.append_streams.fault(goes_on);
   if (!goes_on) r.append_streams.began();
@@ -233,7 +233,7 @@ void Advise::pass_behind(const FileRegion &r, uint64_t begin, uint64_t run) {
   const uint64_t end = begin - std::min(begin - r.base, r.look_ahead + kRow * os::page_size()),
                  length = std::min(end - r.base, run);
   if (length == 0 || !r.shared) return;
-  table_.map->clear({end - length, end});
+  table_.residency->clear({end - length, end});
   queue_.offer({end - length, end}, Hint::kPassed, 0);
 }
 
@@ -260,7 +260,7 @@ void Advise::release(core::Extent e, unsigned priority, uint16_t site) {
   const FileRegion *r = table_.regions.find(e.begin);
   if (!r) return;
   e.end = std::min(e.end, r->end());
-  table_.map->clear(e);
+  table_.residency->clear(e);
   table_.statistics->site[site].released += e.size() >> table_.shift;
   table_.statistics->files.released += e.size() >> table_.shift;
   const bool kept = priority == 0 && table_.options->release == ReleasePolicy::kBuffered; // until reclaim comes

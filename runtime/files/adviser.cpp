@@ -194,7 +194,7 @@ void Adviser::expect(const Hint &hint) {
   table_.expect_scattered(base, bytes, small);
 }
 
-/// Looks at a piece of the regions, round and round, and corrects the map. False if there is none.
+/// Looks at a piece of the regions, round and round, and corrects the residency map. False if there is none.
 bool Adviser::refresh() {
   FileRegion r;
   {
@@ -216,10 +216,10 @@ bool Adviser::refresh() {
   Statistics::Files &files = table_.statistics->files;
   for (uint64_t i = 0; i < pages; ++i) {
     const core::Extent page{begin + (i << table_.shift), begin + ((i + 1) << table_.shift)};
-    const bool marked = table_.map->test(page.begin);
-    if (marked == (there[i] != 0)) continue;
-    if (marked) table_.map->clear(page), ++files.reclaimed;
-    else if (!r.scattered) table_.map->set(page), ++files.found; // there, age says more than presence
+    const bool expected = table_.residency->test(page.begin);
+    if (expected == (there[i] != 0)) continue;
+    if (expected) table_.residency->clear(page), ++files.reclaimed;
+    else if (!r.scattered) table_.residency->set(page), ++files.found; // there, age says more than presence
   }
   return true;
 }

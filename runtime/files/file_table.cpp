@@ -8,9 +8,9 @@
 
 namespace pagecast {
 
-bool FileTable::start(const Options &given, core::ResidencyMap &residency, Statistics &all, uint64_t budget) {
+bool FileTable::start(const Options &given, core::ResidencyMap &map, Statistics &all, uint64_t budget) {
   options = &given;
-  map = &residency;
+  residency = &map;
   statistics = &all;
   shift = os::page_shift();
   memory_bytes = budget;
@@ -41,7 +41,7 @@ bool FileTable::insert(const FileRegion &region) {
   Guard guard(lock);
   if (!regions.insert(region)) return false;
   count.store(regions.count(), std::memory_order_relaxed);
-  map->clear({region.base, region.end()});
+  residency->clear({region.base, region.end()});
   return true;
 }
 
@@ -54,7 +54,7 @@ void FileTable::cut(uint64_t begin, uint64_t end) {
   }
   regions.cut(begin, end, shift);
   count.store(regions.count(), std::memory_order_relaxed);
-  map->clear({begin, end});
+  residency->clear({begin, end});
   bytes -= gone;
 }
 

@@ -35,13 +35,13 @@ struct FileTable {
   void expect_scattered(uint64_t base, uint64_t bytes, bool scattered);
 
   const Options *options = nullptr;
-  core::ResidencyMap *map = nullptr;
+  core::ResidencyMap *residency = nullptr;
   Statistics *statistics = nullptr;
   unsigned shift = 12;
   uint64_t memory_bytes = 0; ///< the budget at the start
 
   Lock unmapping; ///< held while pages are taken out of the page table: no region ends meanwhile. Taken before `lock`
-  Lock lock;      ///< of `regions`, and of the map's bits against the end of a region
+  Lock lock;      ///< of `regions`, and of the residency map's bits against the end of a region
   FileRegions regions;
   std::atomic<uint32_t> count{0};
   std::atomic<uint64_t> bytes{0};

@@ -24,7 +24,7 @@ void Discards::save_margins(uint32_t slot, uint32_t pages) {
 }
 
 void Discards::add(uint32_t slot, uint32_t pages) {
-  memory_.map.clear(memory_.extent(slot, pages));
+  memory_.residency.clear(memory_.extent(slot, pages));
   save_margins(slot, pages);
   for (uint32_t s = slot; s < slot + pages; ++s) {
     settle(s);

@@ -75,7 +75,7 @@ void Eviction::give_up_written(uint32_t slot, uint32_t pages) {
       memory_.order.touch(s);
     } else {
       memory_[s].flags |= kEvict;
-      memory_.map.clear(memory_.extent(s, 1));
+      memory_.residency.clear(memory_.extent(s, 1));
     }
   }
 }
@@ -88,13 +88,13 @@ void Eviction::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t sit
 /// Dirty victims that cannot go now are the next to go.
 void Eviction::put_back(uint32_t slot, uint32_t pages) {
   for (uint32_t s = slot; s < slot + pages; ++s) memory_.order.put_back(s);
-  memory_.map.clear(memory_.extent(slot, pages));
+  memory_.residency.clear(memory_.extent(slot, pages));
 }
 
 /// Victims that cannot be written for some time: behind them may be some that can go.
 void Eviction::pass_over(uint32_t slot, uint32_t pages) {
   for (uint32_t s = slot; s < slot + pages; ++s) memory_.order.touch(s);
-  memory_.map.set(memory_.extent(slot, pages));
+  memory_.residency.set(memory_.extent(slot, pages));
   passed_ += pages;
 }
 
@@ -110,7 +110,7 @@ void Eviction::keep_aging() {
     for (uint32_t i = 0; i < n; ++i) {
       const PagedRegion *r = memory_.region_of(aged[i]);
       if ((r && r->pinned) || memory_.favour.is_favoured(memory_[aged[i]].owner)) memory_.order.touch(aged[i]);
-      else memory_.map.clear(memory_.extent(aged[i], 1)), any = true;
+      else memory_.residency.clear(memory_.extent(aged[i], 1)), any = true;
     }
     if (!any) break;
   }

@@ -15,7 +15,7 @@ bool PagedMemory::start(const Options &given) {
   page = os::page_size();
   const uint64_t map_pages = kUserBytes >> shift;
   auto *bits = static_cast<uint8_t *>(os::reserve(core::ResidencyMap::bytes(map_pages)));
-  if (bits) map.attach(bits, shift, 0, map_pages);
+  if (bits) residency.attach(bits, shift, 0, map_pages);
   auto *clusters = static_cast<core::Cleaning::Cluster *>(
       os::reserve(PageTable::kSlots / core::Cleaning::kClusterPages * sizeof(core::Cleaning::Cluster)));
   cleaning.start(clusters);
@@ -34,7 +34,7 @@ uint32_t PagedMemory::pop_unreleased(uint32_t *out, uint32_t max) {
       const uint32_t next = order.victim();
       if (next == core::Replacement::kNone || order.is_released(next) || !favour.is_favoured(pages[next].owner)) break;
       order.touch(next);
-      map.set(extent(next, 1));
+      residency.set(extent(next, 1));
     }
   const uint32_t n = end.pop(order, out, max, used);
   if (favour.went(n, used)) look_at_threads();

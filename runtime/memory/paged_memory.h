@@ -4,7 +4,7 @@
 // It decides nothing; who changes a page's state keeps the invariants of pager/valid.cpp.
 //
 // Example: page 3 of a region whose first slot is 256 is slot 259. While it is in memory its state is kClean, kDirty or
-// kWriting, it counts in `used`, and it is in `order`; its bit in `map` is set as long as no hint for it is worth while.
+// kWriting, it counts in `used`, and it is in `order`; its bit in `residency` is set as long as no hint for it is worth while.
 //
 // Pager's thread, but for the map, and for look-ups of regions (state/regions.h).
 #pragma once
@@ -83,7 +83,7 @@ struct PagedMemory {
   uint64_t page = 4096; ///< bytes
   PageTable pages;
   PagedRegions regions;
-  core::ResidencyMap map;
+  core::ResidencyMap residency;
   core::Replacement order;
   core::WhichEnd end; ///< of `order`, from which pages go that nobody released
   core::Favour favour; ///< whose pages stay, of those that nobody released

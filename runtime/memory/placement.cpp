@@ -37,7 +37,7 @@ uint32_t Placement::place(uint32_t slot, const char *from, uint32_t pages, bool 
     os::fault_protect(fd_, address(slot), memory_.page, !writable); // the kernel was asked past us: make it ours
   wake(address(slot), memory_.page);
   if (done == -EEXIST) return 1;
-  memory_.map.clear(memory_.extent(slot, 1));
+  memory_.residency.clear(memory_.extent(slot, 1));
   end_wait(slot, 1);
   return 0;
 }

@@ -31,7 +31,7 @@ uint32_t Releases::release(uint64_t begin, uint64_t end, Wanted wanted, uint16_t
     const uint64_t stop = std::min(end, r->end());
     const uint32_t first = memory_.slot_of(*r, begin), last = memory_.slot_of(*r, stop);
     if (pays) {
-      memory_.map.clear({begin, stop}); // a new hint comes through and rescues
+      memory_.residency.clear({begin, stop}); // a new hint comes through and rescues
       count += release_pages(first, last, wanted, site);
     } else {
       forgo(first, last, site);
@@ -56,7 +56,7 @@ uint32_t Releases::release_pages(uint32_t first, uint32_t last, Wanted wanted, u
   memory_.statistics.site[site].released += count;
   if (gathers) gather(first, last, wanted);
   for (uint32_t i = first; i < last; ++i) // in flight stays marked
-    if (memory_[i].state == PageState::kReading) memory_.map.set(memory_.extent(i, 1));
+    if (memory_[i].state == PageState::kReading) memory_.residency.set(memory_.extent(i, 1));
   return count;
 }
 
@@ -146,7 +146,7 @@ void Releases::release_behind(PagedRegion &r, uint32_t slot, uint32_t ahead) {
     --begin;
   if (begin == end) return;
   gather(begin, end, {0, false, 0});
-  memory_.map.clear(
+  memory_.residency.clear(
       {memory_.pages.address(begin), memory_.pages.address(begin) + (static_cast<uint64_t>(end - begin) << memory_.shift)});
 }
 

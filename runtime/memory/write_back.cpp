@@ -40,7 +40,7 @@ bool WriteBack::write_out(PagedRegion &r, uint32_t slot, uint32_t pages, Why why
   const int file = map ? 0 : store_.file_for(slot, pages, memory_.pages.high_water());
   if (file < 0 || (map && !store_.map_takes_writes(r.origin))) return false;
   placement_.protect(slot, pages);
-  if (going) memory_.map.clear(memory_.extent(slot, pages));
+  if (going) memory_.residency.clear(memory_.extent(slot, pages));
   if (!map) store_.move_to(static_cast<unsigned>(file), slot, pages);
   for (uint32_t at = slot; at < slot + pages;) {
     const uint32_t n = std::min(slot + pages - at, store_.io_pages());
@@ -90,7 +90,7 @@ void WriteBack::written(Request &q, int result) {
       p.state = PageState::kDirty;
       flush(s);
       if (!good && !redirtied) placement_.unprotect(s, 1);
-      if (going) memory_.order.touch(s), memory_.map.set(memory_.extent(s, 1));
+      if (going) memory_.order.touch(s), memory_.residency.set(memory_.extent(s, 1));
       continue;
     }
     p.state = PageState::kClean;

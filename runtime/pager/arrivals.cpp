@@ -59,7 +59,7 @@ void Arrivals::forget(Request &q, PageState state) {
     memory_[s].state = state;
     memory_[s].flags = 0;
   }
-  memory_.map.clear(memory_.extent(q.slot, q.pages));
+  memory_.residency.clear(memory_.extent(q.slot, q.pages));
   memory_.used -= q.pages;
   store_.read_done(q);
 }

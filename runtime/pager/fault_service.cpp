@@ -175,7 +175,8 @@ void FaultService::stored_while_written(uint32_t slot) {
   Page &p = memory_[slot];
   if (memory_.cleaning.is_cleaned(slot)) memory_.cleaning.stored(slot, os::now_ns());
   p.flags = static_cast<uint8_t>((p.flags | kRedirtied) & ~kEvict);
-  if (!memory_.map.test(memory_.pages.address(slot))) memory_.order.touch(slot), memory_.map.set(memory_.extent(slot, 1));
+  if (!memory_.residency.test(memory_.pages.address(slot)))
+    memory_.order.touch(slot), memory_.residency.set(memory_.extent(slot, 1));
   placement_.unprotect(slot, 1);
   ++memory_.statistics.protect_faults;
 }

@@ -75,7 +75,7 @@ uint32_t Fetcher::fetch_run(PagedRegion &r, uint32_t slot, uint32_t pages, const
     if (r.origin.is_map()) return read_in(r, slot, n, asked); // what is there may be another's
     if (goes_unread(asked, slot, &n)) return zero_fill(r, slot, n, asked);
     return has_margins(asked, slot, &n) ? fill_rows(r, slot, n, asked) : read_in(r, slot, n, asked);
-  case PageState::kReading: memory_.map.set(memory_.extent(slot, n)); return n;
+  case PageState::kReading: memory_.residency.set(memory_.extent(slot, n)); return n;
   case PageState::kMark: marks_.show(slot, makes_writable(r, asked)); return 1;
   case PageState::kLost: return n;
   default: return want_again(r, slot, n, asked);
@@ -115,7 +115,7 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
     memory_.end.wanted(i, !asked.demand);
     memory_.came(i);
   }
-  memory_.map.set(memory_.extent(slot, pages));
+  memory_.residency.set(memory_.extent(slot, pages));
   placement_.end_wait(slot, pages);
   if (unread) memory_.statistics.site[asked.site].overwritten += pages;
   else if (asked.demand) memory_.statistics.zero_fill_fault += pages;
@@ -144,7 +144,7 @@ uint32_t Fetcher::begin_reading(PagedRegion &r, uint32_t slot, uint32_t pages, c
     p.turn = low_bits(nest_table[p.nest].turn, kTurnBits);
     p.due = low_bits(asked.due, kDueBits);
   }
-  memory_.map.set(memory_.extent(slot, pages));
+  memory_.residency.set(memory_.extent(slot, pages));
   return pages;
 }
 
@@ -189,7 +189,7 @@ uint32_t Fetcher::want_again(const PagedRegion &r, uint32_t slot, uint32_t pages
     }
   }
   if (protected_run) placement_.make_writable(slot + pages - protected_run, protected_run);
-  memory_.map.set(memory_.extent(slot, pages));
+  memory_.residency.set(memory_.extent(slot, pages));
   memory_.statistics.site[asked.site].rescued += pages;
   return pages;
 }
@@ -234,7 +234,7 @@ void Fetcher::bring_now(uint32_t slot) {
   p.state = PageState::kDirty;
   p.flags = 0;
   memory_.order.touch(slot);
-  memory_.map.set(memory_.extent(slot, 1));
+  memory_.residency.set(memory_.extent(slot, 1));
   ++memory_.used;
 }
 

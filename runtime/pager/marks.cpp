@@ -21,7 +21,7 @@ bool Marks::keep(uint32_t slot, const char *from) {
   memcpy(buffer_ + memory_.bytes(static_cast<uint64_t>(free - slot_)), from, memory_.page);
   p.state = PageState::kMark;
   p.flags &= kPrefetched;
-  memory_.map.clear(memory_.extent(slot, 1)); // a hint for it comes through
+  memory_.residency.clear(memory_.extent(slot, 1)); // a hint for it comes through
   return true;
 }
 
@@ -43,7 +43,7 @@ void Marks::show(uint32_t slot, bool write) {
   }
   p.state = write ? PageState::kDirty : PageState::kClean;
   memory_.came(slot);
-  memory_.map.set(memory_.extent(slot, 1));
+  memory_.residency.set(memory_.extent(slot, 1));
   placement_.end_wait(slot, 1);
 }
 

@@ -88,7 +88,7 @@ int RegionChanges::adopt_populated(const PagedRegion &r) {
       memory_.pages.use(slot, 1);
       memory_[slot].state = PageState::kDirty;
       memory_.order.insert_active(slot);
-      memory_.map.set(memory_.extent(slot, 1));
+      memory_.residency.set(memory_.extent(slot, 1));
       ++memory_.used;
     }
   }
@@ -128,7 +128,7 @@ void RegionChanges::forget_part(PagedRegion &r, uint64_t from, uint64_t to, bool
   const uint32_t first = memory_.slot_of(r, from), end = memory_.slot_of(r, to);
   for (uint32_t s = memory_.pages.next_used(first, end); s < end; s = memory_.pages.next_used(s + 1, end))
     forget_page(s, keep_region);
-  memory_.map.clear({from, to});
+  memory_.residency.clear({from, to});
   streams_.forget(from, to);
   const iovec range{reinterpret_cast<void *>(from), to - from};
   os::discard(&range, 1);

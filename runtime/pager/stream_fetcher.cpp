@@ -72,7 +72,7 @@ void StreamFetcher::give_up(const core::Stream &s) {
     memory_.stream_wasted(slot);
     ++memory_.statistics.site[Statistics::kHistory].unused;
     memory_.order.release(slot, 0, p.state == PageState::kDirty);
-    memory_.map.clear(memory_.extent(slot, 1));
+    memory_.residency.clear(memory_.extent(slot, 1));
   }
 }
 

@@ -58,7 +58,7 @@ const char *Check::page(uint32_t slot, unsigned kernel) {
   const bool leaving = p.state == PageState::kWriting && (p.flags & kEvict);
   if ((PagedMemory::resident(p.state) && !leaving) == memory_.order.is_free(slot))
     return "a page is in the order of eviction and not in memory, or the other way round";
-  if (memory_.map.test(memory_.pages.address(slot)) && !PagedMemory::resident(p.state) && p.state != PageState::kReading)
+  if (memory_.residency.test(memory_.pages.address(slot)) && !PagedMemory::resident(p.state) && p.state != PageState::kReading)
     return "the residency map has an absent page";
   if ((p.flags & kNoBacking) && p.state != PageState::kClean) return "a page that is not clean counts as zero";
   if ((p.flags & kWriteIntent) && p.state != PageState::kReading) return "a store is intended to a page that is not being read";

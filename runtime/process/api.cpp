@@ -23,10 +23,10 @@ int prefetch(const void *addr, size_t bytes, Hint::Kind kind) {
   Engine *engine = runtime_running_engine();
   const auto begin = reinterpret_cast<uint64_t>(addr);
   if (!engine || bytes == 0 || begin + bytes < begin) return 0;
-  const unsigned shift = engine->map().page_shift();
+  const unsigned shift = engine->residency().page_shift();
   uint64_t asked = 0;
   for (uint64_t at = begin, end = begin + bytes; at < end;) {
-    const core::Extent absent = engine->map().next_absent({at, end}, kLot);
+    const core::Extent absent = engine->residency().next_absent({at, end}, kLot);
     if (absent.empty()) break;
     const Region r = engine->look_up(absent.begin);
     if (r.bytes == 0) return static_cast<int>(asked >> shift);

@@ -25,7 +25,7 @@ bool SliceHints::range(unsigned group, uint64_t begin, uint64_t end) {
 
 bool SliceHints::found(unsigned group, core::Extent e) {
   if (e.empty() || overwritten(group)) return true;
-  if (e.size() == os::page_size() && nest_.touch_stage[group]) return engine_.map().test(e.begin) || ask(group, e);
+  if (e.size() == os::page_size() && nest_.touch_stage[group]) return engine_.residency().test(e.begin) || ask(group, e);
   if (e.size() >= engine_.max_io()) return ask_absent(group, e);
   core::Coalescer::Request full;
   if (!nest_.coalescer.add({e, nest_.trail.taken_since(), group, writes(group)}, &full)) return true;
@@ -51,7 +51,7 @@ uint64_t SliceHints::look_ahead(uint64_t address) { return engine_.look_up(addre
 bool SliceHints::page_ahead(unsigned group, uint64_t page) {
   const Region r = engine_.look_up(page);
   if (nest_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
-  if (r.is_file()) return engine_.map().test(page) || tell(group, {page, page + os::page_size()});
+  if (r.is_file()) return engine_.residency().test(page) || tell(group, {page, page + os::page_size()});
   const PageState state = engine_.state_of(r, page), before = engine_.state_of(r, page - os::page_size());
   if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
   return tell(group, {page, page + os::page_size()});
@@ -66,7 +66,7 @@ bool SliceHints::ask_absent(unsigned group, core::Extent e) {
       continue;
     }
     const core::Extent here{e.begin, r.end() < e.end ? r.end() : e.end};
-    const core::Extent absent = engine_.map().next_absent(here, engine_.max_io());
+    const core::Extent absent = engine_.residency().next_absent(here, engine_.max_io());
     if (absent.empty()) e.begin = here.end;
     else if (!ask(group, absent)) return false;
     else e.begin = absent.end;
@@ -104,12 +104,12 @@ bool SliceHints::ask(unsigned group, core::Extent e) {
 /// They are marked at once, so that they are asked for once. Waits for room.
 bool SliceHints::tell(unsigned group, core::Extent e) {
   const bool write = writes(group);
-  engine_.map().set(e);
+  engine_.residency().set(e);
   const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), static_cast<uint32_t>(step_),
                   number()};
   while (!engine_.slice_hint(hint)) {
     if (!wanted()) {
-      engine_.map().clear(e);
+      engine_.residency().clear(e);
       return false;
     }
     engine_.poke();
@@ -121,7 +121,7 @@ bool SliceHints::tell(unsigned group, core::Extent e) {
 
 void SliceHints::count(core::Extent e) {
   const Region r = engine_.look_up(e.begin);
-  if (r.is_file()) absent_ += pages_of(e); // of a file: the map knows no more
+  if (r.is_file()) absent_ += pages_of(e); // of a file: the residency map knows no more
   for (uint64_t page = e.begin; !r.is_file() && page < e.end && page < r.end(); page += os::page_size()) {
     const PageState state = engine_.state_of(r, page);
     absent_ += state == PageState::kAbsent || state >= PageState::kClean; // in memory, but about to go

@@ -31,7 +31,7 @@ const uint8_t *SliceReader::readable(uint64_t page) {
   if (guards.hold(page)) return nullptr; // the program does not read it either
   if (region_.kind == Region::kFile) return copy(page); // a file may be cut short by anybody: never where it is
   if (!engine_->ready(region_, page)) {
-    early_ |= engine_->map().test(page);
+    early_ |= engine_->residency().test(page);
     return nullptr;
   }
   return reinterpret_cast<const uint8_t *>(page);

@@ -82,7 +82,7 @@ bool run_call(Engine &engine, const SliceCall &call, SliceHints &hints, SliceOut
   Guard guard(running);
   reader.forget();
   uint64_t work = kStepWork;
-  *outcome = machine.run(call, {engine.map().origin(), os::page_shift()}, reader, hints, &work);
+  *outcome = machine.run(call, {engine.residency().origin(), os::page_shift()}, reader, hints, &work);
   *spent += kStepWork - work;
   return !reader.was_early();
 }

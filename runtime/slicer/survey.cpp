@@ -69,7 +69,7 @@ void survey_slice(Engine &engine, const pagecast_nest &d, const uint64_t *live, 
   if (busy.exchange(true, std::memory_order_acquire)) return;
   const DefaultFloating floating; // this is the program's thread
   if (reader.start(engine, true)) {
-    const SliceFilter filter{engine.map().origin(), os::page_shift()};
+    const SliceFilter filter{engine.residency().origin(), os::page_shift()};
     const uint64_t first[PAGECAST_MAX_LOOPS] = {};
     const struct {
       const uint64_t *outer;

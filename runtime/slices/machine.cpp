@@ -159,7 +159,7 @@ void SliceMachine::start(const SliceCall &call, const SliceFilter &filter, Slice
   group_ = nest.group;
   memory_ = &memory;
   sink_ = &sink;
-  map_ = filter.map;
+  residency_ = filter.residency;
   shift_ = filter.page_shift;
   page_ = 1ull << filter.page_shift;
   stage_ = call.stage;

@@ -49,7 +49,7 @@ protected:
 
 /// The residency map: bit (page number & 7) of origin[page number >> 3].
 struct SliceFilter {
-  const uint8_t *map;
+  const uint8_t *residency;
   unsigned page_shift;
 };
 
@@ -165,7 +165,7 @@ private:
   Flow touch(unsigned group, uint64_t address);
   Flow touch_lanes(const pagecast_op &);
   template <bool kMasked>
-  unsigned next_unmarked(const uint64_t *address, unsigned lane, uint64_t lo, uint64_t bytes, Region) const;
+  unsigned next_absent_lane(const uint64_t *address, unsigned lane, uint64_t lo, uint64_t bytes, Region) const;
   template <bool kMasked> Flow touch_each(unsigned group, const uint64_t *address);
   template <bool kMasked> Flow touch_ahead(unsigned group, const uint64_t *address);
   Flow range(unsigned group, uint64_t address, uint64_t stride, uint64_t times);
@@ -188,7 +188,7 @@ private:
   const pagecast_group *group_;
   SliceMemory *memory_;
   SliceSink *sink_;
-  const uint8_t *map_;
+  const uint8_t *residency_;
   unsigned shift_, stage_;
   uint64_t page_; ///< bytes
   uint64_t work_; ///< left

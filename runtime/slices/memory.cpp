@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The slice machine's loads and hints. Most go to the page or the region that the last ones went to and find
-// the bit in the map set; those take a few instructions a lane, the others are asked for.
+// the bit in the residency map set; those take a few instructions a lane, the others are asked for.
 #include "runtime/slices/machine.h"
 
 #include <algorithm>
@@ -16,8 +16,10 @@ uint64_t word(const uint8_t *from, unsigned bytes) {
   return value;
 }
 
-/// The pager changes the map while slices run; a bit that is a moment old only costs a hint.
-bool marked(const uint8_t *map, uint64_t page) { return __atomic_load_n(map + (page >> 3), __ATOMIC_RELAXED) >> (page & 7) & 1; }
+/// The pager changes the residency map while slices run; a bit that is a moment old only costs a hint.
+bool is_resident(const uint8_t *residency, uint64_t page) {
+  return __atomic_load_n(residency + (page >> 3), __ATOMIC_RELAXED) >> (page & 7) & 1;
+}
 
 } // namespace
 
@@ -138,7 +140,7 @@ SliceMachine::Flow SliceMachine::touch(unsigned group, uint64_t address) {
   const uint64_t begin = address + static_cast<uint64_t>(g.lo), last = address + static_cast<uint64_t>(g.hi) - 1;
   for (uint64_t page = begin >> shift_; page <= last >> shift_; ++page) {
     if (page > (begin >> shift_) + 1 && !spend(1)) return Flow::kTired;
-    if (!locate(group, page << shift_) || marked(map_, page)) continue;
+    if (!locate(group, page << shift_) || is_resident(residency_, page)) continue;
     if (!sink_->page(group, page << shift_)) return Flow::kRefused;
   }
   return Flow::kOn;
@@ -150,10 +152,11 @@ SliceMachine::Flow SliceMachine::touch_lanes(const pagecast_op &op) {
   return some_do_not(op) ? touch_each<true>(op.extra, address) : touch_each<false>(op.extra, address);
 }
 
-/// The first lane from `lane` on whose bytes are not simply in one marked page of the region. No calls in it.
+/// The first lane from `lane` on whose bytes are not simply in one resident page of the region. No calls in it.
 template <bool kMasked>
-unsigned SliceMachine::next_unmarked(const uint64_t *address, unsigned lane, uint64_t lo, uint64_t bytes, Region region) const {
-  const uint8_t *const map = map_;
+unsigned SliceMachine::next_absent_lane(const uint64_t *address, unsigned lane, uint64_t lo, uint64_t bytes,
+                                        Region region) const {
+  const uint8_t *const residency = residency_;
   const unsigned shift = shift_, lanes = lanes_;
   const uint64_t offset = page_ - 1;
   const uint64_t size = bytes <= page_ ? region.size : 0; // more bytes are never in one page
@@ -161,14 +164,14 @@ unsigned SliceMachine::next_unmarked(const uint64_t *address, unsigned lane, uin
   for (; lane < lanes; ++lane) {
     const uint64_t at = address[lane] + lo;
     if (kMasked && !active_[lane]) continue;
-    if (at - region.begin >= size || (at & offset) > whole || !marked(map, at >> shift)) break;
+    if (at - region.begin >= size || (at & offset) > whole || !is_resident(residency, at >> shift)) break;
   }
   return lane;
 }
 
 template <bool kMasked> SliceMachine::Flow SliceMachine::touch_each(unsigned group, const uint64_t *address) {
   const uint64_t lo = static_cast<uint64_t>(group_[group].lo), bytes = static_cast<uint64_t>(group_[group].hi) - lo;
-  for (unsigned l = 0; (l = next_unmarked<kMasked>(address, l, lo, bytes, region_[group])) < lanes_; ++l) {
+  for (unsigned l = 0; (l = next_absent_lane<kMasked>(address, l, lo, bytes, region_[group])) < lanes_; ++l) {
     const Flow flow = touch(group, address[l]);
     if (flow != Flow::kOn) return flow;
   }
@@ -179,9 +182,9 @@ template <bool kMasked> SliceMachine::Flow SliceMachine::touch_each(unsigned gro
 template <bool kMasked> SliceMachine::Flow SliceMachine::touch_ahead(unsigned group, const uint64_t *address) {
   const Region region = region_[group];
   const uint64_t ahead = static_cast<uint64_t>(group_[group].hi) - 1 + region.ahead;
-  for (unsigned l = 0; (l = next_unmarked<kMasked>(address, l, ahead, 1, region)) < lanes_; ++l) {
+  for (unsigned l = 0; (l = next_absent_lane<kMasked>(address, l, ahead, 1, region)) < lanes_; ++l) {
     const uint64_t page = (address[l] + ahead) >> shift_;
-    if ((page << shift_) - region.begin >= region.size || marked(map_, page)) continue;
+    if ((page << shift_) - region.begin >= region.size || is_resident(residency_, page)) continue;
     if (!sink_->page_ahead(group, page << shift_)) return Flow::kRefused;
   }
   return Flow::kOn;

@@ -61,8 +61,8 @@ struct Arrays {
   const char *row(unsigned array, uint64_t number) const { return memory + array * kArrayBytes + number * kRowBytes; }
   /// Waits until the row is in memory, or on its way.
   void expect_asked(unsigned array, uint64_t number) const {
-    for (unsigned n = 0; n < 20000 && !engine.map().test(address(row(array, number))); ++n) engine.poke(), usleep(100);
-    EXPECT_TRUE(engine.map().test(address(row(array, number)))) << "array " << array << ", row " << number;
+    for (unsigned n = 0; n < 20000 && !engine.residency().test(address(row(array, number))); ++n) engine.poke(), usleep(100);
+    EXPECT_TRUE(engine.residency().test(address(row(array, number)))) << "array " << array << ", row " << number;
   }
   char *memory = map(kArrays * kArrayBytes);
 };

@@ -73,7 +73,7 @@ char *marked_region() {
 /// The first page from `from` on that starts a run of `run` absent ones.
 uint64_t absent(const char *region, uint64_t from, uint64_t run) {
   for (uint64_t i = from, n = 0;; i += page) {
-    n = engine.map().test(address(region) + i) ? 0 : n + 1;
+    n = engine.residency().test(address(region) + i) ? 0 : n + 1;
     if (n == run) return i + page - run * page;
   }
 }
@@ -191,7 +191,7 @@ TEST(PagerFaults, AHintThatFailsHarmsNobody) {
   make_unreadable(at, 32 * page);
   ASSERT_TRUE(engine.hint({address(region) + at, 32, Hint::kFetch, 0, 0, 0, 0}));
   // However many requests it is cut into, the first page's fails.
-  wait_until([&] { return engine.statistics.disk_errors.read_errors > 0 && !engine.map().test(address(region) + at); });
+  wait_until([&] { return engine.statistics.disk_errors.read_errors > 0 && !engine.residency().test(address(region) + at); });
   expect_valid();
   failing::reading = 0;
   for (uint64_t i = at; i < at + 32 * page; i += page) EXPECT_EQ(region[i], mark(i));
@@ -329,7 +329,7 @@ TEST(PagerFaults, HintsLeaveTheRestOfTheDisksQueueToFaults) {
   ASSERT_TRUE(engine.hint({address(region), (16u << 20) / 4096, Hint::kRelease, 0, 0, 0, 0}));
   std::vector<uint64_t> hinted;
   for (uint64_t i = 32u << 20; hinted.size() < 600; i += 2 * page)
-    if (!engine.map().test(address(region) + i)) hinted.push_back(i);
+    if (!engine.residency().test(address(region) + i)) hinted.push_back(i);
   expect_valid();
 
   failing::stalled = true;

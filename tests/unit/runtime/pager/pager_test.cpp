@@ -381,7 +381,7 @@ TEST(Pager, UnreadableDirtyPagesGoToTheBackingStore) {
   for (unsigned sweep = 0; sweep < 20 && there > bytes / page / 2; ++sweep) {
     for (uint64_t i = 0; i < 4 * bytes; i += page) other[i] = 1;
     there = 0;
-    for (uint64_t i = 0; i < bytes; i += page) there += engine.map().test(address(hidden) + i);
+    for (uint64_t i = 0; i < bytes; i += page) there += engine.residency().test(address(hidden) + i);
   }
   EXPECT_LE(there, bytes / page / 2);
   expect_budget_kept();
@@ -415,8 +415,8 @@ TEST(Pager, MappingsThatGoUnseenBlockNobody) {
     while (!engine.hint({address(region) + i, 64, Hint::kFetch, 0, 0, 0, 0})) std::this_thread::yield();
   for (uint64_t i = 0; i < bytes; i += page)
     if (i < 1u << 20 || i >= (1u << 20) + 16 * page) { ASSERT_EQ(region[i], 0) << i; }
-  EXPECT_FALSE(engine.map().test(address(region) + (1u << 20) + page));
-  EXPECT_TRUE(engine.map().test(address(region) + (1u << 20) - page));
+  EXPECT_FALSE(engine.residency().test(address(region) + (1u << 20) + page));
+  EXPECT_TRUE(engine.residency().test(address(region) + (1u << 20) - page));
 }
 
 namespace {
