@@ -191,10 +191,10 @@ uint64_t JobHelper::intervals_alone(const Opened &o) const {
 /// Those without a team ask for themselves, once others have had time to come. Whether some are still to be answered.
 bool JobHelper::answer_alone() {
   const uint64_t now = now_ns();
-  const auto is_due = [&](const Opened &o) { return scheme_.kind != JobScheme::kLive || now - o.seen_ns >= kGraceNs; };
+  const auto has_waited = [&](const Opened &o) { return scheme_.kind != JobScheme::kLive || now - o.seen_ns >= kGraceNs; };
   for (const Opened &o : alone_)
-    if (is_due(o)) answer(o, JobVerdict::kOwn, intervals_alone(o));
-  alone_.erase(std::remove_if(alone_.begin(), alone_.end(), is_due), alone_.end());
+    if (has_waited(o)) answer(o, JobVerdict::kOwn, intervals_alone(o));
+  alone_.erase(std::remove_if(alone_.begin(), alone_.end(), has_waited), alone_.end());
   return !alone_.empty();
 }
 

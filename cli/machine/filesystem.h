@@ -8,7 +8,7 @@
 
 namespace pagecast::cli {
 
-/// Below this much free space a warning is due.
+/// Below this much free space there is a warning.
 inline constexpr uint64_t kLittleSpace = 64u << 20;
 
 struct DirectoryInfo {

@@ -22,7 +22,7 @@ namespace pagecast::core {
 struct Hinted {
   Addr address;
   uint32_t pages;
-  uint32_t due; ///< step of its nest
+  uint32_t wanted_by; ///< step of its nest
   uint8_t nest, turn;
   bool bounded; ///< counts as ahead until the program has come to it
 };

@@ -31,7 +31,7 @@ public:
   uint64_t strip() const { return plan_.strip; }
   /// Steps in the whole nest.
   uint64_t steps() const { return direct_.cursor().steps(); }
-  /// True when all that the nest touches fits and no release is due within it.
+  /// True when all that the nest touches fits and nothing is released within it.
   bool fits() const { return plan_.fits; }
 
   /// The program has finished `program_step` steps at `now_ns`. Moves the fetch cursors up to the distance
@@ -43,7 +43,7 @@ public:
   /// The fetch cursor stopped because the sink refused.
   bool blocked() const { return blocked_; }
 
-  /// The program left the nest after `program_step` steps: the releases that are still due.
+  /// The program left the nest after `program_step` steps: the releases that are left.
   void finish(uint64_t program_step, Sink &);
 
   /// Nothing at or behind this step is fetched: who brings it from further away has not been asked for it yet. ~0: there is no such.

@@ -48,14 +48,14 @@ uint64_t Releaser::units_for(int loop, uint64_t unit, const Shape &s, uint64_t w
 bool Releaser::advance(uint64_t program_step, Sink &sink, const Shape &s, const Plan &plan, uint64_t *work) {
   for (unsigned level = 1; level <= s.ticked + 1; ++level) { // level 0, the nest, is finish()'s
     const int loop = int(level) - 1;
-    const uint64_t begin = unit_[level], due = groups_[level] ? finished_units(loop, program_step) : 0;
-    if (begin >= due) continue;
+    const uint64_t begin = unit_[level], finished = groups_[level] ? finished_units(loop, program_step) : 0;
+    if (begin >= finished) continue;
     if (*work == 0) return false;
-    const uint64_t end = begin + least(due - begin, units_for(loop, begin, s, *work));
+    const uint64_t end = begin + least(finished - begin, units_for(loop, begin, s, *work));
     Call call{sink, s, plan, work, 0, {}};
     release_units(call, loop, begin, end, cursor_.steps() / cursor_.steps_per(loop));
     unit_[level] = end;
-    if (end < due) return false;
+    if (end < finished) return false;
   }
   return true;
 }
@@ -132,8 +132,8 @@ uint64_t Releaser::wake(uint64_t program_step, uint64_t batch) const {
   for (unsigned level = 1; level <= kMaxLoops; ++level) {
     if (groups_[level] == 0) continue;
     const uint64_t per = cursor_.steps_per(int(level) - 1);
-    const uint64_t due = saturating_add(saturating_mul(unit_[level] + 1, per), 1);
-    if (due <= cursor_.steps()) wake = least(wake, most(due, saturating_add(program_step, batch)));
+    const uint64_t finished = saturating_add(saturating_mul(unit_[level] + 1, per), 1);
+    if (finished <= cursor_.steps()) wake = least(wake, most(finished, saturating_add(program_step, batch)));
   }
   return wake;
 }

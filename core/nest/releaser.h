@@ -18,7 +18,7 @@ public:
   /// What the program has finished by this step is not released any more.
   void skip_to(uint64_t program_step);
 
-  /// Releases what is due when the program has finished `program_step` steps. `work` counts pieces and is
+  /// Releases what the program has finished with when it has finished `program_step` steps. `work` counts pieces and is
   /// used up, but a unit is never left half done. False: there is more.
   bool advance(uint64_t program_step, Sink &, const Shape &, const Plan &, uint64_t *work);
   /// The program has left the nest after `program_step` steps: what is left of what it touched, the last

@@ -30,7 +30,7 @@ bool HintQueues::posted() const {
 /// A hint for a file's region. False: not now.
 bool HintQueues::advise(const Hint &h, core::Extent e, bool from_slice) {
   if (h.kind == Hint::kRelease) return files_.release(e, h.priority, h.site), true;
-  if (!files_.fetch(e, {h.site, h.nest, h.due, from_slice, h.kind == Hint::kFetchWrite})) return false;
+  if (!files_.fetch(e, {h.site, h.nest, h.wanted_by, from_slice, h.kind == Hint::kFetchWrite})) return false;
   if (from_slice) pager_.memory.statistics.slice_hints += h.pages;
   return true;
 }
@@ -60,7 +60,7 @@ bool HintQueues::take_of_slice(const Hint &h) {
     return true;
   }
   const uint64_t freed = pager_.memory.freed;
-  const Fetcher::Asked asked{h.site, h.nest, h.due, h.kind == Hint::kFetchWrite, false, {}, nest_table[h.nest].owner};
+  const Fetcher::Asked asked{h.site, h.nest, h.wanted_by, h.kind == Hint::kFetchWrite, false, {}, nest_table[h.nest].owner};
   if (h.pages > 1 ? fetch_range(h, e, asked) : fetch_page(e.begin, asked)) return true;
   blocked_ = freed;
   return false;

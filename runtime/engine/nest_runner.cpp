@@ -17,9 +17,9 @@ public:
   bool fetch(core::Extent e, unsigned group, bool write) override {
     const uint64_t step = nest_.step();
     const auto number = static_cast<uint8_t>(number_of(&nest_));
-    const auto due = static_cast<uint32_t>(step + nest_.policy.distance());
-    if (runner_.files_.look_up(e.begin).bytes) return runner_.files_.fetch(e, {site_of(group), number, due, false});
-    Fetcher::Asked asked{site_of(group), number, due, write, false, {}, nest_.owner};
+    const auto wanted_by = static_cast<uint32_t>(step + nest_.policy.distance());
+    if (runner_.files_.look_up(e.begin).bytes) return runner_.files_.fetch(e, {site_of(group), number, wanted_by, false});
+    Fetcher::Asked asked{site_of(group), number, wanted_by, write, false, {}, nest_.owner};
     if (write && nest_.overwrite.any() && runner_.leaves_unread()) {
       asked.unread = nest_.overwrite.unread(nest_.policy.shape(), group, step);
       nest_.overwrite.leave(asked.unread, e);

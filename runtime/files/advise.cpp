@@ -23,7 +23,7 @@ constexpr uint64_t kSeenAtStart = 16ull << 30;///< bytes of a new region that ar
 bool passed(const core::Hinted &h) {
   const OpenNest &nest = nest_table[h.nest % kMostOpenNests];
   if (nest.state.load(std::memory_order_relaxed) != OpenNest::kOpen || static_cast<uint8_t>(nest.turn) != h.turn) return true;
-  return static_cast<int32_t>(static_cast<uint32_t>(nest.step()) - h.due) > 0;
+  return static_cast<int32_t>(static_cast<uint32_t>(nest.step()) - h.wanted_by) > 0;
 }
 
 constexpr unsigned kRow = 3;         ///< pages asked for, after which the next one is a stream's
@@ -160,7 +160,7 @@ bool Advise::fetch_in_order(FileRegion &r, core::Extent e, const Asked &asked) {
     ++table_.statistics->files.streamed;
     return false;
   }
-  const LargeReader::Split split = large_.ask(r, e, {0, 0, Hint::kLarge, 0, asked.site, asked.due, asked.nest}, sliced);
+  const LargeReader::Split split = large_.ask(r, e, {0, 0, Hint::kLarge, 0, asked.site, asked.wanted_by, asked.nest}, sliced);
   note({split.whole, split.end}, asked, false);
   note({e.begin, std::min(e.end, split.whole)}, asked, true);
   return split.whole < e.end;
@@ -178,8 +178,8 @@ void Advise::note(core::Extent e, const Asked &asked, bool ask) {
   const auto turn = static_cast<uint8_t>(nest_table[asked.nest % kMostOpenNests].turn);
   for (uint64_t at = e.begin; at < e.end; at += static_cast<uint64_t>(AdviceQueue::kMostPages) << table_.shift) {
     const auto n = static_cast<uint32_t>(std::min<uint64_t>((e.end - at) >> table_.shift, AdviceQueue::kMostPages));
-    log_.add({at, n, asked.due, asked.nest, turn, asked.bounded}, *table_.residency);
-    if (ask) queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.due, asked.nest});
+    log_.add({at, n, asked.wanted_by, asked.nest, turn, asked.bounded}, *table_.residency);
+    if (ask) queue_.push({at, n, Hint::kFetch, 0, asked.site, asked.wanted_by, asked.nest});
   }
   table_.statistics->files.hinted += e.size() >> table_.shift;
   table_.statistics->site[asked.site].prefetched += e.size() >> table_.shift;

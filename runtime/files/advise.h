@@ -95,7 +95,7 @@ public:
   struct Asked {
     uint16_t site = 0;
     uint8_t nest = 0;
-    uint32_t due = 0;
+    uint32_t wanted_by = 0;
     bool bounded = false; ///< a slice's: not to run too far ahead of the program
     bool write = false; ///< they will be stored to
   };

@@ -74,7 +74,7 @@ LargeReader::Split LargeReader::ask(const FileRegion &r, core::Extent e, const H
   if (alone) return nothing;
   for (uint64_t at = w.blocks.begin, end; at < w.blocks.end; at = end) {
     end = std::min((at | (kBlock - 1)) + 1, w.blocks.end);
-    blocks_.push({at, static_cast<uint32_t>((end - at) >> table_.shift), Hint::kLarge, 0, like.site, like.due, like.nest});
+    blocks_.push({at, static_cast<uint32_t>((end - at) >> table_.shift), Hint::kLarge, 0, like.site, like.wanted_by, like.nest});
   }
   return {w.whole, w.end};
 }

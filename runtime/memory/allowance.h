@@ -42,7 +42,7 @@ public:
 
   // --- looks ---
   /// Whether it is time for a look. Cost: a compare.
-  bool due(uint64_t now) const { return now >= next_look_ns_ || cap_.load(std::memory_order_relaxed) != seen_cap_; }
+  bool is_time_to_look(uint64_t now) const { return now >= next_look_ns_ || cap_.load(std::memory_order_relaxed) != seen_cap_; }
   /// Looks at what memory there is while the program uses `used_bytes`, and does not use `spare` bytes that it may;
   /// divide() must follow. `in_motion`: pages come and go, so that the program itself passes the marks of its groups.
   /// Cost: 10 to 50 us.

@@ -14,7 +14,7 @@ void Discards::settle(uint32_t slot) {
   p.flags &= static_cast<uint8_t>(~kPrefetched);
   uint64_t &unused = memory_.statistics.site[p.site].unused;
   if (p.site == Statistics::kHistory) ++unused, memory_.stream_wasted(slot); // the flag goes when the stream passes
-  else if (nest_not_there_yet(p.nest, p.turn, p.due, p.site)) ++unused;
+  else if (nest_not_there_yet(p.nest, p.turn, p.wanted_by, p.site)) ++unused;
 }
 
 /// Nobody stores to the pages any more. A sandbox need not allow the call that copies.

@@ -73,7 +73,7 @@ uint64_t MemoryLimit::kept_free() const { return memory_.bytes(std::min(free_pag
 
 void MemoryLimit::follow(uint64_t now) {
   if (memory_.order.groups_used() != groups_seen_) account();
-  if (!due(now)) return;
+  if (!is_time_to_look(now)) return;
   const uint64_t grown = small_blocks.begin_look();
   allowance_.look(now, used_bytes(), kept_free(), in_motion());
   if (allowance_.beside_others()) files_.mind_reads(now);
@@ -81,8 +81,8 @@ void MemoryLimit::follow(uint64_t now) {
   small_blocks.looked(grown, allowance_.room_beside(memory_.bytes(free_pages())), over());
 }
 
-bool MemoryLimit::due(uint64_t now) const {
-  if (allowance_.due(now) || small_blocks.posted()) return true;
+bool MemoryLimit::is_time_to_look(uint64_t now) const {
+  if (allowance_.is_time_to_look(now) || small_blocks.posted()) return true;
   return small_blocks.waited_for() && now >= allowance_.next_look_ns(SmallBlocks::kRetryNs);
 }
 

@@ -95,7 +95,7 @@ private:
   uint64_t tables() const;
   uint64_t kept_free() const;
   bool in_motion() const;
-  bool due(uint64_t now) const;
+  bool is_time_to_look(uint64_t now) const;
 
   PagedMemory &memory_;
   const BackingStore &store_;

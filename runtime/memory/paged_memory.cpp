@@ -25,7 +25,7 @@ bool PagedMemory::start(const Options &given) {
 core::StreamInvestment *PagedMemory::investment_in(uint32_t slot) {
   PagedRegion *r = region_of(slot);
   if (!r) return nullptr;
-  return pages[slot].due == kInOrder ? &r->in_order : pages[slot].due == kApart ? &r->apart : nullptr;
+  return pages[slot].wanted_by == kInOrder ? &r->in_order : pages[slot].wanted_by == kApart ? &r->apart : nullptr;
 }
 
 uint32_t PagedMemory::pop_unreleased(uint32_t *out, uint32_t max) {
@@ -53,7 +53,7 @@ void PagedMemory::look_at_threads() {
 }
 
 void PagedMemory::waited(core::Favour::Owner owner, const Page &before) {
-  const uint32_t away = low_bits(gone() / kGoneUnit - before.due, kDueBits);
+  const uint32_t away = low_bits(gone() / kGoneUnit - before.wanted_by, kWantedByBits);
   favour.waited(owner, away * kGoneUnit < used);
 }
 

@@ -44,7 +44,7 @@ struct PagedMemory {
   /// Pages to give up, where none is released; they leave the order.
   uint32_t pop_unreleased(uint32_t *out, uint32_t max);
   /// The page goes, and when. A thread waits for one that went.
-  void went(uint32_t slot) { pages[slot].due = low_bits(gone() / kGoneUnit, kDueBits); }
+  void went(uint32_t slot) { pages[slot].wanted_by = low_bits(gone() / kGoneUnit, kWantedByBits); }
   void waited(core::Favour::Owner owner, const Page &before);
   /// A page that a stream of faults brought in was used, or went before that.
   void stream_used(uint32_t slot);

@@ -43,7 +43,7 @@ public:
     }
     waiting_.fetch_sub(1, std::memory_order_relaxed);
   }
-  /// Whether a look is due. Cost: two loads.
+  /// Whether it is time for a look. Cost: two loads.
   bool posted() const { return grown_.load(std::memory_order_seq_cst) > wake_.load(std::memory_order_relaxed); }
 
   // --- the pager's thread ---

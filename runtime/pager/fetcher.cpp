@@ -142,7 +142,7 @@ uint32_t Fetcher::begin_reading(PagedRegion &r, uint32_t slot, uint32_t pages, c
     p.owner = low_bits(asked.owner, kOwnerBits);
     p.nest = low_bits(asked.nest, kNestBits);
     p.turn = low_bits(nest_table[p.nest].turn, kTurnBits);
-    p.due = low_bits(asked.due, kDueBits);
+    p.wanted_by = low_bits(asked.wanted_by, kWantedByBits);
   }
   memory_.residency.set(memory_.extent(slot, pages));
   return pages;

@@ -31,7 +31,7 @@ public:
   struct Asked {
     uint16_t site;
     uint8_t nest;
-    uint32_t due;
+    uint32_t wanted_by;
     bool write;
     bool demand;
     core::Overwrite::Unread unread{}; ///< absent pages there need not be read

@@ -48,11 +48,11 @@ uint64_t in_library() {
 /// Whether the program has many blocks by now, of which `bytes` more are asked for. It is looked at seldom.
 bool has_many(size_t bytes) {
   const uint64_t left = runtime_budget() / kLeftShare, now = asked.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  uint64_t due = look_at.load(std::memory_order_relaxed);
-  if (now < std::max(due, left)) return false;
+  uint64_t next = look_at.load(std::memory_order_relaxed);
+  if (now < std::max(next, left)) return false;
   const uint64_t held = in_library(), missing = left > held ? left - held : 0;
   if (!missing) return true;
-  look_at.compare_exchange_strong(due, now + std::max(missing, left / 4), std::memory_order_relaxed);
+  look_at.compare_exchange_strong(next, now + std::max(missing, left / 4), std::memory_order_relaxed);
   return false;
 }
 

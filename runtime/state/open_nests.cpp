@@ -53,11 +53,12 @@ void nest_late(unsigned number, unsigned site) {
   if (site >= nest.sites && site - nest.sites < nest.description->groups) nest.policy.late(site - nest.sites);
 }
 
-bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t due, unsigned site) {
+bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t wanted_by, unsigned site) {
   OpenNest &nest = nest_table[number % kMostOpenNests];
   if (!nest.runs() || low_bits(nest.turn, kTurnBits) != turn) return false;
   const auto step = static_cast<uint32_t>(nest.step());
-  const bool not_yet = low_bits(due - step, kDueBits) - 1 < 1u << (kDueBits - 1); // due > step, modulo 2^kDueBits
+  const bool not_yet =
+      low_bits(wanted_by - step, kWantedByBits) - 1 < 1u << (kWantedByBits - 1); // wanted_by > step, modulo 2^kWantedByBits
   if (not_yet) nest.policy.unused(1);
   const unsigned group = site - nest.sites;
   if (not_yet && group < nest.description->groups && (nest.description->group[group].flags & PAGECAST_INDIRECT))

@@ -153,7 +153,7 @@ extern std::atomic<Engine *> engine_in_charge;
 // Pager's thread: news of pages that a nest asked for. `number` is the nest's place in nest_table.
 void nest_measured(unsigned number, uint64_t latency_ns);
 void nest_late(unsigned number, unsigned site);
-bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t due, unsigned site);
+bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t wanted_by, unsigned site);
 /// Whether a nest that is open fetches `address` in its turn. Pager's thread.
 bool nest_covers(uint64_t address);
 /// The program faulted on a page at `address` that had to be read, or made zero: the same; or the nest has asked for such pages. Nests that miss

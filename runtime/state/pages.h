@@ -34,11 +34,11 @@ enum PageFlag : uint8_t {
   kToMark = 128, ///< reading, to be kept as a mark
 };
 
-/// `due` of pages that streams of faults asked for: by the distance of their pages.
+/// `wanted_by` of pages that streams of faults asked for: by the distance of their pages.
 enum StreamKind : uint32_t { kInOrder = 1, kApart = 2 };
 
 /// Widths of what a page remembers of the hint that asked for it.
-inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kDueBits = 22, kPageSiteBits = 13, kOwnerBits = 3;
+inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kWantedByBits = 22, kPageSiteBits = 13, kOwnerBits = 3;
 /// What a field of so many bits keeps of `value`.
 constexpr uint32_t low_bits(uint64_t value, unsigned bits) { return static_cast<uint32_t>(value & ((uint64_t{1} << bits) - 1)); }
 
@@ -49,7 +49,7 @@ struct Page {
   uint16_t owner : kOwnerBits; ///< thread for which it came (core/memory/favour.h)
   uint32_t nest : kNestBits; ///< place in nest_table of the nest that asked for it
   uint32_t turn : kTurnBits; ///< which of the nests that this place has held (modulo 2^kTurnBits)
-  uint32_t due : kDueBits;   ///< step (modulo 2^kDueBits) by which that nest wanted it
+  uint32_t wanted_by : kWantedByBits;   ///< step (modulo 2^kWantedByBits) by which that nest wanted it
 };
 static_assert(sizeof(Page) == 8);
 

@@ -159,7 +159,7 @@ public:
   void submit() { disk_.submit(); }
   /// Sleeps until the disk has done something, or `timeout_ns` have passed (0: no limit).
   void wait(uint64_t timeout_ns) { disk_.wait(timeout_ns); }
-  /// How long who waits for the disk may sleep before watch_for_stalls() is due, ns; 0: nothing is to be watched.
+  /// How long who waits for the disk may sleep before watch_for_stalls() must be called, ns; 0: nothing is to be watched.
   uint64_t watch_within_ns() const;
   /// Tells the user of a disk that does not answer, once a second. Cost: under 1 us.
   void watch_for_stalls(uint64_t now);

@@ -76,7 +76,7 @@ private:
   bool is_waiting(Watched &one, const Look &look);
   void account_wait(Watched &one, uint64_t now);
   void account_fault(Watched &one, uint64_t now);
-  bool is_copy_due(Watched &one, uint64_t now, bool *quick);
+  bool would_copy_pay(Watched &one, uint64_t now, bool *quick);
   bool is_hinted(const WaitPlace &place) const;
   void wait_over(Watched &one, uint64_t now);
   void missed();

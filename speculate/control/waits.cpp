@@ -114,7 +114,7 @@ void Controller::account_wait(Watched &one, uint64_t now) {
     return;
   }
   bool quick = false;
-  if (!is_copy_due(one, now, &quick)) return;
+  if (!would_copy_pay(one, now, &quick)) return;
   make_copy(one, now, call, false);
   on_trial_ |= quick && one.since && now - one.since > kLeastBriefly;
 }
@@ -126,8 +126,8 @@ void Controller::account_fault(Watched &one, uint64_t now) {
   bool quick = false;
   statistics_.waits_in_faults += !one.judged;
   one.judged = true;
-  if (!is_copy_due(one, now, &quick)) return;
-  if (!eager_ && (one.long_waits < kLeastFaults || !one.worth.is_due_briefly(now, price_of(one)))) return;
+  if (!would_copy_pay(one, now, &quick)) return;
+  if (!eager_ && (one.long_waits < kLeastFaults || !one.worth.pays_briefly(now, price_of(one)))) return;
   if (!prepare()) return;
   const Call call = one.thread.call();
   give_names(one, call);
@@ -135,7 +135,7 @@ void Controller::account_fault(Watched &one, uint64_t now) {
 }
 
 /// A wait that nothing was hinted for goes on. `quick`: the disk is fast.
-bool Controller::is_copy_due(Watched &one, uint64_t now, bool *quick) {
+bool Controller::would_copy_pay(Watched &one, uint64_t now, bool *quick) {
   if (!eager_ && now - one.wait_begin < Worth::kLongWait) return false;
   if (one.since == 0) begin_period(one);
   one.long_waits += one.accounted == one.wait_begin;
@@ -144,7 +144,7 @@ bool Controller::is_copy_due(Watched &one, uint64_t now, bool *quick) {
   *quick = one.worth.at_length() < one.long_waits * kQuickWait;
   if (eager_) return !copied_;
   const uint64_t price = price_of(one) * (*quick ? kQuickFactor : 1);
-  return !copied_ && one.worth.is_due(now, price);
+  return !copied_ && one.worth.pays(now, price);
 }
 
 /// What the copy that comes is compared with.
@@ -161,7 +161,7 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
   one.worth.waited_briefly(std::min(passed, kMostBetween));
   if (one.worth.briefly() < kLeastBriefly) return;
   const uint64_t price = price_of(one);
-  if (!one.worth.is_due_briefly(one.looked, price) || !prepare()) return;
+  if (!one.worth.pays_briefly(one.looked, price) || !prepare()) return;
   const Call call = one.thread.call();
   if (call.is_fault()) return; // on so fast a disk the kernel's own reading around faults is as good
   give_names(one, call);

@@ -11,13 +11,13 @@ constexpr uint64_t kDonePerMiss = 16;   ///< hints carried out for each wait tha
 
 } // namespace
 
-bool Worth::is_due(uint64_t now, uint64_t price) const {
+bool Worth::pays(uint64_t now, uint64_t price) const {
   if (now < not_before_ || !waits_for(kShareLong)) return false;
   const uint64_t factor = useless_ ? kFactorAfterUseless << std::min(useless_ - 1, kMostDoublings) : kFactor;
   return waited_ >= factor * price && waited_ >= briefly_;
 }
 
-bool Worth::is_due_briefly(uint64_t now, uint64_t price) const {
+bool Worth::pays_briefly(uint64_t now, uint64_t price) const {
   const uint64_t factor = kFactorAfterUseless << std::min(useless_ ? useless_ - 1 : 0, kMostDoublings);
   return now >= not_before_ && waits_for(kShareBrief) && waited_ + briefly_ >= factor * price;
 }

@@ -46,9 +46,9 @@ public:
   void waited(uint64_t ns) { waited_ += ns; }
   /// Short waits, as two looks have found them.
   void waited_briefly(uint64_t ns) { briefly_ += ns; }
-  bool is_due(uint64_t now, uint64_t price) const;
+  bool pays(uint64_t now, uint64_t price) const;
   /// By short waits alone: the copy is made in whichever wait comes next.
-  bool is_due_briefly(uint64_t now, uint64_t price) const;
+  bool pays_briefly(uint64_t now, uint64_t price) const;
   uint64_t briefly() const { return briefly_; } ///< ns since the last copy
   uint64_t at_length() const { return waited_; } ///< the same, in long waits
   /// A copy has been made.

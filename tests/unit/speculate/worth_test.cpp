@@ -13,35 +13,35 @@ TEST(Worth, TheFirstCopyComesWhenWaitsHaveCostTwiceItsPrice) {
   const uint64_t price = Worth::price(10 * kMegabyte);
   EXPECT_EQ(price, 1400000u);
   worth.waited(2 * price - 1);
-  EXPECT_FALSE(worth.is_due(0, price));
+  EXPECT_FALSE(worth.pays(0, price));
   worth.waited(1);
-  EXPECT_TRUE(worth.is_due(0, price));
+  EXPECT_TRUE(worth.pays(0, price));
 }
 
 TEST(Worth, LargeProgramsMustWaitForLong) {
   Worth worth;
   worth.waited(100 * kMillisecond);
-  EXPECT_FALSE(worth.is_due(0, Worth::price(1024 * kMegabyte)));
+  EXPECT_FALSE(worth.pays(0, Worth::price(1024 * kMegabyte)));
   worth.waited(150 * kMillisecond);
-  EXPECT_TRUE(worth.is_due(0, Worth::price(1024 * kMegabyte)));
+  EXPECT_TRUE(worth.pays(0, Worth::price(1024 * kMegabyte)));
 }
 
 TEST(Worth, ShortWaitsMustCostFiftyTimesThePrice) {
   Worth worth;
   const uint64_t price = Worth::price(10 * kMegabyte);
   worth.waited_briefly(50 * price - 1);
-  EXPECT_FALSE(worth.is_due_briefly(0, price));
+  EXPECT_FALSE(worth.pays_briefly(0, price));
   worth.waited_briefly(1);
-  EXPECT_TRUE(worth.is_due_briefly(0, price));
-  EXPECT_FALSE(worth.is_due(0, price)) << "they are not long ones";
+  EXPECT_TRUE(worth.pays_briefly(0, price));
+  EXPECT_FALSE(worth.pays(0, price)) << "they are not long ones";
   worth.made();
   EXPECT_EQ(worth.briefly(), 0u);
   worth.ended(0, 0, 1);
   worth.ended(0, 0, 1);
   worth.waited_briefly(50 * price);
-  EXPECT_FALSE(worth.is_due_briefly(kSecond, price));
+  EXPECT_FALSE(worth.pays_briefly(kSecond, price));
   worth.waited_briefly(50 * price);
-  EXPECT_TRUE(worth.is_due_briefly(kSecond, price));
+  EXPECT_TRUE(worth.pays_briefly(kSecond, price));
 }
 
 TEST(Worth, AProgramThatHardlyWaitsIsNotCopied) {
@@ -51,12 +51,12 @@ TEST(Worth, AProgramThatHardlyWaitsIsNotCopied) {
   worth.waited_briefly(100 * price);
   worth.passed(90 * kMillisecond, false);
   worth.passed(12 * kMillisecond, true);
-  EXPECT_FALSE(worth.is_due(kSecond, price)) << "less than an eighth";
+  EXPECT_FALSE(worth.pays(kSecond, price)) << "less than an eighth";
   worth.passed(2 * kMillisecond, true);
-  EXPECT_TRUE(worth.is_due(kSecond, price));
-  EXPECT_FALSE(worth.is_due_briefly(kSecond, price)) << "less than a quarter";
+  EXPECT_TRUE(worth.pays(kSecond, price));
+  EXPECT_FALSE(worth.pays_briefly(kSecond, price)) << "less than a quarter";
   worth.passed(20 * kMillisecond, true);
-  EXPECT_TRUE(worth.is_due_briefly(kSecond, price));
+  EXPECT_TRUE(worth.pays_briefly(kSecond, price));
 }
 
 TEST(Worth, AFewLongWaitsAmongShortOnesCountAsShort) {
@@ -64,22 +64,22 @@ TEST(Worth, AFewLongWaitsAmongShortOnesCountAsShort) {
   const uint64_t price = Worth::price(0);
   worth.waited_briefly(11 * price);
   worth.waited(10 * price);
-  EXPECT_FALSE(worth.is_due(0, price));
+  EXPECT_FALSE(worth.pays(0, price));
   worth.waited_briefly(29 * price - 1);
-  EXPECT_FALSE(worth.is_due_briefly(0, price));
+  EXPECT_FALSE(worth.pays_briefly(0, price));
   worth.waited_briefly(1);
-  EXPECT_TRUE(worth.is_due_briefly(0, price));
+  EXPECT_TRUE(worth.pays_briefly(0, price));
   worth.waited(30 * price);
-  EXPECT_TRUE(worth.is_due(0, price)) << "now most of it was in long ones";
+  EXPECT_TRUE(worth.pays(0, price)) << "now most of it was in long ones";
 }
 
 TEST(Worth, HowItOnceWaitedIsForgotten) {
   Worth worth;
   worth.waited(kSecond);
   for (int i = 0; i < 10000; i++) worth.passed(kMillisecond, false);
-  EXPECT_FALSE(worth.is_due(kSecond, kMillisecond));
+  EXPECT_FALSE(worth.pays(kSecond, kMillisecond));
   for (int i = 0; i < 100; i++) worth.passed(kMillisecond, true);
-  EXPECT_TRUE(worth.is_due(kSecond, kMillisecond)) << "a tenth of a second, after ten without a wait";
+  EXPECT_TRUE(worth.pays(kSecond, kMillisecond)) << "a tenth of a second, after ten without a wait";
 }
 
 /// A program that only waits, and copies that are of no use: what they cost.
@@ -89,7 +89,7 @@ TEST(Worth, UselessCopiesCostLessThanTwoPercent) {
   uint64_t now = 0, spent = 0, copies = 0;
   for (; now < hour; now += kMillisecond) {
     worth.waited(kMillisecond);
-    if (!worth.is_due(now, price)) continue;
+    if (!worth.pays(now, price)) continue;
     worth.made();
     spent += price;
     copies++;
@@ -106,9 +106,9 @@ TEST(Worth, AUsefulCopyMakesTheNextCheap) {
   for (int i = 0; i < 3; i++) worth.ended(0, 0, 0);
   EXPECT_EQ(worth.useless(), 3u);
   worth.waited(10 * price);
-  EXPECT_FALSE(worth.is_due(kSecond, price));
+  EXPECT_FALSE(worth.pays(kSecond, price));
   worth.ended(kSecond, 1000, 3);
-  EXPECT_TRUE(worth.is_due(kSecond, price));
+  EXPECT_TRUE(worth.pays(kSecond, price));
 }
 
 TEST(Worth, MissesMakeManyHintsUseless) {

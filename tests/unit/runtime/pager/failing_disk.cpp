@@ -28,7 +28,7 @@ Chances chances;
 std::mt19937 dice;
 struct Late {
   Disk::Completion completion;
-  uint64_t due;
+  uint64_t at;
 };
 std::vector<Late> &late = *new std::vector<Late>; // the pager's thread outlives main
 
@@ -76,7 +76,7 @@ unsigned Disk::completions(Completion *out, unsigned most) {
   const uint64_t now = os::now_ns();
   unsigned n = 0;
   for (size_t i = 0; i < late.size() && n < (most + 1) / 2;) {
-    if (late[i].due > now || is_stalled(late[i].completion.tag)) {
+    if (late[i].at > now || is_stalled(late[i].completion.tag)) {
       ++i;
       continue;
     }
@@ -95,7 +95,7 @@ unsigned Disk::completions(Completion *out, unsigned most) {
 }
 
 void Disk::wait(uint64_t timeout_ns) {
-  const uint64_t most = 500000; // what is late becomes due
+  const uint64_t most = 500000; // what is late comes
   Uring::wait(late.empty() || (timeout_ns && timeout_ns < most) ? timeout_ns : most);
 }
 
