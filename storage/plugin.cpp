@@ -150,9 +150,9 @@ std::string peer() {
 void *open_export(int is_readonly) {
   std::string name = nbdkit_export_name();
   if (name == kCountsExport) return new Connection{nullptr, 0, node->counts(false), false};
-  const size_t mark = name.rfind(kClientMark);
-  const std::string client = mark == std::string::npos ? peer() : name.substr(mark + strlen(kClientMark));
-  name = name.substr(0, mark);
+  const size_t at = name.rfind(kClientMark);
+  const std::string client = at == std::string::npos ? peer() : name.substr(at + strlen(kClientMark));
+  name = name.substr(0, at);
   File *file = nullptr;
   int error = name.empty() ? -ENOENT : node->files().open(name, &file);
   bool is_writable = !error && node->is_writable() && !is_readonly;

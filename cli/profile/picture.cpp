@@ -50,7 +50,7 @@ public:
 
   std::string draw(const std::vector<Sharing> &sharings, const Thresholds &thresholds) {
     std::string out = axes();
-    out += marks();
+    out += bands();
     for (size_t p = 0; p < sharings.size(); ++p) out += rings(profile_.phases[p], sharings[p], thresholds);
     return out;
   }
@@ -73,7 +73,7 @@ private:
   }
 
   /// Who touches each piece in each epoch, and one line of a colour for each row of pieces that one of them has.
-  std::string marks() const {
+  std::string bands() const {
     std::map<uint32_t, std::vector<std::vector<uint32_t>>> epochs;
     for (const ProfilePhase &phase : profile_.phases)
       for (const Touched &touched : phase.touched) {

@@ -125,8 +125,8 @@ ProgramKind programKind(const std::filesystem::path &path) {
   std::ifstream file(path, std::ios::binary);
   const auto magic = readAt<char>(file, 0, 2);
   if (magic && (*magic)[0] == '#' && (*magic)[1] == '!') return ProgramKind::kScript;
-  const auto mark = readAt<char>(file, 0, SELFMAG);
-  if (!mark || std::memcmp(mark->data(), ELFMAG, SELFMAG) != 0) return ProgramKind::kNone;
+  const auto elf = readAt<char>(file, 0, SELFMAG);
+  if (!elf || std::memcmp(elf->data(), ELFMAG, SELFMAG) != 0) return ProgramKind::kNone;
   const auto header = headerOf(file);
   if (!header) return ProgramKind::kUnknown;
   const auto segments = readAt<Segment>(file, header->e_phoff, header->e_phnum);

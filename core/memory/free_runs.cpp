@@ -5,7 +5,7 @@
 
 namespace pagecast::core {
 
-void FreeRuns::mark(uint32_t first, uint32_t n, bool taken) {
+void FreeRuns::note(uint32_t first, uint32_t n, bool taken) {
   for (const uint32_t at : {first, first + n - 1}) {
     entry_[at].length = n;
     entry_[at].taken = taken;
@@ -15,7 +15,7 @@ void FreeRuns::mark(uint32_t first, uint32_t n, bool taken) {
 /// A run that is free from now on, and has no free neighbour.
 void FreeRuns::put(uint32_t first, uint32_t n) {
   const unsigned l = list_of(n);
-  mark(first, n, false);
+  note(first, n, false);
   entry_[first].before = kNone;
   entry_[first].after = some_[l / 64] >> (l % 64) & 1 ? first_[l] : kNone;
   if (entry_[first].after != kNone) entry_[entry_[first].after].before = first;
@@ -61,7 +61,7 @@ uint32_t FreeRuns::take(uint32_t n) {
   const uint32_t first = first_[l], length = entry_[first].length;
   remove(first);
   if (length > n) put(first + n, length - n);
-  mark(first, n, true);
+  note(first, n, true);
   if (first + n > untouched_) untouched_ = first + n;
   return first;
 }
@@ -73,7 +73,7 @@ uint32_t FreeRuns::take_long(uint32_t *n) {
   if (at == kNone) return kNone;
   *n = entry_[at].length;
   remove(at);
-  mark(at, *n, true);
+  note(at, *n, true);
   return at;
 }
 
@@ -97,8 +97,8 @@ bool FreeRuns::resize(uint32_t first, uint32_t n) {
   if (n == 0 || n > kLongest) return false;
   if (n == length) return true;
   if (n < length) {
-    mark(first, n, true);
-    mark(first + n, length - n, true);
+    note(first, n, true);
+    note(first + n, length - n, true);
     give(first + n);
     return true;
   }
@@ -106,7 +106,7 @@ bool FreeRuns::resize(uint32_t first, uint32_t n) {
   const uint32_t left = length + entry_[next].length - n;
   remove(next);
   if (left) put(first + n, left);
-  mark(first, n, true);
+  note(first, n, true);
   if (first + n > untouched_) untouched_ = first + n;
   return true;
 }

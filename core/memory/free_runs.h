@@ -55,7 +55,7 @@ private:
   static constexpr unsigned kLists = kLongest + 2; ///< by length; the last: longer than any request
 
   static unsigned list_of(uint32_t length) { return length > kLongest ? kLists - 1 : length; }
-  void mark(uint32_t first, uint32_t n, bool taken);
+  void note(uint32_t first, uint32_t n, bool taken);
   void put(uint32_t first, uint32_t n);
   void remove(uint32_t first);
   /// The list with the shortest runs of at least `n`; kLists: none.

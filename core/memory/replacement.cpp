@@ -26,7 +26,7 @@ void Replacement::attach(Link *links, uint32_t slots, uint16_t *groups) {
 }
 
 /// Notes whether there are slots in the list of a priority and a generation; of others it is not needed.
-void Replacement::mark_list(uint32_t sentinel, bool in_use) {
+void Replacement::note_list(uint32_t sentinel, bool in_use) {
   const uint32_t list = sentinel - slots_ - 2;
   if (list >= kGenerationLists) return;
   uint32_t &lists = lists_in_use_[list / (kGenerations * 2)];
@@ -41,7 +41,7 @@ void Replacement::unlink(uint32_t slot) {
   link(l.prev).next = l.next;
   link(l.next).prev = l.prev;
   if (l.prev == l.next && l.prev >= slots_) // it was the only one
-    mark_list(l.prev, false);
+    note_list(l.prev, false);
   if (l.state == kActive) --active_;
   else if (l.state == kAging) --aging_;
   else if (l.state == kNew) --newcomers_;
@@ -107,7 +107,7 @@ void Replacement::put(uint32_t slot, unsigned level, bool dirty) {
   unlink(slot);
   const uint32_t list = sentinel(level, generation_, dirty);
   link_after(slot, list); // the head is the next victim
-  mark_list(list, true);
+  note_list(list, true);
   links_[slot].state = uint8_t(kReleased + level);
   links_[slot].dirty = dirty;
   released_clean_ += !dirty;
@@ -153,8 +153,8 @@ void Replacement::splice_front(uint32_t from, uint32_t to) {
   link(f.next).prev = to;
   t.next = f.next;
   f.next = f.prev = from;
-  mark_list(from, false);
-  mark_list(to, true);
+  note_list(from, false);
+  note_list(to, true);
 }
 
 void Replacement::new_generation() {
@@ -241,7 +241,7 @@ bool Replacement::list_is_valid(uint32_t head, uint8_t state, uint32_t *count) c
   }
 }
 
-bool Replacement::mark_is_valid(unsigned level, unsigned generation, bool dirty) const {
+bool Replacement::note_is_valid(unsigned level, unsigned generation, bool dirty) const {
   const uint32_t head = sentinel(level, generation, dirty);
   return level >= kPriorities || (lists_in_use_[level] >> (generation * 2 + dirty) & 1) == (link(head).next != head);
 }
@@ -259,7 +259,7 @@ bool Replacement::is_valid(uint32_t slots) const {
     uint32_t n = 0;
     for (unsigned e = 0; e < (level < kPriorities ? kGenerations : 1); ++e)
       for (const bool dirty : kBoth)
-        if (!list_is_valid(sentinel(level, e, dirty), uint8_t(kReleased + level), &n) || !mark_is_valid(level, e, dirty))
+        if (!list_is_valid(sentinel(level, e, dirty), uint8_t(kReleased + level), &n) || !note_is_valid(level, e, dirty))
           return false;
     const unsigned due = level - kPriorities;
     if (n != released_[level] || (level >= kPriorities && (due_in_use_[due / 64] >> due % 64 & 1) != (n != 0))) return false;

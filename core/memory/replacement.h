@@ -126,7 +126,7 @@ private:
     return slots_ + 2 +
            (level < kPriorities ? (level * kGenerations + generation) * 2 : kGenerationLists + (level - kPriorities) * 2) + dirty;
   }
-  void mark_list(uint32_t sentinel, bool in_use);
+  void note_list(uint32_t sentinel, bool in_use);
   void put(uint32_t slot, unsigned level, bool dirty);
   uint64_t last_due(uint64_t below) const;
   uint32_t first_of(unsigned level, bool dirty_only) const;
@@ -140,7 +140,7 @@ private:
   void splice_front(uint32_t from, uint32_t to);
   uint32_t released_victim(bool dirty_only = false, uint64_t soon = 0) const;
   bool list_is_valid(uint32_t sentinel, uint8_t state, uint32_t *count) const;
-  bool mark_is_valid(unsigned level, unsigned generation, bool dirty) const;
+  bool note_is_valid(unsigned level, unsigned generation, bool dirty) const;
 
   static constexpr uint16_t kUsed = 1u << 15; ///< in groups_; the rest counts the slots that are not free
   void came(uint32_t slot) {

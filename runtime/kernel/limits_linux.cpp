@@ -173,12 +173,12 @@ bool MemoryWatch::is_filled(const Group &g) {
 
 /// Has the kernel post the event when use passes the point where alarm() is left, and when it passes half of that.
 /// What it was told of another limit stays, and costs a look too many. A limit that moves all the time is not followed.
-void MemoryWatch::mark(Group &g, uint64_t limit) {
-  const bool moves = g.markings && limit != g.seen_limit;
+void MemoryWatch::set_alarms(Group &g, uint64_t limit) {
+  const bool moves = g.alarm_settings && limit != g.seen_limit;
   g.seen_limit = limit;
-  if (g.control < 0 || moves || limit == g.marked_limit || limit == kNoLimit || g.markings == kMostMarkings) return;
-  ++g.markings;
-  g.marked_limit = limit;
+  if (g.control < 0 || moves || limit == g.alarm_limit || limit == kNoLimit || g.alarm_settings == kMostAlarmSettings) return;
+  ++g.alarm_settings;
+  g.alarm_limit = limit;
   const uint64_t kept = alarm(limit);
   g.tells = kept < limit;
   for (const uint64_t left : {kept, kept / 2}) {
@@ -275,7 +275,7 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read) {
     p = {false, limit, limit, 0};
     p.files_read = files_read;
     p.read_ahead = read_ahead_;
-    mark(g, limit);
+    set_alarms(g, limit);
     if (limit == kNoLimit || !read_text(g.usage, text, 64)) continue;
     const uint64_t usage = strtoull(text, nullptr, 10);
     uint64_t cache = 0; // that reclaim gets easily; of what is in use, half
@@ -300,8 +300,8 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read) {
     const uint64_t kept = core::reserve(p) / 2;
     g.seen_filled = p.free > kept ? usage + p.free - kept : 0;
     p.stalled_ns = read_stalled_ns(g.pressure);
-    // Where others' page cache fills the group, its use is past the marks already, and says nothing of who needs memory.
-    p.tells = g.tells && limit == g.marked_limit && usage + alarm(limit) <= limit;
+    // Where others' page cache fills the group, its use is past the alarms already, and says nothing of who needs memory.
+    p.tells = g.tells && limit == g.alarm_limit && usage + alarm(limit) <= limit;
   }
   return n;
 }

@@ -133,7 +133,7 @@ inline uint64_t alike(const uint8_t *told, uint64_t from, uint64_t pages) {
 class MemoryWatch {
 public:
   /// Opens the files, which stay open. What is not there is left out. `event`, if there is one, is posted when use passes
-  /// marks where little is left of a group of version 1: the first look sets them, in 10 to 30 ms, with privilege. Both events
+  /// alarms where little is left of a group of version 1: the first look sets them, in 10 to 30 ms, with privilege. Both events
   /// are posted when memory of such a group was wanted that it does not have, as by who lowers its limit below the use.
   void open(int event = -1, int refused = -1);
   /// Finds out Pool::read_ahead, for who knows what files are read. Before there are regions: it prints to buffers. Cost: 10 us a device.
@@ -155,20 +155,20 @@ public:
 
 private:
   static constexpr unsigned kMostGroups = core::kMostPools - 1;
-  static constexpr unsigned kMostMarkings = 16;
+  static constexpr unsigned kMostAlarmSettings = 16;
   /// Descriptors, -1 if there is no such file.
   struct Group {
     int limit = -1, high = -1, usage = -1, stat = -1, pressure = -1, control = -1, swap = -1, hits = -1;
-    uint64_t seen_limit = 0, marked_limit = 0; ///< at the last look; for which the marks are
+    uint64_t seen_limit = 0, alarm_limit = 0; ///< at the last look; for which the alarms are
     uint64_t seen_refaults = 0, refaults = 0; ///< pages of files that came back, as the kernel and as Pool::refaults count them
     uint64_t seen_filled = 0; ///< use that leaves half of the reserve, by what could be had at the last look; 0: that was less
-    unsigned markings = 0;
+    unsigned alarm_settings = 0;
     bool tells = false;
   };
   static uint64_t limit_of(const Group &);
   static bool is_filled(const Group &);
   bool may_swap_others(const Group &, uint64_t limit, const char *stat) const;
-  void mark(Group &, uint64_t limit);
+  void set_alarms(Group &, uint64_t limit);
   void watch_refusals(const Group &, const char *directory);
   int meminfo_ = -1, pressure_ = -1, statm_ = -1, event_ = -1;
   int refused_ = -1; ///< counts what the event is posted for when memory cannot be had

@@ -44,7 +44,7 @@ public:
   /// Whether it is time for a look. Cost: a compare.
   bool is_time_to_look(uint64_t now) const { return now >= next_look_ns_ || cap_.load(std::memory_order_relaxed) != seen_cap_; }
   /// Looks at what memory there is while the program uses `used_bytes`, and does not use `spare` bytes that it may;
-  /// divide() must follow. `in_motion`: pages come and go, so that the program itself passes the marks of its groups.
+  /// divide() must follow. `in_motion`: pages come and go, so that the program itself passes the alarms of its groups.
   /// Cost: 10 to 50 us.
   void look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion);
   /// Another look may allow more pages: the ceiling rises, and has not come to what is left beside the files.
@@ -60,7 +60,7 @@ public:
   void placed(uint32_t pages) { placed_ += pages; }
   /// So does the next look, whenever the last one was.
   void look_at_once() { next_look_ns_ = 0; }
-  /// A group of the process tells that its use has passed a mark.
+  /// A group of the process tells that its use has passed an alarm.
   void pressed(bool in_motion);
   /// Whether page cache should be given up for the sake of others: os::MemoryWatch.
   bool beside_others() const { return memory_.beside_others(); }

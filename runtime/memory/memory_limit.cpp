@@ -92,7 +92,7 @@ void MemoryLimit::mind(uint64_t now) {
   follow(now);
 }
 
-/// Pages come and go: the program itself passes the marks of its groups all the time, and looks at such moments show
+/// Pages come and go: the program itself passes the alarms of its groups all the time, and looks at such moments show
 /// less room than there is. Then the pager looks at fixed times instead.
 bool MemoryLimit::in_motion() const {
   return store_.reading() || store_.pages_coming_free() || open_nest_mask.load(std::memory_order_relaxed);

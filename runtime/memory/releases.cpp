@@ -55,7 +55,7 @@ uint32_t Releases::release_pages(uint32_t first, uint32_t last, Wanted wanted, u
   }
   memory_.statistics.site[site].released += count;
   if (gathers) gather(first, last, wanted);
-  for (uint32_t i = first; i < last; ++i) // in flight stays marked
+  for (uint32_t i = first; i < last; ++i) // in flight keeps its bit in the residency map
     if (memory_[i].state == PageState::kReading) memory_.residency.set(memory_.extent(i, 1));
   return count;
 }

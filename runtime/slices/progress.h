@@ -97,19 +97,19 @@ public:
 
   /// Step `step` is about to be run; so many pages have been given up by now. Steps come in order, but after back_to().
   void runs(uint64_t step, uint64_t given_up) {
-    if (count_ > 0 && given_up - mark(count_ - 1).given_up < most_ / (kMarks / 2)) return; // as good as the last one
-    if (count_ == kMarks) return; // the last one counts as older
-    part_[(first_ + count_++) % kMarks] = {step, given_up};
+    if (count_ > 0 && given_up - checkpoint(count_ - 1).given_up < most_ / (kCheckpoints / 2)) return; // as good as the last one
+    if (count_ == kCheckpoints) return; // the last one counts as older
+    checkpoint_[(first_ + count_++) % kCheckpoints] = {step, given_up};
   }
 
   /// The program is in step `step`: whether too much has been given up since the slice was there.
   bool is_stale(uint64_t step, uint64_t given_up) {
-    while (count_ > 1 && mark(1).step <= step) first_ = (first_ + 1) % kMarks, --count_;
+    while (count_ > 1 && checkpoint(1).step <= step) first_ = (first_ + 1) % kCheckpoints, --count_;
     if (step >= doubles_at_) {
       limit_ = limit_ < kFar ? limit_ * 2 : kFar;
       doubles_at_ = limit_ < kFar ? step + limit_ : kFar;
     }
-    return count_ > 0 && mark(0).step <= step && given_up - mark(0).given_up > most_;
+    return count_ > 0 && checkpoint(0).step <= step && given_up - checkpoint(0).given_up > most_;
   }
 
   /// The slice, which was about to run step `position`, goes back to the program.
@@ -123,14 +123,14 @@ public:
   uint64_t end(uint64_t step) const { return limit_ < kFar ? step + 1 + limit_ : ~0ull; }
 
 private:
-  static constexpr unsigned kMarks = 64;
+  static constexpr unsigned kCheckpoints = 64;
   static constexpr uint64_t kFar = 1ull << 40;
-  struct Mark {
+  struct Checkpoint {
     uint64_t step, given_up; ///< from `step` on, steps were run when at least so many had been given up
   };
-  const Mark &mark(unsigned i) const { return part_[(first_ + i) % kMarks]; }
+  const Checkpoint &checkpoint(unsigned i) const { return checkpoint_[(first_ + i) % kCheckpoints]; }
 
-  Mark part_[kMarks];
+  Checkpoint checkpoint_[kCheckpoints];
   unsigned first_ = 0, count_ = 0;
   uint64_t most_ = 1;
   uint64_t limit_ = kFar, doubles_at_ = kFar;

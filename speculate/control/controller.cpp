@@ -37,11 +37,11 @@ bool Controller::map_memory() {
   channel_file_ = memfd_create("pagecast-speculate", MFD_CLOEXEC);
   if (channel_file_ < 0 || ftruncate(channel_file_, sizeof(Channel))) return false;
   void *const memory = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE, MAP_SHARED, channel_file_, 0);
-  const uint64_t count = memory_left() < kLittleMemory ? HintLog::kFewMarks : HintLog::kMarks;
-  void *const marks = mmap(nullptr, count * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED || marks == MAP_FAILED) return false;
+  const uint64_t count = memory_left() < kLittleMemory ? HintLog::kFewFingerprints : HintLog::kFingerprints;
+  void *const fingerprints = mmap(nullptr, count * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED || fingerprints == MAP_FAILED) return false;
   channel_ = static_cast<Channel *>(memory);
-  log_.attach(static_cast<uint32_t *>(marks), count);
+  log_.attach(static_cast<uint32_t *>(fingerprints), count);
   log_.observe(ledger_);
   return true;
 }

@@ -45,10 +45,10 @@ void *allocate(size_t bytes) {
 int start() {
   if (hand) return 0;
   void *const memory = allocate(sizeof(Hand));
-  void *const marks = allocate(HintLog::kFewMarks * sizeof(uint32_t)); // nobody asks it here
-  if (!memory || !marks) return -ENOMEM;
+  void *const fingerprints = allocate(HintLog::kFewFingerprints * sizeof(uint32_t)); // nobody asks it here
+  if (!memory || !fingerprints) return -ENOMEM;
   Hand *const made = new (memory) Hand;
-  made->log.attach(static_cast<uint32_t *>(marks), HintLog::kFewMarks);
+  made->log.attach(static_cast<uint32_t *>(fingerprints), HintLog::kFewFingerprints);
   made->prefetcher.set_lead(Share::of(memory_left()).lead());
   made->prefetcher.set_progress(bytes_read_by_this_process);
   if (!made->prefetcher.start(&made->log)) return -EAGAIN;

@@ -2,7 +2,7 @@
 //
 // What has been hinted, so that a wait of the original can be judged: a wait for something hinted is on track.
 //
-// A table of marks by hash. It forgets what collides, and it is right about what it has but for one in four billion.
+// A table of fingerprints by hash. It forgets what collides, and it is right about what it has but for one in four billion.
 // Threads: any number may add and ask; a new generation is begun by one.
 #pragma once
 #include <cstdint>
@@ -22,10 +22,11 @@ protected:
 
 class HintLog {
 public:
-  static constexpr uint64_t kMarks = 1u << 20, kFewMarks = 1u << 16; ///< numbers; for small control groups the latter
-  /// `marks`: zeroed memory for so many numbers, a power of two.
-  void attach(uint32_t *marks, uint64_t count) {
-    marks_ = marks;
+  static constexpr uint64_t kFingerprints = 1u << 20,
+                            kFewFingerprints = 1u << 16; ///< numbers; for small control groups the latter
+  /// `fingerprints`: zeroed memory for so many numbers, a power of two.
+  void attach(uint32_t *fingerprints, uint64_t count) {
+    fingerprints_ = fingerprints;
     mask_ = count - 1;
   }
 
@@ -48,11 +49,11 @@ private:
   static uint64_t mix(uint64_t h);
   uint64_t page_key(uint64_t inode, uint64_t page) const { return mix(inode * 0x9e3779b97f4a7c15u ^ page * 0xc2b2ae3d27d4eb4fu); }
   static uint64_t path_key(const char *path);
-  uint32_t mark(uint64_t key) const;
+  uint32_t fingerprint(uint64_t key) const;
   void add_key(uint64_t key);
   bool has_key(uint64_t key) const;
 
-  uint32_t *marks_ = nullptr;
+  uint32_t *fingerprints_ = nullptr;
   uint64_t mask_ = 0;
   uint32_t generation_ = 1;
   HintObserver *observer_ = nullptr;

@@ -9,8 +9,8 @@ namespace pagecast::speculate::test {
 namespace {
 
 struct HintLogTest : ::testing::Test {
-  HintLogTest() : marks(HintLog::kMarks) { log.attach(marks.data(), HintLog::kMarks); }
-  std::vector<uint32_t> marks;
+  HintLogTest() : fingerprints(HintLog::kFingerprints) { log.attach(fingerprints.data(), HintLog::kFingerprints); }
+  std::vector<uint32_t> fingerprints;
   HintLog log;
 };
 

@@ -16,9 +16,9 @@ namespace {
 
 /// Workers cannot be stopped: one prefetcher for each test, for the life of the process.
 Prefetcher &fresh() {
-  static std::vector<uint32_t> marks(HintLog::kMarks);
+  static std::vector<uint32_t> fingerprints(HintLog::kFingerprints);
   HintLog &log = *new HintLog;
-  log.attach(marks.data(), HintLog::kMarks);
+  log.attach(fingerprints.data(), HintLog::kFingerprints);
   Prefetcher &made = *new Prefetcher;
   EXPECT_TRUE(made.start(&log));
   return made;
@@ -155,9 +155,9 @@ TEST_F(PrefetcherTest, TheProcessesOwnReadsMakeRoom) {
   const std::string path = cold_file("a", 1 << 20);
   static uint64_t read_so_far; // as the process's reads and those of the workers add up
   Prefetcher &paced = *new Prefetcher;
-  static std::vector<uint32_t> marks(HintLog::kMarks);
+  static std::vector<uint32_t> fingerprints(HintLog::kFingerprints);
   HintLog &log = *new HintLog;
-  log.attach(marks.data(), HintLog::kMarks);
+  log.attach(fingerprints.data(), HintLog::kFingerprints);
   paced.set_lead(0);
   paced.set_progress([] { return read_so_far; });
   EXPECT_TRUE(paced.start(&log));
