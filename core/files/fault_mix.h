@@ -13,8 +13,8 @@
 // Example: rows of 24 KB, of each of which a page is wanted. A disk that reads 1 GB/s and 60,000 pages apart brings the program
 // forward by 1.0 and by 1.44 GB/s: apart. With rows of 8 KB it is 0.48: around.
 //
-// Where pages are read around a miss, the kernel maps what is there in windows of 64 KiB, so that a program that goes through in
-// order faults at an even distance, too: at the edges of windows. These do not count. No system call, no clock.
+// Where pages are read around a miss, the kernel maps what is there in stretches of 64 KiB, so that a program that goes through in
+// order faults at an even distance, too: at the edges of stretches. These do not count. No system call, no clock.
 //
 // Not thread-safe. Cost: O(1).
 #pragma once
@@ -24,10 +24,10 @@ namespace pagecast::core {
 
 class FaultMix {
 public:
-  static constexpr uint32_t kEnough = 256;      ///< faults, until there is a verdict
+  static constexpr uint32_t kEnough = 256; ///< faults, until there is a verdict
   static constexpr uint64_t kLeastNs = 50000000; ///< for which a way is tried at least
-  static constexpr uint64_t kMapped = 1 << 16;  ///< bytes that the kernel maps around a fault, where they are in memory
-  static constexpr uint64_t kEdge = 64;         ///< bytes, the first or last of such a window: an element of a vector
+  static constexpr uint64_t kMapped = 1 << 16; ///< bytes that the kernel maps around a fault, where they are in memory
+  static constexpr uint64_t kEdge = 64; ///< bytes, the first or last of such a stretch: an element of a vector
 
   enum class Verdict { kGoOn, kApart, kAround };
 
@@ -40,7 +40,7 @@ public:
 
 private:
   uint32_t faults_ = 0, strided_ = 0, foreseen_ = 0;
-  uint64_t forward_ = 0;          ///< bytes that strided faults have moved on
+  uint64_t forward_ = 0; ///< bytes that strided faults have moved on
   double around_bytes_per_ns_ = 0; ///< when misses were last read around
 };
 

@@ -8,8 +8,8 @@ namespace {
 
 constexpr uint64_t kUsedShare = 8;   ///< reading around pays where at least this part of what came was touched
 constexpr uint64_t kGoneShare = 2;   ///< and is no matter where less than this part of what came has pushed others out
-constexpr uint64_t kWholeShare = 2;  ///< of the windows, the part that came whole where a file is gone through
-constexpr uint64_t kWholePages = ReadAround::kWindow * 3 / 4; ///< of a window that counts as whole
+constexpr uint64_t kWholeShare = 2;  ///< of the samples, the part that came whole where a file is gone through
+constexpr uint64_t kWholePages = ReadAround::kSamplePages * 3 / 4; ///< of a sample that counts as whole
 
 } // namespace
 
@@ -19,13 +19,13 @@ void ReadAround::look(uint64_t before, uint64_t now, uint64_t touched) {
   come_ += static_cast<unsigned>(pages);
   used_ += static_cast<unsigned>(std::popcount(come & touched));
   gone_ += static_cast<unsigned>(std::popcount(before & ~now));
-  windows_ += pages != 0;
+  samples_ += pages != 0;
   whole_ += pages >= static_cast<int>(kWholePages);
 }
 
 ReadAround::Verdict ReadAround::verdict(bool alone) {
-  if (alone ? windows_ < kEnoughWindows : come_ < kEnough) return Verdict::kGoOn;
-  const bool wasted = used_ * kUsedShare < come_ && gone_ * kGoneShare >= come_, whole = whole_ * kWholeShare >= windows_;
+  if (alone ? samples_ < kEnoughSamples : come_ < kEnough) return Verdict::kGoOn;
+  const bool wasted = used_ * kUsedShare < come_ && gone_ * kGoneShare >= come_, whole = whole_ * kWholeShare >= samples_;
   forget();
   return alone ? whole ? Verdict::kAround : Verdict::kGoOn : wasted ? Verdict::kAlone : Verdict::kGoOn;
 }

@@ -25,10 +25,10 @@ constexpr uint64_t kCodeRate = 4u << 20, kCodeStep = 64, kCodeMost = 8, kCodeSte
                    kCodeForNs = 10 * kSecond;
 /// When no files are read any more, what is kept for them stays for as long as kReadForNs, and is taken back in kReadRelaxNs.
 constexpr uint64_t kReadForNs = kSecond, kReadRelaxNs = kSecond;
-/// What is kept for them, in windows of the kernel's read-ahead; at most this part of the pool. When a program comes to the first page of
-/// a window, the kernel begins to read the next one, while all of the rest may still be on its way. Of the one before, the program may
+/// What is kept for them, in read-aheads of the kernel; at most this part of the pool. When a program comes to the first page of
+/// one, the kernel begins to read the next one, while all of the rest may still be on its way. Of the one before, the program may
 /// be copying from the last folio.
-constexpr uint64_t kWindows = 2, kWindowPart = 2, kLargestFolio = 2u << 20;
+constexpr uint64_t kReadAheads = 2, kReadAheadPart = 2, kLargestFolio = 2u << 20;
 constexpr uint64_t kPage = 4096;
 
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
@@ -79,13 +79,13 @@ uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t now_ns, uint
 uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns, uint64_t passed_ns) {
   const uint64_t read = s.files_read ? minus(p.files_read, s.files_read) : 0;
   s.files_read = most(s.files_read, p.files_read);
-  const uint64_t window =
-      least(saturating_mul(p.read_ahead, kWindows) + least(p.read_ahead, kLargestFolio), p.size / kWindowPart);
+  const uint64_t for_files =
+      least(saturating_mul(p.read_ahead, kReadAheads) + least(p.read_ahead, kLargestFolio), p.size / kReadAheadPart);
   if (read >= kSomeRead) {
     s.files_ns = now_ns;
-    s.for_reads = window;
+    s.for_reads = for_files;
   } else if (now_ns - s.files_ns >= kReadForNs) {
-    s.for_reads = minus(s.for_reads, window / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
+    s.for_reads = minus(s.for_reads, for_files / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
   }
   return s.for_reads;
 }

@@ -40,7 +40,7 @@ public:
       --g.pause;
       return;
     }
-    if (++g.released == kWindow) g.released /= 2, g.regretted /= 2, g.next_pause = std::max(g.next_pause / 2, kFirstPause);
+    if (++g.released == kHalved) g.released /= 2, g.regretted /= 2, g.next_pause = std::max(g.next_pause / 2, kFirstPause);
     note_[hash >> kPlaceShift] = {slot, static_cast<uint16_t>(group), true, static_cast<uint32_t>(gone)};
   }
   /// The page is asked for again, and has not gone.
@@ -68,7 +68,7 @@ public:
 
 private:
   static constexpr uint32_t kSampled = 1u << 28, kPlaceShift = 17, kPlaces = kSampled >> kPlaceShift;
-  static constexpr uint32_t kWindow = 1024; ///< noted releases, after which the older ones count half
+  static constexpr uint32_t kHalved = 1024; ///< noted releases, after which the older ones count half
   static_assert((uint64_t{1} << 32) / kSampled == kSample);
   static uint32_t hash_of(uint32_t slot) { return slot * 2654435761u; }
 

@@ -10,9 +10,9 @@ constexpr uint64_t kMaxSteps = uint64_t{1} << 20;
 constexpr int kMaxBoost = 10, kMinBoost = -4;
 constexpr int kCrowdedBoost = -2;  // a quarter of the queue still gives the disk work
 constexpr int kPatience = 2;       // doublings without effect before they are taken back
-constexpr uint64_t kMinWindow = 8; // steps
+constexpr uint64_t kLeastTurnover = 8; // steps
 constexpr uint64_t kRareLates = 8; // one request in so many may be late
-constexpr int kQuietWindows = 4;    // without lates, until a doubling is taken back
+constexpr int kQuietTurnovers = 4;    // without lates, until a doubling is taken back
 constexpr uint64_t kAheadShare = 4;     // of the budget, the part that may be ahead of the program
 constexpr uint64_t kWastedShare = 8;    // of what is in flight, the part that may be given up unused, or crowd others out
 constexpr uint64_t kBatchShare = 4;     // of the distance, the part that is fetched at a time
@@ -54,7 +54,7 @@ void Distance::observe(uint64_t step, uint64_t now_ns) {
   step_ns_ = step_ns_ ? step_ns_ - step_ns_ / 4 + each / 4 : each;
   last_step_ = step;
   last_ns_ = now_ns;
-  if (step - window_step_ >= most(steps_, kMinWindow)) adapt(step);
+  if (step - turnover_step_ >= most(steps_, kLeastTurnover)) adapt(step);
   compute();
 }
 
@@ -67,8 +67,8 @@ void Distance::measured(uint64_t latency_ns) {
 }
 
 void Distance::adapt(uint64_t step) {
-  const uint64_t rate = saturating_mul(lates_, 1024) / (step - window_step_);
-  const uint64_t requests = saturating_mul(step - window_step_, step_bytes_) / max_io_;
+  const uint64_t rate = saturating_mul(lates_, 1024) / (step - turnover_step_);
+  const uint64_t requests = saturating_mul(step - turnover_step_, step_bytes_) / max_io_;
   const uint64_t in_flight = saturating_mul(steps_, step_bytes_) / page_;
   if (unused_ > in_flight / kWastedShare) {
     if (boost_ > kMinBoost) --boost_;
@@ -81,7 +81,7 @@ void Distance::adapt(uint64_t step) {
     useless_ = 0;
     growing_ = true;
     rate_before_ = 0;
-    if (boost_ > 0 && ++quiet_ >= kQuietWindows) {
+    if (boost_ > 0 && ++quiet_ >= kQuietTurnovers) {
       --boost_;
       quiet_ = 0;
     }
@@ -100,7 +100,7 @@ void Distance::adapt(uint64_t step) {
     }
   }
   settled_ = true;
-  window_step_ = step;
+  turnover_step_ = step;
   lates_ = 0;
   unused_ = 0;
   crowded_ = 0;

@@ -52,11 +52,11 @@ private:
   bool queue_known_ = false;
 
   uint64_t last_step_ = 0, last_ns_ = 0;
-  // One window lasts for a whole turnover of what is in flight, so that a change has shown its effect.
-  uint64_t window_step_ = 0, lates_ = 0, unused_ = 0, crowded_ = 0;
-  uint64_t rate_before_ = 0;    ///< lates per 1024 steps in the window before the last doubling
+  // What is counted is judged after a whole turnover of what is in flight, so that a change has shown its effect.
+  uint64_t turnover_step_ = 0, lates_ = 0, unused_ = 0, crowded_ = 0;
+  uint64_t rate_before_ = 0;    ///< lates per 1024 steps in the turnover before the last doubling
   int boost_ = 0, useless_ = 0, quiet_ = 0; ///< useless_: doublings in a row that did not help
-  bool settled_ = false;        ///< the first window is over: its lates are those of an empty pipeline
+  bool settled_ = false;        ///< the first turnover is over: its lates are those of an empty pipeline
   bool growing_ = true;         ///< false: doublings proved useless, until something changes
 
   uint64_t steps_ = 1, batch_ = 1;

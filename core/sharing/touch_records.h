@@ -26,7 +26,7 @@ struct ProfileHead {
 };
 
 enum class RecordKind : uint32_t {
-  kEnd,     ///< nothing more up to the next whole window
+  kEnd,     ///< nothing more up to the next whole segment
   kDataSet, ///< DataSetRecord
   kNest,    ///< NestRecord
   kCaller,  ///< CallerRecord
@@ -72,6 +72,6 @@ struct TouchRecord {
   uint64_t trips_and_strides[]; ///< of each loop
 };
 
-inline constexpr uint64_t kProfileWindow = 1u << 20; ///< no record lies in two of them
+inline constexpr uint64_t kProfileSegment = 1u << 20; ///< no record lies in two of them
 
 } // namespace pagecast::core

@@ -22,7 +22,7 @@ uint64_t Backoff::ran(uint64_t step, uint64_t work, uint64_t absent, uint64_t un
   const uint64_t longest = most(2, least(lead / 2, kMostGap));
   if (!sampling()) {
     note(work, absent, untouched);
-    if (work_ < kWindow) return step + 1;
+    if (work_ < kJudged) return step + 1;
     gap_ = worth() ? 1 : 2;
     work_ = found_ = 0;
   } else {

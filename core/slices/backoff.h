@@ -4,7 +4,7 @@
 // before their turn, costs processor time for nothing: it runs a step here and there (a probe), and every step again
 // once probes find absent pages.
 //
-//   full      every step. The last kWindow of work is judged: worth it if each kWorth of work found a page
+//   full      every step. The last kJudged of work is judged: worth it if each kWorth of work found a page
 //   sampling  a step in 2, 4, 8 ... up to the lead: the slice's lead over the program bounds the gap, so that steps
 //             that were passed over can still be run when the probe at their end finds what they would have found
 //
@@ -20,7 +20,7 @@ namespace pagecast::core {
 class Backoff {
 public:
   static constexpr uint64_t kWorth = uint64_t{1} << 17;  ///< operations that one page's read may cost: some 50 us
-  static constexpr uint64_t kWindow = uint64_t{1} << 20; ///< operations
+  static constexpr uint64_t kJudged = uint64_t{1} << 20; ///< operations
   static constexpr uint64_t kMostGap = 64;               ///< steps
   static constexpr uint64_t kZero = 4;                   ///< so many untouched pages count as one that must be read
   static constexpr uint64_t kConvincing = 4;             ///< pages found by probes: fewer may be chance
@@ -49,7 +49,7 @@ private:
 
   uint64_t gap_ = 1;
   uint64_t after_probe_ = 0; ///< sampling: where the present gap begins
-  uint64_t work_ = 0;        ///< full: in this window; sampling: of late, older probes counting less
+  uint64_t work_ = 0;        ///< full: since it was last judged; sampling: of late, older probes counting less
   uint64_t found_ = 0;       ///< the same of what was found, in parts of a page
   uint64_t wasted_ = 0;      ///< pages, not yet taken from found_
   uint64_t backed_off_ = 0, probes_ = 0;

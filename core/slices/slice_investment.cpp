@@ -14,22 +14,22 @@ double each(uint64_t ns, uint64_t work, uint64_t step) {
 
 void SliceInvestment::begin(Phase phase) {
   phase_ = phase;
-  window_ = {};
+  period_ = {};
 }
 
 void SliceInvestment::spent(uint64_t ns) {
   cost_ += ns;
   since_trial_ += ns;
   since_look_ += ns;
-  window_.cost += ns;
+  period_.cost += ns;
 }
 
-/// The present window shows less than one in `times` of the other's pace, and is no accident of a few steps.
-bool SliceInvestment::clearly_slower(const Window &other, double times) const {
-  if (window_.ns < kLeast || other.ns == 0) return false;
-  const double expected = static_cast<double>(window_.ns) / static_cast<double>(other.ns);
+/// The present period shows less than one in `times` of the other's pace, and is no accident of a few steps.
+bool SliceInvestment::clearly_slower(const Period &other, double times) const {
+  if (period_.ns < kLeast || other.ns == 0) return false;
+  const double expected = static_cast<double>(period_.ns) / static_cast<double>(other.ns);
   return expected * static_cast<double>(other.steps) >= 4 &&
-         times * static_cast<double>(window_.work) < expected * static_cast<double>(other.work);
+         times * static_cast<double>(period_.work) < expected * static_cast<double>(other.work);
 }
 
 /// What it has asked for of late is less than it has cost, however long the program would have waited for it. Nothing needs to be
@@ -42,10 +42,10 @@ bool SliceInvestment::asks_for_nothing() {
 }
 
 void SliceInvestment::went(const Progress &p, uint64_t now) {
-  window_.add(p);
+  period_.add(p);
   if (runs()) work_ += p.work;
   if (runs() && asks_for_nothing()) {
-    with_ = window_;
+    with_ = period_;
     return switch_off(now, kLeastRest);
   }
   switch (phase_) {
@@ -55,55 +55,55 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
     else put_off_ = true, trial_at_ += kFirstTrial;
     break;
   case kWith:
-    if (!window_.full()) break;
-    with_ = window_;
+    if (!period_.full()) break;
+    with_ = period_;
     begin(kDraining);
     break;
   case kDraining:
     if (!p.covered) begin(kWithout);
     break;
   case kWithout:
-    if (!window_.full() && !clearly_slower(with_, kTransient)) break;
-    without_ = window_;
+    if (!period_.full() && !clearly_slower(with_, kTransient)) break;
+    without_ = period_;
     judge(with_, without_, now);
     break;
   case kOff: rest(p, now); break;
   case kWarming:
-    if (window_.ns >= kSettle) begin(kAgain);
+    if (period_.ns >= kSettle) begin(kAgain);
     break;
   case kAgain:
-    if (!window_.full() && !clearly_slower(without_, kSlower)) break;
-    judge(window_, without_, now);
+    if (!period_.full() && !clearly_slower(without_, kSlower)) break;
+    judge(period_, without_, now);
     break;
   }
 }
 
-/// It is off. The last whole window is what it will be compared to.
+/// It is off. The last whole period is what it will be compared to.
 void SliceInvestment::rest(const Progress &p, uint64_t now) {
   const uint64_t rested = now - least(now, off_since_);
   const bool slower = rested >= kLeastRest && clearly_slower(with_, kSlower);
-  if (window_.full() || slower) {
-    without_ = window_;
-    window_ = {};
+  if (period_.full() || slower) {
+    without_ = period_;
+    period_ = {};
   }
   if ((rested >= rest_ || slower) && p.may_begin) begin(kWarming);
 }
 
-/// What the slice brings for each iteration. Where a window ended early, it is clear which of the two is slower, and not by how
+/// What the slice brings for each iteration. Where a period ended early, it is clear which of the two is slower, and not by how
 /// much: twice as slow is taken then, which is less than it was.
-double SliceInvestment::gain(const Window &with, const Window &without, uint64_t step) {
+double SliceInvestment::gain(const Period &with, const Period &without, uint64_t step) {
   const double one = each(with.ns, with.work, step), other = each(without.ns, without.work, step);
   if (with.full() && without.full()) return other - one;
   return other > one ? one : -other;
 }
 
-bool SliceInvestment::pays(const Window &with, const Window &without, uint64_t step) const {
+bool SliceInvestment::pays(const Period &with, const Period &without, uint64_t step) const {
   if (gain_ * static_cast<double>(kDear) >= each(with.cost, with.work, step)) return true;
   const bool much_slower = 4 * each(with.ns, with.work, step) > 5 * each(without.ns, without.work, step);
   return !much_slower && saturating_mul(foreseen_, kWait) >= saturating_mul(2, since_trial_);
 }
 
-void SliceInvestment::judge(const Window &with, const Window &without, uint64_t now) {
+void SliceInvestment::judge(const Period &with, const Period &without, uint64_t now) {
   ++trials_;
   const uint64_t step = most(with.work / most(with.steps, 1), without.work / most(without.steps, 1));
   gain_ = gain(with, without, step);

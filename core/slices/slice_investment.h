@@ -6,7 +6,7 @@
 //   running   the slice runs. Where the pages that it has asked for are not worth its cost, even if the program would have waited
 //             for each of them, it is switched off without a trial. After kFirstTrial of cost there is a trial, and another one,
 //             which a chance may have decided; after each that it passes from then on, four times as much
-//   with      it runs, and what the nest does in kWindow of time is noted
+//   with      it runs, and what the nest does in kPeriod of time is noted
 //   draining  it rests, and the nest goes over what it had asked for
 //   without   it rests, and what the nest does is noted; then it runs again, or is switched off if that is the second time
 //   off       it rests for kFirstRest (kLeastRest if it has asked for nothing), twice as long each time; less where the nest
@@ -17,7 +17,7 @@
 // is switched off after 190 ms of its own time. It is tried again one second later, and then after two seconds, four, eight.
 //
 // The gain must be at least a kDear-th of the cost: the processor may have nothing else to do, the program waits for its pages.
-// What a nest does is not always the same: a window may have few waits in it. So a slice also goes on where it has asked for single
+// What a nest does is not always the same: a period may have few waits in it. So a slice also goes on where it has asked for single
 // pages, apart from each other, whose waits would have taken twice what it cost, and the nest is not much slower with it.
 //
 // What streams of faults fetch is an investment, too (core/faults/stream_investment.h). There pages used are compared with pages
@@ -35,18 +35,18 @@ public:
   static constexpr uint64_t kFirstTrial = 100 * kMs; ///< of cost
   static constexpr uint64_t kMostTrial = 6400 * kMs;
   static constexpr uint64_t kLook = 10 * kMs; ///< of cost, between looks at what has been asked for
-  static constexpr uint64_t kWindow = 48 * kMs;
-  static constexpr uint64_t kLeast = 12 * kMs; ///< of a window that is clear before its end
-  static constexpr uint64_t kLeastSteps = 16; ///< in a window: less are too coarse
-  static constexpr uint64_t kMostWindow = 320 * kMs; ///< however few steps there are in it
+  static constexpr uint64_t kPeriod = 48 * kMs;
+  static constexpr uint64_t kLeast = 12 * kMs; ///< of a period that is clear before its end
+  static constexpr uint64_t kLeastSteps = 16; ///< in a period: less are too coarse
+  static constexpr uint64_t kMostPeriod = 320 * kMs; ///< however few steps there are in it
   static constexpr uint64_t kSettle = 8 * kMs;
   static constexpr uint64_t kFirstRest = 1000 * kMs, kMostRest = 64000 * kMs, kLeastRest = 100 * kMs;
   static constexpr uint64_t kDear = 4;
-  static constexpr double kSlower = 2; ///< times; a window in which the nest is so much slower need not be full
+  static constexpr double kSlower = 2; ///< times; a period in which the nest is so much slower need not be full
   /// The same just after the slice stopped: streams of faults find their way in some ms, in which the nest was seen to be up to
   /// 5.6 times slower, and then faster than with the slice.
   static constexpr double kTransient = 8;
-  static constexpr uint64_t kWait = 80000; ///< for a page that a fault reads alone; on slow disks it is more, and windows show it
+  static constexpr uint64_t kWait = 80000; ///< for a page that a fault reads alone; on slow disks it is more, and periods show it
 
   /// What has been seen of a nest since it was looked at last.
   struct Progress {
@@ -75,23 +75,23 @@ public:
 
 private:
   enum Phase : uint8_t { kRunning, kWith, kDraining, kWithout, kOff, kWarming, kAgain };
-  struct Window {
+  struct Period {
     uint64_t steps = 0, work = 0, ns = 0, cost = 0;
     void add(const Progress &p) { steps += p.steps, work += p.work, ns += p.ns; }
-    bool full() const { return (ns >= kWindow && steps >= kLeastSteps) || ns >= kMostWindow; }
+    bool full() const { return (ns >= kPeriod && steps >= kLeastSteps) || ns >= kMostPeriod; }
   };
 
   void begin(Phase);
   bool asks_for_nothing();
-  bool clearly_slower(const Window &other, double times) const;
+  bool clearly_slower(const Period &other, double times) const;
   void rest(const Progress &, uint64_t now);
-  bool pays(const Window &with, const Window &without, uint64_t step) const;
-  static double gain(const Window &with, const Window &without, uint64_t step);
-  void judge(const Window &with, const Window &without, uint64_t now);
+  bool pays(const Period &with, const Period &without, uint64_t step) const;
+  static double gain(const Period &with, const Period &without, uint64_t step);
+  void judge(const Period &with, const Period &without, uint64_t now);
   void switch_off(uint64_t now, uint64_t rest);
 
   Phase phase_ = kRunning;
-  Window window_, with_, without_;
+  Period period_, with_, without_;
   uint64_t cost_ = 0, since_trial_ = 0, trial_at_ = kFirstTrial;
   uint64_t foreseen_ = 0; ///< since the last verdict, as since_trial_
   uint64_t asked_ = 0, since_look_ = 0; ///< since the last look: pages, and cost

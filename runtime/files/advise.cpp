@@ -87,7 +87,7 @@ bool Advise::add(uint64_t address, uint64_t bytes, const FileMapping &mapping) {
   region.may_give_up = mapping.may_give_up;
   region.opaque = mapping.opaque;
   region.shared = mapping.shared;
-  region.window = mapping.window;
+  region.read_ahead = mapping.read_ahead;
   region.large = mapping.shared && !mapping.opaque && mapping.origin % LargeReader::kBlock == 0;
   if (!insert(region)) return false;
   Statistics::Files &files = table_.statistics->files;

@@ -175,7 +175,7 @@ void FaultFollower::judge(uint64_t now) {
 /// False: the region has gone.
 bool FaultFollower::read_apart(Watched &w, bool apart) {
   w.apart = apart;
-  // What was taken for streams while the kernel read around was every third place or so: windows hide the others.
+  // What was taken for streams while the kernel read around was every third place or so: what it reads around hides the others.
   streams_.forget(static_cast<int64_t>(w.region.base), static_cast<int64_t>(w.region.end()));
   bool as_it_was = false;
   {

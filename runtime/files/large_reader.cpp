@@ -9,7 +9,7 @@
 
 namespace pagecast {
 namespace {
-constexpr uint64_t kWideWindow = 512u << 10; ///< a device is busy with this much
+constexpr uint64_t kWideReadAhead = 512u << 10; ///< a device is busy with this much
 constexpr uint64_t kQueuedShare = 8; ///< of the memory, the part that blocks in the queue may have
 constexpr uint8_t kTries = 4; ///< reads that make no large folio, until the region is left to ordinary requests
 } // namespace
@@ -49,13 +49,13 @@ void LargeReader::wake() {
 }
 
 /// The kernel reads so far ahead of a stream that nothing is gained over it.
-bool LargeReader::wide(uint64_t window) { return window == 0 || window >= kWideWindow; }
+bool LargeReader::wide(uint64_t read_ahead) { return read_ahead == 0 || read_ahead >= kWideReadAhead; }
 
 bool LargeReader::left_to_kernel(const FileRegion &r, core::Extent e, bool alone) const {
   if (r.scattered || r.alone) return false;
-  if (!wide(r.window)) return alone && !reads(r);
-  return alone || (r.window && file_streams_.goes_on(e) &&
-                   file_streams_.alive() * 2 * r.window <= table_.memory_bytes / core::FileStreams::kShare);
+  if (!wide(r.read_ahead)) return alone && !reads(r);
+  return alone || (r.read_ahead && file_streams_.goes_on(e) &&
+                   file_streams_.alive() * 2 * r.read_ahead <= table_.memory_bytes / core::FileStreams::kShare);
 }
 
 bool LargeReader::reads(const FileRegion &r) { return r.large && !r.scattered && !r.alone && !sandboxed(); }
@@ -69,7 +69,7 @@ LargeReader::Split LargeReader::ask(const FileRegion &r, core::Extent e, const H
   const Split nothing{e.end, e.end};
   if (!reads(r) || e.size() > kMostQueued / 4 * kBlock) return nothing;
   // One stream alone will soon be left to the kernel.
-  const bool alone = r.stream != 0 && wide(r.window) && !sliced;
+  const bool alone = r.stream != 0 && wide(r.read_ahead) && !sliced;
   const core::FileStreams::Widened w = file_streams_.widen(e, alone ? e.end : r.end());
   if (alone) return nothing;
   for (uint64_t at = w.blocks.begin, end; at < w.blocks.end; at = end) {

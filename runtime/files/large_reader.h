@@ -78,7 +78,7 @@ public:
   void drop_twins(uint64_t begin, uint64_t end);
 
 private:
-  static bool wide(uint64_t window);
+  static bool wide(uint64_t read_ahead);
   bool take_block(core::Extent *);
   void read_block(core::Extent);
   uint64_t enter_twin(core::Extent);

@@ -15,16 +15,16 @@ constexpr uint64_t kMajors = 4; ///< faults that read, between two looks, that m
 constexpr uint8_t kQuiet = 4; ///< looks since hints came: slices that find what they want in memory pause
 constexpr unsigned kWatchedFor = 16; ///< looks without a verdict, until it is another region's turn
 
-/// Of `pages` flags, a window's at most, the first is bit 0.
+/// Of `pages` flags, a sample's at most, the first is bit 0.
 uint64_t bits(const uint8_t *told, uint64_t pages) {
   uint64_t word = 0;
-  for (uint64_t i = 0; i < pages && i < core::ReadAround::kWindow; ++i) word |= static_cast<uint64_t>(told[i] != 0) << i;
+  for (uint64_t i = 0; i < pages && i < core::ReadAround::kSamplePages; ++i) word |= static_cast<uint64_t>(told[i] != 0) << i;
   return word;
 }
 
-/// Where a window is: evenly apart, but not at one distance, which could be the program's, too.
-uint64_t window(const FileRegion &r, unsigned i, unsigned of, unsigned shift) {
-  const uint64_t pages = r.bytes >> shift, each = pages / of, size = core::ReadAround::kWindow;
+/// Where a sample is: evenly apart, but not at one distance, which could be the program's, too.
+uint64_t sample_at(const FileRegion &r, unsigned i, unsigned of, unsigned shift) {
+  const uint64_t pages = r.bytes >> shift, each = pages / of, size = core::ReadAround::kSamplePages;
   const uint64_t within = each > size ? (i * 0x9e3779b97f4a7c15ull >> 32) % (each - size) : 0;
   return r.base + ((i * each + within) << shift);
 }
@@ -65,12 +65,12 @@ bool ReadAroundWatch::choose_watched() {
   return watched_ = {}, false;
 }
 
-/// `count`: the last look was at the same windows, and not long ago. False: the region has gone meanwhile, or hints came.
+/// `count`: the last look was at the same samples, and not long ago. False: the region has gone meanwhile, or hints came.
 bool ReadAroundWatch::look_around(bool count) {
-  constexpr uint64_t kSize = core::ReadAround::kWindow;
+  constexpr uint64_t kSize = core::ReadAround::kSamplePages;
   const uint64_t pages = std::min(watched_.bytes >> table_.shift, kSize);
   for (unsigned i = 0; i < kWatched; ++i) {
-    const uint64_t at = std::min(window(watched_, i, kWatched, table_.shift), watched_.end() - (pages << table_.shift));
+    const uint64_t at = std::min(sample_at(watched_, i, kWatched, table_.shift), watched_.end() - (pages << table_.shift));
     uint8_t there[kSize], touched[kSize];
     if (os::in_core(at, pages, there) || os::in_page_table(at, pages, touched)) return false;
     const uint64_t now = bits(there, pages);

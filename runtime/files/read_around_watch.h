@@ -2,7 +2,7 @@
 //
 // Mapped files while no hint speaks of them, as of programs that were not compiled with pagecast, or in a library's sort by
 // an index: whether the kernel should read around a miss there. core/files/read_around.h judges; here are the looks at one region at a
-// time, as long as the program waits for reads. Cost: 64 windows of 64 pages, 0.3 ms, every 200 ms; and a look at the
+// time, as long as the program waits for reads. Cost: 64 samples of 64 pages, 0.3 ms, every 200 ms; and a look at the
 // count of such faults every 200 ms to 1.6 s while there are none.
 //
 // Adviser's thread.
@@ -31,7 +31,7 @@ private:
   bool choose_watched();
   bool look_around(bool count);
 
-  static constexpr unsigned kWatched = 64; ///< windows of the region that is watched
+  static constexpr unsigned kWatched = 64; ///< samples of the region that is watched
   FileTable &table_;
   core::ReadAround read_around_;
   FileRegion watched_;

@@ -74,7 +74,7 @@ void note_file(uint64_t address, size_t bytes, int prot, int flags, int fd, uint
          facts.request_bytes >> 10, facts.opaque ? "; what is in memory cannot be seen, since the file is another user's" : "");
     allocation_add_file(
         address, os::page_up(bytes),
-        {facts.request_bytes, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.window, address - offset});
+        {facts.request_bytes, shared || !(prot & PROT_WRITE), facts.opaque, shared, facts.read_ahead, address - offset});
   } else {
     tell("mapped file of %zu MiB (%s) is left alone: %s", bytes >> 20, facts.system, facts.why_not);
     runtime_left_alone();

@@ -12,7 +12,7 @@ namespace pagecast::os {
 struct FileFacts {
   bool advisable = false;       ///< advice about its pages moves them: a file or a device whose data are elsewhere
   uint32_t request_bytes = 0;   ///< bytes that one MADV_WILLNEED surely reads: more is cut off silently
-  uint64_t window = 0;          ///< bytes that the kernel reads ahead of a stream at most
+  uint64_t read_ahead = 0;          ///< bytes that the kernel reads ahead of a stream at most
   bool opaque = false;          ///< in_core() does not tell: the file is another user's, and may only be read
   const char *system = "";      ///< name of the file system, or of its kind
   const char *why_not = nullptr;///< sentence; NULL when advisable

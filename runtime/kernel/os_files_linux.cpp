@@ -125,8 +125,8 @@ FileFacts file_facts(int fd) {
       if (known->in_memory) return facts.why_not = "its file system is in memory", facts;
     }
   }
-  facts.window = read_ahead_of(S_ISBLK(file.st_mode) ? file.st_rdev : file.st_dev);
-  facts.request_bytes = static_cast<uint32_t>(std::clamp<uint64_t>(facts.window, kLeastRequestBytes, kMostRequestBytes));
+  facts.read_ahead = read_ahead_of(S_ISBLK(file.st_mode) ? file.st_rdev : file.st_dev);
+  facts.request_bytes = static_cast<uint32_t>(std::clamp<uint64_t>(facts.read_ahead, kLeastRequestBytes, kMostRequestBytes));
   facts.opaque = is_opaque(fd, file);
   facts.advisable = true;
   return facts;

@@ -164,11 +164,11 @@ int use_page_cache(int fd) {
 }
 
 void wake_all(int fd, uint64_t offset, uint64_t bytes) {
-  const long window = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-  if (window == -1) return;
+  const long mapping = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+  if (mapping == -1) return;
   for (uint64_t i = 0; i < bytes; i += 4)
-    syscall(SYS_futex, window + static_cast<long>(i), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-  unmap(reinterpret_cast<void *>(window), bytes);
+    syscall(SYS_futex, mapping + static_cast<long>(i), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  unmap(reinterpret_cast<void *>(mapping), bytes);
 }
 
 } // namespace pagecast::os

@@ -18,8 +18,8 @@ void Part::forked() {
   ++generation_;
   failed_ = false;
   head_ = nullptr;
-  window_ = nullptr;
-  windows_ = used_ = 0;
+  segment_ = nullptr;
+  segments_ = used_ = 0;
 }
 
 bool Part::make_file() {
@@ -34,18 +34,19 @@ bool Part::make_file() {
 }
 
 bool Part::grow() {
-  if (failed_ || windows_ == kMostWindows) return false;
+  if (failed_ || segments_ == kMostSegments) return false;
   const int before = errno;
-  void *mapped = head_ || make_file() ? os::map_growing(path_, windows_ * core::kProfileWindow, core::kProfileWindow) : nullptr;
+  void *mapped =
+      head_ || make_file() ? os::map_growing(path_, segments_ * core::kProfileSegment, core::kProfileSegment) : nullptr;
   if (!mapped) {
     failed_ = true;
     say("the profile of this process is not complete, as its file in %s cannot grow: %s", directory_, strerror(errno));
     return errno = before, false;
   }
   errno = before;
-  window_ = static_cast<char *>(mapped);
+  segment_ = static_cast<char *>(mapped);
   used_ = 0;
-  if (windows_++) return true;
+  if (segments_++) return true;
   head_ = static_cast<core::ProfileHead *>(mapped);
   memcpy(head_->magic, core::kProfileMagic, sizeof head_->magic);
   head_->version = core::kProfileVersion;
@@ -60,16 +61,16 @@ bool Part::grow() {
 
 void *Part::append(core::RecordKind kind, uint64_t bytes, uint64_t text) {
   const uint64_t whole = core::round_up(bytes + text, 8);
-  if (whole > core::kProfileWindow - sizeof(core::ProfileHead)) return nullptr;
-  if (!window_ || used_ + whole > core::kProfileWindow) {
-    if (window_ && used_ < core::kProfileWindow)
-      *reinterpret_cast<core::RecordHead *>(window_ + used_) = {core::RecordKind::kEnd, uint32_t(core::kProfileWindow - used_)};
+  if (whole > core::kProfileSegment - sizeof(core::ProfileHead)) return nullptr;
+  if (!segment_ || used_ + whole > core::kProfileSegment) {
+    if (segment_ && used_ < core::kProfileSegment)
+      *reinterpret_cast<core::RecordHead *>(segment_ + used_) = {core::RecordKind::kEnd, uint32_t(core::kProfileSegment - used_)};
     if (!grow()) {
       if (head_) ++head_->dropped;
       return nullptr;
     }
   }
-  auto *record = reinterpret_cast<core::RecordHead *>(window_ + used_);
+  auto *record = reinterpret_cast<core::RecordHead *>(segment_ + used_);
   *record = {kind, static_cast<uint32_t>(whole)};
   used_ += whole;
   return record;
@@ -77,7 +78,7 @@ void *Part::append(core::RecordKind kind, uint64_t bytes, uint64_t text) {
 
 void Part::commit(uint64_t now_ns) {
   head_->last_ns = now_ns;
-  __atomic_store_n(&head_->bytes, (windows_ - 1) * core::kProfileWindow + used_, __ATOMIC_RELEASE);
+  __atomic_store_n(&head_->bytes, (segments_ - 1) * core::kProfileSegment + used_, __ATOMIC_RELEASE);
 }
 
 } // namespace pagecast::profile

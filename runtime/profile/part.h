@@ -33,14 +33,14 @@ private:
   bool grow();
   bool make_file();
 
-  static constexpr uint64_t kMostWindows = 256;
+  static constexpr uint64_t kMostSegments = 256;
   const char *directory_ = nullptr;
   char path_[1024] = "";
   uint32_t generation_ = 1;
   bool failed_ = false;
   core::ProfileHead *head_ = nullptr;
-  char *window_ = nullptr;
-  uint64_t windows_ = 0, used_ = 0; ///< used: of the window
+  char *segment_ = nullptr;
+  uint64_t segments_ = 0, used_ = 0; ///< used: of the segment
 };
 
 } // namespace pagecast::profile

@@ -20,7 +20,7 @@ struct FileMapping {
   bool may_give_up = false; ///< shared, or never written: its pages are the file's
   bool opaque = false;     ///< which of its pages are in memory cannot be seen (os::FileFacts)
   bool shared = false;     ///< what is stored to it is the file's at once
-  uint64_t window = 0;     ///< bytes that the kernel reads ahead of a stream at most
+  uint64_t read_ahead = 0;     ///< bytes that the kernel reads ahead of a stream at most
   uint64_t origin = 0;     ///< the address where the file's first byte would be
 };
 
@@ -91,7 +91,7 @@ struct FileRegion : Region {
   uint32_t stream = 0; ///< requests in a row that each began where the last one ended
   uint64_t asked_end = 0; ///< where the adviser's last request ended
   uint32_t streak = 0; ///< requests in a row that say otherwise
-  uint64_t window = 0; ///< bytes that the kernel reads ahead of a stream at most
+  uint64_t read_ahead = 0; ///< bytes that the kernel reads ahead of a stream at most
   bool large = false; ///< streams through it may be read in large folios (files/large_reader.h)
   uint8_t no_large = 0; ///< reads in a row that made none
   uint64_t twin = 0; ///< address of a second mapping of the same pages of the file, for those reads; 0: there is none

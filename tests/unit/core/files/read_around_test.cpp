@@ -9,9 +9,9 @@ namespace {
 constexpr uint64_t kAll = ~0ull;
 using Verdict = ReadAround::Verdict;
 
-/// So many windows, alike.
-void look(ReadAround &a, unsigned windows, uint64_t before, uint64_t now, uint64_t touched) {
-  while (windows--) a.look(before, now, touched);
+/// So many samples, alike.
+void look(ReadAround &a, unsigned samples, uint64_t before, uint64_t now, uint64_t touched) {
+  while (samples--) a.look(before, now, touched);
 }
 
 TEST(ReadAround, PagesThatNobodyTouchesAndThatPushOthersOutAreNotWorthReading) {
@@ -41,7 +41,7 @@ TEST(ReadAround, AFewPagesProveNothing) {
   EXPECT_EQ(a.verdict(false), Verdict::kAlone) << "they count together";
 }
 
-TEST(ReadAround, WindowsThatComeWholeAreGoneThrough) {
+TEST(ReadAround, SamplesThatComeWholeAreGoneThrough) {
   ReadAround a;
   look(a, 15, 0, kAll, kAll);
   EXPECT_EQ(a.verdict(true), Verdict::kGoOn);

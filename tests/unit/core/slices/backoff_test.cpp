@@ -58,7 +58,7 @@ private:
   std::set<uint64_t> done_;
 };
 
-constexpr uint64_t kJudged = Backoff::kWindow / kStepWork + 1; // steps until the first judgement
+constexpr uint64_t kJudgedSteps = Backoff::kJudged / kStepWork + 1; // steps until the first judgement
 
 TEST(Backoff, RunsEveryStepWhileItFindsPages) {
   Slice s([](uint64_t) { return Found{1, 0}; });
@@ -74,8 +74,8 @@ TEST(Backoff, RunsFewStepsWhereAllIsResident) {
   s.run_to(100000);
   EXPECT_TRUE(s.backoff.sampling());
   EXPECT_EQ(s.backoff.gap(), kLead / 2);
-  EXPECT_LT(s.ran, kJudged + 100000 / (kLead / 2) + 10);
-  EXPECT_EQ(s.backoff.probes() + kJudged, s.ran);
+  EXPECT_LT(s.ran, kJudgedSteps + 100000 / (kLead / 2) + 10);
+  EXPECT_EQ(s.backoff.probes() + kJudgedSteps, s.ran);
   EXPECT_GT(s.backoff.backed_off(), 90000u);
 }
 
@@ -142,7 +142,7 @@ TEST(Backoff, WhatIsEvictedUnusedIsWorthNothing) {
     step = b.ran(step, kStepWork, 100, 0, kLead);
   }
   EXPECT_TRUE(b.sampling());
-  EXPECT_EQ(step, kJudged + 1);
+  EXPECT_EQ(step, kJudgedSteps + 1);
 }
 
 TEST(Backoff, AFaultBringsTheNextProbeAtOnce) {
