@@ -75,25 +75,25 @@ int BackingStore::start(const char *directories, uint64_t budget, uint64_t overf
     local_[i].start(disk_, list_[i]);
     stores[i] = &local_[i];
   }
-  return start_places(stores, list_.count(), overflow, why, capacity);
+  return start_stores(stores, list_.count(), overflow, why, capacity);
 }
 
 int BackingStore::start(Store *const *stores, unsigned count, uint64_t budget, uint64_t overflow, uint64_t io, char *why,
                         unsigned capacity) {
   if (const int error = start_staging(budget, io, false, why, capacity)) return error;
-  return start_places(stores, count, overflow, why, capacity);
+  return start_stores(stores, count, overflow, why, capacity);
 }
 
-int BackingStore::start_places(Store *const *stores, unsigned count, uint64_t overflow, char *why, unsigned capacity) {
+int BackingStore::start_stores(Store *const *stores, unsigned count, uint64_t overflow, char *why, unsigned capacity) {
   if (const int error = fork_files_.start(stores, count, overflow, why, capacity)) return error;
-  places_ = count;
+  stores_ = count;
   uint64_t free = 0;
   for (unsigned i = 0; i < count; ++i) {
-    place_[i].store = stores[i];
+    used_store_[i].store = stores[i];
     most_bytes_ = std::max(most_bytes_, fork_files_.room(i).most_extents() *
                                             Room::kExtent); // stripes that one store has no room for go to the others
     if (stores[i]->event() >= 0) remote_ |= 1u << i;
-    place_[i].preallocation.start(fork_files_, place_[i].errors, i);
+    used_store_[i].preallocation.start(fork_files_, used_store_[i].errors, i);
     if (count > 1) free += std::min(stores[i]->free_bytes(), ~uint64_t{0} / Stripes::kMost);
   }
   start_errors();
@@ -107,11 +107,11 @@ int BackingStore::start_places(Store *const *stores, unsigned count, uint64_t ov
 }
 
 void BackingStore::start_errors() {
-  for (unsigned i = 0; i < all_places(); ++i) {
-    place_[i].errors.start(place_[i].store->name(), &statistics_.disk_errors, i < places_ && places_ > 1);
-    statistics_.store[i].name = place_[i].store->name();
+  for (unsigned i = 0; i < all_stores(); ++i) {
+    used_store_[i].errors.start(used_store_[i].store->name(), &statistics_.disk_errors, i < stores_ && stores_ > 1);
+    statistics_.store[i].name = used_store_[i].store->name();
   }
-  statistics_.stores = all_places();
+  statistics_.stores = all_stores();
 }
 
 int BackingStore::start_staging(uint64_t budget, uint64_t io, bool shared, char *why, unsigned capacity) {
@@ -138,9 +138,9 @@ int BackingStore::open() {
   if (lacks_staging_) return -ENOMEM;
   if (const int error = disk_.start(Requests::kMost)) return error;
   disk_.use_memory(staging_.base(), staging_.bytes());
-  for (unsigned i = 0; i < all_places() && remote_; ++i) {
-    if (const int error = place_[i].store->open()) return error;
-    if (remote_ >> i & 1) disk_.watch(place_[i].store->event(), kStoreTells + i);
+  for (unsigned i = 0; i < all_stores() && remote_; ++i) {
+    if (const int error = used_store_[i].store->open()) return error;
+    if (remote_ >> i & 1) disk_.watch(used_store_[i].store->event(), kStoreTells + i);
   }
   open_ = true;
   return 0;
@@ -148,19 +148,19 @@ int BackingStore::open() {
 
 uint8_t BackingStore::attach(NbdStore &map) {
   if (!open_ || maps_ == kMostMaps) return 0;
-  const unsigned i = places_ + maps_++;
-  place_[i].store = map_[maps_ - 1] = &map;
+  const unsigned i = stores_ + maps_++;
+  used_store_[i].store = map_[maps_ - 1] = &map;
   remote_ |= 1u << i;
-  place_[i].errors.start(map.name(), &statistics_.disk_errors);
+  used_store_[i].errors.start(map.name(), &statistics_.disk_errors);
   statistics_.store[i].name = map.name();
-  statistics_.stores = all_places();
+  statistics_.stores = all_stores();
   disk_.watch(map.event(), kStoreTells + i);
   return static_cast<uint8_t>(maps_);
 }
 
 BackingStore::Target BackingStore::target(unsigned file, uint32_t slot, const Origin &o) {
   const uint64_t at = uint64_t{slot} << shift_;
-  if (o.is_map()) return {place_[place_of(o)].store, place_of(o), 0, o.start + at};
+  if (o.is_map()) return {used_store_[number_of(o)].store, number_of(o), 0, o.start + at};
   return {&fork_files_.store(file), fork_files_.store_of(file), file, at};
 }
 
@@ -209,39 +209,39 @@ const char *BackingStore::read_now(uint32_t slot, const Origin &origin) {
 
 // --- writes ----------------------------------------------------------------------------------------
 
-bool BackingStore::Place::stuck() const {
+bool BackingStore::UsedStore::stuck() const {
   return errors.writes_refused() || errors.stalled() ||
          (preallocation.busy() && os::now_ns() - preallocation.started_ns() > kLateRoomNs);
 }
 
 bool BackingStore::writes_are_stuck() const {
-  return !any([](const Place &p) { return !p.stuck(); });
+  return !any([](const UsedStore &p) { return !p.stuck(); });
 }
 
 /// The store for pages from now on. One that refuses is asked again from time to time.
 unsigned BackingStore::choose(uint32_t slot, uint32_t pages) {
-  if (places_ == 1) return 0;
+  if (stores_ == 1) return 0;
   const uint64_t now = os::now_ns();
   uint32_t good = 0, worth_a_try = 0;
-  for (unsigned i = 0; i < places_; ++i) {
-    const Place &p = place_[i];
+  for (unsigned i = 0; i < stores_; ++i) {
+    const UsedStore &p = used_store_[i];
     if (!p.stuck()) good |= 1u << i;
     if (p.errors.writes_refused() && !p.errors.stalled() && p.errors.may_write(now) && p.errors.may_reserve(now))
       worth_a_try |= 1u << i;
   }
   const uint32_t usable = good | worth_a_try;
-  return stripes_.choose(slot, pages, usable ? usable : (1u << places_) - 1);
+  return stripes_.choose(slot, pages, usable ? usable : (1u << stores_) - 1);
 }
 
 /// Counts a request that has begun.
 void BackingStore::begin(Request &q, const Target &target, uint64_t bytes) {
-  q.store = static_cast<uint8_t>(target.place);
+  q.store = static_cast<uint8_t>(target.number);
   Statistics::Store &s = statistics_.store[q.store];
   ++(q.write ? statistics_.writes : statistics_.reads);
   ++(q.write ? s.writes : s.reads);
   if (!q.copied) (q.write ? statistics_.written_bytes : statistics_.read_bytes) += bytes;
   (q.write ? s.written_bytes : s.read_bytes) += bytes;
-  if (places_ > 1 && q.store < places_) stripes_.began(q.store, q.started_ns);
+  if (stores_ > 1 && q.store < stores_) stripes_.began(q.store, q.started_ns);
 }
 
 bool BackingStore::may_request(unsigned writes) const {
@@ -251,14 +251,14 @@ bool BackingStore::may_request(unsigned writes) const {
 
 int BackingStore::file_for(uint32_t slot, uint32_t pages, uint32_t high_water) {
   const unsigned store = choose(slot, pages);
-  Place &place = place_[store];
-  if (place.errors.writes_refused() && !place.errors.may_write(os::now_ns())) return -1;
+  UsedStore &used = used_store_[store];
+  if (used.errors.writes_refused() && !used.errors.may_write(os::now_ns())) return -1;
   const int home = fork_files_.home(store);
-  if (home < 0) place.errors.no_room(home, os::now_ns());
+  if (home < 0) used.errors.no_room(home, os::now_ns());
   // Pages that were there before need no new room.
   const uint64_t offset = static_cast<uint64_t>(slot) << shift_, bytes = static_cast<uint64_t>(pages) << shift_;
-  const bool good = home >= 0 && place.preallocation.have_room(static_cast<unsigned>(home), offset, bytes,
-                                                               static_cast<uint64_t>(high_water) << shift_);
+  const bool good = home >= 0 && used.preallocation.have_room(static_cast<unsigned>(home), offset, bytes,
+                                                              static_cast<uint64_t>(high_water) << shift_);
   return good ? home : -1;
 }
 
@@ -316,7 +316,7 @@ void BackingStore::write_done(const Request &q) {
 }
 
 void BackingStore::wrote(const Request &q, bool good, int result) {
-  DiskErrors &errors = place_[q.store].errors;
+  DiskErrors &errors = used_store_[q.store].errors;
   statistics_.store[q.store].failed += !good;
   if (!good) errors.write_failed(result, os::now_ns());
   else if (errors.writes_refused()) errors.wrote(q.started_ns, os::now_ns());
@@ -324,7 +324,7 @@ void BackingStore::wrote(const Request &q, bool good, int result) {
 
 void BackingStore::read_failed(const Request &q, int result, unsigned lost, uint64_t now) {
   ++statistics_.store[q.store].failed;
-  place_[q.store].errors.read_failed(result, lost, now);
+  used_store_[q.store].errors.read_failed(result, lost, now);
 }
 
 // --- what the disk has done ------------------------------------------------------------------------
@@ -332,7 +332,7 @@ void BackingStore::read_failed(const Request &q, int result, unsigned lost, uint
 /// Of a store whose answers do not come through the ring.
 bool BackingStore::next_answer(Store::Completion *c) {
   for (uint32_t left = remote_; left; left &= left - 1)
-    if (place_[__builtin_ctz(left)].store->next(c)) return true;
+    if (used_store_[__builtin_ctz(left)].store->next(c)) return true;
   return false;
 }
 
@@ -340,7 +340,7 @@ bool BackingStore::next(Done *done) {
   Disk::Completion c;
   if (!open_ || (!disk_.completions(&c, 1) && !(remote_ && next_answer(&c)))) return false;
   if (c.tag & Disk::kWatch && (c.tag & ~Disk::kWatch) >= kStoreTells) {
-    os::event_clear(place_[(c.tag & ~Disk::kWatch) - kStoreTells].store->event());
+    os::event_clear(used_store_[(c.tag & ~Disk::kWatch) - kStoreTells].store->event());
     if (!next_answer(&c)) return *done = {Done::kWatched, kStoreTells, nullptr, 0}, true;
   }
   *done = {Done::kRequest, c.tag & ~Disk::kWatch, nullptr, c.result};
@@ -348,27 +348,27 @@ bool BackingStore::next(Done *done) {
     done->kind = Done::kWatched;
   } else if (c.tag & Preallocation::kTag) {
     done->kind = Done::kRoom;
-    place_[c.tag & ~Preallocation::kTag].preallocation.done(c.result);
+    used_store_[c.tag & ~Preallocation::kTag].preallocation.done(c.result);
   } else {
     done->request = &requests_[c.tag];
-    if (places_ > 1 && done->request->store < places_)
+    if (stores_ > 1 && done->request->store < stores_)
       stripes_.ended(done->request->store, c.result > 0 ? static_cast<uint64_t>(c.result) : 0, os::now_ns());
   }
   return true;
 }
 
 uint64_t BackingStore::watch_within_ns() const {
-  return busy() || any([](const Place &p) { return p.errors.stalled(); }) ? kWatchDiskNs : 0;
+  return busy() || any([](const UsedStore &p) { return p.errors.stalled(); }) ? kWatchDiskNs : 0;
 }
 
 void BackingStore::watch_for_stalls(uint64_t now) {
   if (!open_ || now - watched_ns_ < kWatchDiskNs) return;
   watched_ns_ = now;
-  for (unsigned i = 0; i < all_places(); ++i) {
-    const uint64_t moving = requests_.oldest_ns(i), growing = place_[i].preallocation.started_ns();
+  for (unsigned i = 0; i < all_stores(); ++i) {
+    const uint64_t moving = requests_.oldest_ns(i), growing = used_store_[i].preallocation.started_ns();
     const bool for_room = growing && (!moving || growing < moving);
-    place_[i].errors.watch(for_room ? growing : moving, now, for_room);
-    if (remote_ >> i & 1) place_[i].store->look();
+    used_store_[i].errors.watch(for_room ? growing : moving, now, for_room);
+    if (remote_ >> i & 1) used_store_[i].store->look();
   }
 }
 
@@ -377,7 +377,7 @@ void BackingStore::watch_for_stalls(uint64_t now) {
 void BackingStore::recover() {
   fork_files_.after_fork(true);
   lacks_staging_ = staging_.fd() >= 0 && !staging_.renew();
-  for (unsigned i = 0; i < all_places(); ++i) place_[i].store->recover();
+  for (unsigned i = 0; i < all_stores(); ++i) used_store_[i].store->recover();
   disk_.stop(); // our view of the parent's ring
   open_ = false;
   stripes_.forget_requests();

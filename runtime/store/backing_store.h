@@ -5,7 +5,7 @@
 //
 //   read    direct, into staging; who asked takes the pages out of there, and calls read_done()
 //   write   from where the page is, protected meanwhile; or from a copy, where the kernel cannot read it
-//   map     an export that is mapped is a place of its own: nothing else goes there, and its pages go nowhere else
+//   map     an export that is mapped is a store of its own: nothing else goes there, and its pages go nowhere else
 //   room    a write begins only where there is room for it in the file (preallocation.h)
 //
 // Pager's thread, but for what is said to be the thread's that forks.
@@ -40,7 +40,7 @@ public:
   int start(Store *const *stores, unsigned count, uint64_t budget, uint64_t overflow, uint64_t io, char *why, unsigned capacity);
   /// How long a server that has gone away is waited for. Before start().
   void set_patience(uint64_t seconds) { patience_s_ = static_cast<unsigned>(seconds); }
-  /// As far as pages have places: a store's files may have a limit (ulimit -f), which does not go away while it is waited for.
+  /// As far as there are offsets for pages: a store's files may have a limit (ulimit -f), which does not go away while it is waited for.
   uint64_t most_bytes() const { return most_bytes_; }
   /// Without files: nothing can be read or written. `io`: as above.
   void start_without(uint64_t io);
@@ -67,7 +67,7 @@ public:
   bool any_request() const { return requests_.any(); }
   /// Room on the disk is being made, which writes may wait for.
   bool making_room() const {
-    return any([](const Place &p) { return p.preallocation.busy(); });
+    return any([](const UsedStore &p) { return p.preallocation.busy(); });
   }
   /// For pages that are made, too.
   Staging &staging() { return staging_; }
@@ -76,10 +76,10 @@ public:
   static uint64_t staging_bytes_for(uint64_t budget);
   uint32_t staging_in_use() const { return staging_.pages() - staging_.free_pages(); }
   const Requests &requests() const { return requests_; }
-  const char *directory() const { return place_[0].store->name(); }
+  const char *directory() const { return used_store_[0].store->name(); }
 
   // --- reads ---
-  /// Whether there is a place for one more; hints leave the last ones to faults.
+  /// Whether there is room for one more; hints leave the last ones to faults.
   bool takes_read(bool demand) const;
   /// How many of the pages one request can read.
   uint32_t longest_read(uint32_t slot, uint32_t pages, const Origin & = {}) const;
@@ -104,18 +104,18 @@ public:
   /// Dirty pages cannot go for some time: the disk refuses them, or it does not answer.
   bool writes_are_stuck() const;
   /// The same of pages with that origin.
-  bool writes_are_stuck(const Origin &o) const { return o.is_map() ? map_place(o).stuck() : writes_are_stuck(); }
+  bool writes_are_stuck(const Origin &o) const { return o.is_map() ? map_store(o).stuck() : writes_are_stuck(); }
   /// Of an export that is mapped: whether a write may be asked for now.
   bool map_takes_writes(const Origin &o) const {
-    return !map_place(o).errors.writes_refused() || map_place(o).errors.may_write(os::now_ns());
+    return !map_store(o).errors.writes_refused() || map_store(o).errors.may_write(os::now_ns());
   }
   /// Requests of an export that is mapped which failed.
-  uint64_t map_failures(const Origin &o) const { return statistics_.store[place_of(o)].failed; }
+  uint64_t map_failures(const Origin &o) const { return statistics_.store[number_of(o)].failed; }
   bool writes_are_refused() const {
-    return !any([](const Place &p) { return !p.errors.writes_refused(); });
+    return !any([](const UsedStore &p) { return !p.errors.writes_refused(); });
   }
   bool stalled() const {
-    return !any([](const Place &p) { return !p.errors.stalled(); });
+    return !any([](const UsedStore &p) { return !p.errors.stalled(); });
   }
   /// Whether so many writes may be asked for beside what is under way. Some can always be, in their turn.
   bool may_request(unsigned writes) const;
@@ -180,29 +180,29 @@ private:
   static constexpr unsigned kMostNbd = 4, kMostMaps = Statistics::kStores - Stripes::kMost;
   bool next_answer(Store::Completion *);
   /// What belongs to one store.
-  struct Place {
+  struct UsedStore {
     Store *store = nullptr;
     DiskErrors errors;
     Preallocation preallocation;
     bool stuck() const;
   };
   template <typename Test> bool any(Test test) const {
-    for (unsigned i = 0; i < places_; ++i)
-      if (test(place_[i])) return true;
+    for (unsigned i = 0; i < stores_; ++i)
+      if (test(used_store_[i])) return true;
     return false;
   }
   /// What a request for a page is for.
   struct Target {
     Store *store;
-    unsigned place, file;
+    unsigned number, file;
     uint64_t offset;
   };
-  unsigned place_of(const Origin &o) const { return places_ + o.map - 1u; }
-  const Place &map_place(const Origin &o) const { return place_[place_of(o)]; }
-  unsigned all_places() const { return places_ + maps_; }
+  unsigned number_of(const Origin &o) const { return stores_ + o.map - 1u; }
+  const UsedStore &map_store(const Origin &o) const { return used_store_[number_of(o)]; }
+  unsigned all_stores() const { return stores_ + maps_; }
   Target target(unsigned file, uint32_t slot, const Origin &);
   int start_staging(uint64_t budget, uint64_t io, bool shared, char *why, unsigned capacity);
-  int start_places(Store *const *stores, unsigned count, uint64_t overflow, char *why, unsigned capacity);
+  int start_stores(Store *const *stores, unsigned count, uint64_t overflow, char *why, unsigned capacity);
   void start_errors();
   unsigned choose(uint32_t slot, uint32_t pages);
   void begin(Request &, const Target &, uint64_t bytes);
@@ -224,8 +224,8 @@ private:
   unsigned patience_s_ = 60;
   bool lacks_staging_ = false;
   ForkFiles fork_files_;
-  Place place_[Statistics::kStores]; ///< those of the backing store, then exports that are mapped
-  unsigned places_ = 1, maps_ = 0;
+  UsedStore used_store_[Statistics::kStores]; ///< those of the backing store, then exports that are mapped
+  unsigned stores_ = 1, maps_ = 0;
   NbdStore *map_[kMostMaps] = {};
   Stripes stripes_; ///< of several
   Requests requests_;

@@ -12,7 +12,7 @@ namespace pagecast {
 /// What files that are no longer shared hold moves to the oldest of them; where all are shared, everything moves to a new one.
 void BackingStore::merge_files(const PageTable &pages, PagedRegions &regions) {
   fork_files_.look_for_ends();
-  for (unsigned i = 0; i < places_; ++i)
+  for (unsigned i = 0; i < stores_; ++i)
     if (fork_files_.crowded(i) && !merge_files(pages, regions, i)) return;
 }
 
