@@ -20,8 +20,8 @@ int ForkFiles::start(Store *const *stores, unsigned count, uint64_t need, char *
     store_of_[i] = static_cast<uint8_t>(i);
     if (const int error = stores[i]->make(i, count == 1 ? need : 0, &room_[i], why, capacity)) return error;
   }
-  place_ = static_cast<uint8_t *>(os::reserve(PageTable::kSlots));
-  return place_ ? 0 : -ENOMEM;
+  file_numbers_ = static_cast<uint8_t *>(os::reserve(PageTable::kSlots));
+  return file_numbers_ ? 0 : -ENOMEM;
 }
 
 unsigned ForkFiles::count(unsigned store) const {
@@ -71,14 +71,14 @@ int ForkFiles::home(unsigned store) {
 uint32_t ForkFiles::run(uint32_t slot, uint32_t pages) const {
   if (!split_) return pages;
   uint32_t n = 1;
-  while (n < pages && place_[slot + n] == place_[slot]) ++n;
+  while (n < pages && file_numbers_[slot + n] == file_numbers_[slot]) ++n;
   return n;
 }
 
 void ForkFiles::put(uint32_t slot, uint32_t pages, unsigned file) {
   if (!split_ && file == 0) return;
   split_ = true;
-  memset(place_ + slot, static_cast<int>(file), pages);
+  memset(file_numbers_ + slot, static_cast<int>(file), pages);
 }
 
 int ForkFiles::before_fork() { return os::token_pair(pair_); }

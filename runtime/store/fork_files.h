@@ -30,7 +30,7 @@ public:
   /// The file of the store that may be written; made if there is none. Its number, or -errno. Cost: a poll while shared.
   int home(unsigned store = 0);
   /// Where the slot's contents are.
-  unsigned file_of(uint32_t slot) const { return split_ ? place_[slot] : 0; }
+  unsigned file_of(uint32_t slot) const { return split_ ? file_numbers_[slot] : 0; }
   /// How many of the `pages` slots have their contents in the same file as the first.
   uint32_t run(uint32_t slot, uint32_t pages) const;
   /// The slots' contents are in `file` from now on.
@@ -71,7 +71,7 @@ private:
   Room *room_[kFiles] = {}; ///< NULL: there is no such file
   uint16_t sharers_[kFiles] = {};
   bool split_ = false; ///< some slot may be in another file than number 0
-  uint8_t *place_ = nullptr;
+  uint8_t *file_numbers_ = nullptr;
   Token token_[kTokens];
   unsigned tokens_ = 0;
   int pair_[2] = {-1, -1};

@@ -114,34 +114,34 @@ int NbdStore::make(unsigned file, uint64_t need, Room **room, char *why, unsigne
     return -ENOSPC;
   }
   if (room_[file].start_room()) return write_text(why, capacity, "no address space for the map of %s", uri_), -ENOMEM;
-  place_[file] = static_cast<uint32_t *>(os::reserve(room_[file].most_extents() * sizeof(uint32_t)));
+  export_extent_[file] = static_cast<uint32_t *>(os::reserve(room_[file].most_extents() * sizeof(uint32_t)));
   *room = &room_[file];
-  return place_[file] ? 0 : -ENOMEM;
+  return export_extent_[file] ? 0 : -ENOMEM;
 }
 
 /// The export's extent behind one of a file's is free, if there is one.
 void NbdStore::give_back(unsigned file, uint64_t extent) {
-  uint32_t &place = place_[file][extent];
-  if (place) __atomic_store_n(&used_[place - 1], 0, __ATOMIC_RELEASE);
-  place = 0;
+  uint32_t &extent_there = export_extent_[file][extent];
+  if (extent_there) __atomic_store_n(&used_[extent_there - 1], 0, __ATOMIC_RELEASE);
+  extent_there = 0;
 }
 
 void NbdStore::remove(unsigned file) {
   for (uint64_t e = 0; e < room_[file].most_extents(); ++e)
     if (room_[file].has_extent(e)) give_back(file, e);
-  os::unmap(place_[file], room_[file].most_extents() * sizeof(uint32_t));
-  place_[file] = nullptr;
+  os::unmap(export_extent_[file], room_[file].most_extents() * sizeof(uint32_t));
+  export_extent_[file] = nullptr;
   room_[file].stop_room();
 }
 
 int NbdStore::make_room_now(unsigned file, uint64_t offset, uint64_t bytes) {
   uint64_t at = 0;
   for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e) {
-    if (place_[file][e]) continue;
+    if (export_extent_[file][e]) continue;
     for (uint8_t none = 0; at < extents_; ++at, none = 0)
       if (__atomic_compare_exchange_n(&used_[at], &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) break;
     if (at == extents_) return -ENOSPC;
-    place_[file][e] = static_cast<uint32_t>(++at);
+    export_extent_[file][e] = static_cast<uint32_t>(++at);
   }
   return 0;
 }
@@ -166,7 +166,7 @@ bool NbdStore::finished(uint64_t tag) const { return moving_[tag].asked == movin
 /// Where the request goes on.
 uint64_t NbdStore::in_export(const Moving &m) const {
   const uint64_t offset = m.offset + m.asked;
-  return is_map() ? offset : (place_[m.file][offset / kExtent] - 1ull) * kExtent + offset % kExtent;
+  return is_map() ? offset : (export_extent_[m.file][offset / kExtent] - 1ull) * kExtent + offset % kExtent;
 }
 
 /// Hands the next bytes of a request to the helper: they are at `memory` in staging, where `staged`, or else in the channel.

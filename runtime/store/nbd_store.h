@@ -4,7 +4,7 @@
 //
 //   extents   files of this process and of its relatives share the export in extents of 16 MiB, by a table that they have in common
 //   sums      each page's checksum is kept in memory. A server that comes back empty, or sends something else, is found out
-//   map       an export that is mapped (runtime/process/maps.h) has its own data: a page's place is the export's own, and what is there
+//   map       an export that is mapped (runtime/process/maps.h) has its own data: a page's offset is the export's own, and what is there
 //             may be another's, so that there are neither extents nor sums. Its last page may be a part of one.
 //   copies    reads go into staging, which the helper shares. What is written from elsewhere is copied into buffers, in turns
 //
@@ -25,7 +25,7 @@ public:
   /// a connection, until requests fail. 0, or -errno with a sentence.
   int start(const char *uri, const Staging &staging, uint64_t budget, unsigned patience_s, char *why, unsigned capacity);
 
-  /// The same of an export that is mapped: requests are for places in the export, and any file is it.
+  /// The same of an export that is mapped: requests are for offsets in the export, and any file is it.
   int start_map(const char *uri, unsigned patience_s, char *why, unsigned capacity);
   /// Of the export that is mapped.
   uint64_t bytes() const { return link_.bytes(); }
@@ -98,7 +98,7 @@ private:
   uint8_t *used_ = nullptr; ///< by extent of the export; shared with relatives
   int claim_ = -1;
   Room room_[kFiles];
-  uint32_t *place_[kFiles] = {}; ///< 1 + extent of the export, by extent of the file
+  uint32_t *export_extent_[kFiles] = {}; ///< 1 + extent of the export, by extent of the file
   uint32_t *sum_ = nullptr; ///< by slot
   Moving moving_[kTags] = {};
   uint16_t tag_of_[NbdChannel::kPieces] = {}; ///< by piece

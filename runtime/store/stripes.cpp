@@ -13,8 +13,8 @@ constexpr double kTooMuch = 1.125; ///< so much more than the emptiest has, for 
 
 int Stripes::start(unsigned stores) {
   stores_ = stores;
-  place_ = static_cast<uint8_t *>(os::reserve(PageTable::kSlots / kPages + 1));
-  return place_ ? 0 : -ENOMEM;
+  chosen_ = static_cast<uint8_t *>(os::reserve(PageTable::kSlots / kPages + 1));
+  return chosen_ ? 0 : -ENOMEM;
 }
 
 /// How full a store would be with so many stripes, for its rate.
@@ -26,22 +26,22 @@ double Stripes::fill(unsigned store, uint64_t stripes) const {
 }
 
 unsigned Stripes::choose(uint32_t slot, uint32_t pages, uint32_t usable) {
-  uint8_t &place = place_[slot / kPages];
-  const bool placed = place != 0;
+  uint8_t &chosen = chosen_[slot / kPages];
+  const bool placed = chosen != 0;
   unsigned best = kMost;
   for (unsigned i = 0; i < stores_; ++i) {
-    if (!(usable >> i & 1) || (placed && i == place - 1u)) continue;
+    if (!(usable >> i & 1) || (placed && i == chosen - 1u)) continue;
     if (best == kMost || fill(i, store_[i].stripes + 1) < fill(best, store_[best].stripes + 1)) best = i;
   }
-  if (placed && (usable >> (place - 1) & 1)) {
-    const unsigned here = place - 1u;
+  if (placed && (usable >> (chosen - 1) & 1)) {
+    const unsigned here = chosen - 1u;
     const bool whole = slot % kPages == 0 && pages >= kPages;
     if (best == kMost || !whole || fill(here, store_[here].stripes) <= kTooMuch * fill(best, store_[best].stripes + 1))
       return here;
   }
-  if (placed) --store_[place - 1].stripes;
+  if (placed) --store_[chosen - 1].stripes;
   ++store_[best].stripes;
-  place = static_cast<uint8_t>(best + 1);
+  chosen = static_cast<uint8_t>(best + 1);
   return best;
 }
 

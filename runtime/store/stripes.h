@@ -46,7 +46,7 @@ private:
 
   unsigned stores_ = 0;
   Of store_[kMost];
-  uint8_t *place_ = nullptr; ///< of a stripe: 1 + its store, or 0
+  uint8_t *chosen_ = nullptr; ///< of a stripe: 1 + its store, or 0
 };
 
 } // namespace pagecast
