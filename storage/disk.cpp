@@ -23,7 +23,7 @@ void Disk::start(uint64_t latency, Done done, void *context) {
   latency_ = latency;
   done_ = done;
   context_ = context;
-  // One more place than there are reads, for the request that ends the thread.
+  // One more entry than there are reads, for the request that ends the thread.
   uses_uring_ = latency == 0 && io_uring_queue_init(kDepth + 1, &ring_, 0) == 0;
   for (unsigned i = 0; i < kDepth; ++i) free_.push_back(i);
   if (uses_uring_) {
@@ -76,16 +76,16 @@ bool Disk::take(Read *read) {
   return true;
 }
 
-/// Hands the kernel what there is a free place for.
+/// Hands the kernel what there is a free entry for.
 void Disk::submit_locked() {
   bool is_any = false;
   for (Read read; !is_stopping_ && !free_.empty() && take(&read); is_any = true) {
-    const unsigned place = free_.back();
+    const unsigned entry = free_.back();
     free_.pop_back();
-    under_way_[place] = read;
-    io_uring_sqe *sqe = io_uring_get_sqe(&ring_); // there are more than places
+    under_way_[entry] = read;
+    io_uring_sqe *sqe = io_uring_get_sqe(&ring_); // there are more than entries
     io_uring_prep_read(sqe, read.fd, read.into, read.bytes, read.offset);
-    io_uring_sqe_set_data64(sqe, place);
+    io_uring_sqe_set_data64(sqe, entry);
   }
   if (is_any) io_uring_submit(&ring_);
 }
@@ -100,19 +100,19 @@ void Disk::reap() {
   for (bool is_ending = false;;) {
     io_uring_cqe *cqe;
     if (io_uring_wait_cqe(&ring_, &cqe) != 0) continue; // a signal
-    const uint64_t place = io_uring_cqe_get_data64(cqe);
+    const uint64_t entry = io_uring_cqe_get_data64(cqe);
     const int64_t result = cqe->res;
     io_uring_cqe_seen(&ring_, cqe);
-    if (place != kStop) {
+    if (entry != kStop) {
       std::unique_lock lock(mutex_);
-      const Read read = under_way_[place];
-      free_.push_back(unsigned(place));
+      const Read read = under_way_[entry];
+      free_.push_back(unsigned(entry));
       count(result);
       submit_locked();
       lock.unlock();
       done_(context_, read, result);
     }
-    is_ending |= place == kStop;
+    is_ending |= entry == kStop;
     const std::lock_guard lock(mutex_);
     if (is_ending && free_.size() == kDepth) return;
   }

@@ -75,7 +75,7 @@ private:
   uint64_t reads_ = 0, bytes_ = 0, writes_ = 0;
   io_uring ring_{};
   Read under_way_[kDepth]{};
-  std::vector<unsigned> free_; ///< places of `under_way_`
+  std::vector<unsigned> free_; ///< entries of `under_way_`
   std::vector<std::thread> threads_;
 };
 

@@ -72,20 +72,20 @@ unsigned Node::hold(File &file, uint64_t first, uint64_t last, Range written, ui
   unsigned count = 0;
   std::unique_lock lock(mutex_);
   for (uint64_t block = first; block <= last && count < most;) {
-    const core::StorageCache::Place place = cache_.reference(name_of(file, block), client);
-    if (place.found == Found::kFull) {
+    const core::StorageCache::Lookup lookup = cache_.reference(name_of(file, block), client);
+    if (lookup.found == Found::kFull) {
       if (count) break; // what is held is let go before anything is waited for
       room_.wait(lock);
       continue;
     }
     const uint64_t start = block * options_.block;
-    const bool is_filled = place.found == Found::kFetch && written.from <= start && start + expected(file, block) <= written.to;
-    held[count++] = {block++, place, is_filled};
+    const bool is_filled = lookup.found == Found::kFetch && written.from <= start && start + expected(file, block) <= written.to;
+    held[count++] = {block++, lookup, is_filled};
   }
   lock.unlock();
   for (unsigned i = 0; i < count; ++i)
-    if (held[i].place.found == Found::kFetch && !held[i].is_filled) fetch(file, held[i].block, held[i].place.frame, true);
-    else if (held[i].place.found == Found::kComing) disk_.hurry(held[i].place.frame);
+    if (held[i].lookup.found == Found::kFetch && !held[i].is_filled) fetch(file, held[i].block, held[i].lookup.frame, true);
+    else if (held[i].lookup.found == Found::kComing) disk_.hurry(held[i].lookup.frame);
   return count;
 }
 
@@ -93,7 +93,7 @@ int Node::wait_for(const Held *held, unsigned count) {
   std::unique_lock lock(mutex_);
   int error = 0;
   for (unsigned i = 0; i < count; ++i) {
-    const uint32_t frame = held[i].place.frame;
+    const uint32_t frame = held[i].lookup.frame;
     while (cache_.is_coming(frame) && !held[i].is_filled) arrived_[frame % kWaitRooms].wait(lock);
     if (cache_.has_failed(frame)) error = -EIO;
   }
@@ -103,7 +103,7 @@ int Node::wait_for(const Held *held, unsigned count) {
 void Node::let_go(const Held *held, unsigned count) {
   {
     const std::lock_guard lock(mutex_);
-    for (unsigned i = 0; i < count; ++i) cache_.unpin(held[i].place.frame);
+    for (unsigned i = 0; i < count; ++i) cache_.unpin(held[i].lookup.frame);
   }
   room_.notify_all();
 }
@@ -117,7 +117,7 @@ int Node::read(File &file, void *buffer, uint32_t count, uint64_t offset, uint32
     for (unsigned i = 0; i < n && !error; ++i) {
       const uint64_t start = held[i].block * options_.block;
       const uint64_t from = std::max(start, offset), to = std::min(start + options_.block, end);
-      std::memcpy(static_cast<char *>(buffer) + (from - offset), data(held[i].place.frame) + (from - start), to - from);
+      std::memcpy(static_cast<char *>(buffer) + (from - offset), data(held[i].lookup.frame) + (from - start), to - from);
     }
     let_go(held, n);
     if (error) return error;
@@ -128,7 +128,7 @@ int Node::read(File &file, void *buffer, uint32_t count, uint64_t offset, uint32
 
 /// Bytes of one block that is held: in the cache, and then in the file, which is never behind what is read of it.
 int Node::store(File &file, const Held &held, const char *from, Range range) {
-  const uint32_t frame = held.place.frame;
+  const uint32_t frame = held.lookup.frame;
   std::memcpy(data(frame) + (range.from - held.block * options_.block), from, range.to - range.from);
   const int error = disk_.write(file.writing, from, uint32_t(range.to - range.from), range.from);
   if (!held.is_filled) return error;
@@ -169,9 +169,9 @@ void Node::prefetch(File &file, uint32_t count, uint64_t offset, uint32_t client
   const uint64_t last = (offset + count - 1) / options_.block;
   for (uint64_t block = offset / options_.block; block <= last; ++block) {
     std::unique_lock lock(mutex_);
-    const core::StorageCache::Place place = cache_.prefetch(name_of(file, block), client);
+    const core::StorageCache::Lookup lookup = cache_.prefetch(name_of(file, block), client);
     lock.unlock();
-    if (place.found == Found::kFetch) fetch(file, block, place.frame, false);
+    if (lookup.found == Found::kFetch) fetch(file, block, lookup.frame, false);
   }
 }
 

@@ -55,7 +55,7 @@ private:
 
   struct Held {
     uint64_t block; ///< of the file
-    core::StorageCache::Place place;
+    core::StorageCache::Lookup lookup;
     bool is_filled; ///< it is to be read, but all of it is about to be written
   };
   /// Bytes of a file.

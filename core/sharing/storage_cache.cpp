@@ -25,7 +25,7 @@ void StorageCache::start(void *tables, StoragePolicy policy, uint32_t frames, ui
   }
 }
 
-StorageCache::Place StorageCache::reference(uint64_t block, uint32_t client) {
+StorageCache::Lookup StorageCache::reference(uint64_t block, uint32_t client) {
   uint32_t f = resident_.find(frames_, block);
   Found found = Found::kFetch;
   if (f != kNoFrame) {
@@ -43,7 +43,7 @@ StorageCache::Place StorageCache::reference(uint64_t block, uint32_t client) {
   return {found, f};
 }
 
-StorageCache::Place StorageCache::prefetch(uint64_t block, uint32_t client) {
+StorageCache::Lookup StorageCache::prefetch(uint64_t block, uint32_t client) {
   const uint32_t there = resident_.find(frames_, block);
   if (there != kNoFrame) {
     ++counts_[client].duplicate;

@@ -61,7 +61,7 @@ public:
     kFetch,  ///< ... are to be read into the frame by the caller
     kFull,   ///< every frame is in use: later, perhaps
   };
-  struct Place {
+  struct Lookup {
     Found found;
     uint32_t frame;
   };
@@ -76,9 +76,9 @@ public:
   void start(void *tables, StoragePolicy policy, uint32_t frames, uint32_t clients, uint32_t most_coming);
 
   /// The client reads the block. The frame is pinned, unless all are in use: unpin() it when its data are copied.
-  Place reference(uint64_t block, uint32_t client);
+  Lookup reference(uint64_t block, uint32_t client);
   /// The client will read the block. kFetch: read it; nothing is pinned. Anything else: nothing is to be done.
-  Place prefetch(uint64_t block, uint32_t client);
+  Lookup prefetch(uint64_t block, uint32_t client);
   void unpin(uint32_t f);
   /// What was to be fetched is there, or cannot be read: those who wait find it failed, and unpin it.
   void arrived(uint32_t f);

@@ -3,7 +3,7 @@
 // The memory that the members of a parallel program on one machine share with their helper (nbd/job_helper.h). Each says which
 // blocks of which exports its open nests will touch, and how far it has come. The helper says who is served.
 //
-//   member    a process with a place, which is taken by a lock on a byte of the memory. So it is given back when the process ends
+//   member    a process with a number, which is taken by a lock on a byte of the memory. So it is given back when the process ends
 //   entry     one open nest of a member. `serial` makes it another one each time, so that an answer to an earlier one is told apart
 //   verdict   the helper's answer: it asks for this entry's blocks, in so many intervals; or the member does, in so many at least
 //
@@ -71,7 +71,7 @@ struct Job {
   static constexpr uint32_t kVersion = 2;
   static constexpr unsigned kMembers = 64, kExports = 8;
   enum Descriptor : int { kMemory = 3, kPipe, kReady, kDescriptors };
-  /// Bytes of the memory whose locks mean something: those of the members' places come first.
+  /// Bytes of the memory whose locks mean something: those of the members' numbers come first.
   enum Lock : int { kHelperLock = kMembers, kExportsLock };
 
   uint32_t version;
@@ -79,7 +79,7 @@ struct Job {
   JobExport exports[kExports];
   JobMember member[kMembers];
 
-  /// Of a nest's place in the source.
+  /// Of a line of the source, where a nest is.
   static uint64_t phase_of(const char *file, const char *function, uint32_t line) {
     return core::hash_of(function ? function : "", core::hash_of(file ? file : "") ^ line);
   }

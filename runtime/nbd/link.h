@@ -18,7 +18,7 @@ public:
     int fd; ///< -1: there is none but the buffers
     uint64_t bytes;
   };
-  /// What the export is for: pages without another place, so that it must let itself be written; or its own data.
+  /// What the export is for: pages that are kept nowhere else, so that it must let itself be written; or its own data.
   enum Needs : uint8_t { kBacking, kMap };
   /// Where the helper is: to be called early, since it takes the linker's lock. Does nothing where `option` names no server.
   static void find_helper(const char *option);
@@ -58,7 +58,7 @@ public:
   }
   bool is_taken(uint32_t piece) const { return piece < NbdChannel::kPieces && taken_[piece]; }
   NbdPiece &piece(uint32_t number) { return channel_->piece[number]; }
-  /// Where in the channel a place in its buffers is.
+  /// Where in the channel what is in its buffers is.
   uint64_t in_channel(const char *at) const { return static_cast<uint64_t>(at - reinterpret_cast<char *>(channel_)); }
   void ask(uint32_t piece);
   bool answer(NbdAnswer *a) { return channel_->answered.take(a); }

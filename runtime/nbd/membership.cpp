@@ -24,7 +24,7 @@ void copy_without_client(const char *uri, char *out, size_t capacity) {
 } // namespace
 
 bool Membership::join(int helper) {
-  if (tried_ || !helper) return place_ >= 0;
+  if (tried_ || !helper) return member_ >= 0;
   tried_ = true;
   memory_ = os::open_of_process(helper, Job::kMemory);
   pipe_ = memory_ < 0 ? -1 : os::open_of_process(helper, Job::kPipe);
@@ -34,13 +34,13 @@ bool Membership::join(int helper) {
     return false;
   }
   job_ = job;
-  for (int place = 0; place < static_cast<int>(Job::kMembers) && place_ < 0; ++place)
-    if (os::lock_byte(memory_, place, false)) place_ = place;
-  if (place_ < 0)
+  for (int member = 0; member < static_cast<int>(Job::kMembers) && member_ < 0; ++member)
+    if (os::lock_byte(memory_, member, false)) member_ = member;
+  if (member_ < 0)
     return say("a job has no more than %u processes with a helper: this one asks for its own blocks", Job::kMembers), false;
-  JobMember &m = job_->member[place_];
+  JobMember &m = job_->member[member_];
   m.rank = rank_from_launcher();
-  for (JobEntry &e : m.entry) // of who had the place before, and was killed
+  for (JobEntry &e : m.entry) // of who was this member before, and was killed
     if (const uint32_t serial = e.serial.load(std::memory_order_relaxed); serial % 2)
       e.serial.store(serial + 1, std::memory_order_release);
   return true;
@@ -49,7 +49,7 @@ bool Membership::join(int helper) {
 void Membership::forget() {
   close_own(memory_);
   close_own(pipe_);
-  memory_ = pipe_ = place_ = -1;
+  memory_ = pipe_ = member_ = -1;
 }
 
 bool Membership::has_helper() const { return os::is_byte_locked(memory_, Job::kHelperLock); }
@@ -75,7 +75,7 @@ int Membership::number_of(const char *uri, uint64_t bytes, uint64_t block) {
 
 int Membership::find_entry() const {
   for (unsigned i = 0; i < JobMember::kEntries; ++i)
-    if (job_->member[place_].entry[i].serial.load(std::memory_order_relaxed) % 2 == 0) return static_cast<int>(i);
+    if (job_->member[member_].entry[i].serial.load(std::memory_order_relaxed) % 2 == 0) return static_cast<int>(i);
   return -1;
 }
 
@@ -96,7 +96,7 @@ void Membership::note(int entry, uint64_t done) {
   wake();
 }
 
-JobVerdict Membership::verdict(int entry) const { return job_->member[place_].entry[entry].answer(); }
+JobVerdict Membership::verdict(int entry) const { return job_->member[member_].entry[entry].answer(); }
 
 void Membership::wake() const {
   if (job_->asleep.exchange(0, std::memory_order_seq_cst)) os::write_byte(pipe_);

@@ -12,7 +12,7 @@ class Membership {
 public:
   /// Joins, the first time: `helper` is the helper's process number; 0: there is none. Whether it is a member.
   bool join(int helper);
-  /// In the child of a fork: the place stays the parent's.
+  /// In the child of a fork: the number stays the parent's.
   void forget();
   /// Whether the helper lives. Cost: a system call.
   bool has_helper() const;
@@ -21,7 +21,7 @@ public:
   int number_of(const char *uri, uint64_t bytes, uint64_t block);
   /// An entry that is not open, to be filled; -1: all are.
   int find_entry() const;
-  JobEntry &operator[](int entry) { return job_->member[place_].entry[entry]; }
+  JobEntry &operator[](int entry) { return job_->member[member_].entry[entry]; }
   /// What the entry says stays from now on, and the helper learns of it.
   void open(int entry);
   void close(int entry);
@@ -34,7 +34,7 @@ private:
   void wake() const;
 
   Job *job_ = nullptr;
-  int memory_ = -1, pipe_ = -1, place_ = -1;
+  int memory_ = -1, pipe_ = -1, member_ = -1;
   bool tried_ = false;
 };
 

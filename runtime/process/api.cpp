@@ -63,9 +63,9 @@ __attribute__((visibility("default"))) void *pagecast_map(const char *uri, uint6
   int64_t at = number;
   if (number >= 0) {
     const uint64_t there = export_bytes(number);
-    MapPlace place;
-    place.writable = flags & PAGECAST_MAP_WRITE;
-    at = map_memory_of(number, offset, bytes ? bytes : there - std::min(offset, there), place, why, sizeof why);
+    MapRequest request;
+    request.writable = flags & PAGECAST_MAP_WRITE;
+    at = map_memory_of(number, offset, bytes ? bytes : there - std::min(offset, there), request, why, sizeof why);
   }
   if (at < 0) return tell("%s", why), errno = static_cast<int>(-at), nullptr;
   return reinterpret_cast<void *>(at);

@@ -38,7 +38,7 @@ void hold() {
   Engine *engine = runtime_running_engine();
   if (!engine) return;
   const bool possible = runtime_can_follow() && needs.known;
-  shared = engine->stop_for_fork(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible, needs.place, needs.count);
+  shared = engine->stop_for_fork(reinterpret_cast<uint64_t>(__builtin_frame_address(0)), possible, needs.address, needs.count);
 }
 
 void release_all() {

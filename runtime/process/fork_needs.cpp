@@ -22,7 +22,7 @@ void need(const void *from, uint64_t bytes) {
   if (!allocation_near(begin, begin + bytes)) return;
   for (uint64_t at = begin & ~(page - 1); at < begin + bytes; at += page) {
     if (needs.count == ForkNeeds::kMost) needs.known = false;
-    else needs.place[needs.count++] = at;
+    else needs.address[needs.count++] = at;
   }
 }
 

@@ -12,7 +12,7 @@ struct ForkNeeds {
   static constexpr unsigned kMost = 1024;
   bool known = true; ///< these are all, and the child's threads will ask the heap for nothing
   unsigned count = 0;
-  uint64_t place[kMost]; ///< addresses
+  uint64_t address[kMost];
 };
 
 /// The heap is another allocator's: its memory counts from now on. Before main().

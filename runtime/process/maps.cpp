@@ -78,7 +78,7 @@ int map_export(const char *uri, char *why, unsigned capacity) {
 uint64_t export_bytes(int number) { return exports[number].store->bytes(); }
 bool export_is_read_only(int number) { return exports[number].store->is_read_only(); }
 
-int64_t map_memory_of(int number, uint64_t offset, uint64_t bytes, const MapPlace &place, char *why, unsigned capacity) {
+int64_t map_memory_of(int number, uint64_t offset, uint64_t bytes, const MapRequest &request, char *why, unsigned capacity) {
   Export &e = exports[number];
   const char *uri = e.store->name();
   const uint64_t there = os::page_up(e.store->bytes());
@@ -87,20 +87,20 @@ int64_t map_memory_of(int number, uint64_t offset, uint64_t bytes, const MapPlac
     return refuse(why, capacity, EINVAL, "map %s: it begins inside of a page, or is empty", uri);
   if (offset > there || bytes > there - offset)
     return refuse(why, capacity, EOVERFLOW, "map %s: the export is smaller than that", uri);
-  if (place.writable && e.store->is_read_only())
+  if (request.writable && e.store->is_read_only())
     return refuse(why, capacity, EACCES, "map %s: the server does not let it be written", uri);
   Guard guard(locks::maps);
   const int attached = attach(e, why, capacity);
   if (attached < 0) return attached;
-  if (place.fixed) {
-    const auto begin = reinterpret_cast<uint64_t>(place.address);
+  if (request.fixed) {
+    const auto begin = reinterpret_cast<uint64_t>(request.address);
     maps_flush(begin, begin + bytes);
     allocation_remove(begin, begin + bytes);
   }
-  const int64_t address = os::map_for_region(place.address, place.fixed, bytes, place.readable, place.writable);
+  const int64_t address = os::map_for_region(request.address, request.fixed, bytes, request.readable, request.writable);
   if (address < 0) return refuse(why, capacity, static_cast<int>(-address), "map %s: no address space", uri);
   const int error =
-      allocation_add_map(static_cast<uint64_t>(address), bytes, {static_cast<uint8_t>(attached), place.writable, offset});
+      allocation_add_map(static_cast<uint64_t>(address), bytes, {static_cast<uint8_t>(attached), request.writable, offset});
   if (error) {
     os::unmap(reinterpret_cast<void *>(address), bytes);
     return refuse(why, capacity, -error, "map %s: the pager cannot take it", uri);

@@ -11,7 +11,7 @@
 namespace pagecast {
 
 /// How memory is to be mapped.
-struct MapPlace {
+struct MapRequest {
   void *address = nullptr; ///< NULL: anywhere
   bool fixed = false; ///< there, in the place of what was there
   bool writable = false; ///< what is stored goes to the export
@@ -25,7 +25,7 @@ uint64_t export_bytes(int number);
 bool export_is_read_only(int number);
 
 /// Maps [offset, offset+bytes) of the export, which it must have; `offset` is a page's. The address, or -errno with a sentence.
-int64_t map_memory_of(int number, uint64_t offset, uint64_t bytes, const MapPlace &, char *why, unsigned capacity);
+int64_t map_memory_of(int number, uint64_t offset, uint64_t bytes, const MapRequest &, char *why, unsigned capacity);
 
 /// Whether any export has been mapped. Cost: a load.
 extern std::atomic<bool> maps_in_use;

@@ -144,13 +144,13 @@ int64_t named_map_memory(const NamedMap &map, void *address, size_t bytes, int p
   const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE, writes = protection & PROT_WRITE;
   if (shared && writes && !map.writable) return -EACCES;
   if (protection & PROT_EXEC) return say("%s cannot be mapped for execution: it is an export", n.path), -EACCES;
-  MapPlace place;
-  place.address = address;
-  place.fixed = (flags & MAP_FIXED) != 0;
-  place.writable = writes;
-  place.readable = protection & PROT_READ;
+  MapRequest request;
+  request.address = address;
+  request.fixed = (flags & MAP_FIXED) != 0;
+  request.writable = writes;
+  request.readable = protection & PROT_READ;
   char why[400];
-  const int64_t at = map_memory_of(n.number, offset, bytes, place, why, sizeof why);
+  const int64_t at = map_memory_of(n.number, offset, bytes, request, why, sizeof why);
   if (at < 0) say("%s cannot be mapped: %s", n.path, why);
   return at;
 }

@@ -17,7 +17,7 @@ public:
   bool runs(Engine &, OpenNest &);
   /// It has: the processor time since the last look is the slice's.
   void ran(const Engine &, const OpenNest &);
-  /// The slice of what the place in the table holds is switched off: a look now and then is enough.
+  /// The slice of what the entry of the table holds is switched off: a look now and then is enough.
   bool is_off(const Engine &, const OpenNest &) const;
 
 private:

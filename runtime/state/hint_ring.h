@@ -18,7 +18,7 @@ struct Hint {
   uint8_t priority;
   uint16_t site; ///< 0 = by hand
   uint32_t wanted_by;  ///< slices: the step that wants it
-  uint8_t nest;  ///< slices: the nest's place in nest_table
+  uint8_t nest;  ///< slices: the nest's number in nest_table
 
   core::Extent extent(unsigned page_shift) const { return {address, address + (uint64_t{pages} << page_shift)}; }
 };

@@ -57,7 +57,7 @@ struct OpenNest {
   uint64_t wake_at; ///< step
   uint64_t freed_seen;
   uint64_t crowded_seen;
-  uint32_t turn; ///< counts the nests that this place in the table has held
+  uint32_t turn; ///< counts the nests that this entry of the table has held
   bool started;
   core::Favour::Owner owner; ///< of its pages
   uint64_t shared;         ///< bytes of memory that it was planned for, with others open; ~0: alone
@@ -130,18 +130,18 @@ inline unsigned number_of(const OpenNest *nest) { return static_cast<unsigned>(n
 /// The nests that were open or closing when it was made: for (OpenNest &nest : OpenNests()). Any thread.
 class OpenNests {
 public:
-  class Place {
+  class Iterator {
   public:
-    explicit Place(uint32_t open) : open_(open) {}
+    explicit Iterator(uint32_t open) : open_(open) {}
     OpenNest &operator*() const { return nest_table[__builtin_ctz(open_)]; }
-    Place &operator++() { return open_ &= open_ - 1, *this; }
-    bool operator!=(const Place &other) const { return open_ != other.open_; }
+    Iterator &operator++() { return open_ &= open_ - 1, *this; }
+    bool operator!=(const Iterator &other) const { return open_ != other.open_; }
 
   private:
     uint32_t open_;
   };
-  Place begin() const { return Place(open_); }
-  Place end() const { return Place(0); }
+  Iterator begin() const { return Iterator(open_); }
+  Iterator end() const { return Iterator(0); }
 
 private:
   uint32_t open_ = open_nest_mask.load(std::memory_order_seq_cst);
@@ -150,7 +150,7 @@ private:
 /// NULL while nothing is paged.
 extern std::atomic<Engine *> engine_in_charge;
 
-// Pager's thread: news of pages that a nest asked for. `number` is the nest's place in nest_table.
+// Pager's thread: news of pages that a nest asked for. `number` is the nest's number in nest_table.
 void nest_measured(unsigned number, uint64_t latency_ns);
 void nest_late(unsigned number, unsigned site);
 bool nest_not_there_yet(unsigned number, unsigned turn, uint32_t wanted_by, unsigned site);

@@ -2,7 +2,7 @@
 //
 // What the pager knows of every page of every region, and where pages live.
 //
-//   slot     the number of a page among all pages of all regions; also its place in the backing file
+//   slot     the number of a page among all pages of all regions; also its offset in the backing file, in pages
 //   grain    64 slots with consecutive addresses; slots are handed out by the grain
 //   chunk    256 such slots, for which the tables take a page of memory or two
 //   zero     absent, contents all zero, nothing in the backing file
@@ -47,8 +47,8 @@ struct Page {
   uint8_t flags;
   uint16_t site : kPageSiteBits;   ///< index into the site statistics; 0 = no hint
   uint16_t owner : kOwnerBits; ///< thread for which it came (core/memory/favour.h)
-  uint32_t nest : kNestBits; ///< place in nest_table of the nest that asked for it
-  uint32_t turn : kTurnBits; ///< which of the nests that this place has held (modulo 2^kTurnBits)
+  uint32_t nest : kNestBits; ///< number in nest_table of the nest that asked for it
+  uint32_t turn : kTurnBits; ///< which of the nests that this entry has held (modulo 2^kTurnBits)
   uint32_t wanted_by : kWantedByBits;   ///< step (modulo 2^kWantedByBits) by which that nest wanted it
 };
 static_assert(sizeof(Page) == 8);

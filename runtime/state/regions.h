@@ -46,7 +46,7 @@ struct Region {
   }
 };
 
-/// Where the pages of a region come from, and go to: the backing store, each to the place of its slot, or an export that is mapped.
+/// Where the pages of a region come from, and go to: the backing store, each to the offset of its slot, or an export that is mapped.
 struct Origin {
   uint8_t map = 0; ///< 1 + the number of the export (store/backing_store.h); 0: the backing store
   bool writable = false; ///< of an export: what is stored goes back there

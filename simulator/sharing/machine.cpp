@@ -20,23 +20,23 @@ void IoNode::advance(uint64_t now) {
   }
 }
 
-uint64_t IoNode::act(uint64_t now, core::StorageCache::Place place) {
-  if (place.found == Found::kFull) return 0;
-  if (place.found == Found::kHere) return now;
-  if (place.found == Found::kFetch) {
+uint64_t IoNode::act(uint64_t now, core::StorageCache::Lookup lookup) {
+  if (lookup.found == Found::kFull) return 0;
+  if (lookup.found == Found::kHere) return now;
+  if (lookup.found == Found::kFetch) {
     ++reads_;
-    free_at_ = arrives_[place.frame] = std::max(now, free_at_) + disk_;
-    coming_.push_back({free_at_, place.frame});
+    free_at_ = arrives_[lookup.frame] = std::max(now, free_at_) + disk_;
+    coming_.push_back({free_at_, lookup.frame});
   }
-  return arrives_[place.frame];
+  return arrives_[lookup.frame];
 }
 
 uint64_t IoNode::reference(uint64_t now, uint64_t block, uint32_t client) {
   advance(now);
-  const core::StorageCache::Place place = cache_.reference(block, client);
-  if (place.found == Found::kHere) cache_.unpin(place.frame);
-  else if (place.found != Found::kFull) ++waits_for_[place.frame];
-  return act(now, place);
+  const core::StorageCache::Lookup lookup = cache_.reference(block, client);
+  if (lookup.found == Found::kHere) cache_.unpin(lookup.frame);
+  else if (lookup.found != Found::kFull) ++waits_for_[lookup.frame];
+  return act(now, lookup);
 }
 
 uint64_t IoNode::prefetch(uint64_t now, uint64_t block, uint32_t client) {

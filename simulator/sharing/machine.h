@@ -39,7 +39,7 @@ private:
     uint64_t at;
     uint32_t frame;
   };
-  uint64_t act(uint64_t now, core::StorageCache::Place place);
+  uint64_t act(uint64_t now, core::StorageCache::Lookup lookup);
   void advance(uint64_t now);
 
   uint64_t disk_, free_at_ = 0, reads_ = 0;

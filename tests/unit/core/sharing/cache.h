@@ -14,17 +14,17 @@ struct Cache {
   }
   /// What the reference found; the data arrive, and nothing stays pinned.
   StorageCache::Found reference(uint64_t block, uint32_t client = 0) {
-    const StorageCache::Place place = cache.reference(block, client);
-    if (place.found == StorageCache::Found::kFull) return place.found;
-    arrive(place, block);
-    EXPECT_EQ(block_of[place.frame], block);
-    cache.unpin(place.frame);
-    return place.found;
+    const StorageCache::Lookup lookup = cache.reference(block, client);
+    if (lookup.found == StorageCache::Found::kFull) return lookup.found;
+    arrive(lookup, block);
+    EXPECT_EQ(block_of[lookup.frame], block);
+    cache.unpin(lookup.frame);
+    return lookup.found;
   }
   StorageCache::Found prefetch(uint64_t block, uint32_t client = 0) {
-    const StorageCache::Place place = cache.prefetch(block, client);
-    arrive(place, block);
-    return place.found;
+    const StorageCache::Lookup lookup = cache.prefetch(block, client);
+    arrive(lookup, block);
+    return lookup.found;
   }
   bool has(uint64_t block) const {
     for (const uint64_t b : block_of)
@@ -37,10 +37,10 @@ struct Cache {
   std::vector<uint64_t> block_of; ///< of each frame, as its reader sees it
 
 private:
-  void arrive(const StorageCache::Place &place, uint64_t block) {
-    if (place.found != StorageCache::Found::kFetch) return;
-    block_of[place.frame] = block;
-    cache.arrived(place.frame);
+  void arrive(const StorageCache::Lookup &lookup, uint64_t block) {
+    if (lookup.found != StorageCache::Found::kFetch) return;
+    block_of[lookup.frame] = block;
+    cache.arrived(lookup.frame);
   }
 };
 
