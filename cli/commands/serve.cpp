@@ -59,8 +59,8 @@ uint64_t cacheOf(const ServeOptions &options, uint64_t block) {
   return cache;
 }
 
-Address addressOf(const ServeOptions &options, const fs::path &place) {
-  const Address address = options.listen.empty() ? Address{(place / kSocket).native(), "", 0} : parseAddress(options.listen);
+Address addressOf(const ServeOptions &options, const fs::path &folder) {
+  const Address address = options.listen.empty() ? Address{(folder / kSocket).native(), "", 0} : parseAddress(options.listen);
   if (!address.isLocal() && options.tls.empty())
     throw Failure{"other machines can reach " + options.listen + "; serve it with --tls, or at 127.0.0.1 or a socket"};
   return address;
@@ -81,13 +81,13 @@ fs::path pluginFile() {
   return plugin;
 }
 
-std::vector<std::string> commandOf(const ServeOptions &options, const Address &address, const fs::path &place) {
+std::vector<std::string> commandOf(const ServeOptions &options, const Address &address, const fs::path &folder) {
   const auto server = findProgram("nbdkit");
   if (!server) throw Failure{"nbdkit, which serves, is not installed; apt install nbdkit"};
   std::error_code error;
   const uint64_t block = blockOf(options);
   std::vector<std::string> command = {server->native(), "--foreground", "--exit-with-parent",
-                                      "--pidfile=" + (place / "ready").native()};
+                                      "--pidfile=" + (folder / "ready").native()};
   if (!options.writable) command.push_back("--readonly");
   if (address.socket.empty())
     command.insert(command.end(), {"--ipaddr=" + address.host, "--port=" + std::to_string(address.port)});
@@ -97,7 +97,7 @@ std::vector<std::string> commandOf(const ServeOptions &options, const Address &a
                  {pluginFile().native(), "dir=" + fs::canonical(options.directory, error).native(),
                   "cache=" + std::to_string(cacheOf(options, block)), "block=" + std::to_string(block),
                   "policy=" + options.policy, "latency=" + std::to_string(static_cast<int64_t>(options.latency * 1000 + 0.5)),
-                  "writable=" + std::string(options.writable ? "true" : "false"), "counts=" + (place / "counts").native()});
+                  "writable=" + std::string(options.writable ? "true" : "false"), "counts=" + (folder / "counts").native()});
   return command;
 }
 
@@ -128,17 +128,17 @@ void printCounts(const nlohmann::json &counts) {
 int serve(const ServeOptions &options) {
   requireDirectory(options.directory);
   std::signal(SIGPIPE, SIG_IGN); // who reads the results may have gone: the directory and the server must go all the same
-  const ScratchFolder place("serve", kSocket);
-  const Address address = addressOf(options, place.path());
-  Server server(commandOf(options, address, place.path()));
-  if (!server.waitUntilReady(place.path() / "ready")) {
+  const ScratchFolder folder("serve", kSocket);
+  const Address address = addressOf(options, folder.path());
+  Server server(commandOf(options, address, folder.path()));
+  if (!server.waitUntilReady(folder.path() / "ready")) {
     if (server.wasAsked()) return 0;
     throw Failure{"nbdkit did not start, and says why above"};
   }
   const Socket socket{address.socket};
   announce(options, address.uri("", !options.tls.empty()));
   const bool isClean = server.waitUntilEnd();
-  const nlohmann::json counts = nlohmann::json::parse(std::ifstream(place.path() / "counts"), nullptr, false);
+  const nlohmann::json counts = nlohmann::json::parse(std::ifstream(folder.path() / "counts"), nullptr, false);
   if (counts.is_discarded())
     throw Failure{"nbdkit ended without the counts" + std::string(isClean ? "" : ", of a signal or an error")};
   if (options.json) std::printf("%s\n", counts.dump().c_str());

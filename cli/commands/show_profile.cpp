@@ -19,8 +19,8 @@ using Json = nlohmann::ordered_json;
 
 Thresholds thresholdsOf(const ShowProfileOptions &options) { return {options.threshold / 100, options.smallest}; }
 
-std::string nameOf(const Profile &profile, const Sharing &sharing, uint32_t place) {
-  return profile.members[sharing.members[place]].name;
+std::string nameOf(const Profile &profile, const Sharing &sharing, uint32_t index) {
+  return profile.members[sharing.members[index]].name;
 }
 
 std::string listOf(const std::vector<std::string> &names) { return "{" + commaList(names) + "}"; }

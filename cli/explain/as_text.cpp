@@ -80,7 +80,7 @@ std::string shown(const Counts &counts) {
   return out.empty() ? "none" : out;
 }
 
-std::string placeOf(const Place &at, const std::string &file) {
+std::string locationOf(const SourceLocation &at, const std::string &file) {
   const bool elsewhere = !at.file.empty() && std::filesystem::path(at.file).filename() != std::filesystem::path(file).filename();
   return (elsewhere ? at.file + ":" : "") + (at.line ? std::to_string(at.line) : "?");
 }
@@ -180,9 +180,10 @@ private:
     putLine(function.name.empty() ? "(no function)" : function.name, Style::kFunction);
     for (const ExplainedNest &nest : function.nests) {
       if (!isShown(nest)) continue;
-      if (nest.at.line) putLine("  nest at " + placeOf(nest.at, all_.mainFile) + (nest.source.empty() ? "" : ": " + nest.source));
+      if (nest.at.line)
+        putLine("  nest at " + locationOf(nest.at, all_.mainFile) + (nest.source.empty() ? "" : ": " + nest.source));
       else if (function.nests.size() > 1) putLine("  in no nest");
-      const Place *previous = nullptr;
+      const SourceLocation *previous = nullptr;
       for (const Explained &one : nest.remarks) {
         if (!isShown(one)) continue;
         if (!previous || previous->file != one.remark.at.file || previous->line != one.remark.at.line) printSource(one);
@@ -193,9 +194,9 @@ private:
   }
 
   void printSource(const Explained &one) {
-    const std::string place = placeOf(one.remark.at, all_.mainFile);
-    const std::string pad(place.size() < kLineWidth ? kLineWidth - place.size() : 0, ' ');
-    putLine("    " + pad + place + "  " +
+    const std::string location = locationOf(one.remark.at, all_.mainFile);
+    const std::string pad(location.size() < kLineWidth ? kLineWidth - location.size() : 0, ' ');
+    putLine("    " + pad + location + "  " +
                 (one.source.empty() ? one.remark.at.line ? "(the source was not found)" : "(no line)" : one.source),
             Style::kSource);
   }

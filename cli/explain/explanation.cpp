@@ -18,7 +18,7 @@ constexpr const char *kArray = "Array";
 
 std::string baseName(const std::string &file) { return fs::path(file).filename().string(); }
 
-Language languageAt(const Place &at, const std::string &mainFile) {
+Language languageAt(const SourceLocation &at, const std::string &mainFile) {
   return languageOf(at.file).value_or(languageOf(mainFile).value_or(Language::kC));
 }
 
@@ -31,13 +31,13 @@ std::optional<unsigned> cutNumber(std::string &text) {
   return static_cast<unsigned>(std::stoul(last));
 }
 
-Place nestPlaceOf(const Remark &remark) {
+SourceLocation nestLocationOf(const Remark &remark) {
   std::string text = remark.value(Remark::kNest);
   const auto last = cutNumber(text);
   const auto before = cutNumber(text);
   if (!last) return {};
   const std::string file = text.empty() ? remark.at.file : text;
-  return before ? Place{file, *before, *last} : Place{file, *last, 0};
+  return before ? SourceLocation{file, *before, *last} : SourceLocation{file, *last, 0};
 }
 
 /// Whether `file` is a header of the system or of the compiler, or lies in a folder for installed software. What is beside the
@@ -63,10 +63,10 @@ std::string mainFileOf(const std::vector<Remark> &remarks, const std::string &as
   return most == count.end() || most->second == 0 ? asked : most->first;
 }
 
-auto orderOf(const Place &at) { return std::make_tuple(at.file, at.line, at.column); }
+auto orderOf(const SourceLocation &at) { return std::make_tuple(at.file, at.line, at.column); }
 
 /// What has no line comes last; before that lines of libraries; the main file is first.
-auto orderIn(const Explanation &all, const Place &at) {
+auto orderIn(const Explanation &all, const SourceLocation &at) {
   const int rank = at.line == 0 ? 3 : at.file == all.mainFile ? 0 : isLibrary(at.file, all.file) ? 2 : 1;
   return std::make_pair(rank, orderOf(at));
 }
@@ -80,7 +80,7 @@ ExplainedFunction &functionOf(Explanation &all, const Remark &remark) {
 }
 
 ExplainedNest &nestOf(ExplainedFunction &function, const Remark &remark, SourceLines &sources) {
-  const Place at = nestPlaceOf(remark);
+  const SourceLocation at = nestLocationOf(remark);
   for (ExplainedNest &nest : function.nests)
     if (orderOf(nest.at) == orderOf(at)) return nest;
   function.nests.push_back({at, sources.line(at.file, at.line), {}});
@@ -133,7 +133,7 @@ bool isFunction(const Site &site, const Explained &one, const std::string &mainF
 }
 
 Likeness likeness(const Site &site, const Explained &one, const std::string &mainFile) {
-  const Place &at = one.remark.at;
+  const SourceLocation &at = one.remark.at;
   if (site.at.line == 0 || site.at.line != at.line || site.at.column != at.column) return {};
   const bool sameFile = baseName(site.at.file) == baseName(at.file);
   const bool sameFunction = isFunction(site, one, mainFile);

@@ -19,7 +19,7 @@ struct Explained {
 };
 
 struct ExplainedNest {
-  Place at; ///< of its outermost loop; line 0 = the remarks do not say to which nest they belong
+  SourceLocation at; ///< of its outermost loop; line 0 = the remarks do not say to which nest they belong
   std::string source;
   std::vector<Explained> remarks; ///< by line
 };

@@ -17,7 +17,7 @@ using Counts = std::vector<std::pair<std::string, uint64_t>>;
 
 /// What was measured for one group of references of one nest.
 struct Site {
-  Place at; ///< line 0: compiled without debug information, or hints by hand
+  SourceLocation at; ///< line 0: compiled without debug information, or hints by hand
   std::string function, name;
   bool indirect = false;
   Counts counts;
@@ -25,7 +25,7 @@ struct Site {
 
 /// What the slice of one nest cost, and what it brought.
 struct MeasuredSlice {
-  Place at; ///< of its first indirect group, without a column
+  SourceLocation at; ///< of its first indirect group, without a column
   std::string function;
   double cpuSeconds = 0; ///< of the slicer and the pager
   double waitedSeconds = 0;

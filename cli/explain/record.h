@@ -9,7 +9,7 @@
 
 namespace pagecast::cli {
 
-struct Place {
+struct SourceLocation {
   std::string file;
   unsigned line = 0; ///< 0 = unknown
   unsigned column = 0;
@@ -20,7 +20,7 @@ struct Remark {
   Kind kind = Kind::kOther;
   std::string name;
   std::string function; ///< its symbol
-  Place at;
+  SourceLocation at;
   std::vector<std::pair<std::string, std::string>> arguments; ///< as they make up the text
 
   /// Of the argument that tells where the outermost loop around it is, and is no part of the sentence: "file.c:6:3".

@@ -93,30 +93,30 @@ Moved drive(const Stream &stream, double seconds) {
   uint64_t started = 0;
   unsigned inFlight = 0;
   const auto start = Clock::now();
-  const auto submit = [&](unsigned place) {
+  const auto submit = [&](unsigned buffer) {
     const int64_t offset = secondsSince(start) < seconds ? stream.offsetOf(started) : -1;
     if (offset < 0) return;
     io_uring_sqe *request = io_uring_get_sqe(ring.get());
     const auto prepare =
         stream.writes ? [](io_uring_sqe *s, int fd, char *b, unsigned n, uint64_t o) { io_uring_prep_write(s, fd, b, n, o); }
                       : [](io_uring_sqe *s, int fd, char *b, unsigned n, uint64_t o) { io_uring_prep_read(s, fd, b, n, o); };
-    prepare(request, stream.fd, buffers.at(place), static_cast<unsigned>(stream.size), static_cast<uint64_t>(offset));
-    io_uring_sqe_set_data64(request, place);
+    prepare(request, stream.fd, buffers.at(buffer), static_cast<unsigned>(stream.size), static_cast<uint64_t>(offset));
+    io_uring_sqe_set_data64(request, buffer);
     ++started, ++inFlight;
   };
-  for (unsigned place = 0; place < stream.depth; ++place) submit(place);
+  for (unsigned buffer = 0; buffer < stream.depth; ++buffer) submit(buffer);
   while (inFlight) {
     io_uring_submit(ring.get());
     io_uring_cqe *done = nullptr;
     if (const int error = io_uring_wait_cqe(ring.get(), &done); error == -EINTR) continue;
     else if (error < 0) throw Failure{"io_uring failed while the disk was measured: " + errorText(-error)};
     const int result = done->res;
-    const auto place = static_cast<unsigned>(io_uring_cqe_get_data64(done));
+    const auto buffer = static_cast<unsigned>(io_uring_cqe_get_data64(done));
     io_uring_cqe_seen(ring.get(), done);
     --inFlight;
     if (result < 0) throw Failure{"direct I/O failed while the disk was measured: " + errorText(-result)};
     ++moved.requests;
-    submit(place);
+    submit(buffer);
   }
   if (stream.writes) fdatasync(stream.fd);
   moved.seconds = secondsSince(start);

@@ -77,8 +77,8 @@ std::string statisticsOf(const fs::path &process, std::string named, int pid) {
   if (named.empty()) return "";
   for (size_t at; (at = named.find("%p")) != std::string::npos;) named.replace(at, 2, std::to_string(pid));
   std::error_code gone;
-  const fs::path place = fs::read_symlink(process / "cwd", gone);
-  return (place / named).string();
+  const fs::path directory = fs::read_symlink(process / "cwd", gone);
+  return (directory / named).string();
 }
 
 PagedProgram look(const fs::path &process, int pid) {

@@ -62,7 +62,7 @@ private:
     out_.seconds = double(length_) * 1e-9;
   }
 
-  /// By rank, process and thread; those without a rank come last. A thread's number is its place among its rank's.
+  /// By rank, process and thread; those without a rank come last. A thread's number is its index among its rank's.
   void findMembers() {
     std::map<Key, bool> all;
     for (const Part &part : parts_)

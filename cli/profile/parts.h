@@ -25,7 +25,7 @@ struct PartDataSet {
 
 /// An entry of a nest, or a read. Times are ns since 1970.
 struct PartTouch {
-  uint32_t thread = 0, phase = 0, dataSet = 0; ///< the last two are places in the vectors below
+  uint32_t thread = 0, phase = 0, dataSet = 0; ///< the last two are indices into the vectors below
   uint64_t begin = 0, end = 0;                 ///< end 0: the process has ended in it
   core::Reference reference;
 };

@@ -115,9 +115,9 @@ private:
     for (const auto &cluster : sharing.clusters) {
       if (cluster.size() < 2) continue;
       uint64_t left = ~uint64_t{0}, right = 0, low = ~uint64_t{0}, high = 0;
-      for (const uint32_t place : cluster)
+      for (const uint32_t index : cluster)
         for (const Touched &touched : phase.touched)
-          if (touched.member == sharing.members[place] && touched.dataSet == dataSet_)
+          if (touched.member == sharing.members[index] && touched.dataSet == dataSet_)
             for (const EpochRange &run : touched.epochs) {
               left = std::min<uint64_t>(left, run.epoch), right = std::max<uint64_t>(right, run.epoch + 1);
               low = std::min(low, run.first), high = std::max(high, run.first + run.count);

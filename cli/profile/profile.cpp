@@ -157,9 +157,9 @@ Profile readProfile(const std::string &file) {
 Profile byFunction(const Profile &from) {
   Profile out = from;
   out.phases.clear();
-  std::map<std::string, size_t> place;
+  std::map<std::string, size_t> index;
   for (const ProfilePhase &phase : from.phases) {
-    const auto [at, isNew] = place.emplace(phase.file + '\0' + phase.function, out.phases.size());
+    const auto [at, isNew] = index.emplace(phase.file + '\0' + phase.function, out.phases.size());
     if (!isNew) {
       mergeInto(&out.phases[at->second], phase);
       continue;

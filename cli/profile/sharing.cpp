@@ -28,10 +28,10 @@ const ProfilePhase *find(const Profile &profile, const ProfilePhase &same) {
 std::string programOf(const Profile &profile) { return std::filesystem::path(profile.program).filename().string(); }
 
 /// The least dense pair of these members; 1 of fewer than two.
-double leastDensity(const Sharing &sharing, const std::vector<uint32_t> &places) {
+double leastDensity(const Sharing &sharing, const std::vector<uint32_t> &indices) {
   double least = 1;
-  for (const uint32_t a : places)
-    for (const uint32_t b : places) least = std::min(least, sharing.matrix[a * sharing.members.size() + b]);
+  for (const uint32_t a : indices)
+    for (const uint32_t b : indices) least = std::min(least, sharing.matrix[a * sharing.members.size() + b]);
   return least;
 }
 
@@ -41,19 +41,19 @@ Served servedBy(const Profile &profile, const Profile &run, const ProfilePhase &
   if (!known) return out;
   out.isKnown = true;
   const Sharing there = sharingOf(run, phase, thresholds);
-  std::map<std::string, uint32_t> place;
-  for (uint32_t i = 0; i < there.members.size(); ++i) place[run.members[there.members[i]].name] = i;
+  std::map<std::string, uint32_t> index;
+  for (uint32_t i = 0; i < there.members.size(); ++i) index[run.members[there.members[i]].name] = i;
   const Sharing sharing = sharingOf(profile, *known, thresholds);
   for (const auto &cluster : sharing.clusters) {
     Served::Cluster served;
-    std::vector<uint32_t> places;
+    std::vector<uint32_t> indices;
     for (const uint32_t m : cluster)
-      if (const auto at = place.find(profile.members[sharing.members[m]].name); at != place.end()) {
+      if (const auto at = index.find(profile.members[sharing.members[m]].name); at != index.end()) {
         served.members.push_back(at->first);
-        places.push_back(at->second);
+        indices.push_back(at->second);
       }
-    if (places.size() < thresholds.smallest) continue;
-    served.density = leastDensity(there, places);
+    if (indices.size() < thresholds.smallest) continue;
+    served.density = leastDensity(there, indices);
     out.clusters.push_back(served);
   }
   return out;
@@ -99,7 +99,7 @@ std::vector<Sharing> sharingsOf(const Profile &profile, const Thresholds &thresh
 
 std::vector<std::string> namesOf(const Profile &profile, const Sharing &sharing, const std::vector<uint32_t> &cluster) {
   std::vector<std::string> out;
-  for (const uint32_t place : cluster) out.push_back(profile.members[sharing.members[place]].name);
+  for (const uint32_t index : cluster) out.push_back(profile.members[sharing.members[index]].name);
   return out;
 }
 

@@ -15,11 +15,11 @@ struct Thresholds {
 
 /// Those who touch something in a phase.
 struct Sharing {
-  std::vector<uint32_t> members;               ///< places in the profile, ascending
+  std::vector<uint32_t> members;               ///< indices in the profile, ascending
   std::vector<uint64_t> blocks;                ///< that each of them touches
   uint64_t distinct = 0;                       ///< blocks that any of them touches
   std::vector<double> matrix;                  ///< of each pair: members² of them
-  std::vector<std::vector<uint32_t>> clusters; ///< places in `members`
+  std::vector<std::vector<uint32_t>> clusters; ///< indices in `members`
 };
 
 Sharing sharingOf(const Profile &, const ProfilePhase &, const Thresholds &);

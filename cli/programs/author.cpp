@@ -10,8 +10,8 @@ namespace pagecast::cli {
 namespace {
 
 /// Where packages of systems put programs. /usr/local is the administrator's, whose programs have been compiled here.
-constexpr const char *kPackagePlaces[] = {"/usr/bin/", "/usr/sbin/", "/usr/lib/", "/usr/lib64/", "/usr/libexec/", "/usr/games/",
-                                          "/bin/",     "/sbin/",     "/lib/",     "/opt/",       "/nix/store/",   "/snap/"};
+constexpr const char *kPackageFolders[] = {"/usr/bin/", "/usr/sbin/", "/usr/lib/", "/usr/lib64/", "/usr/libexec/", "/usr/games/",
+                                           "/bin/",     "/sbin/",     "/lib/",     "/opt/",       "/nix/store/",   "/snap/"};
 
 /// The file that a script names in its first line; empty where the program is none.
 std::string interpreterOf(const fs::path &program) {
@@ -31,8 +31,8 @@ Author authorOf(const fs::path &program) {
   const fs::path target = fs::canonical(program, error);
   const std::string text = target.string(), interpreter = interpreterOf(target);
   if (isPython(target.filename().string()) || interpreter.find("python") != std::string::npos) return Author::kPython;
-  const bool packaged = std::any_of(std::begin(kPackagePlaces), std::end(kPackagePlaces),
-                                    [&](const char *place) { return text.rfind(place, 0) == 0; });
+  const bool packaged = std::any_of(std::begin(kPackageFolders), std::end(kPackageFolders),
+                                    [&](const char *folder) { return text.rfind(folder, 0) == 0; });
   return packaged || !interpreter.empty() ? Author::kPackage : Author::kUser;
 }
 

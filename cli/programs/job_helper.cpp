@@ -13,10 +13,10 @@ namespace pagecast::cli {
 namespace {
 
 /// In a process of its own: says its number, and becomes the helper, which says a byte when it is ready.
-[[noreturn]] void becomeHelper(const std::vector<char *> &raw, int ready, const cpu_set_t *place) {
+[[noreturn]] void becomeHelper(const std::vector<char *> &raw, int ready, const cpu_set_t *processors) {
   const pid_t self = getpid();
   setsid();
-  if (place) sched_setaffinity(0, sizeof *place, place);
+  if (processors) sched_setaffinity(0, sizeof *processors, processors);
   if (write(ready, &self, sizeof self) == sizeof self && dup2(ready, Job::kReady) >= 0) {
     fcntl(Job::kReady, F_SETFD, 0);
     unsetenv("LD_PRELOAD");
