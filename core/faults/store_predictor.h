@@ -31,14 +31,14 @@ public:
   void loaded(uint32_t page, bool writable) {
     ++turn_;
     if (writable) return;
-    uint32_t &place = lately_[next_++ % kLately];
-    if (place) note(false);
-    place = page + 1;
+    uint32_t &entry = lately_[next_++ % kLately];
+    if (entry) note(false);
+    entry = page + 1;
   }
   /// The first store to a page that was protected.
   void stored(uint32_t page) {
-    for (uint32_t &place : lately_)
-      if (place == page + 1) return place = 0, note(true);
+    for (uint32_t &entry : lately_)
+      if (entry == page + 1) return entry = 0, note(true);
   }
 
 private:
@@ -48,7 +48,7 @@ private:
   }
 
   uint32_t lately_[kLately] = {}; ///< pages, plus one; 0: stored to, or none yet
-  uint32_t next_ = 0, turn_ = 0;  ///< places and loads, ever growing
+  uint32_t next_ = 0, turn_ = 0;  ///< entries and loads, ever growing
   uint64_t last_ = 0;             ///< pages watched, a bit each: it was stored to soon
   bool expected_ = false;
 };

@@ -32,8 +32,8 @@ unsigned add_use(Forecast::Use *uses, unsigned count, Forecast::Use add) {
   return count;
 }
 
-/// The place of the part's band in [0, 1): multiples of the golden ratio, which lie evenly however many there are.
-double place_of(Extent e) {
+/// The point of the part's band in [0, 1): multiples of the golden ratio, which lie evenly however many there are.
+double point_of(Extent e) {
   constexpr uint32_t kGolden = 2654435769u; // of 2^32
   return double(uint32_t((e.begin + e.size() / 2) >> Forecast::kBandShift) * kGolden) / 4294967296.0;
 }
@@ -53,7 +53,7 @@ uint64_t Forecast::Next::spread(Extent e, uint64_t memory) const {
   if (later.bytes <= memory || later.use.range.size() < later.bytes / 2) // beside others, it costs writes
     return wanted;
   const double stays = double(memory) * kStays, part = stays / double(later.bytes), at = double(wanted - later.start);
-  return later.start + uint64_t(place_of(e) < part ? at * part : stays + at * (1 - part));
+  return later.start + uint64_t(point_of(e) < part ? at * part : stays + at * (1 - part));
 }
 
 uint64_t Forecast::Next::rank(Extent e, uint64_t memory) const {

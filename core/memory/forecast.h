@@ -24,7 +24,7 @@
 //
 // If what is wanted first stayed, the disk would stand still while a sweep goes through it, and the program would wait for
 // the disk after that. So the range is divided into bands of 1 MiB, of which as many stay as there would be in one piece.
-// Which ones follows from the address: bands have places that fill the unit interval evenly, and those below the part that
+// Which ones follows from the address: bands have points that fill the unit interval evenly, and those below the part that
 // stays do. When memory becomes more or less, few bands change sides. This is for a range that is most of its visit; beside
 // others of its size more would have to be written (APPBT: a twentieth).
 #pragma once

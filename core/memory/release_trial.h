@@ -41,7 +41,7 @@ public:
       return;
     }
     if (++g.released == kHalved) g.released /= 2, g.regretted /= 2, g.next_pause = std::max(g.next_pause / 2, kFirstPause);
-    note_[hash >> kPlaceShift] = {slot, static_cast<uint16_t>(group), true, static_cast<uint32_t>(gone)};
+    note_[hash >> kNoteShift] = {slot, static_cast<uint16_t>(group), true, static_cast<uint32_t>(gone)};
   }
   /// The page is asked for again, and has not gone.
   void rescued(uint32_t slot) {
@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  static constexpr uint32_t kSampled = 1u << 28, kPlaceShift = 17, kPlaces = kSampled >> kPlaceShift;
+  static constexpr uint32_t kSampled = 1u << 28, kNoteShift = 17, kNotes = kSampled >> kNoteShift;
   static constexpr uint32_t kHalved = 1024; ///< noted releases, after which the older ones count half
   static_assert((uint64_t{1} << 32) / kSampled == kSample);
   static uint32_t hash_of(uint32_t slot) { return slot * 2654435761u; }
@@ -86,11 +86,11 @@ private:
   Note *note_of(uint32_t slot) {
     const uint32_t hash = hash_of(slot);
     if (hash >= kSampled) return nullptr;
-    Note &n = note_[hash >> kPlaceShift];
+    Note &n = note_[hash >> kNoteShift];
     return n.used && n.slot == slot ? &n : nullptr;
   }
 
-  Note note_[kPlaces] = {};
+  Note note_[kNotes] = {};
   Group group_[kGroups] = {};
 };
 

@@ -11,7 +11,7 @@ uint32_t WhichEnd::pop(Replacement &order, uint32_t *out, uint32_t max, uint32_t
   if (n == 0) {
     end = kOldest;
     n = order.pop_victims(out, max);
-    if (better_ == kNewest) order.settle_newcomers(n); // others are kept in their place
+    if (better_ == kNewest) order.settle_newcomers(n); // others are kept where they are
   }
   went(end, out, n);
   return n;
@@ -39,13 +39,13 @@ void WhichEnd::went(End end, const uint32_t *slots, uint32_t n) {
 }
 
 void WhichEnd::sample(End end, uint32_t slot) {
-  uint16_t &place = place_[hash(slot)];
-  if (place) return; // rather few samples than one that is looked up for another
+  uint16_t &number = number_[hash(slot)];
+  if (number) return; // rather few samples than one that is looked up for another
   Side &side = side_[end];
   Sample &s = side.sample[side.next];
   if (s.slot != kNoSlot) drop(side, s);
   s = {slot, now_};
-  place = static_cast<uint16_t>(1 + 2 * side.next + end);
+  number = static_cast<uint16_t>(1 + 2 * side.next + end);
   side.next = (side.next + 1) % kSamples;
   ++side.away;
   side.gone_sum += now_;
@@ -56,14 +56,14 @@ void WhichEnd::drop(Side &side, Sample &s) {
   side.time += double(now_ - s.when);
   --side.away;
   side.gone_sum -= s.when;
-  place_[hash(s.slot)] = 0;
+  number_[hash(s.slot)] = 0;
   s.slot = kNoSlot;
 }
 
 void WhichEnd::came_back(uint32_t slot, bool foreseen) {
-  const uint32_t place = place_[hash(slot)] - 1u;
-  Side &side = side_[place % 2];
-  Sample &s = side.sample[place / 2];
+  const uint32_t number = number_[hash(slot)] - 1u;
+  Side &side = side_[number % 2];
+  Sample &s = side.sample[number / 2];
   if (s.slot != slot) return;
   drop(side, s);
   if (foreseen) return;

@@ -52,7 +52,7 @@ public:
   uint32_t pop(Replacement &, uint32_t *out, uint32_t max, uint32_t pages);
   /// The program waits for a page that is not in memory, or a page is `foreseen`.
   void wanted(uint32_t slot, bool foreseen) {
-    if (place_[hash(slot)]) came_back(slot, foreseen);
+    if (number_[hash(slot)]) came_back(slot, foreseen);
   }
   End better() const { return better_; }
   /// Pages that have gone from an end.
@@ -67,7 +67,7 @@ public:
 
 private:
   static constexpr uint32_t kNewShare = 32;
-  static constexpr unsigned kTableBits = 11; ///< four places for each sample
+  static constexpr unsigned kTableBits = 11; ///< four entries for each sample
   static constexpr uint32_t kNoSlot = ~uint32_t{0};
   struct Sample {
     uint32_t slot = kNoSlot;
@@ -94,7 +94,7 @@ private:
   void judge();
 
   Side side_[2];
-  uint16_t place_[1u << kTableBits] = {}; ///< 1 + 2 * place in the ring + end, of the last sample with this hash; 0: none
+  uint16_t number_[1u << kTableBits] = {}; ///< 1 + 2 * index in the ring + end, of the last sample with this hash; 0: none
   uint64_t now_ = 0; ///< counts pages that went
   uint32_t lots_ = 1, changes_ = 0;
   uint64_t made_old_ = 0; ///< by foreseen pages: newcomers, times newcomers() of memory, that are not settled yet

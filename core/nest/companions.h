@@ -67,7 +67,7 @@ private:
 
   void note(unsigned row, const void *next, const Row &own, const Row &other) {
     const uint64_t distance = other.extent.begin - own.extent.begin;
-    Companion *place = &companion_[0];
+    Companion *replaced = &companion_[0];
     for (Companion &c : companion_) {
       if (c.seen && c.next == next && c.row == row && c.distance == distance && c.bytes == other.extent.size()) {
         c.seen = std::min<uint8_t>(c.seen + 1, kMostSure);
@@ -75,9 +75,10 @@ private:
         c.write |= other.write;
         return;
       }
-      if (c.seen < place->seen) place = &c;
+      if (c.seen < replaced->seen) replaced = &c;
     }
-    if (place->seen < kSure) *place = {next, distance, other.extent.size(), static_cast<uint8_t>(row), 1, other.write, true};
+    if (replaced->seen < kSure)
+      *replaced = {next, distance, other.extent.size(), static_cast<uint8_t>(row), 1, other.write, true};
   }
 
   Companion companion_[kMost];

@@ -44,7 +44,7 @@ private:
   Cursor cursor_;
   uint32_t groups_ = 0;
   uint8_t order_[kMaxGroups] = {}; ///< the groups, those with the longest pieces first
-  unsigned group_ = 0; ///< within the cursor's step: the group (its place in the order) and the piece to do next
+  unsigned group_ = 0; ///< within the cursor's step: the group (its number in the order) and the piece to do next
   uint64_t piece_ = 0;
   uint64_t page_ = 4096, max_io_ = 4096;
   Extent pending_[kMaxGroups]; ///< touched, not handed on yet

@@ -19,7 +19,7 @@ void Nest::start(const Shape &shape, const Conditions &conditions, uint64_t now_
   direct_.start(shape_, plan_, conditions_, direct);
   index_.start(shape_, plan_, conditions_, index);
   releaser_.start(shape_, plan_, conditions_);
-  place_ = direct_.cursor();
+  program_at_ = direct_.cursor();
   fence_ = kUnbounded;
   blocked_ = false;
   unfinished_ = false;
@@ -81,7 +81,7 @@ uint64_t Nest::target(uint64_t program_step, uint64_t distance, uint64_t batch) 
   const uint64_t straight = saturating_add(saturating_add(program_step, 1), saturating_add(distance, batch));
   switch (conditions_.schedule) {
   case Schedule::kSingle: {
-    const uint64_t strips = most(place_.strips(), 1);
+    const uint64_t strips = most(program_at_.strips(), 1);
     return least(straight, saturating_mul(program_step / strips + 1, strips));
   }
   case Schedule::kNested: return nested_target(program_step, distance, batch);
@@ -91,24 +91,24 @@ uint64_t Nest::target(uint64_t program_step, uint64_t distance, uint64_t batch) 
 }
 
 /// Figures 5.3 to 5.5 of the thesis: the distance is spread over the localized loops from the outermost in,
-/// and each offset is clipped at the end of its own loop. All that lies before the place so found is fetched:
+/// and each offset is clipped at the end of its own loop. All that lies before the position so found is fetched:
 /// for a[i + di][j + dj] that is the outer prolog (whole rows up to i + di) and then the inner one (dj of a
 /// row).
 uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t batch) {
-  place_.seek(program_step);
-  if (place_.at_end()) return steps();
+  program_at_.seek(program_step);
+  if (program_at_.at_end()) return steps();
   uint64_t at = 0, left = distance;
   for (unsigned k = 0; k < shape_.ticked; ++k) {
-    const uint64_t per = place_.steps_per(int(k));
+    const uint64_t per = program_at_.steps_per(int(k));
     const uint64_t offset = k >= plan_.localized ? left / per : 0;
     if (k >= plan_.localized) left %= per;
-    const uint64_t index = saturating_add(place_.index(k), offset);
+    const uint64_t index = saturating_add(program_at_.index(k), offset);
     // Beyond this loop's end: the rest of its execution is fetched, and no more.
-    if (index >= place_.trips(k)) return saturating_add(at, saturating_mul(place_.trips(k), per));
+    if (index >= program_at_.trips(k)) return saturating_add(at, saturating_mul(program_at_.trips(k), per));
     at = saturating_add(at, saturating_mul(index, per));
   }
-  const uint64_t inner = saturating_add(place_.index(shape_.ticked) + 1, saturating_add(left, batch));
-  return saturating_add(at, least(inner, place_.strips()));
+  const uint64_t inner = saturating_add(program_at_.index(shape_.ticked) + 1, saturating_add(left, batch));
+  return saturating_add(at, least(inner, program_at_.strips()));
 }
 
 uint64_t Nest::fetch_wake(const Fetcher &f, uint64_t program_step, uint64_t distance) const {
@@ -117,7 +117,7 @@ uint64_t Nest::fetch_wake(const Fetcher &f, uint64_t program_step, uint64_t dist
   const uint64_t lead = f.position() - least(f.position(), distance);
   const uint64_t wake = most(lead, saturating_add(program_step, 1));
   if (conditions_.schedule == Schedule::kContinuous) return wake;
-  const uint64_t strips = most(place_.strips(), 1);
+  const uint64_t strips = most(program_at_.strips(), 1);
   const uint64_t next_execution = saturating_mul(program_step / strips + 1, strips);
   return least(most(least(wake, saturating_add(program_step, distance_.batch())), saturating_add(program_step, 1)),
                next_execution);

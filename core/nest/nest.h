@@ -82,7 +82,7 @@ private:
   Distance distance_;
   Fetcher direct_, index_; ///< the index arrays of slices are fetched further ahead
   Releaser releaser_;
-  Cursor place_; ///< scratch: the program's place, for the nested schedule
+  Cursor program_at_; ///< scratch: the program's position, for the nested schedule
   uint64_t fence_ = ~uint64_t{0}; ///< step
   bool blocked_ = false;
   bool unfinished_ = false; ///< a fetcher stopped before its target: go on at the next call

@@ -97,16 +97,16 @@ void Overwrite::start(const Shape &s, uint64_t strip, uint64_t page) {
     stretch_[g] = s.group[g].overwrites ? stretch_of(s, s.group[g], page) : Stretch{};
     any_ |= stretch_[g].span != 0;
   }
-  if (any_) place_.start(s, strip);
+  if (any_) program_at_.start(s, strip);
 }
 
 Overwrite::Unread Overwrite::unread(const Shape &s, unsigned group, uint64_t step) {
   Unread u;
   if (!any_ || stretch_[group].span == 0) return u;
-  place_.seek(step);
-  if (place_.at_end()) return u;
+  program_at_.seek(step);
+  if (program_at_.at_end()) return u;
   Pieces pieces;
-  place_.step_pieces(s.group[group], 1, &pieces);
+  program_at_.step_pieces(s.group[group], 1, &pieces);
   const uint64_t n = pieces.size();
   at_ = n > 0 && n < kMaxPieces ? Extent{pieces.at(0).begin, pieces.at(n - 1).end} : kEverywhere;
   u.by_ = this;
@@ -174,8 +174,8 @@ Extent Overwrite::to_come(const Shape &s, unsigned group, const uint64_t *index,
   const Stretch &stretch = stretch_[group];
   const Extent all{begin, begin + stretch.span};
   for (unsigned k = 0; k <= s.ticked; ++k) {
-    const uint64_t now = k == s.ticked ? place_.first() : place_.index(k);
-    const uint64_t after = k == s.ticked ? now + place_.count() : now + 1;
+    const uint64_t now = k == s.ticked ? program_at_.first() : program_at_.index(k);
+    const uint64_t after = k == s.ticked ? now + program_at_.count() : now + 1;
     if (!moves(s, g, k)) {
       if (after < s.trips[k]) return all; // it will be stored once more, from end to end
       continue;
@@ -194,25 +194,25 @@ uint64_t Overwrite::stored_by(const Shape &s, unsigned group, Addr byte) const {
   unsigned differs = s.ticked + 1, repeats = differs; // the first loop that is elsewhere then; one that comes round again
   for (unsigned k = 0; k <= s.ticked; ++k) {
     if (!moves(s, g, k)) {
-      index[k] = differs <= s.ticked ? 0 : place_.index(k);
+      index[k] = differs <= s.ticked ? 0 : program_at_.index(k);
       continue;
     }
     const uint64_t stride = uint64_t(g.stride[k]);
     index[k] = least(rest / stride, s.trips[k] - 1);
     rest -= index[k] * stride;
     if (k == s.ticked) index[k] /= strip_;
-    if (differs > s.ticked && index[k] != place_.index(k)) differs = k;
+    if (differs > s.ticked && index[k] != program_at_.index(k)) differs = k;
   }
-  if (differs > s.ticked || index[differs] < place_.index(differs)) { // the program has passed it
+  if (differs > s.ticked || index[differs] < program_at_.index(differs)) { // the program has passed it
     for (unsigned k = 0; k < differs && k <= s.ticked; ++k)
-      if (!moves(s, g, k) && place_.index(k) + 1 < (k == s.ticked ? place_.strips() : s.trips[k])) repeats = k;
-    if (repeats > s.ticked) return place_.steps();
+      if (!moves(s, g, k) && program_at_.index(k) + 1 < (k == s.ticked ? program_at_.strips() : s.trips[k])) repeats = k;
+    if (repeats > s.ticked) return program_at_.steps();
     ++index[repeats];
     for (unsigned k = repeats + 1; k <= s.ticked; ++k)
       if (!moves(s, g, k)) index[k] = 0;
   }
   uint64_t step = 1;
-  for (unsigned k = 0; k <= s.ticked; ++k) step += index[k] * place_.steps_per(int(k));
+  for (unsigned k = 0; k <= s.ticked; ++k) step += index[k] * program_at_.steps_per(int(k));
   return step;
 }
 

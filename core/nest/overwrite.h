@@ -77,7 +77,7 @@ private:
   static Stretch stretch_of(const Shape &, const Group &, uint64_t page);
 
   Stretch stretch_[kMaxGroups];
-  Cursor place_; ///< the program's
+  Cursor program_at_; ///< the program's
   Extent at_; ///< what the group at hand touches there
   uint64_t stored_ = 0; ///< the step before which all that was left unread is stored
   uint64_t page_ = 4096, strip_ = 1;

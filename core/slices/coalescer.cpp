@@ -5,7 +5,7 @@
 namespace pagecast::core {
 
 /// The first request that begins above `address`.
-unsigned Coalescer::place_of(Addr address) const {
+unsigned Coalescer::index_of(Addr address) const {
   unsigned low = 0, high = count_;
   while (low < high) {
     const unsigned middle = (low + high) / 2;
@@ -43,13 +43,13 @@ unsigned Coalescer::oldest_request() const {
 uint64_t Coalescer::oldest() const { return count_ ? request_[oldest_request()].since : ~uint64_t{0}; }
 
 bool Coalescer::add(const Request &piece, Request *out) {
-  unsigned at = place_of(piece.extent.begin);
+  unsigned at = index_of(piece.extent.begin);
   if (at > 0 && join(at - 1, piece)) {
     --at;
   } else if (!join(at, piece)) {
     const bool full = count_ == kMost;
     if (full) remove(oldest_request(), out);
-    at = place_of(piece.extent.begin);
+    at = index_of(piece.extent.begin);
     for (unsigned i = count_++; i > at; --i) request_[i] = request_[i - 1];
     request_[at] = piece;
     return full;

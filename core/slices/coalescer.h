@@ -50,7 +50,7 @@ public:
   uint64_t oldest() const;
 
 private:
-  unsigned place_of(Addr) const;
+  unsigned index_of(Addr) const;
   bool join(unsigned at, const Request &piece);
   void remove(unsigned at, Request *out);
   unsigned oldest_request() const;

@@ -44,8 +44,8 @@ bool enough_stays(const FileRegion &r, uint64_t bytes) { return r.stream < kStre
 
 } // namespace
 
-int Advise::start(const Options &options, core::ResidencyMap &map, PageTable &places, Statistics &statistics, uint64_t budget) {
-  places_ = &places;
+int Advise::start(const Options &options, core::ResidencyMap &map, PageTable &slots, Statistics &statistics, uint64_t budget) {
+  pages_ = &slots;
   if (!table_.start(options, map, statistics, budget)) return -ENOMEM;
   const uint64_t pages = budget >> table_.shift;
   uint64_t capacity = kLeastLog;

@@ -122,7 +122,7 @@ private:
   void pass_behind(const FileRegion &, uint64_t begin, uint64_t run);
   void catch_up();
 
-  PageTable *places_ = nullptr; ///< hands out places in memory_
+  PageTable *pages_ = nullptr; ///< hands out slots of memory_
   FileTable table_;
   AdviceQueue queue_; ///< from the pager's thread to the adviser's
   LargeReader large_{table_, queue_};

@@ -15,10 +15,10 @@ int Advise::start_memory(uint64_t need, char *why, unsigned capacity) {
 
 bool Advise::add_memory(uint64_t address, uint64_t bytes, bool fresh) {
   const uint64_t pages = bytes >> table_.shift;
-  const uint32_t slot = table_.regions.full() ? kNoSlot : places_->allocate(address, pages);
+  const uint32_t slot = table_.regions.full() ? kNoSlot : pages_->allocate(address, pages);
   const uint64_t taken = slot == kNoSlot ? 0 : memory_.take(address, bytes, slot, fresh);
   if (taken < bytes) ++table_.statistics->files.memory_left;
-  if (slot != kNoSlot && taken == 0) places_->free(slot, pages, true);
+  if (slot != kNoSlot && taken == 0) pages_->free(slot, pages, true);
   if (taken == 0) return false;
   FileRegion region;
   region.base = address;
@@ -46,8 +46,8 @@ void Advise::remove_memory(uint64_t begin, uint64_t end) {
     const uint64_t from = std::max(at, r.base), to = std::min(end, r.end());
     remove(from, to); // no advice from here on
     if (memory_.give_back(r, from, to))
-      places_->free(r.first_slot + static_cast<uint32_t>((from - r.base) >> table_.shift), (to - from) >> table_.shift,
-                    to == r.end());
+      pages_->free(r.first_slot + static_cast<uint32_t>((from - r.base) >> table_.shift), (to - from) >> table_.shift,
+                   to == r.end());
     table_.statistics->files.memory_bytes -= to - from;
     at = to;
   }

@@ -51,16 +51,16 @@ bool FaultEvents::start() {
   return space_ && vacate(space_, kThreads * ring_bytes());
 }
 
-char *FaultEvents::place_of(const Followed &f) const { return space_ + static_cast<uint64_t>(&f - followed_) * ring_bytes(); }
+char *FaultEvents::ring_of(const Followed &f) const { return space_ + static_cast<uint64_t>(&f - followed_) * ring_bytes(); }
 
 int FaultEvents::open(Followed &f, int thread) {
   int fd = open_event(thread, false);
   if (fd == -EACCES || fd == -EPERM) fd = open_event(thread, true);
   if (fd < 0) return fd;
-  if (syscall(SYS_mmap, place_of(f), ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == -1) {
+  if (syscall(SYS_mmap, ring_of(f), ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == -1) {
     const int error = errno;
     syscall(SYS_close, fd);
-    vacate(place_of(f), ring_bytes());
+    vacate(ring_of(f), ring_bytes());
     return -error;
   }
   f = {thread, own_descriptor(fd)};
@@ -68,7 +68,7 @@ int FaultEvents::open(Followed &f, int thread) {
 }
 
 void FaultEvents::close(Followed &f) {
-  vacate(place_of(f), ring_bytes());
+  vacate(ring_of(f), ring_bytes());
   close_own(f.descriptor);
   f = {};
 }
@@ -100,8 +100,8 @@ unsigned FaultEvents::take(uint64_t *places, unsigned most) {
   unsigned n = 0;
   for (Followed &f : followed_) {
     if (!f.thread) continue;
-    auto *const page = reinterpret_cast<perf_event_mmap_page *>(place_of(f));
-    const char *const data = place_of(f) + page_size();
+    auto *const page = reinterpret_cast<perf_event_mmap_page *>(ring_of(f));
+    const char *const data = ring_of(f) + page_size();
     const uint64_t mask = kRingPages * page_size() - 1;
     const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = page->data_tail;

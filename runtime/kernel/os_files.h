@@ -125,7 +125,7 @@ private:
   struct Followed {
     int thread = 0, descriptor = -1; ///< 0: free
   };
-  char *place_of(const Followed &) const;
+  char *ring_of(const Followed &) const;
   int open(Followed &, int thread);
   void close(Followed &);
   Followed followed_[kThreads];

@@ -72,12 +72,12 @@ uint64_t *own_vector() {
 }
 
 void *thread_main(void *argument) {
-  auto *place = static_cast<ThreadStart *>(argument);
+  auto *shared = static_cast<ThreadStart *>(argument);
   ours = true;
-  place->vector = own_vector();
+  shared->vector = own_vector();
   prctl(PR_SET_NAME, "pagecast", 0, 0, 0);
-  while (!__atomic_load_n(&place->given, __ATOMIC_ACQUIRE)) syscall(SYS_futex, &place->given, FUTEX_WAIT_PRIVATE, 0, nullptr);
-  const ThreadStart start = *place;
+  while (!__atomic_load_n(&shared->given, __ATOMIC_ACQUIRE)) syscall(SYS_futex, &shared->given, FUTEX_WAIT_PRIVATE, 0, nullptr);
+  const ThreadStart start = *shared;
   prctl(PR_SET_NAME, start.name, 0, 0, 0);
   stand_back();
   const DefaultFloating floating;
@@ -139,7 +139,7 @@ void be_prompt(bool prompt) {
   if (sched_setscheduler(0, prompt ? SCHED_OTHER : SCHED_BATCH, &normal) == 0) stands_back = !prompt;
 }
 
-/// A thread for the place in `starts`. 0 or -errno.
+/// A thread for the entry of `starts`. 0 or -errno.
 static int create_thread(ThreadStart &start) {
   sigset_t all, before;
   sigfillset(&all);

@@ -14,7 +14,7 @@ bool within(core::Extent e, core::Extent all) { return all.begin <= e.begin && e
 uint64_t pages_in(core::Extent e) { return e.size() >> os::page_shift(); }
 
 /// Where the part of a margin behind the row at `row` is kept.
-uint64_t place_of(const core::RowMargins &rows, core::Extent part, uint64_t row) {
+uint64_t offset_of(const core::RowMargins &rows, core::Extent part, uint64_t row) {
   return (row - rows.begin) / rows.stride * rows.margin() + (part.begin - (row + rows.span));
 }
 
@@ -108,7 +108,7 @@ void Margins::save(Kept &k, core::Extent pages) {
     if (parts + most > os::kCopied) flush();
     now.end = a + page;
     k.rows.for_each_margin({a, a + page}, [&](core::Extent part, uint64_t row) {
-      to[parts] = {k.margins + place_of(k.rows, part, row), part.size()};
+      to[parts] = {k.margins + offset_of(k.rows, part, row), part.size()};
       from[parts++] = {reinterpret_cast<void *>(part.begin), part.size()};
     });
   }
@@ -124,7 +124,7 @@ bool Margins::has(const core::RowMargins &rows, uint64_t page) const {
 void Margins::fill(const core::RowMargins &rows, core::Extent pages, char *to) const {
   const Kept &k = *find(rows, pages);
   k.rows.for_each_margin(pages, [&](core::Extent part, uint64_t row) {
-    memcpy(to + (part.begin - pages.begin), k.margins + place_of(k.rows, part, row), part.size());
+    memcpy(to + (part.begin - pages.begin), k.margins + offset_of(k.rows, part, row), part.size());
   });
 }
 

@@ -13,7 +13,7 @@
 #include "speculate/tip/prefetcher.h"
 #include "speculate/tip/share.h"
 #include "speculate/watch/hint_log.h"
-#include "speculate/watch/wait_place.h"
+#include "speculate/watch/awaited.h"
 #include "speculate/watch/worth.h"
 #include <mutex>
 
@@ -31,8 +31,8 @@ struct Watched {
   uint64_t long_waits = 0; ///< since then
   bool judged = false; ///< this wait has been counted
   bool by_name = false; ///< it waits in a call on names, which may show as sleeping
-  bool unhinted = false; ///< this wait is for something that was not hinted when it was looked at last: `place`
-  WaitPlace place;
+  bool unhinted = false; ///< this wait is for something that was not hinted when it was looked at last: `awaited`
+  Awaited awaited;
   uint64_t named = 0; ///< the executable whose arguments have been taken for names of files
   bool refused = false;
   bool was_copied = false;
@@ -77,7 +77,7 @@ private:
   void account_wait(Watched &one, uint64_t now);
   void account_fault(Watched &one, uint64_t now);
   bool would_copy_pay(Watched &one, uint64_t now, bool *quick);
-  bool is_hinted(const WaitPlace &place) const;
+  bool is_hinted(const Awaited &awaited) const;
   void wait_over(Watched &one, uint64_t now);
   void missed();
 

@@ -54,7 +54,7 @@ void Controller::give_names(Watched &one, const Call &call) {
   snprintf(path, sizeof path, "/proc/%d/cmdline", one.thread.process());
   const char *const end = arguments + read_whole(path, arguments, sizeof arguments);
   char waits_for[kPathBytes];
-  find_wait_path(one.thread.process(), call, waits_for, sizeof waits_for);
+  find_awaited_path(one.thread.process(), call, waits_for, sizeof waits_for);
   unsigned given = 0;
   const char *const first = first_left(arguments + strlen(arguments) + 1, end, base, waits_for);
   for (const char *at = first; at < end && given < kMostNames; at += strlen(at) + 1) given += give_name(base, at);

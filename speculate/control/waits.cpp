@@ -88,8 +88,8 @@ void Controller::follow_reads(Watched &one) {
   one.ran_at_reads = one.last.ran;
 }
 
-bool Controller::is_hinted(const WaitPlace &place) const {
-  return place.kind == WaitPlace::Kind::kRead ? log_.has(place.inode, place.offset) : log_.has_path(place.path);
+bool Controller::is_hinted(const Awaited &awaited) const {
+  return awaited.kind == Awaited::Kind::kRead ? log_.has(awaited.inode, awaited.offset) : log_.has_path(awaited.path);
 }
 
 /// A long wait goes on.
@@ -99,16 +99,16 @@ void Controller::account_wait(Watched &one, uint64_t now) {
   if (!call.known || !may_stop_in(call.number, one.by_name)) return;
   if (!prepare()) return;
   give_names(one, call);
-  WaitPlace &place = one.place;
-  find_wait_place(one.thread.process(), call, &place);
-  if (place.kind == WaitPlace::Kind::kUnknown) return;
-  if (place.direct) return refuse(one, "it reads past the page cache (O_DIRECT), and so overlaps its reads itself");
-  one.unhinted = !is_hinted(place) || (eager_ && !copied_);
+  Awaited &awaited = one.awaited;
+  find_awaited(one.thread.process(), call, &awaited);
+  if (awaited.kind == Awaited::Kind::kUnknown) return;
+  if (awaited.direct) return refuse(one, "it reads past the page cache (O_DIRECT), and so overlaps its reads itself");
+  one.unhinted = !is_hinted(awaited) || (eager_ && !copied_);
   if (!one.unhinted) {
     if (!one.judged) {
       statistics_.waits_hinted++;
       copy_hit_++;
-      prefetcher_.passed(place.inode, place.offset, place.kind == WaitPlace::Kind::kRead ? nullptr : place.path);
+      prefetcher_.passed(awaited.inode, awaited.offset, awaited.kind == Awaited::Kind::kRead ? nullptr : awaited.path);
     }
     one.judged = true;
     return;
@@ -191,7 +191,7 @@ void Controller::wait_over(Watched &one, uint64_t now) {
   one.unhinted = false;
   const bool own = copied_ && copied_->thread.process() == one.thread.process();
   const uint64_t needs = copy_hit_ ? kCopyNeeds : kSlowCopyNeeds;
-  if (own && now - copy_made_ > needs && one.wait_begin > copy_made_ && !is_hinted(one.place)) missed();
+  if (own && now - copy_made_ > needs && one.wait_begin > copy_made_ && !is_hinted(one.awaited)) missed();
 }
 
 void Controller::missed() {

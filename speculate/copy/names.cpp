@@ -19,14 +19,14 @@ Known known[kNames];
 
 void remember_name(const char *path, uint64_t inode) {
   const uint64_t key = path_hash(path);
-  Known *place = &known[key & (kNames - 1)];
+  Known *entry = &known[key & (kNames - 1)];
   for (unsigned i = 0; i < kNear; i++) {
     Known &candidate = known[(key + i) & (kNames - 1)];
     if (candidate.key && candidate.key != key) continue;
-    place = &candidate;
+    entry = &candidate;
     break;
   }
-  *place = {key, inode};
+  *entry = {key, inode};
 }
 
 bool is_known_regular(const char *path, uint64_t *inode) {

@@ -12,7 +12,7 @@ constexpr int64_t kPage = 4096;
 constexpr unsigned kPages = 2048; ///< a power of two
 
 struct Page {
-  unsigned file; ///< its place in state.files, plus one; 0 = this page is free
+  unsigned file; ///< its index in state.files, plus one; 0 = this page is free
   int64_t number;
   uint8_t written[kPage / 8];
   char bytes[kPage];

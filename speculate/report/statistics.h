@@ -33,7 +33,7 @@ struct Statistics {
   uint64_t stopped_ns = 0, most_stopped_ns = 0; ///< the original, for copies
   uint64_t last_call = 0;                     ///< the last one that ended a copy
   uint64_t waits_hinted = 0, waits_missed = 0; ///< long waits of the original that were seen
-  uint64_t waits_in_faults = 0;               ///< those in page faults, of which nobody knows the place
+  uint64_t waits_in_faults = 0;               ///< those in page faults, of which nobody knows where in which file
   uint64_t calls = 0, reads = 0, answered = 0, hinted = 0, waited = 0, guesses = 0, writes = 0; ///< of the copies
   uint64_t copy_faults = 0;   ///< page faults of the copies
   double copy_seconds = 0;    ///< processor time of the copies

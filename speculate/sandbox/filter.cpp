@@ -95,11 +95,11 @@ void refuse_other_abis(Writer &w) {
 }
 
 /// Calls that carry the cookie. What they may do is as narrow as it can be said.
-void allow_own(Writer &w, const FilterPlace &place) {
+void allow_own(Writer &w, const FilterAddresses &own) {
   w.load(argument(5));
-  const unsigned low = w.if_equal(static_cast<uint32_t>(place.cookie));
+  const unsigned low = w.if_equal(static_cast<uint32_t>(own.cookie));
   w.load(argument(5) + 4);
-  const unsigned high = w.if_equal(static_cast<uint32_t>(place.cookie >> 32));
+  const unsigned high = w.if_equal(static_cast<uint32_t>(own.cookie >> 32));
   w.load(kNumber);
   const unsigned open = w.if_equal(SYS_openat);
   w.load(argument(2));
@@ -135,12 +135,12 @@ void allow_own(Writer &w, const FilterPlace &place) {
 }
 
 /// The two calls of six arguments, from where the copy's own code makes them. Mappings must be private.
-void allow_own_of_six(Writer &w, const FilterPlace &place) {
+void allow_own_of_six(Writer &w, const FilterAddresses &own) {
   w.load(kPlace + 4);
-  const unsigned near = w.if_equal(static_cast<uint32_t>(place.begin >> 32));
+  const unsigned near = w.if_equal(static_cast<uint32_t>(own.begin >> 32));
   w.load(kPlace);
-  const unsigned behind = w.if_at_least(static_cast<uint32_t>(place.begin));
-  const unsigned before = w.if_below(static_cast<uint32_t>(place.end));
+  const unsigned behind = w.if_at_least(static_cast<uint32_t>(own.begin));
+  const unsigned before = w.if_below(static_cast<uint32_t>(own.end));
   w.load(kNumber);
   const unsigned map = w.if_equal(SYS_mmap);
   w.load(argument(3));
@@ -185,12 +185,12 @@ void limit_arguments(Writer &w) {
 
 } // namespace
 
-unsigned make_filter(const FilterPlace &place, FilterStep *steps, unsigned capacity) {
-  if (place.begin >> 32 != (place.end - 1) >> 32) return 0; // the checks of where a call stands compare low halves
+unsigned make_filter(const FilterAddresses &own, FilterStep *steps, unsigned capacity) {
+  if (own.begin >> 32 != (own.end - 1) >> 32) return 0; // the checks of where a call stands compare low halves
   Writer w(steps, capacity);
   refuse_other_abis(w);
-  allow_own(w, place);
-  allow_own_of_six(w, place);
+  allow_own(w, own);
+  allow_own_of_six(w, own);
   limit_arguments(w);
   for (const int call : kNative) w.give_if(static_cast<uint32_t>(call), kAllow);
   for (const int call : kPretended) w.give_if(static_cast<uint32_t>(call), kPretend);

@@ -11,12 +11,12 @@
 namespace pagecast::speculate {
 
 /// Where the copy's own code is, and its cookie.
-struct FilterPlace {
+struct FilterAddresses {
   uint64_t begin, end;
   uint64_t cookie;
 };
 
 /// Writes the filter. Returns the number of steps, or 0 if `capacity` is too small.
-unsigned make_filter(const FilterPlace &place, FilterStep *steps, unsigned capacity);
+unsigned make_filter(const FilterAddresses &own, FilterStep *steps, unsigned capacity);
 
 } // namespace pagecast::speculate

@@ -65,9 +65,9 @@ void Ledger::end(const Reading &reading, uint64_t bytes) {
 AccountCounts Ledger::counts() {
   const std::lock_guard lock(mutex_);
   AccountCounts counts = counts_;
-  for (const auto &[place, state] : states_) {
-    const auto size = sizes_.find(place.inode);
-    const bool beyond = size != sizes_.end() && place.block * kBlock >= size->second; // nothing is there to be read
+  for (const auto &[at, state] : states_) {
+    const auto size = sizes_.find(at.inode);
+    const bool beyond = size != sizes_.end() && at.block * kBlock >= size->second; // nothing is there to be read
     counts.blocks_in_error += state & kHinted && !(state & kRead) && !beyond;
     counts.unused += state & (kFetched | kFetching) && !(state & kRead) && !beyond;
   }

@@ -46,12 +46,12 @@ public:
   AccountCounts counts();
 
 private:
-  struct Place {
+  struct FileBlock {
     uint64_t inode, block;
-    bool operator==(const Place &) const = default;
+    bool operator==(const FileBlock &) const = default;
   };
   struct Hash {
-    size_t operator()(const Place &p) const { return p.inode * 0x9e3779b97f4a7c15u ^ p.block * 0xc2b2ae3d27d4eb4fu; }
+    size_t operator()(const FileBlock &p) const { return p.inode * 0x9e3779b97f4a7c15u ^ p.block * 0xc2b2ae3d27d4eb4fu; }
   };
   struct Range {
     uint64_t inode, first, end; ///< blocks
@@ -61,7 +61,7 @@ private:
   }
 
   std::mutex mutex_;
-  std::unordered_map<Place, uint8_t, Hash> states_;
+  std::unordered_map<FileBlock, uint8_t, Hash> states_;
   std::unordered_map<uint64_t, uint64_t> sizes_; ///< of files that were read, in bytes
   std::vector<Range> hints_;
   AccountCounts counts_;

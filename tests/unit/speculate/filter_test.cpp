@@ -18,7 +18,7 @@
 namespace pagecast::speculate::test {
 namespace {
 
-constexpr FilterPlace kPlace = {0x7f0012340000, 0x7f0012440000, 0x0123456789abcdef};
+constexpr FilterAddresses kPlace = {0x7f0012340000, 0x7f0012440000, 0x0123456789abcdef};
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kTrap = SECCOMP_RET_TRAP, kKill = SECCOMP_RET_KILL_PROCESS;
 
 struct FilterTest : ::testing::Test {

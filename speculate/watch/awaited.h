@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a thread waits for: the place in a file, or the name of one.
+// What a thread waits for: an offset in a file, or the name of one.
 #pragma once
 #include "speculate/watch/proc.h"
 #include <cstddef>
 
 namespace pagecast::speculate {
 
-struct WaitPlace {
+struct Awaited {
   enum class Kind { kUnknown, kRead, kName } kind = Kind::kUnknown;
   uint64_t inode = 0, offset = 0; ///< for kRead
   bool direct = false;            ///< for kRead: the file is open with O_DIRECT, past the page cache
@@ -15,9 +15,9 @@ struct WaitPlace {
 };
 
 /// The thread must be in the call while this looks, or the answer is of another moment.
-void find_wait_place(pid_t process, const Call &call, WaitPlace *place);
-/// The file that it waits for, in either kind of place; empty where there is none.
-void find_wait_path(pid_t process, const Call &call, char *to, size_t capacity);
+void find_awaited(pid_t process, const Call &call, Awaited *);
+/// The file that it waits for, in either case; empty where there is none.
+void find_awaited_path(pid_t process, const Call &call, char *to, size_t capacity);
 
 /// Writes `base`/`name` without "." and double slashes, as copies do. False: too long.
 bool join_path(char *to, size_t capacity, const char *base, const char *name);

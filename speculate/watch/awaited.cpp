@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "speculate/watch/wait_place.h"
+#include "speculate/watch/awaited.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,7 +50,7 @@ bool append(char *to, size_t capacity, size_t *length, const char *path) {
   return true;
 }
 
-void find_name(pid_t process, long directory, uint64_t address, WaitPlace *place) {
+void find_name(pid_t process, long directory, uint64_t address, Awaited *awaited) {
   char name[512], base[512] = "";
   if (!read_text(process, address, name, sizeof name)) return;
   if (name[0] != '/') {
@@ -58,10 +58,10 @@ void find_name(pid_t process, long directory, uint64_t address, WaitPlace *place
                                              : read_link(process, "fd", directory, base, sizeof base);
     if (!known) return;
   }
-  if (join_path(place->path, sizeof place->path, base, name)) place->kind = WaitPlace::Kind::kName;
+  if (join_path(awaited->path, sizeof awaited->path, base, name)) awaited->kind = Awaited::Kind::kName;
 }
 
-void find_read(pid_t process, const Call &call, WaitPlace *place) {
+void find_read(pid_t process, const Call &call, Awaited *awaited) {
   char path[64], text[512];
   struct stat facts;
   const long number = static_cast<long>(call.argument[0]);
@@ -70,11 +70,11 @@ void find_read(pid_t process, const Call &call, WaitPlace *place) {
   snprintf(path, sizeof path, "/proc/%d/fdinfo/%ld", process, number);
   if (!read_whole(path, text, sizeof text)) return;
   const char *const flags = strstr(text, "flags:");
-  place->direct = flags && (strtoul(flags + 6, nullptr, 8) & O_DIRECT);
+  awaited->direct = flags && (strtoul(flags + 6, nullptr, 8) & O_DIRECT);
   const bool positioned = call.number == SYS_pread64 || call.number == SYS_preadv || call.number == SYS_preadv2;
-  place->inode = facts.st_ino;
-  place->offset = positioned ? call.argument[3] : field(text, "pos", 0);
-  place->kind = WaitPlace::Kind::kRead;
+  awaited->inode = facts.st_ino;
+  awaited->offset = positioned ? call.argument[3] : field(text, "pos", 0);
+  awaited->kind = Awaited::Kind::kRead;
 }
 
 } // namespace
@@ -84,41 +84,42 @@ bool join_path(char *to, size_t capacity, const char *base, const char *name) {
   return (name[0] == '/' || append(to, capacity, &length, base)) && append(to, capacity, &length, name);
 }
 
-void find_wait_place(pid_t process, const Call &call, WaitPlace *place) {
-  place->kind = WaitPlace::Kind::kUnknown;
-  place->direct = false;
+void find_awaited(pid_t process, const Call &call, Awaited *awaited) {
+  awaited->kind = Awaited::Kind::kUnknown;
+  awaited->direct = false;
   const uint64_t *const a = call.argument;
   switch (call.number) {
   case SYS_read:
   case SYS_readv:
   case SYS_pread64:
   case SYS_preadv:
-  case SYS_preadv2: return find_read(process, call, place);
+  case SYS_preadv2: return find_read(process, call, awaited);
   case SYS_open:
   case SYS_stat:
   case SYS_lstat:
   case SYS_access:
-  case SYS_readlink: return find_name(process, AT_FDCWD, a[0], place);
+  case SYS_readlink: return find_name(process, AT_FDCWD, a[0], awaited);
   case SYS_openat:
   case SYS_newfstatat:
   case SYS_statx:
   case SYS_faccessat:
   case SYS_faccessat2:
-  case SYS_readlinkat: return find_name(process, static_cast<int>(a[0]), a[1], place);
+  case SYS_readlinkat: return find_name(process, static_cast<int>(a[0]), a[1], awaited);
   case SYS_getdents64:
-    if (read_link(process, "fd", static_cast<long>(a[0]), place->path, sizeof place->path)) place->kind = WaitPlace::Kind::kName;
+    if (read_link(process, "fd", static_cast<long>(a[0]), awaited->path, sizeof awaited->path))
+      awaited->kind = Awaited::Kind::kName;
     return;
   default: return;
   }
 }
 
-void find_wait_path(pid_t process, const Call &call, char *to, size_t capacity) {
-  WaitPlace place;
+void find_awaited_path(pid_t process, const Call &call, char *to, size_t capacity) {
+  Awaited awaited;
   to[0] = 0;
   if (!call.known || call.number < 0) return;
-  find_wait_place(process, call, &place);
-  if (place.kind == WaitPlace::Kind::kName) snprintf(to, capacity, "%s", place.path);
-  else if (place.kind == WaitPlace::Kind::kRead && !read_link(process, "fd", static_cast<long>(call.argument[0]), to, capacity))
+  find_awaited(process, call, &awaited);
+  if (awaited.kind == Awaited::Kind::kName) snprintf(to, capacity, "%s", awaited.path);
+  else if (awaited.kind == Awaited::Kind::kRead && !read_link(process, "fd", static_cast<long>(call.argument[0]), to, capacity))
     to[0] = 0;
 }
 
