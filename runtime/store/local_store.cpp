@@ -39,9 +39,14 @@ bool LocalStore::write(unsigned file, const void *from, uint64_t bytes, uint64_t
   return disk_->write(file, from, bytes, offset, tag);
 }
 
-bool LocalStore::make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) {
+bool LocalStore::reserve_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) {
   disk_->use(file, file_[file].fd());
-  return disk_->allocate(file, back ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE : 0, offset, bytes, tag);
+  return disk_->allocate(file, 0, offset, bytes, tag);
+}
+
+bool LocalStore::give_back_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) {
+  disk_->use(file, file_[file].fd());
+  return disk_->allocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes, tag);
 }
 
 int LocalStore::read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) {
@@ -52,6 +57,6 @@ int LocalStore::write_now(unsigned file, const void *from, uint64_t bytes, uint6
   return os::write_file(file_[file].fd(), from, bytes, offset);
 }
 
-int LocalStore::make_room_now(unsigned file, uint64_t offset, uint64_t bytes) { return file_[file].reserve(offset, bytes); }
+int LocalStore::reserve_room_now(unsigned file, uint64_t offset, uint64_t bytes) { return file_[file].reserve(offset, bytes); }
 
 } // namespace pagecast

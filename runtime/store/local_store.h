@@ -20,10 +20,11 @@ public:
   void remove(unsigned file) override;
   bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) override;
   bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) override;
-  bool make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) override;
+  bool reserve_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) override;
+  bool give_back_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) override;
   int read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) override;
   int write_now(unsigned file, const void *from, uint64_t bytes, uint64_t offset) override;
-  int make_room_now(unsigned file, uint64_t offset, uint64_t bytes) override;
+  int reserve_room_now(unsigned file, uint64_t offset, uint64_t bytes) override;
   int fd(unsigned file) const { return file_[file].fd(); }
 
 private:

@@ -56,7 +56,7 @@ bool BackingStore::move_contents(const PageTable &pages, const PagedRegion &r, u
     const uint64_t bytes = uint64_t{n} << shift_, offset = uint64_t{s} << shift_;
     Store &store = fork_files_.store(to); // of all that is moved
     int error = store.read_now(fork_files_.file_of(s), staging_.base(), bytes, offset);
-    if (!error) error = store.make_room_now(to, offset, bytes);
+    if (!error) error = store.reserve_room_now(to, offset, bytes);
     if (!error) error = store.write_now(to, staging_.base(), bytes, offset);
     if (error) return false;
     fork_files_.put(s, n, to);

@@ -134,7 +134,7 @@ void NbdStore::remove(unsigned file) {
   room_[file].stop_room();
 }
 
-int NbdStore::make_room_now(unsigned file, uint64_t offset, uint64_t bytes) {
+int NbdStore::reserve_room_now(unsigned file, uint64_t offset, uint64_t bytes) {
   uint64_t at = 0;
   for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e) {
     if (export_extent_[file][e]) continue;
@@ -146,10 +146,17 @@ int NbdStore::make_room_now(unsigned file, uint64_t offset, uint64_t bytes) {
   return 0;
 }
 
-bool NbdStore::make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) {
-  int result = 0;
-  if (!back) result = make_room_now(file, offset, bytes);
-  for (uint64_t e = offset / kExtent; back && e * kExtent < offset + bytes; ++e) give_back(file, e);
+bool NbdStore::reserve_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) {
+  return room_done(tag, reserve_room_now(file, offset, bytes));
+}
+
+bool NbdStore::give_back_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) {
+  for (uint64_t e = offset / kExtent; e * kExtent < offset + bytes; ++e) give_back(file, e);
+  return room_done(tag, 0);
+}
+
+/// The answer to a request for room, which the pager finds as it finds those of the helper.
+bool NbdStore::room_done(uint64_t tag, int result) {
   room_done_ = {tag, result};
   os::event_post(event());
   return true;

@@ -47,14 +47,15 @@ public:
   void remove(unsigned file) override;
   bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) override;
   bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) override;
-  bool make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) override;
+  bool reserve_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) override;
+  bool give_back_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) override;
   int open() override;
   bool next(Completion *) override;
   int event() const override { return link_.event(); }
   void look() override;
   int read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) override;
   int write_now(unsigned file, const void *from, uint64_t bytes, uint64_t offset) override;
-  int make_room_now(unsigned file, uint64_t offset, uint64_t bytes) override;
+  int reserve_room_now(unsigned file, uint64_t offset, uint64_t bytes) override;
   void recover() override;
 
 private:
@@ -71,6 +72,7 @@ private:
     bool write;
   };
   void give_back(unsigned file, uint64_t extent);
+  bool room_done(uint64_t tag, int result);
   void begin(unsigned file, bool write, const void *memory, uint64_t bytes, uint64_t offset, uint64_t tag);
   bool is_staged(const char *memory) const;
   bool ask_more(uint64_t tag);

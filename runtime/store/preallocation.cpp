@@ -51,10 +51,13 @@ bool Preallocation::ask(Purpose purpose, unsigned file, uint64_t first, uint64_t
   first_ = first;
   extents_ = extents;
   if (!asynchronous_) {
-    done(fork_files_->store(file).make_room_now(file, first * kExtent, extents * kExtent));
+    done(fork_files_->store(file).reserve_room_now(file, first * kExtent, extents * kExtent));
     return true;
   }
-  if (!fork_files_->store(file).make_room(file, purpose == kBack, first * kExtent, extents * kExtent, tag_)) return false;
+  Store &store = fork_files_->store(file);
+  if (purpose == kBack ? !store.give_back_room(file, first * kExtent, extents * kExtent, tag_)
+                       : !store.reserve_room(file, first * kExtent, extents * kExtent, tag_))
+    return false;
   started_ns_ = os::now_ns();
   return true;
 }

@@ -36,8 +36,10 @@ public:
   // --- requests: false if no more can be taken now ---
   virtual bool read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) = 0;
   virtual bool write(unsigned file, const void *from, uint64_t bytes, uint64_t offset, uint64_t tag) = 0;
-  /// Makes room for [offset, offset+bytes), or, where `back`, gives up what was made.
-  virtual bool make_room(unsigned file, bool back, uint64_t offset, uint64_t bytes, uint64_t tag) = 0;
+  /// Reserves room for [offset, offset+bytes).
+  virtual bool reserve_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) = 0;
+  /// Gives up what was reserved.
+  virtual bool give_back_room(unsigned file, uint64_t offset, uint64_t bytes, uint64_t tag) = 0;
 
   /// The next answer, of a store whose answers do not come through the pager's ring.
   virtual bool next(Completion *) { return false; }
@@ -49,7 +51,7 @@ public:
   // --- the same at once; 0 or -errno. Cost: as long as the store takes. ---
   virtual int read_now(unsigned file, void *to, uint64_t bytes, uint64_t offset) = 0;
   virtual int write_now(unsigned file, const void *from, uint64_t bytes, uint64_t offset) = 0;
-  virtual int make_room_now(unsigned file, uint64_t offset, uint64_t bytes) = 0;
+  virtual int reserve_room_now(unsigned file, uint64_t offset, uint64_t bytes) = 0;
 
 protected:
   ~Store() = default; // stores live as long as the program
