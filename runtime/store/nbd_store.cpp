@@ -168,17 +168,19 @@ bool NbdStore::is_staged(const char *memory) const {
   return !is_map() && memory >= staging_->base() && memory < staging_->base() + staging_->bytes();
 }
 
-bool NbdStore::finished(uint64_t tag) const { return moving_[tag].asked == moving_[tag].bytes && !moving_[tag].pieces; }
+bool NbdStore::finished(uint64_t tag) const {
+  return open_request_[tag].asked == open_request_[tag].bytes && !open_request_[tag].pieces;
+}
 
 /// Where the request goes on.
-uint64_t NbdStore::in_export(const Moving &m) const {
+uint64_t NbdStore::in_export(const OpenRequest &m) const {
   const uint64_t offset = m.offset + m.asked;
   return is_map() ? offset : (export_extent_[m.file][offset / kExtent] - 1ull) * kExtent + offset % kExtent;
 }
 
 /// Hands the next bytes of a request to the helper: they are at `memory` in staging, where `staged`, or else in the channel.
 void NbdStore::ask(uint64_t tag, uint64_t bytes, bool staged, uint64_t memory) {
-  Moving &m = moving_[tag];
+  OpenRequest &m = open_request_[tag];
   const uint32_t number = link_.take();
   const uint64_t offset = in_export(m), there = is_map() ? std::min(bytes, link_.bytes() - offset) : bytes;
   link_.piece(number) = {offset, memory, static_cast<uint32_t>(there), staged, m.write ? NbdPiece::kWrite : NbdPiece::kRead};
@@ -188,14 +190,14 @@ void NbdStore::ask(uint64_t tag, uint64_t bytes, bool staged, uint64_t memory) {
   link_.ask(number);
 }
 
-void NbdStore::note_sums(const Moving &m, const char *contents, uint64_t bytes) {
+void NbdStore::note_sums(const OpenRequest &m, const char *contents, uint64_t bytes) {
   const uint64_t page = os::page_size();
   for (uint64_t at = 0; at < bytes; at += page) sum_[(m.offset + m.asked + at) >> os::page_shift()] = sum_of(contents + at, page);
 }
 
 /// The next piece of a request: what is in one extent, and in one run of buffers. False: there are no buffers now.
 bool NbdStore::ask_more(uint64_t tag) {
-  Moving &m = moving_[tag];
+  OpenRequest &m = open_request_[tag];
   const uint64_t offset = m.offset + m.asked;
   const char *memory = m.memory + m.asked;
   uint64_t bytes = is_map() ? m.bytes - m.asked : std::min(m.bytes - m.asked, kExtent - offset % kExtent);
@@ -224,7 +226,7 @@ bool NbdStore::ask_more(uint64_t tag) {
 void NbdStore::ask_waiting() {
   while (waiting_count_) {
     const uint16_t tag = waiting_[first_waiting_];
-    while (moving_[tag].asked < moving_[tag].bytes)
+    while (open_request_[tag].asked < open_request_[tag].bytes)
       if (!ask_more(tag)) return;
     first_waiting_ = (first_waiting_ + 1) % kTags;
     --waiting_count_;
@@ -235,9 +237,9 @@ void NbdStore::ask_waiting() {
 }
 
 void NbdStore::begin(unsigned file, bool write, const void *memory, uint64_t bytes, uint64_t offset, uint64_t tag) {
-  moving_[tag] = {static_cast<const char *>(memory), offset, bytes, 0, 0, 0, static_cast<uint8_t>(file), write};
-  if (is_staged(moving_[tag].memory)) { // it wants no buffers, so that it need not wait for others
-    while (moving_[tag].asked < bytes) ask_more(tag);
+  open_request_[tag] = {static_cast<const char *>(memory), offset, bytes, 0, 0, 0, static_cast<uint8_t>(file), write};
+  if (is_staged(open_request_[tag].memory)) { // it wants no buffers, so that it need not wait for others
+    while (open_request_[tag].asked < bytes) ask_more(tag);
     return;
   }
   waiting_[(first_waiting_ + waiting_count_++) % kTags] = static_cast<uint16_t>(tag);
@@ -255,7 +257,7 @@ bool NbdStore::write(unsigned file, const void *from, uint64_t bytes, uint64_t o
 }
 
 /// Gives back the buffers of one, with what was read into them handed on. Behind the end of an export that is mapped are zeros.
-void NbdStore::end_piece(const NbdPiece &p, Moving &m, bool good) {
+void NbdStore::end_piece(const NbdPiece &p, OpenRequest &m, bool good) {
   const uint64_t at = p.memory - link_.in_channel(link_.buffers());
   const auto first = static_cast<uint32_t>(at >> os::page_shift()),
              pages = static_cast<uint32_t>((p.bytes + os::page_size() - 1) >> os::page_shift());
@@ -274,7 +276,7 @@ void NbdStore::piece_done(const NbdAnswer &a) {
   if (tag == kSyncTag) synced_ = a.error;
   if (tag == kAheadTag) --asked_ahead_, caches_ &= a.error != -EOPNOTSUPP;
   if (tag == kSyncTag || tag == kAheadTag) return link_.give(a.piece);
-  Moving &m = moving_[tag];
+  OpenRequest &m = open_request_[tag];
   if (!p.staged) end_piece(p, m, a.error == 0);
   link_.give(a.piece);
   if (a.error) m.error = a.error;
@@ -285,7 +287,7 @@ void NbdStore::piece_done(const NbdAnswer &a) {
 
 /// Of a request that is over: bytes or -errno. What a read has brought must be what was written.
 int NbdStore::result_of(uint64_t tag) {
-  const Moving &m = moving_[tag];
+  const OpenRequest &m = open_request_[tag];
   if (m.error) return m.error;
   for (uint64_t at = 0; !m.write && !is_map() && at < m.bytes; at += os::page_size()) {
     if (sum_of(m.memory + at, os::page_size()) == sum_[(m.offset + at) >> os::page_shift()]) continue;
@@ -374,7 +376,7 @@ int NbdStore::wait_now() {
     os::event_clear(event());
     look();
   }
-  const auto bytes = static_cast<int>(moving_[kNowTag].bytes);
+  const auto bytes = static_cast<int>(open_request_[kNowTag].bytes);
   return done.result == bytes ? 0 : done.result < 0 ? done.result : -EIO;
 }
 

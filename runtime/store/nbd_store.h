@@ -61,8 +61,8 @@ public:
 private:
   static constexpr unsigned kTags = 1024;
   static constexpr uint64_t kNowTag = kTags - 1, kSyncTag = kTags - 2, kAheadTag = kTags - 3; ///< requests use fewer
-  /// A request under way.
-  struct Moving {
+  /// A request that is not answered yet: its pieces are with the helper, or wait for buffers.
+  struct OpenRequest {
     const char *memory;
     uint64_t offset, bytes; ///< in the file
     uint64_t asked; ///< of the bytes
@@ -78,12 +78,12 @@ private:
   bool ask_more(uint64_t tag);
   void ask_waiting();
   void ask(uint64_t tag, uint64_t bytes, bool staged, uint64_t memory);
-  uint64_t in_export(const Moving &) const;
-  void end_piece(const NbdPiece &, Moving &, bool good);
+  uint64_t in_export(const OpenRequest &) const;
+  void end_piece(const NbdPiece &, OpenRequest &, bool good);
   bool finished(uint64_t tag) const;
   void piece_done(const NbdAnswer &);
   int result_of(uint64_t tag);
-  void note_sums(const Moving &, const char *contents, uint64_t bytes);
+  void note_sums(const OpenRequest &, const char *contents, uint64_t bytes);
   int wait_now();
   void say_changes();
   int claim();
@@ -102,7 +102,7 @@ private:
   Room room_[kFiles];
   uint32_t *export_extent_[kFiles] = {}; ///< 1 + extent of the export, by extent of the file
   uint32_t *sum_ = nullptr; ///< by slot
-  Moving moving_[kTags] = {};
+  OpenRequest open_request_[kTags] = {};
   uint16_t tag_of_[NbdChannel::kPieces] = {}; ///< by piece
   uint16_t waiting_[kTags]; ///< ring of writes that want buffers
   uint16_t done_[kTags]; ///< ring of requests that are over
