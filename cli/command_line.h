@@ -2,14 +2,7 @@
 //
 // What the command line may say: its subcommands, with their options and what --help teaches of them.
 #pragma once
-#include "cli/commands/doctor.h"
-#include "cli/commands/explain.h"
-#include "cli/commands/profile.h"
-#include "cli/commands/report.h"
-#include "cli/commands/run.h"
-#include "cli/commands/serve.h"
-#include "cli/commands/speculate.h"
-#include "cli/commands/top.h"
+#include "cli/commands/commands.h"
 #include "cli/text/manuals.h"
 #include <CLI/CLI.hpp>
 #include <string>

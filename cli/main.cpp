@@ -2,7 +2,7 @@
 //
 // The pagecast command. Under the names pagecast-cc, pagecast-c++ and pagecast-fc it is a compiler.
 #include "cli/command_line.h"
-#include "cli/commands/cc.h"
+#include "cli/commands/commands.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include "cli/text/version.h"

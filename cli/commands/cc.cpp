@@ -6,7 +6,7 @@
 //
 //   PAGECAST_CC_VERBOSE=1       print the exact command line
 //   PAGECAST_CC_PASSTHROUGH=1   the plain compiler: neither plugin nor runtime
-#include "cli/commands/cc.h"
+#include "cli/commands/commands.h"
 #include "cli/programs/job.h"
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // pagecast doctor: everything that Pagecast needs of a host, asked and answered one a line.
-#include "cli/commands/doctor.h"
-#include "cli/commands/speculate.h"
+#include "cli/commands/commands.h"
 #include "cli/machine/disk.h"
 #include "cli/machine/filesystem.h"
 #include "cli/machine/limit.h"

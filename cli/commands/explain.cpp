@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // pagecast explain: the remarks of the pass beside the source, and the statistics of a run beside both.
-#include "cli/commands/explain.h"
+#include "cli/commands/commands.h"
 #include "cli/explain/explanation.h"
 #include "cli/explain/recompile.h"
 #include "cli/programs/paths.h"

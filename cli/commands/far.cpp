@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cli/commands/far.h"
+#include "cli/commands/commands.h"
 #include "cli/machine/runtime_options.h"
 #include "cli/profile/sharing.h"
 #include "cli/programs/job_helper.h"

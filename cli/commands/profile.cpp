@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // pagecast profile: each process notes in a file of its own what it touches, in a directory that goes with the command.
-#include "cli/commands/profile.h"
+#include "cli/commands/commands.h"
 #include "cli/profile/join.h"
 #include "cli/programs/child.h"
 #include "cli/programs/launch.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cli/commands/report.h"
+#include "cli/commands/commands.h"
 #include "cli/explain/measured.h"
 #include "cli/text/spelling.h"
 #include "cli/text/table.h"

@@ -3,8 +3,7 @@
 // pagecast run: the runtime reads its options from the environment when the program starts, too late
 // for a friendly answer to a wrong one. So they are checked here, also those that were in the
 // environment before.
-#include "cli/commands/run.h"
-#include "cli/commands/far.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/summary.h"
 #include "cli/machine/filesystem.h"
 #include "cli/machine/memory.h"

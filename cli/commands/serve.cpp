@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The server is nbdkit's, with our plugin in it. This starts it, waits, and ends it.
-#include "cli/commands/serve.h"
+#include "cli/commands/commands.h"
 #include "cli/machine/address.h"
 #include "cli/machine/memory.h"
 #include "cli/programs/paths.h"

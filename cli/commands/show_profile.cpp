@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // pagecast profile show: the densities and clusters of each phase as text or JSON, and figure 4.
-#include "cli/commands/profile.h"
+#include "cli/commands/commands.h"
 #include "cli/profile/picture.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cli/commands/speculate.h"
+#include "cli/commands/commands.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include <cerrno>

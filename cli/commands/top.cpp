@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cli/commands/top.h"
+#include "cli/commands/commands.h"
 #include "cli/explain/measured.h"
 #include "cli/machine/paged_programs.h"
 #include "cli/text/message.h"
