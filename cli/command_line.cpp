@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/command_line.h"
-#include "cli/text/checks.h"
+#include "cli/text/spelling.h"
 #include <functional>
 
 namespace pagecast::cli {

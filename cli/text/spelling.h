@@ -5,6 +5,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,15 @@ std::string commaList(const std::vector<std::string> &words);
 /// lists them all". Of words of which half the letters would have to change, none was meant. `quote` stands around it.
 std::string suggestion(const std::string &word, const std::vector<std::string> &known, const std::string &list,
                        const std::string &quote = "");
+
+// What is wrong with the value of an option, in words; nothing where it is as it should be.
+
+using WordCheck = std::function<std::string(const std::string &)>;
+
+/// A number from `least` to `most`.
+WordCheck between(double least, double most);
+/// The same, of digits alone.
+WordCheck wholeBetween(double least, double most);
+WordCheck oneOf(const std::vector<std::string> &words);
 
 } // namespace pagecast::cli
