@@ -3,7 +3,7 @@
 // pagecast profile: each process notes in a file of its own what it touches, in a directory that goes with the command.
 #include "cli/commands/commands.h"
 #include "cli/profile/join.h"
-#include "cli/programs/child.h"
+#include "cli/programs/process.h"
 #include "cli/programs/launch.h"
 #include "cli/programs/scratch.h"
 #include "cli/text/message.h"

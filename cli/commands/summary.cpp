@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/commands/summary.h"
-#include "cli/programs/child.h"
+#include "cli/programs/process.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include <cstdio>

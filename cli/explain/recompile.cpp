@@ -3,7 +3,6 @@
 #include "cli/programs/compiler.h"
 #include "cli/programs/process.h"
 #include "cli/programs/scratch.h"
-#include "cli/programs/signals.h"
 #include "cli/text/message.h"
 #include <cstdio>
 #include <filesystem>
