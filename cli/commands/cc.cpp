@@ -7,7 +7,7 @@
 //   PAGECAST_CC_VERBOSE=1       print the exact command line
 //   PAGECAST_CC_PASSTHROUGH=1   the plain compiler: neither plugin nor runtime
 #include "cli/commands/commands.h"
-#include "cli/programs/job.h"
+#include "cli/programs/compiler.h"
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"
 #include <algorithm>
@@ -23,12 +23,12 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-Arguments linkFlags(const CompileJob &job, Language language) {
+Arguments linkFlags(const Compilation &compilation, Language language) {
   const std::string directory = libraryDirectory().string();
   if (access(runtimeLibrary().c_str(), R_OK) != 0)
     throw Failure{"the runtime library is not at " + runtimeLibrary().string() + "; build or install Pagecast again"};
   // A program refers to the runtime weakly, so it must be linked even where nothing seems to need it.
-  const std::string needed = job.shared ? "-Wl,--push-state,--as-needed" : "-Wl,--push-state,--no-as-needed";
+  const std::string needed = compilation.shared ? "-Wl,--push-state,--as-needed" : "-Wl,--push-state,--no-as-needed";
   Arguments flags = {"-L" + directory, needed, "-lpagecast", "-Wl,--pop-state"};
   // Not -Wl, which would split a directory that has a comma in its name; and flang has no -Xlinker.
   const Arguments path =
@@ -47,20 +47,21 @@ void append(Arguments &to, const Arguments &from) { to.insert(to.end(), from.beg
 
 /// The compiler's command line. Ours come first, and last for shared libraries, which name what they need;
 /// but before a "--" that ends the options.
-Arguments commandLine(Language language, const Arguments &arguments, const CompileJob &job) {
+Arguments commandLine(Language language, const Arguments &arguments, const Compilation &compilation) {
   const Compiler compiler = findCompiler(language);
   Arguments line = {compiler.path};
   if (compiler.needsDriverMode) line.push_back("--driver-mode=g++");
-  if (job.compiles) append(line, pluginFlags(compiler, language));
+  if (compilation.compiles) append(line, pluginFlags(compiler, language));
   // Of two libraries that define malloc the loader takes the first: a program that names -lc must still get ours.
-  const bool linksRuntime = job.links && !job.isStatic;
-  if (linksRuntime && !job.shared) append(line, linkFlags(job, language));
+  const bool linksRuntime = compilation.links && !compilation.isStatic;
+  if (linksRuntime && !compilation.shared) append(line, linkFlags(compilation, language));
   const auto options = std::find(arguments.begin(), arguments.end(), "--");
   std::remove_copy_if(arguments.begin(), options, std::back_inserter(line), [language](const std::string &argument) {
     return language == Language::kFortran && isGfortransAlone(argument);
   });
-  if (job.links && job.isStatic) warn("the program is linked statically, so without the runtime: it will run without hints");
-  else if (linksRuntime && job.shared) append(line, linkFlags(job, language));
+  if (compilation.links && compilation.isStatic)
+    warn("the program is linked statically, so without the runtime: it will run without hints");
+  else if (linksRuntime && compilation.shared) append(line, linkFlags(compilation, language));
   line.insert(line.end(), options, arguments.end());
   return line;
 }
@@ -94,8 +95,8 @@ bool isSwitchedOn(const char *name) { return environment(name).value_or("0") != 
 } // namespace
 
 void cc(Language language, const std::vector<std::string> &arguments) {
-  const CompileJob job = isSwitchedOn("PAGECAST_CC_PASSTHROUGH") ? CompileJob{} : readJob(arguments, language);
-  const Arguments line = commandLine(language, arguments, job);
+  const Compilation compilation = isSwitchedOn("PAGECAST_CC_PASSTHROUGH") ? Compilation{} : compilationOf(arguments, language);
+  const Arguments line = commandLine(language, arguments, compilation);
   if (isSwitchedOn("PAGECAST_CC_VERBOSE")) print(line);
   become(line);
 }

@@ -37,4 +37,18 @@ std::vector<std::string> quietly(std::vector<std::string> options, Language lang
 /// What loads its pass plugin into a compiler for `language`. Throws Failure when it is not there.
 std::vector<std::string> pluginFlags(const Compiler &compiler, Language language);
 
+// What clang's or flang's driver will do with a command line, as far as it matters for the plugin and the
+// runtime.
+
+/// What the compiler will do with a command line.
+struct Compilation {
+  bool compiles = false; ///< some input goes through the optimizer
+  bool links = false;
+  bool shared = false;
+  bool isStatic = false;
+};
+
+/// Reads the arguments of the compiler for `language`, the response files among them too.
+Compilation compilationOf(const std::vector<std::string> &arguments, Language language);
+
 } // namespace pagecast::cli
