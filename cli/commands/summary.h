@@ -4,7 +4,7 @@
 // and what the next step would be.
 #pragma once
 #include "cli/explain/measured.h"
-#include "cli/programs/author.h"
+#include "cli/programs/program_kind.h"
 #include "cli/programs/scratch.h"
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/programs/launch.h"
-#include "cli/programs/elf.h"
+#include "cli/programs/program_kind.h"
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"
 #include <cerrno>

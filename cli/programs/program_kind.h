@@ -22,4 +22,14 @@ ProgramKind programKind(const std::filesystem::path &path);
 /// through another library. Asks the program's own loader, which does not run it. Cost: some ms.
 std::optional<std::filesystem::path> linkedAllocator(const std::filesystem::path &program);
 
+// Whose work a program is: advice to compile it is of use only to who has its source at hand.
+
+enum class Author {
+  kUser,    ///< as far as can be told
+  kPackage, ///< it came with the system, as R's and Octave's interpreters do
+  kPython,  ///< Python's interpreter, wherever it came from: the user's work is a script, which can give hints
+};
+
+Author authorOf(const std::filesystem::path &program);
+
 } // namespace pagecast::cli
