@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/profile/join.h"
-#include "cli/profile/symbols.h"
+#include "cli/profile/parts.h"
 #include "core/sharing/density.h"
 #include <algorithm>
 #include <filesystem>

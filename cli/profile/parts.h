@@ -3,6 +3,7 @@
 // What the processes of a program wrote while a profile was taken (core/sharing/touch_records.h), as it was written.
 #pragma once
 #include "core/sharing/reference.h"
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -43,5 +44,8 @@ struct Part {
 
 /// Of all files of the directory. One that is not whole is read as far as it goes.
 std::vector<Part> readParts(const std::filesystem::path &directory);
+
+/// The name of the function that has the byte at `offset` of a program, as its table of symbols has it; "" if that is not known.
+std::string functionAt(const std::string &program, uint64_t offset);
 
 } // namespace pagecast::cli
