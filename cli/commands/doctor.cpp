@@ -4,7 +4,6 @@
 #include "cli/commands/commands.h"
 #include "cli/machine/disk.h"
 #include "cli/machine/filesystem.h"
-#include "cli/machine/limit.h"
 #include "cli/machine/memory.h"
 #include "cli/machine/probes.h"
 #include "cli/machine/server_export.h"

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/machine/memory.h"
+#include "cli/programs/paths.h"
+#include "cli/text/message.h"
+#include "cli/text/spelling.h"
+#include "runtime/kernel/os.h"
+#include "runtime/state/options.h"
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +14,7 @@
 namespace fs = std::filesystem;
 
 namespace pagecast::cli {
+
 namespace {
 
 /// Version 1 writes "no limit" as the largest number of pages.
@@ -103,6 +109,52 @@ ControlGroup memoryControlGroup() {
     if (mount && path) return groupOf(version, *mount, *path);
   }
   return {};
+}
+
+namespace {
+
+std::optional<uint64_t> userCap() {
+  const auto given = environment("PAGECAST_MEMORY");
+  if (!given || *given == "auto") return std::nullopt;
+  try {
+    return parseSize(*given, "PAGECAST_MEMORY");
+  } catch (const Failure &) {
+    return std::nullopt; // the run-time layer says so, and goes on without
+  }
+}
+
+/// A group without a limit of its own is as large as the machine or larger.
+bool bounds(const core::Pool &pool, const MemoryLimit &limit) { return pool.machine || pool.size < limit.pools.front().size; }
+
+} // namespace
+
+MemoryLimit memoryLimit() {
+  MemoryLimit out;
+  out.cap = userCap();
+  os::MemoryWatch watch;
+  core::Pool pools[core::kMostPools];
+  watch.open();
+  const unsigned n = watch.look(pools);
+  watch.close();
+  out.pools.assign(pools, pools + n);
+  core::Limit limit;
+  limit.start(out.cap.value_or(kAuto), kLeastMemory);
+  limit.update(1, 0, pools, n);
+  out.budget = limit.budget();
+  return out;
+}
+
+Check probeLimit() {
+  const MemoryLimit limit = memoryLimit();
+  std::string detail = showSize(limit.budget) + " for large data now";
+  if (limit.cap) detail += "; PAGECAST_MEMORY " + showSize(*limit.cap);
+  for (const core::Pool &pool : limit.pools)
+    if (bounds(pool, limit))
+      detail += std::string("; ") + (pool.machine ? "machine" : "cgroup") + ": " + showSize(pool.free) + " free of " +
+                showSize(pool.size) + ", less " + showSize(core::reserve(pool));
+  if (limit.budget <= kLeastMemory)
+    return {"limit", Status::kWarn, detail, "end other programs: no program gets less than this, but it is little"};
+  return {"limit", Status::kOk, detail, ""};
 }
 
 } // namespace pagecast::cli

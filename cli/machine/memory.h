@@ -2,9 +2,12 @@
 //
 // The memory of the machine, and how much of it this process may use.
 #pragma once
+#include "cli/machine/probes.h"
+#include "core/memory/limit.h"
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pagecast::cli {
 
@@ -24,5 +27,16 @@ struct ControlGroup {
 };
 
 ControlGroup memoryControlGroup();
+
+// The memory that a program which starts now would get, by the run-time layer's own rule (core/memory/limit.h).
+
+struct MemoryLimit {
+  std::optional<uint64_t> cap; ///< PAGECAST_MEMORY, bytes; none = auto
+  std::vector<core::Pool> pools;
+  uint64_t budget = 0; ///< bytes
+};
+
+MemoryLimit memoryLimit();
+Check probeLimit();
 
 } // namespace pagecast::cli
