@@ -6,7 +6,6 @@
 #include "cli/machine/filesystem.h"
 #include "cli/machine/memory.h"
 #include "cli/machine/probes.h"
-#include "cli/machine/server_export.h"
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"

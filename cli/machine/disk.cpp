@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/machine/disk.h"
 #include "cli/machine/filesystem.h"
+#include "cli/programs/paths.h"
+#include "cli/programs/process.h"
 #include "cli/text/message.h"
 #include <algorithm>
 #include <cerrno>
@@ -11,10 +13,12 @@
 #include <liburing.h>
 #include <memory>
 #include <random>
+#include <sstream>
 #include <unistd.h>
 #include <vector>
 
 namespace pagecast::cli {
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -149,6 +153,16 @@ DiskRates measureDisk(const std::string &directory, double seconds, const std::f
   const Moved jumped = drive({fd, false, kSmallDepth, kSmall, anywhere}, seconds * 0.3);
   rates.randomRead = static_cast<double>(jumped.requests) / jumped.seconds;
   return rates;
+}
+
+ExportRates measureExport(const std::string &address, double seconds) {
+  const std::string helper = libraryDirectory() / "pagecast" / "pagecast-nbd";
+  const Finished measured = runProgram({helper, "measure", address, std::to_string(seconds)}, Keep::kOutput);
+  ExportRates rates;
+  std::istringstream words(measured.text);
+  if (measured.status == 0 && words >> rates.bytes >> rates.connections >> rates.sequentialRead >> rates.randomRead) return rates;
+  const std::string why = measured.text.substr(0, measured.text.find('\n'));
+  throw Failure{why.empty() ? "the helper for servers, " + helper + ", does not run" : why};
 }
 
 } // namespace pagecast::cli
