@@ -3,7 +3,7 @@
 // pagecast explain: the remarks of the pass beside the source, and the statistics of a run beside both.
 #include "cli/commands/commands.h"
 #include "cli/explain/explanation.h"
-#include "cli/explain/recompile.h"
+#include "cli/explain/record.h"
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"
 #include <cstdio>

@@ -36,4 +36,8 @@ struct Remark {
 /// no record.
 std::vector<Remark> readRecord(const std::string &path);
 
+/// The remarks for `source`, compiled with -O2 -g and the user's own `options`. Leaves no file behind. Throws
+/// Failure when it does not compile, after printing what the compiler said, and when the pass did not run.
+std::vector<Remark> remarksOf(const std::string &source, const std::vector<std::string> &options);
+
 } // namespace pagecast::cli
