@@ -6,6 +6,7 @@
 #include "cli/text/manuals.h"
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace pagecast::cli {
 
@@ -28,5 +29,8 @@ void describe(CLI::App &app, CommandLine &line);
 
 /// What shells and man are to know of the command.
 Manual manualOf(const CLI::App &app, const std::string &version);
+
+/// What the parser found wrong with the arguments, and what to do about it.
+std::string sentenceOf(const CLI::ParseError &error, const CLI::App &app, const std::vector<std::string> &arguments);
 
 } // namespace pagecast::cli

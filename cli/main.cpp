@@ -6,7 +6,6 @@
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include "cli/text/version.h"
-#include "cli/wrong_words.h"
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cli/wrong_words.h"
+#include "cli/command_line.h"
 #include "cli/text/spelling.h"
 #include <functional>
 
