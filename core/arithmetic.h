@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Unsigned arithmetic that stops at the largest value. Trip counts and strides come from the program and
+// A hash of words, and unsigned arithmetic that stops at the largest value. Trip counts and strides come from the program and
 // may be anything; a product that does not fit means "more than there is", and is treated as that.
 #pragma once
 #include <cstdint>
@@ -35,5 +35,11 @@ inline uint64_t rescale(uint64_t part, uint64_t whole, uint64_t other) {
 /// `unit` is a power of two.
 inline uint64_t round_down(uint64_t a, uint64_t unit) { return a & ~(unit - 1); }
 inline uint64_t round_up(uint64_t a, uint64_t unit) { return round_down(saturating_add(a, unit - 1), unit); }
+
+/// FNV-1a of a text, behind what `before` is the hash of.
+inline uint64_t hash_of(const char *text, uint64_t before = 14695981039346656037u) {
+  for (; *text; ++text) before = (before ^ static_cast<unsigned char>(*text)) * 1099511628211u;
+  return before;
+}
 
 } // namespace pagecast::core

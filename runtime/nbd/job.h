@@ -10,7 +10,7 @@
 // The memory is the helper's descriptor kMemory, which members open by its process number, and so it goes with the helper. Its
 // pipe, kPipe, wakes it. Nothing here has a name, and nothing is left behind.
 #pragma once
-#include "core/hash.h"
+#include "core/arithmetic.h"
 #include "core/sharing/teams.h"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/store/nbd_store.h"
 
-#include "core/hash.h"
+#include "core/arithmetic.h"
 #include "core/sharing/reference.h"
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/message.h"
