@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who shares what in a phase, and for whom one helper is to prefetch (core/sharing/density.h and clusters.h).
+// Who shares what in a phase, and for whom one helper is to prefetch (core/sharing/density.h and teams.h).
 #pragma once
 #include "cli/profile/profile.h"
-#include "core/sharing/clusters.h"
+#include "core/sharing/teams.h"
 #include <optional>
 
 namespace pagecast::cli {

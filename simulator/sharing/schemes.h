@@ -7,7 +7,7 @@
 // cut into intervals. Before the cluster begins interval k, the helper has brought what all of them read in it, and then
 // brings that of k + 1 while they compute (section 4.3, figure 8).
 #pragma once
-#include "core/sharing/clusters.h"
+#include "core/sharing/teams.h"
 #include "simulator/sharing/machine.h"
 #include "simulator/sharing/program.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/sharing/clusters.h"
+#include "core/sharing/teams.h"
 #include "core/sharing/density.h"
 #include <gtest/gtest.h>
 
