@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "nbd/job_teams.h"
 
-#include "core/sharing/density.h"
+#include "core/sharing/reference.h"
 
 #include <algorithm>
 

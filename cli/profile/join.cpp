@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/profile/join.h"
 #include "cli/profile/parts.h"
-#include "core/sharing/density.h"
+#include "core/sharing/reference.h"
 #include <algorithm>
 #include <filesystem>
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/profile/sharing.h"
-#include "core/sharing/density.h"
+#include "core/sharing/reference.h"
 #include <algorithm>
 #include <filesystem>
 #include <map>

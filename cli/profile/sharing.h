@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who shares what in a phase, and for whom one helper is to prefetch (core/sharing/density.h and teams.h).
+// Who shares what in a phase, and for whom one helper is to prefetch (core/sharing/reference.h and teams.h).
 #pragma once
 #include "cli/profile/profile.h"
 #include "core/sharing/teams.h"

@@ -3,7 +3,7 @@
 
 #include "core/arithmetic.h"
 #include "core/nest/plan.h"
-#include "core/sharing/density.h"
+#include "core/sharing/reference.h"
 #include "runtime/kernel/os.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/sharing/teams.h"
-#include "core/sharing/density.h"
+#include "core/sharing/reference.h"
 #include "core/sharing/teams.h"
 #include <algorithm>
 #include <cmath>

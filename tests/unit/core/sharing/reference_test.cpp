@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/sharing/reference.h"
-#include "core/sharing/density.h"
 #include <gtest/gtest.h>
 
 #include <random>
