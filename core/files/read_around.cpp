@@ -4,6 +4,7 @@
 #include <bit>
 
 namespace pagecast::core {
+
 namespace {
 
 constexpr uint64_t kUsedShare = 8;   ///< reading around pays where at least this part of what came was touched
@@ -28,6 +29,33 @@ ReadAround::Verdict ReadAround::verdict(bool alone) {
   const bool wasted = used_ * kUsedShare < come_ && gone_ * kGoneShare >= come_, whole = whole_ * kWholeShare >= samples_;
   forget();
   return alone ? whole ? Verdict::kAround : Verdict::kGoOn : wasted ? Verdict::kAlone : Verdict::kGoOn;
+}
+
+void FaultMix::fault(uint64_t place, uint64_t moved, bool foreseen) {
+  ++faults_;
+  foreseen_ += foreseen;
+  const uint64_t within = place % kMapped;
+  if (!moved || within < kEdge || within >= kMapped - kEdge) return;
+  ++strided_;
+  forward_ += moved;
+}
+
+FaultMix::Verdict FaultMix::verdict(bool apart, uint64_t elapsed_ns, uint64_t read_bytes) {
+  if (faults_ < kEnough || elapsed_ns < kLeastNs) return Verdict::kGoOn;
+  const double ns = static_cast<double>(elapsed_ns);
+  const bool strided = 2 * strided_ > faults_;
+  bool is_better = strided;
+  double around = around_bytes_per_ns_;
+  if (!apart) {
+    around = static_cast<double>(read_bytes) / ns;
+    is_better &= read_bytes > 0;
+  } else {
+    // The faults themselves must have been foreseen: a stream that is new with each row waits for each place.
+    is_better &= 2 * foreseen_ > faults_ && static_cast<double>(forward_) / ns > around;
+  }
+  *this = {};
+  around_bytes_per_ns_ = around;
+  return is_better ? Verdict::kApart : Verdict::kAround;
 }
 
 } // namespace pagecast::core

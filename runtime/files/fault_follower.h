@@ -2,7 +2,7 @@
 //
 // Streams of faults on mapped files: the kernel serves them, and tells of them where it may (FaultEvents). Where they go on at
 // an even distance, down a column or down the panels of a matrix, the pages ahead are asked for, and misses are read alone while
-// that brings the program forward faster than reading around does (core/files/fault_mix.h). Passes in order are the kernel's.
+// that brings the program forward faster than reading around does (core/files/read_around.h). Passes in order are the kernel's.
 //
 //   resting   the program does not wait for files, or following was of no use
 //   looking   where do they lie? For half a second at most
@@ -16,7 +16,7 @@
 // Adviser's thread.
 #pragma once
 #include "core/faults/fault_streams.h"
-#include "core/files/fault_mix.h"
+#include "core/files/read_around.h"
 #include "core/types.h"
 #include "runtime/files/file_table.h"
 #include "runtime/kernel/os.h"

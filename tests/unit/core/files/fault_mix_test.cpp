@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/files/fault_mix.h"
+#include "core/files/read_around.h"
 
 #include <gtest/gtest.h>
 
