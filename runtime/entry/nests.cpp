@@ -7,7 +7,6 @@
 #include "core/nest/entry_backoff.h"
 #include "runtime/kernel/message.h"
 #include "runtime/entry/nest_args.h"
-#include "runtime/entry/nest_ends.h"
 #include "runtime/entry/nest_entry.h"
 #include "runtime/entry/profiled_nests.h"
 #include "runtime/entry/small_nests.h"

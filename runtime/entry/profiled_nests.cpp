@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/entry/profiled_nests.h"
 
-#include "runtime/entry/nest_ends.h"
+#include "runtime/entry/nest_args.h"
 #include "runtime/entry/nest_stack.h"
 #include "runtime/profile/profile.h"
 
