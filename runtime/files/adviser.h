@@ -8,7 +8,6 @@
 #include "runtime/files/fault_follower.h"
 #include "runtime/files/file_table.h"
 #include "runtime/files/read_around_watch.h"
-#include "runtime/files/under_way.h"
 #include "runtime/kernel/os.h"
 
 #include <cstdint>
