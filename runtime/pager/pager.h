@@ -20,7 +20,7 @@
 // region: it would wait for itself.
 #pragma once
 #include "runtime/files/advise.h"
-#include "runtime/memory/cleaner.h"
+#include "runtime/memory/write_back.h"
 #include "runtime/memory/discards.h"
 #include "runtime/memory/eviction.h"
 #include "runtime/memory/margins.h"
@@ -28,7 +28,6 @@
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/placement.h"
 #include "runtime/memory/releases.h"
-#include "runtime/memory/write_back.h"
 #include "runtime/pager/append_runs.h"
 #include "runtime/pager/arrivals.h"
 #include "runtime/pager/fault_service.h"
