@@ -5,7 +5,6 @@
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
 #include "runtime/kernel/sandbox.h"
-#include "runtime/profile/callers.h"
 #include "runtime/profile/touches.h"
 #include "runtime/state/locks.h"
 
