@@ -2,7 +2,7 @@
 //
 // A file in a directory: unlinked, sparse, opened for direct I/O. A page's place is its slot.
 #pragma once
-#include "runtime/store/room.h"
+#include "runtime/store/store.h"
 
 #include <cstdint>
 
