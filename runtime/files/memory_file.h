@@ -16,7 +16,7 @@
 //
 // Threads: whoever holds the allocations' lock.
 #pragma once
-#include "runtime/store/backing.h"
+#include "runtime/store/local_store.h"
 #include "runtime/state/regions.h"
 
 #include <cstdint>

@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A store in a directory: unlinked files, for which requests go through the pager's ring.
+// A store in a directory: unlinked files, for which requests go through the pager's ring. Backing is one such file, which memory in a
+// file (runtime/files/memory_file.h) has, too.
 #pragma once
 #include "runtime/kernel/disk.h"
-#include "runtime/store/backing.h"
 #include "runtime/store/store.h"
 
+#include <cstdint>
+
 namespace pagecast {
+
+// A file in a directory: unlinked, sparse, opened for direct I/O. A page's place is its slot.
+
+class Backing : public Room {
+public:
+  /// Opens it in `directory` (NULL: $TMPDIR, then /var/tmp). On failure returns -errno and `why` holds a
+  /// sentence. `need` bytes must be free, else -ENOSPC; and a file may be as long as an extent at least, else -EFBIG.
+  int start(const char *directory, uint64_t need, char *why, unsigned capacity);
+  int fd() const { return fd_; }
+  /// What start() makes of the option.
+  static const char *directory(const char *given);
+  /// Makes sure that [offset, offset+bytes) can be written without running out of space. 0 or -errno.
+  /// Cost: nothing when it was reserved before, about 0.1 ms per extent otherwise, and as long as the disk stalls.
+  int reserve(uint64_t offset, uint64_t bytes);
+  /// Closes it; start() may follow.
+  void stop();
+
+private:
+  int fd_ = -1;
+};
 
 class LocalStore final : public Store {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/store/backing.h"
+#include "runtime/store/local_store.h"
 
 #include <cerrno>
 #include <cstring>
