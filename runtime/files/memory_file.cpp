@@ -8,7 +8,7 @@
 #include "runtime/kernel/os_memory_file.h"
 #include "runtime/kernel/sandbox.h"
 #include "runtime/state/server_address.h"
-#include "runtime/store/store_list.h"
+#include "runtime/store/stripes.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -22,7 +22,7 @@
 #include "runtime/store/preallocation.h"
 #include "runtime/store/requests.h"
 #include "runtime/store/staging.h"
-#include "runtime/store/store_list.h"
+#include "runtime/store/stripes.h"
 
 #include <cstdint>
 

@@ -2,11 +2,14 @@
 #include "runtime/store/stripes.h"
 
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/own_files.h"
 #include "runtime/state/pages.h"
 
 #include <cerrno>
+#include <cstring>
 
 namespace pagecast {
+
 namespace {
 constexpr double kTooMuch = 1.125; ///< so much more than the emptiest has, for its rate
 }
@@ -64,6 +67,29 @@ void Stripes::ended(unsigned store, uint64_t bytes, uint64_t now) {
 
 void Stripes::forget_requests() {
   for (Of &s : store_) s.under_way = 0;
+}
+
+bool StoreList::read(const char *option) {
+  count_ = 1;
+  part_[0] = nullptr;
+  if (!option) return true;
+  const size_t length = strlen(option);
+  if (length >= sizeof text_) return false;
+  memcpy(text_, option, length + 1);
+  part_[0] = text_;
+  os::DirectoryFacts facts;
+  if (!strchr(text_, ',') || os::directory_facts(option, &facts) == 0) return true;
+  count_ = 0;
+  for (char *rest = text_, *part; (part = strsep(&rest, ","));) {
+    if (!*part) continue;
+    if (count_ == Stripes::kMost) return false;
+    part_[count_++] = part;
+  }
+  return count_ != 0;
+}
+
+void StoreList::drop(unsigned i) {
+  for (--count_; i < count_; ++i) part_[i] = part_[i + 1];
 }
 
 } // namespace pagecast

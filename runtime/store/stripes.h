@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which of several stores a page is written to. Pages go in stripes of 512 KiB, each to the store that has least for its rate, so
+// Which stores there are, and which of several a page is written to. Pages go in stripes of 512 KiB, each to the store that has least for its rate, so
 // that data lie in proportion to the rates and all stores read at once. A rate is bytes over the time in which the store had a
 // request; until it is known, a store counts as the mean of the others.
 //
@@ -47,6 +47,24 @@ private:
   unsigned stores_ = 0;
   Of store_[kMost];
   uint8_t *chosen_ = nullptr; ///< of a stripe: 1 + its store, or 0
+};
+
+// The parts of the option that names the stores: DIR,DIR,... A directory may have commas in its name if it is the only one.
+
+class StoreList {
+public:
+  /// `option` may be NULL. False: there are too many, or they are too long.
+  bool read(const char *option);
+  unsigned count() const { return count_; }
+  /// NULL: none is named, and the default is meant.
+  const char *operator[](unsigned i) const { return part_[i]; }
+  /// Takes out number `i`.
+  void drop(unsigned i);
+
+private:
+  char text_[4096];
+  const char *part_[Stripes::kMost] = {};
+  unsigned count_ = 0;
 };
 
 } // namespace pagecast

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Pages over several stores, in proportion to their rates, and where a store refuses; and the option that names them.
-#include "runtime/store/store_list.h"
 #include "runtime/store/stripes.h"
 
 #include <gtest/gtest.h>
