@@ -3,7 +3,7 @@
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
 #include "runtime/kernel/file_systems.h"
-#include "runtime/state/server_address.h"
+#include "runtime/state/options.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 #include "cli/machine/runtime_options.h"
 #include "cli/text/message.h"
 #include "cli/text/spelling.h"
-#include "runtime/state/option_words.h"
+#include "runtime/state/options.h"
 #include <cerrno>
 #include <cstdlib>
 #include <iterator>

@@ -7,7 +7,7 @@
 #include "runtime/kernel/os_files.h"
 #include "runtime/kernel/os_memory_file.h"
 #include "runtime/kernel/sandbox.h"
-#include "runtime/state/server_address.h"
+#include "runtime/state/options.h"
 #include "runtime/store/stripes.h"
 
 #include <algorithm>

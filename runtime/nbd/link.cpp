@@ -6,7 +6,7 @@
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
 #include "runtime/nbd/helper_start.h"
-#include "runtime/state/server_address.h"
+#include "runtime/state/options.h"
 
 #include <cerrno>
 #include <cstring>

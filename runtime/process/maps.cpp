@@ -7,7 +7,7 @@
 #include "runtime/process/allocations.h"
 #include "runtime/process/runtime.h"
 #include "runtime/state/locks.h"
-#include "runtime/state/server_address.h"
+#include "runtime/state/options.h"
 #include "runtime/store/nbd_store.h"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
-#include "runtime/state/option_words.h"
 
 #include <cctype>
 #include <cstdio>

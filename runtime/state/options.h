@@ -4,8 +4,11 @@
 // docs/options.md's list. They come from PAGECAST_<NAME> in the environment, read once at start-up.
 #pragma once
 #include "core/types.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <initializer_list>
 
 namespace pagecast {
 
@@ -39,5 +42,41 @@ bool parse_size(const char *text, uint64_t *bytes);
 
 /// The table as text.
 const char *options_help();
+
+// --- words and least sizes ---------------------------------------------------------------------
+//
+// The words that options of some kinds are (options.def), in the order of what they mean, and the least of some sizes. For the runtime,
+// which reads them, and for the command, which says what is none of them.
+
+inline constexpr const char *kYesWords[] = {"1", "on", "yes"}, *kNoWords[] = {"0", "off", "no"};
+inline constexpr const char *kReleaseWords[] = {"none", "aggressive", "buffered"}; ///< ReleasePolicy
+inline constexpr const char *kBackEndWords[] = {"auto", "pager", "advise"}; ///< BackEnd
+inline constexpr const char *kFarWords[] = {"none", "independent", "reserved", "adaptive", "live"}; ///< FarScheme
+inline constexpr const char *kScheduleWords[] = {"single", "nested", "continuous"}; ///< core::Schedule
+
+/// The sizes below which an option has no meaning. `text`: the least as people write it.
+inline constexpr struct {
+  const char *name;
+  uint64_t least;
+  const char *text;
+} kLeastSizes[] = {{"MEMORY", kLeastMemory, "16M"}, {"LARGE", kLeastLarge, "4K"}, {"IO", kLeastIo, "4K"}};
+
+// --- addresses of servers ----------------------------------------------------------------------
+//
+// Which parts of the list of backings are addresses of servers, and not directories. For the runtime and for the command.
+
+/// Whether the text is the address of an NBD server's export. NULL is none.
+inline bool is_server_address(const char *text) {
+  for (const char *scheme : {"nbd://", "nbds://", "nbd+unix://", "nbds+unix://"})
+    if (text && !strncmp(text, scheme, strlen(scheme))) return true;
+  return false;
+}
+
+/// How many addresses are in a list, by what only they have. NULL has none.
+inline unsigned addresses_in(const char *list) {
+  unsigned n = 0;
+  for (const char *at = list; at && (at = strstr(at, "://")); at += strlen("://")) ++n;
+  return n;
+}
 
 } // namespace pagecast

@@ -5,7 +5,7 @@
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/own_files.h"
-#include "runtime/state/server_address.h"
+#include "runtime/state/options.h"
 
 #include <algorithm>
 #include <cerrno>

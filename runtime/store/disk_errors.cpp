@@ -2,7 +2,7 @@
 #include "runtime/store/disk_errors.h"
 
 #include "runtime/kernel/message.h"
-#include "runtime/state/server_address.h"
+#include "runtime/state/options.h"
 
 #include <algorithm>
 #include <cerrno>

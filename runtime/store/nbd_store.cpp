@@ -9,7 +9,7 @@
 #include "runtime/kernel/os_files.h"
 #include "runtime/nbd/helper_start.h"
 #include "runtime/state/pages.h"
-#include "runtime/state/server_address.h"
+#include "runtime/state/options.h"
 
 #include <algorithm>
 #include <cerrno>
