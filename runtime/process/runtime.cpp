@@ -7,7 +7,6 @@
 #include "runtime/entry/nests.h"
 #include "runtime/entry/small_nests.h"
 #include "runtime/process/fork.h"
-#include "runtime/process/fork_needs.h"
 #include "runtime/slicer/slicer.h"
 #include "runtime/process/handlers.h"
 #include "runtime/process/maps.h"
