@@ -2,7 +2,6 @@
 #include "runtime/kernel/os.h"
 
 #include "runtime/kernel/descriptors.h"
-#include "runtime/kernel/kernel_abi.h"
 #include "runtime/kernel/sandbox.h"
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // read, mmap and others are interposed: the runtime's own calls go to the kernel directly.

@@ -2,7 +2,6 @@
 //
 // Page faults that this process serves itself (userfaultfd): which memory, what happened, and what comes to be there.
 #include "runtime/kernel/descriptors.h"
-#include "runtime/kernel/kernel_abi.h"
 #include "runtime/kernel/os.h"
 
 #include <cerrno>
@@ -14,6 +13,14 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+/// UFFDIO_POISON (6.6), newer than the headers of Debian 12: its argument and number.
+struct uffdio_poison_range {
+  __u64 start, length;
+  __u64 mode;
+  __s64 updated;
+};
+#define UFFDIO_POISON_RANGE _IOWR(UFFDIO, 0x08, struct uffdio_poison_range)
 
 namespace pagecast::os {
 namespace {
