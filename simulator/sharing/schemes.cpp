@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulator/sharing/schemes.h"
 #include "core/sharing/teams.h"
-#include "simulator/sharing/teams.h"
 #include <algorithm>
 #include <queue>
 

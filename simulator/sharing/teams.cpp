@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "simulator/sharing/teams.h"
+#include "simulator/sharing/schemes.h"
 #include "core/sharing/reference.h"
 #include "core/sharing/teams.h"
 #include <algorithm>

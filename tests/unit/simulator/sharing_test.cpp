@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The shapes of PACT 2008's figures 2, 3 and 13 to 15, and how phases are shared out.
-#include "simulator/sharing/teams.h"
+#include "simulator/sharing/schemes.h"
 #include <gtest/gtest.h>
 
 #include <set>
