@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes over a function: the order in which the rooms come to work.
+// The passes over a function: in which functions they have any business, and the order in which the rooms come to work.
 
 #include "Pass.h"
 #include "emit/Emit.h"
 #include "emit/Printer.h"
 #include "emit/Remarks.h"
-#include "loops/Eligible.h"
+#include "loops/Majors.h"
 #include "loops/SpeculatedValues.h"
 #include "nests/NestFusion.h"
 #include "nests/Overwrite.h"
@@ -20,6 +20,10 @@
 #include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
@@ -28,6 +32,34 @@ using namespace llvm;
 
 namespace pagecast {
 namespace {
+
+/// __attribute__((annotate("nopagecast")))
+bool isAnnotated(const Function &F) {
+  const GlobalVariable *Table = F.getParent()->getNamedGlobal("llvm.global.annotations");
+  if (!Table || !Table->hasInitializer()) return false;
+  const auto *Entries = dyn_cast<ConstantArray>(Table->getInitializer());
+  if (!Entries) return false;
+  for (const Use &Entry : Entries->operands()) {
+    const auto *Fields = dyn_cast<ConstantStruct>(Entry);
+    if (!Fields || Fields->getOperand(0)->stripPointerCasts() != &F) continue;
+    const auto *Text = dyn_cast<GlobalVariable>(Fields->getOperand(1)->stripPointerCasts());
+    if (!Text || !Text->hasInitializer()) continue;
+    const auto *Bytes = dyn_cast<ConstantDataSequential>(Text->getInitializer());
+    if (Bytes && Bytes->isCString() && Bytes->getAsCString() == "nopagecast") return true;
+  }
+  return false;
+}
+
+/// Whether the pass may change the function. It may not if that is not optimized, or if its author has excluded it by an
+/// attribute or annotation. Nor may it put calls where control flows in ways that have no place for them.
+bool isEligible(const Function &F) {
+  if (F.isDeclaration() || F.hasOptNone() || F.hasFnAttribute(Attribute::Naked) || F.isPresplitCoroutine() ||
+      F.hasFnAttribute("nopagecast") || F.callsFunctionThatReturnsTwice())
+    return false;
+  if (F.getParent()->getDataLayout().getPointerSizeInBits(0) != 64) return false;
+  if (F.hasPersonalityFn() && isScopedEHPersonality(classifyEHPersonality(F.getPersonalityFn()))) return false;
+  return !isAnnotated(F);
+}
 
 /// Has all loops in simplified and LCSSA form.
 bool canonicalize(LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, AssumptionCache &AC) {
