@@ -4,7 +4,6 @@
 
 #include "nests/Overwrite.h"
 #include "nests/Stores.h"
-#include "nests/ByteCoverage.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
