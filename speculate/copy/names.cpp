@@ -2,7 +2,7 @@
 //
 // Names that directories have listed as regular files: a table that forgets when it is full.
 #include "speculate/copy/state.h"
-#include "speculate/shared/path_hash.h"
+#include "speculate/shared/channel.h"
 
 namespace pagecast::speculate {
 namespace {

@@ -2,7 +2,7 @@
 //
 // Writes go nowhere but into the copy's own overlay (overlay.cpp). Files that it seems to have created are known by name.
 #include "speculate/copy/state.h"
-#include "speculate/shared/path_hash.h"
+#include "speculate/shared/channel.h"
 
 namespace pagecast::speculate {
 

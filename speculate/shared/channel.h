@@ -16,6 +16,19 @@
 
 namespace pagecast::speculate {
 
+// --- paths ------------------------------------------------------------------------------------
+//
+// The number that stands for a path where paths are only compared: in the log of hints, and in a copy for names that directories
+// have listed and files that it seems to have created. FNV-1a. Never 0, which stands for none. Freestanding.
+
+inline uint64_t path_hash(const char *path) {
+  uint64_t hash = 14695981039346656037ull;
+  for (; *path; path++) hash = (hash ^ static_cast<unsigned char>(*path)) * 1099511628211ull;
+  return hash ? hash : 1;
+}
+
+// --- the channel ------------------------------------------------------------------------------
+
 inline constexpr uint64_t kRing = 1024;            ///< hints; a power of two
 inline constexpr uint64_t kPathBytes = 448;        ///< longer paths are not hinted
 inline constexpr uint64_t kSmallFile = 1u << 20;   ///< bytes: a file up to this is hinted as a whole at its first miss

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/watch/hint_log.h"
-#include "speculate/shared/path_hash.h"
+#include "speculate/shared/channel.h"
 
 namespace pagecast::speculate {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "speculate/shared/path_hash.h"
+#include "speculate/shared/channel.h"
 
 #include <gtest/gtest.h>
 
