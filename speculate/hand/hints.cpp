@@ -2,9 +2,9 @@
 //
 // The C API of hints about files (pagecast/hints.h): the program's own prefetcher, started at the first hint.
 #include "pagecast/hints.h"
-#include "speculate/hand/own_reads.h"
 #include "speculate/tip/prefetcher.h"
 #include "speculate/tip/share.h"
+#include "speculate/watch/proc.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -34,6 +34,16 @@ bool watches_forks = false;
 void begin_anew() {
   hand = nullptr;
   pthread_mutex_init(&starting, nullptr);
+}
+
+/// By read calls of all kinds, of all threads, those of the library too. One thread at a time.
+uint64_t bytes_read_by_this_process() {
+  static uint64_t for_this; // reading the number is itself charged; the caller holds a lock
+  char text[512];
+  const unsigned length = read_whole("/proc/self/io", text, sizeof text);
+  const uint64_t read = length ? field(text, "rchar", 0) - for_this : 0;
+  for_this += length;
+  return read;
 }
 
 void *allocate(size_t bytes) {
