@@ -16,9 +16,10 @@
 
 namespace pagecast {
 
-void SliceMachine::start_carried(const SliceCall &call) {
+void CarriedValues::start(const SliceCall &call) {
   const pagecast_slice &slice = *call.nest->slice;
-  carries_ = 0;
+  op_ = slice.op;
+  count_ = 0;
   if (!slice.carried) return;
   unsigned loop[PAGECAST_MAX_SLICE_LOOPS + 1] = {0}, depth = 0;
   for (unsigned i = 0; i < slice.ops; ++i) {
@@ -30,43 +31,29 @@ void SliceMachine::start_carried(const SliceCall &call) {
     while (op_[computed].to != op.b || !slice_computes(op_[computed])) // there is one: slice_valid()
       computed = slice_opens(op_[computed]) ? op_[computed].extra : computed + 1;
     const bool known = call.carried && call.carried->known >> op.extra & 1;
-    carried_[carries_++] = {i, computed, loop[depth], known, known ? call.carried->value[op.extra] : 0};
+    value_[count_++] = {i, computed, loop[depth], known, known ? call.carried->value[op.extra] : 0};
   }
 }
 
-void SliceMachine::end_carried(const SliceCall &call) const {
+void CarriedValues::end(const SliceCall &call) const {
   SliceCarried &out = *call.carried;
   out.known = 0;
-  for (const Carried *c = carried_; c < carried_ + carries_; ++c) {
-    const uint32_t number = op_[c->at].extra;
-    out.value[number] = c->value;
-    out.known |= static_cast<uint32_t>(c->known) << number;
+  for (const Value *v = value_; v < value_ + count_; ++v) {
+    const uint32_t number = op_[v->at].extra;
+    out.value[number] = v->value;
+    out.known |= static_cast<uint32_t>(v->known) << number;
   }
 }
 
-/// An iteration of the scalar loop that begins at operation `begin` has got as far as operation `left`.
-void SliceMachine::iteration_done(unsigned begin, unsigned left) {
-  for (Carried *c = carried_; c < carried_ + carries_; ++c) {
-    if (c->loop != begin) continue;
-    c->known = c->computed < left;
-    c->value = s_[op_[c->at].b];
-  }
-}
-
-/// A lane has got as far as operation `left`. Of what the operations from `begin` to `end` are told.
-void SliceMachine::lane_done(unsigned begin, unsigned end, unsigned lane, unsigned left) {
-  for (Carried *c = carried_; c < carried_ + carries_; ++c) {
-    if (c->at < begin || c->at >= end) continue;
-    c->known = c->computed < left;
-    c->value = lane_of(op_[c->at].b, lane);
-  }
+unsigned CarriedValues::section_end(unsigned begin) const {
+  unsigned end = begin + 1;
+  for (const Value *v = value_; v < value_ + count_; ++v) // in the order of their operations
+    if (v->at >= begin && v->at < end) end = std::max(end, v->computed + 1);
+  return end;
 }
 
 SliceMachine::Flow SliceMachine::in_order(unsigned begin, unsigned *section_end) {
-  unsigned end = begin + 1;
-  for (const Carried *c = carried_; c < carried_ + carries_; ++c) // in the order of their operations
-    if (c->at >= begin && c->at < end) end = std::max(end, c->computed + 1);
-  *section_end = end;
+  const unsigned end = *section_end = carried_.section_end(begin);
   if (!spend(uint64_t{lanes_} * (end - begin))) return Flow::kTired;
   for (unsigned l = 0; l < lanes_; ++l) {
     unsigned i = is_alive(l) ? begin : ended_[l];
@@ -79,7 +66,7 @@ SliceMachine::Flow SliceMachine::in_order(unsigned begin, unsigned *section_end)
         break;
       }
     }
-    lane_done(begin, end, l, i);
+    carried_.lane_done(begin, end, i, [&](unsigned operand) { return lane_of(operand, l); });
   }
   return Flow::kOn;
 }
@@ -90,11 +77,10 @@ uint64_t SliceMachine::lane_of(unsigned operand, unsigned lane) const {
 
 /// Lanes are those of vectors: any will do in a scalar loop. False: the iteration ends.
 bool SliceMachine::previous(const pagecast_op &op, unsigned lane, uint64_t *value) const {
-  const Carried *c = carried_;
-  while (&op_[c->at] != &op) ++c;
+  const CarriedValues::Value &before = carried_.of(static_cast<unsigned>(&op - op_));
   const bool anew = lane_of(op.c, lane);
-  *value = anew ? lane_of(op.a, lane) : c->value;
-  return anew || c->known;
+  *value = anew ? lane_of(op.a, lane) : before.value;
+  return anew || before.known;
 }
 
 SliceMachine::Flow SliceMachine::lane_op(unsigned number, unsigned lane) {

@@ -142,14 +142,14 @@ SliceOutcome SliceMachine::run(const SliceCall &call, const SliceFilter &filter,
                                uint64_t *work) {
   const pagecast_slice &slice = *call.nest->slice;
   start(call, filter, memory, sink, *work);
-  start_carried(call);
+  carried_.start(call);
   const unsigned chain = call.nest->live + call.nest->loops - 1;
   watching_ = in_order_ = call.every > 0 && slice_can_sample(*call.nest);
   const Flow flow = slice.loops                   ? scalar_loop(0, slice.ops, chain, call.first, call.count)
                     : watching_ && call.every > 1 ? sampled_loop(slice.ops, call.first, call.count, call.every)
                                                   : vector_loop(0, slice.ops, PAGECAST_VECTOR, call.first, call.count);
   *work = work_;
-  if (flow == Flow::kOn && call.carried) end_carried(call);
+  if (flow == Flow::kOn && call.carried) carried_.end(call);
   return flow == Flow::kRefused ? SliceOutcome::kRefused : flow == Flow::kTired ? SliceOutcome::kTired : SliceOutcome::kDone;
 }
 
@@ -210,7 +210,8 @@ SliceMachine::Flow SliceMachine::scalar_loop(unsigned begin, unsigned end, unsig
     s_[to] = first + i;
     const Flow flow = scalar_body(begin, end);
     if (flow >= Flow::kRefused) return flow;
-    if (carries_) iteration_done(begin, flow == Flow::kLeave ? left_ : end);
+    if (carried_.any())
+      carried_.iteration_done(begin, flow == Flow::kLeave ? left_ : end, [&](unsigned operand) { return s_[operand]; });
   }
   return Flow::kOn;
 }
@@ -292,7 +293,8 @@ SliceMachine::Flow SliceMachine::vector_body(unsigned begin, unsigned end) {
     }
     if (search) i = op_[i].extra;
   }
-  if (carries_ && !alive_count_) lane_done(i, end, lanes_ - 1, ended_[lanes_ - 1]);
+  if (carried_.any() && !alive_count_)
+    carried_.lane_done(i, end, ended_[lanes_ - 1], [&](unsigned operand) { return lane_of(operand, lanes_ - 1); });
   return Flow::kOn;
 }
 

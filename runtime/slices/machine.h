@@ -94,6 +94,45 @@ inline bool slice_is_vector(unsigned operand) { return operand != PAGECAST_NONE 
 /// The result of one arithmetic operation.
 uint64_t slice_compute(const pagecast_op &, uint64_t a, uint64_t b, uint64_t c);
 
+/// The values that iterations of a run hand on, one for each PREVIOUS of the slice, in the order of their operations.
+class CarriedValues {
+public:
+  struct Value {
+    unsigned at, computed; ///< numbers of the operation, and of the one that computes its b
+    unsigned loop;         ///< number of the first operation in its loop
+    bool known;
+    uint64_t value; ///< of b, in the iteration before
+  };
+  void start(const SliceCall &);
+  /// Tells the caller what the last iteration hands on.
+  void end(const SliceCall &) const;
+  bool any() const { return count_ != 0; }
+  /// That of the PREVIOUS with this number.
+  const Value &of(unsigned number) const {
+    const Value *v = value_;
+    while (v->at != number) ++v;
+    return *v;
+  }
+  /// Behind the operations that are run in order from the PREVIOUS at `begin` on.
+  unsigned section_end(unsigned begin) const;
+  /// An iteration of the scalar loop that begins at operation `begin` has got as far as operation `left`. `read`: the value of
+  /// an operand.
+  template <class Read> void iteration_done(unsigned begin, unsigned left, Read read) {
+    for (Value *v = value_; v < value_ + count_; ++v)
+      if (v->loop == begin) v->known = v->computed < left, v->value = read(op_[v->at].b);
+  }
+  /// A lane has got as far as operation `left`. Of what the operations from `begin` to `end` are told.
+  template <class Read> void lane_done(unsigned begin, unsigned end, unsigned left, Read read) {
+    for (Value *v = value_; v < value_ + count_; ++v)
+      if (v->at >= begin && v->at < end) v->known = v->computed < left, v->value = read(op_[v->at].b);
+  }
+
+private:
+  const pagecast_op *op_;
+  Value value_[PAGECAST_MAX_CARRIED];
+  unsigned count_;
+};
+
 class SliceMachine {
 public:
   static constexpr unsigned kLanes = 128;
@@ -144,11 +183,7 @@ private:
   void leave_lanes(const pagecast_op &);
 
   // carried.cpp: what iterations hand on
-  void start_carried(const SliceCall &);
-  void end_carried(const SliceCall &) const;
   bool previous(const pagecast_op &, unsigned lane, uint64_t *value) const;
-  void iteration_done(unsigned begin, unsigned left);
-  void lane_done(unsigned begin, unsigned end, unsigned lane, unsigned left);
   /// The section that begins with the PREVIOUS at `begin`; `end`: where it can be left for vectors again.
   Flow in_order(unsigned begin, unsigned *end);
   Flow lane_op(unsigned number, unsigned lane);
@@ -175,14 +210,6 @@ private:
 
   static constexpr uint64_t kNoPage = ~0ull;
 
-  /// One PREVIOUS.
-  struct Carried {
-    unsigned at, computed; ///< numbers of the operation, and of the one that computes its b
-    unsigned loop;         ///< number of the first operation in its loop
-    bool known;
-    uint64_t value; ///< of b, in the iteration before
-  };
-
   // One run:
   const pagecast_op *op_;
   const pagecast_group *group_;
@@ -198,8 +225,7 @@ private:
   Region region_[PAGECAST_MAX_GROUPS]; ///< where the group touched last; size 0: nowhere
   uint64_t nowhere_[kNowhere]; ///< pages that are in no region, by page number
   uint64_t s_[PAGECAST_MAX_SCALARS];
-  Carried carried_[PAGECAST_MAX_CARRIED];
-  unsigned carries_; ///< how many of them
+  CarriedValues carried_;
   unsigned left_;    ///< where the last iteration of a scalar loop ended
   bool silent_;
 
