@@ -201,3 +201,67 @@ class Declarations:
                 words = words[:words.index(stop)]
         if words and re.match(r"[A-Za-z_]", words[-1]):
             to.add("::".join((*names, words[-1])))
+
+
+def private_methods(text: str) -> dict[str, int]:
+    """Of each class and struct that has some: how many methods it declares as private. Those of nested ones are theirs."""
+    text = re.sub(r"/\*.*?\*/", " ", re.sub(r"//[^\n]*", "", text), flags=re.S)
+    text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
+    tokens, found = TOKEN.findall(text), {}
+
+    def close(at: int, opening: str, closing: str) -> int:
+        depth = 0
+        while at < len(tokens):
+            depth += {opening: 1, closing: -1}.get(tokens[at], 0)
+            at += 1
+            if depth == 0:
+                break
+        return at
+
+    def body(at: int, name: str, is_private: bool) -> int:
+        """From behind the opening brace to behind the closing one. `name` "": of no class."""
+        statement: list[str] = []
+        while at < len(tokens):
+            token = tokens[at]
+            if token == "}":
+                return at + 1
+            if token == "(":
+                at, statement = close(at, "(", ")"), [*statement, "()"]
+            elif token == ":" and statement[-1:] in (["public"], ["private"], ["protected"]):
+                at, is_private, statement = at + 1, statement[-1] == "private", []
+            elif token == "{":
+                words = Declarations.without_template(statement)
+                kind = words[0] if words else ""
+                if kind in ("class", "struct") and "()" not in words:
+                    own = re.match(r"\w+", words[1]).group() if words[1:] and re.match(r"\w", words[1]) else "unnamed"
+                    at, statement = body(at + 1, own, kind == "class"), ["member"]
+                elif kind in ("namespace", "extern", "inline") and "()" not in words:
+                    at, statement = body(at + 1, "", False), []
+                else:
+                    at = close(at, "{", "}")
+                    if "()" in words and "=" not in words[:words.index("()")]:
+                        if ":" in words and at < len(tokens) and tokens[at] in (",", "{"):
+                            statement = [*statement, "{}"]  # a member's value in a constructor's list
+                            continue
+                        count(name, is_private, words)
+                        statement = []
+                    else:
+                        statement = [*statement, "{}"]
+            else:
+                at += 1
+                if token == ";":
+                    count(name, is_private, Declarations.without_template(statement))
+                    statement = []
+                else:
+                    statement.append(token)
+        return at
+
+    def count(name: str, is_private: bool, words: list[str]):
+        before = words[:words.index("()")] if "()" in words else []
+        is_method = before and not {"=", "friend", "using"} & set(before) and re.match(r"[A-Za-z_~]", before[-1]) and \
+            before.count("<") == before.count(">")  # else the parentheses are in the type of a member
+        if name and is_private and is_method and "delete" not in words and before != [name]:
+            found[name] = found.get(name, 0) + 1
+
+    body(0, "", False)
+    return found
