@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // open() and its relatives, for paths that stand for exports (process/named_maps.h). All others go to the C library unchanged.
+// What posix_fadvise() says of the order of reads is remembered, since large reads change it for a while (reads.cpp).
 // close() and its relatives leave the runtime's own descriptors alone (kernel/descriptors.h): to the program they are not open.
 #include "runtime/interpose/next.h"
 #include "runtime/kernel/descriptors.h"
+#include "runtime/kernel/os_files.h"
 #include "runtime/process/named_maps.h"
+#include "runtime/process/reads.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -101,6 +104,16 @@ EXPORTED int access(const char *path, int mode) noexcept {
   const int map = map_for(path);
   if (map < 0) return faccessat(AT_FDCWD, path, mode, 0);
   return mode & X_OK ? errno = EACCES, -1 : stat_map(map, [](int) { return 0; });
+}
+
+EXPORTED int posix_fadvise(int fd, off_t offset, off_t bytes, int advice) noexcept {
+  const int error = is_own(fd) ? EBADF : os::advise_file(fd, offset, bytes, advice);
+  if (!error) note_read_advice(fd, advice);
+  return error;
+}
+
+EXPORTED int posix_fadvise64(int fd, off64_t offset, off64_t bytes, int advice) noexcept {
+  return posix_fadvise(fd, offset, bytes, advice);
 }
 
 // --- closing -----------------------------------------------------------------------------------

@@ -119,7 +119,8 @@ bool must_go_in_pieces(size_t bytes, uint64_t begin, uint64_t end) {
 /// As readv or preadv, of a regular file from the place `from` on. `at`: as it was asked for.
 ssize_t in_pieces(int fd, const iovec *to, int count, size_t bytes, off_t at, off_t from) {
   const bool is_small = runtime_budget() < kSmallBudget;
-  if (is_small) os::read_ahead(fd, false);
+  const int advice = read_advice(fd); // the program's, which must stay
+  if (is_small) os::advise_file(fd, 0, 0, POSIX_FADV_RANDOM);
   size_t done = 0;
   int error = 0;
   for (bool full = true; full && count > 0; ++to, --count) {
@@ -134,7 +135,7 @@ ssize_t in_pieces(int fd, const iovec *to, int count, size_t bytes, off_t at, of
       done += static_cast<size_t>(got);
     }
   }
-  if (is_small) os::read_ahead(fd, true);
+  if (is_small) os::advise_file(fd, 0, 0, advice);
   if (at == kPosition && done < bytes) lseek(fd, static_cast<off_t>(done) - static_cast<off_t>(bytes), SEEK_CUR);
   if (done == 0 && error) return errno = error, -1;
   return static_cast<ssize_t>(done);

@@ -56,8 +56,10 @@ struct OpenFile {
 };
 /// Bytes of a regular file; 0: it is none. Cost: 0.3 us.
 uint64_t regular_bytes(int fd);
-/// Whether the kernel reads ahead of who reads this open file; false: what is asked for is read, and no more.
-void read_ahead(int fd, bool wanted);
+/// Stands for the file behind the descriptor among all there are; 0: it is none. Cost: 0.3 us.
+uint64_t file_number(int fd);
+/// posix_fadvise(), with its result. Whether the kernel reads ahead belongs to the open file, which descriptors may share.
+int advise_file(int fd, int64_t offset, int64_t bytes, int advice);
 /// Starts reading a part of the file into the page cache.
 void will_read(int fd, uint64_t begin, uint64_t bytes);
 /// Its flags, as fcntl() tells them, or -errno. Cost: 0.2 us.

@@ -137,7 +137,14 @@ uint64_t regular_bytes(int fd) {
   return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) ? static_cast<uint64_t>(file.st_size) : 0;
 }
 
-void read_ahead(int fd, bool wanted) { syscall(SYS_fadvise64, fd, 0, 0, wanted ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM); }
+uint64_t file_number(int fd) {
+  struct stat file;
+  return fstat(fd, &file) == 0 ? file.st_dev * 0x9e3779b97f4a7c15u ^ file.st_ino : 0;
+}
+
+int advise_file(int fd, int64_t offset, int64_t bytes, int advice) {
+  return syscall(SYS_fadvise64, fd, offset, bytes, advice) ? errno : 0;
+}
 
 void will_read(int fd, uint64_t begin, uint64_t bytes) {
   syscall(SYS_fadvise64, fd, static_cast<off_t>(begin), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);

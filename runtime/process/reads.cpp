@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <iterator>
 
 namespace pagecast {
 
@@ -26,6 +27,10 @@ struct ReadEntry {
 };
 
 namespace {
+
+/// By descriptor: the number of the file that it was, times 256, and the advice. Files may be closed where nobody sees it.
+std::atomic<uint64_t> advice_of[1024];
+static_assert(POSIX_FADV_NORMAL == 0);
 
 constexpr unsigned kMost = 64;
 ReadEntry entries[kMost];
@@ -184,6 +189,18 @@ void reads_moved(uint64_t begin, uint64_t end, uint64_t to) {
     e.begin += to - begin;
     e.end += to - begin;
   }
+}
+
+void note_read_advice(int fd, int advice) {
+  const bool is_order = advice == POSIX_FADV_NORMAL || advice == POSIX_FADV_SEQUENTIAL || advice == POSIX_FADV_RANDOM;
+  if (is_order && static_cast<unsigned>(fd) < std::size(advice_of))
+    advice_of[fd].store(os::file_number(fd) << 8 | static_cast<uint64_t>(advice), std::memory_order_relaxed);
+}
+
+int read_advice(int fd) {
+  const uint64_t noted = static_cast<unsigned>(fd) < std::size(advice_of) ? advice_of[fd].load(std::memory_order_relaxed) : 0;
+  const int advice = noted & 0xff;
+  return advice && noted >> 8 == os::file_number(fd) << 8 >> 8 ? advice : POSIX_FADV_NORMAL;
 }
 
 void reads_forked() {

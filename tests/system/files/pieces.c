@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -32,6 +33,26 @@ static int is_part(const void *at, size_t bytes, size_t from) {
     if (c[i] != (unsigned char)(word >> (from + i) % 8 * 8)) return 0;
   }
   return 1;
+}
+
+/// How many pages of the file come into memory where the first is read. `advice`: what the program has chosen before; `large`: then
+/// it has read 2 MiB at once.
+static int brought(const char *path, char *to, int advice, int large) {
+  enum { kPage = 4096, kLook = 64 };
+  const int own = open(path, O_RDONLY);
+  unsigned char there[kLook];
+  int count = 0;
+  expect(posix_fadvise(own, 0, 0, advice) == 0, "posix_fadvise");
+  if (large) expect(pread(own, to, 2 << 20, 0) == 2 << 20, "a large read after advice");
+  fdatasync(own);
+  posix_fadvise(own, 0, 0, POSIX_FADV_DONTNEED);
+  expect(pread(own, to, kPage, 0) == kPage, "a small read");
+  void *view = mmap(NULL, kLook * kPage, PROT_READ, MAP_SHARED, own, 0);
+  expect(view != MAP_FAILED && mincore(view, kLook * kPage, there) == 0, "mincore");
+  for (int i = 0; i < kLook; i++) count += there[i] & 1;
+  munmap(view, kLook * kPage);
+  close(own);
+  return count;
 }
 
 /// Takes records until there are none; each must be in one piece, whoever else reads.
@@ -71,6 +92,10 @@ int main(int argc, char **argv) {
          "readv");
   expect(lseek(file, 0, SEEK_CUR) == 412352 + (2 << 20), "the place after readv");
   expect(preadv(file, parts, 3, kBytes - 400003) == 400003 && is_part(to + kBytes, 3, kBytes - 3), "preadv at the end");
+
+  const int orders[] = {POSIX_FADV_RANDOM, POSIX_FADV_NORMAL, POSIX_FADV_SEQUENTIAL};
+  for (int i = 0; i < 3; i++)
+    expect(brought(argv[1], to, orders[i], 1) == brought(argv[1], to, orders[i], 0), "another read-ahead after a large read");
 
   FILE *stream = fopen(argv[1], "rb");
   expect(fgetc(stream) == 0 && fread(to, 5000007, 9, stream) == 8, "fread");
