@@ -33,6 +33,13 @@ inline Extent common(Extent a, Extent b) {
   return {begin, begin < end ? end : begin};
 }
 
+/// From the first byte to the last of what is touched in all iterations of the loops, which is `first` in the first one.
+inline Extent hull_of(Extent first, unsigned loops, const uint64_t *trips, const int64_t *stride) {
+  for (unsigned k = 0; k < loops; ++k)
+    (stride[k] < 0 ? first.begin : first.end) += uint64_t(stride[k]) * (trips[k] ? trips[k] - 1 : 0);
+  return first;
+}
+
 /// One group with its run-time values. Iteration (i0, i1, ...) touches
 /// [base + lo + sum(stride[k]*ik), base + hi + sum(stride[k]*ik)).
 struct Group {

@@ -310,12 +310,7 @@ Plan make_plan(const Shape &s, const Conditions &c, uint64_t strip) {
 }
 
 Extent reach_of(const Shape &s, const Group &g) {
-  Extent e{g.base + uint64_t(g.lo), g.base + uint64_t(g.hi)};
-  for (unsigned k = 0; k < s.loops; ++k) {
-    const uint64_t reach = uint64_t(g.stride[k]) * (s.trips[k] ? s.trips[k] - 1 : 0);
-    (g.stride[k] < 0 ? e.begin : e.end) += reach;
-  }
-  return e;
+  return hull_of({g.base + uint64_t(g.lo), g.base + uint64_t(g.hi)}, s.loops, s.trips, g.stride);
 }
 
 Shape sanitized(const Shape &given) {

@@ -46,13 +46,9 @@ bool has_rows(const pagecast_slice &s) {
 /// The bytes that the group touches, from end to end.
 core::Extent reach(const pagecast_nest &d, unsigned group, const uint64_t *args) {
   const uint64_t *values = args + d.loops + uint64_t{group} * (1 + d.loops);
-  core::Extent e{values[0] + static_cast<uint64_t>(d.group[group].lo), values[0] + static_cast<uint64_t>(d.group[group].hi)};
-  for (unsigned k = 0; k < d.loops; ++k) {
-    const auto stride = static_cast<int64_t>(values[1 + k]);
-    const uint64_t span = static_cast<uint64_t>(stride) * (args[k] - 1);
-    (stride < 0 ? e.begin : e.end) += span;
-  }
-  return e;
+  const core::Extent first{values[0] + static_cast<uint64_t>(d.group[group].lo),
+                           values[0] + static_cast<uint64_t>(d.group[group].hi)};
+  return core::hull_of(first, d.loops, args, reinterpret_cast<const int64_t *>(values + 1));
 }
 
 /// The rows that the nest goes over: those that are in one piece, and not more than the gate from end to end.
@@ -98,6 +94,7 @@ bool is_small(const Engine &engine, const pagecast_nest &d, const uint64_t *args
   const uint64_t gate = engine.options().gate;
   uint64_t iterations = 1, bytes = 0;
   for (unsigned k = 0; k < d.loops; ++k) iterations = core::saturating_mul(iterations, args[k]);
+  if (iterations == 0) return false; // nothing is touched
   if (d.slice && (has_rows(*d.slice) || core::saturating_mul(iterations, kPlaceBytes) >= gate)) return false;
   for (unsigned g = 0; g < d.groups; ++g)
     if (!(d.group[g].flags & kWithoutRow)) bytes = core::saturating_add(bytes, reach(d, g, args).size());
