@@ -52,17 +52,25 @@ const PagedRegion *FarHints::export_of(const core::Group &g) const {
   return r && r->origin.is_map() ? r : nullptr;
 }
 
+/// Cuts the nest of so many steps into so many intervals, or as many as it has steps. What was asked for stays asked for.
+void FarHints::cut(Nest &n, uint64_t intervals, uint64_t steps) {
+  intervals = std::min(intervals, steps);
+  if (n.intervals) n.next = core::rescale(n.next, n.intervals, intervals);
+  n.intervals = intervals;
+}
+
 void FarHints::begin(const OpenNest &nest) {
   Nest &n = nest_[number_of(&nest)] = {};
+  uint64_t intervals = 0;
   const core::Shape &shape = nest.policy.shape();
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Group &group = shape.group[g];
     const core::Extent reach = core::reach_of(shape, group);
     const PagedRegion *r = export_of(group);
     if (!r) continue;
-    n.intervals = std::max({n.intervals, kLeastIntervals, reach.size() / (kMostAhead * pager_.store.block_of(r->origin))});
+    intervals = std::max({intervals, kLeastIntervals, reach.size() / (kMostAhead * pager_.store.block_of(r->origin))});
   }
-  n.intervals = std::min(n.intervals, nest.policy.steps());
+  cut(n, intervals, nest.policy.steps());
   n.entry = n.intervals ? lay_open(nest) : -1;
   n.asker.open(n.entry >= 0, os::now_ns());
   if (!n.intervals || before_) return;
@@ -139,11 +147,8 @@ uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
     return asked < now + 2 && asked < verdict.intervals ? step + 1 : step_of(now + 1, steps, verdict.intervals);
   }
   nest.served.store(nullptr, std::memory_order_relaxed);
-  if (verdict.kind == JobVerdict::kOwn && verdict.intervals > n.intervals) { // others ask, too, and the cache is small
-    const uint64_t intervals = std::min<uint64_t>(verdict.intervals, steps);
-    n.next = core::rescale(n.next, n.intervals, intervals);
-    n.intervals = intervals;
-  }
+  if (verdict.kind == JobVerdict::kOwn && verdict.intervals > n.intervals) // others ask, too, and the cache is small
+    cut(n, verdict.intervals, steps);
   if (who == core::Asker::Who::kProcess)
     return std::min(ask_own(nest, n, step), step_of(core::rescale(step, steps, n.intervals) + 1, steps, n.intervals));
   nest.policy.stop_before(step_of(1, steps, n.intervals));

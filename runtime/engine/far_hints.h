@@ -53,6 +53,7 @@ private:
   };
   Blocks blocks_of(const PagedRegion &) const;
   const PagedRegion *export_of(const core::Group &) const;
+  static void cut(Nest &, uint64_t intervals, uint64_t steps);
   void insert(const OpenNest &, const PagedRegion &, const Blocks &, uint64_t interval, uint64_t intervals, uint64_t *set) const;
   void ask(const OpenNest &, const PagedRegion &, uint64_t interval, uint64_t intervals);
   uint64_t ask_own(OpenNest &, Nest &, uint64_t step);
