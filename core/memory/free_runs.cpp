@@ -40,10 +40,8 @@ unsigned FreeRuns::suitable(uint32_t n) const {
   return kLists;
 }
 
-bool FreeRuns::add(uint32_t n) {
-  if (n == 0 || n > most_ - end_) return false;
-  uint32_t first = end_;
-  end_ += n;
+/// Makes granules free that belong to no run, with the free run before them if there is one.
+void FreeRuns::join(uint32_t first, uint32_t n) {
   if (first && !entry_[first - 1].taken) {
     const uint32_t before = entry_[first - 1].length;
     first -= before;
@@ -51,6 +49,13 @@ bool FreeRuns::add(uint32_t n) {
     remove(first);
   }
   put(first, n);
+}
+
+bool FreeRuns::add(uint32_t n) {
+  if (n == 0 || n > most_ - end_) return false;
+  const uint32_t first = end_;
+  end_ += n;
+  join(first, n);
   return true;
 }
 
@@ -83,13 +88,7 @@ void FreeRuns::give(uint32_t first) {
     n += entry_[next].length;
     remove(next);
   }
-  if (first && !entry_[first - 1].taken) {
-    const uint32_t before = entry_[first - 1].length;
-    first -= before;
-    n += before;
-    remove(first);
-  }
-  put(first, n);
+  join(first, n);
 }
 
 bool FreeRuns::resize(uint32_t first, uint32_t n) {

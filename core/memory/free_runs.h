@@ -57,6 +57,7 @@ private:
   static unsigned list_of(uint32_t length) { return length > kLongest ? kLists - 1 : length; }
   void note(uint32_t first, uint32_t n, bool taken);
   void put(uint32_t first, uint32_t n);
+  void join(uint32_t first, uint32_t n);
   void remove(uint32_t first);
   /// The list with the shortest runs of at least `n`; kLists: none.
   unsigned suitable(uint32_t n) const;
