@@ -16,28 +16,8 @@ namespace {
 
 constexpr unsigned kListed = 4096; ///< numbers that are looked at before they are sorted
 
-struct Entry {
-  uint64_t inode;
-  int64_t next;
-  uint16_t length;
-  uint8_t type;
-  char name[];
-};
-
 unsigned list_numbers(pid_t process, int *to, unsigned capacity) {
-  char path[64], text[4096];
-  snprintf(path, sizeof path, "/proc/%d/fd", process);
-  const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return 0;
-  unsigned count = 0;
-  long bytes;
-  while (count < capacity && (bytes = syscall(SYS_getdents64, directory, text, sizeof text)) > 0)
-    for (long at = 0; at < bytes && count < capacity;) {
-      const Entry &entry = *reinterpret_cast<const Entry *>(text + at);
-      at += entry.length;
-      if (entry.name[0] != '.') to[count++] = atoi(entry.name);
-    }
-  close(directory);
+  const unsigned count = numbers_in(process, "fd", to, capacity);
   std::sort(to, to + count);
   return count;
 }

@@ -194,9 +194,9 @@ unsigned children_of(pid_t process, pid_t *to, unsigned capacity) {
   return count;
 }
 
-unsigned threads_of(pid_t process, pid_t *to, unsigned capacity) {
+unsigned numbers_in(pid_t process, const char *folder, int *to, unsigned capacity) {
   char path[64], text[8192];
-  snprintf(path, sizeof path, "/proc/%d/task", process);
+  snprintf(path, sizeof path, "/proc/%d/%s", process, folder);
   const int directory = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return 0;
   struct Entry {
@@ -217,5 +217,7 @@ unsigned threads_of(pid_t process, pid_t *to, unsigned capacity) {
   ::close(directory);
   return count;
 }
+
+unsigned threads_of(pid_t process, pid_t *to, unsigned capacity) { return numbers_in(process, "task", to, capacity); }
 
 } // namespace pagecast::speculate

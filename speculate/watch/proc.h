@@ -91,6 +91,8 @@ bool is_64_bit(pid_t process);
 
 /// Lists the process's children, at most `capacity`.
 unsigned children_of(pid_t process, pid_t *to, unsigned capacity);
+/// Lists the names in a folder of /proc/PROCESS, which are numbers, as they come; at most `capacity`.
+unsigned numbers_in(pid_t process, const char *folder, int *to, unsigned capacity);
 /// Lists the process's threads.
 unsigned threads_of(pid_t process, pid_t *to, unsigned capacity);
 
