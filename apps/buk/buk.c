@@ -6,14 +6,9 @@
 // keys make runs of neighbouring places hot, as real data do.
 //
 // An ordinary C program: nothing in it knows how much memory there is.
-#include <errno.h>
+#include "../common.h"
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { KEY_BITS = 20, MAX_KEY = 1 << KEY_BITS, CHUNK = 1 << 16 };
@@ -22,55 +17,16 @@ struct options {
   size_t n;
   const char *keys; // NULL = random
   uint64_t seed;
-  int times;
 };
 
-static void usage(FILE *out) {
-  fputs("usage: buk --memory-size TOTAL | --n N [--keys FILE|random] [--seed S] [--times]\n"
-        "Bucket sort of N 20-bit integers; prints N, the check and a checksum of the result.\n"
-        "  --memory-size TOTAL  choose N so that all arrays take TOTAL bytes (units K, M, G are binary)\n"
-        "  --n N                that many keys\n"
-        "  --keys FILE          key i is 20 bits at byte i of FILE, starting over at its end\n"
-        "  --keys random        uniform keys (the default)\n"
-        "  --seed S             of the random keys\n"
-        "  --times              seconds of each phase, on stderr\n",
-        out);
-}
-
-static void fail(const char *what, const char *detail) {
-  fprintf(stderr, "buk: %s: %s\n", what, detail);
-  exit(2);
-}
-
-static uint64_t parse_number(const char *text) {
-  char *end;
-  errno = 0;
-  unsigned long long value = strtoull(text, &end, 10);
-  int shift = 0;
-  if (*end == 'K' || *end == 'k')
-    shift = 10;
-  if (*end == 'M' || *end == 'm')
-    shift = 20;
-  if (*end == 'G' || *end == 'g')
-    shift = 30;
-  if (errno || end == text || text[0] == '-' || (shift ? end[1] : end[0]) || value > UINT64_MAX >> shift)
-    fail("not a number of bytes or of keys", text);
-  return (uint64_t)value << shift;
-}
-
-static void *allocate(size_t count) {
-  void *memory = malloc(count * sizeof(int));
-  if (!memory)
-    fail("no memory", strerror(errno));
-  return memory;
-}
-
-static uint64_t next_random(uint64_t *state) {
-  *state ^= *state << 13;
-  *state ^= *state >> 7;
-  *state ^= *state << 17;
-  return *state;
-}
+static const char help[] = "usage: buk --memory-size TOTAL | --n N [--keys FILE|random] [--seed S] [--times]\n"
+                           "Bucket sort of N 20-bit integers; prints N, the check and a checksum of the result.\n"
+                           "  --memory-size TOTAL  choose N so that all arrays take TOTAL bytes (units K, M, G are binary)\n"
+                           "  --n N                that many keys\n"
+                           "  --keys FILE          key i is 20 bits at byte i of FILE, starting over at its end\n"
+                           "  --keys random        uniform keys (the default)\n"
+                           "  --seed S             of the random keys\n"
+                           "  --times              seconds of each phase, on stderr\n";
 
 static void random_keys(int *key, size_t n, uint64_t seed) {
   uint64_t state = seed * 2654435761u + 88172645463325252u;
@@ -151,35 +107,22 @@ static uint64_t checksum(const int *key2, const int *rank, size_t n) {
   return hash;
 }
 
-static double now(void) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void phase(const struct options *options, const char *name, double *since) {
-  double time = now();
-  if (options->times)
-    fprintf(stderr, "buk: %-8s %8.3f s\n", name, time - *since);
-  *since = time;
-}
-
 static int run(const struct options *options) {
   size_t n = options->n;
-  int *key = allocate(n), *key2 = allocate(n), *rank = allocate(n), *keyden = allocate(MAX_KEY);
-  double since = now();
+  int *key = allocate(n, sizeof *key), *key2 = allocate(n, sizeof *key2), *rank = allocate(n, sizeof *rank);
+  int *keyden = allocate(MAX_KEY, sizeof *keyden);
   if (options->keys)
     file_keys(key, n, options->keys);
   else
     random_keys(key, n, options->seed);
-  phase(options, "keys", &since);
+  phase("keys");
   bucksort(key, rank, keyden, n, MAX_KEY);
-  phase(options, "rank", &since);
+  phase("rank");
   copy_sorted(key2, key, rank, n);
-  phase(options, "copy", &since);
+  phase("copy");
   size_t wrong = out_of_place(key2, n);
   uint64_t hash = checksum(key2, rank, n);
-  phase(options, "check", &since);
+  phase("check");
   printf("keys: %zu\n%s: %zu out of place\nchecksum: %016llx\n", n, wrong ? "FAILED" : "PASSED", wrong,
          (unsigned long long)hash);
   free(key), free(key2), free(rank), free(keyden);
@@ -194,41 +137,18 @@ static size_t keys_in(uint64_t bytes) {
   return (size_t)((bytes - table) / (3 * sizeof(int)));
 }
 
-static void parse(int argc, char **argv, struct options *options) {
-  for (int i = 1; i < argc; i++) {
-    const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (!strcmp(name, "--help")) {
-      usage(stdout);
-      exit(0);
-    }
-    if (!strcmp(name, "--times")) {
-      options->times = 1;
-      continue;
-    }
-    if (!value)
-      fail("unknown option, or one without its value", name);
-    if (!strcmp(name, "--memory-size"))
-      options->n = keys_in(parse_number(value));
-    else if (!strcmp(name, "--n"))
-      options->n = (size_t)parse_number(value);
-    else if (!strcmp(name, "--keys"))
-      options->keys = strcmp(value, "random") ? value : NULL;
-    else if (!strcmp(name, "--seed"))
-      options->seed = parse_number(value);
-    else
-      fail("unknown option", name);
-    i++;
-  }
-}
-
 int main(int argc, char **argv) {
-  struct options options = {0, NULL, 1, 0};
-  parse(argc, argv, &options);
-  if (options.n == 0) {
-    usage(stderr);
-    return 2;
-  }
-  if (options.n > INT32_MAX) // positions are ints, as in the original
+  uint64_t bytes = 0, n = 0, seed = 1;
+  const char *keys = "random";
+  const struct app_option known[] = {
+      {"--memory-size", &bytes, NULL}, {"--n", &n, NULL}, {"--keys", NULL, &keys}, {"--seed", &seed, NULL}, {NULL, NULL, NULL}};
+  parse_options(argc, argv, "buk", help, known);
+  if (bytes)
+    n = keys_in(bytes);
+  if (n == 0)
+    fail("no keys", "give --memory-size or --n");
+  if (n > INT32_MAX) // positions are ints, as in the original
     fail("too many keys", "at most 2147483647");
+  const struct options options = {(size_t)n, strcmp(keys, "random") ? keys : NULL, seed};
   return run(&options);
 }
