@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Faults: what no hint foresaw, or foresaw too late. Each is served by the state of its page:
+// Faults: what no hint foresaw, or foresaw too late. Each is served by the state of its page, and counted so:
 //
-//   zero      filled with zeros, some neighbours with it
-//   absent    read from the backing store; its arrival wakes the thread
-//   reading   it is on its way already: the thread waits for the rest
-//   mark      shown: the program has come to a stream's mark
-//   clean     a first store: the page becomes dirty, and may be stored to
-//   writing   a store to a page on its way out: it stays, and is dirty when the write is done
+//   zero      filled with zeros, some neighbours with it (append_runs.h)            a zero fill fault
+//   absent    read from the backing store; its arrival wakes the thread             not prefetched
+//   reading   it is on its way already: the thread waits for the rest               late, if a hint had asked for it
+//   mark      shown: the program has come to a stream's mark                        a hit
+//   clean     a first store: the page becomes dirty, and may be stored to           protect
+//   writing   a store to a page on its way out: it stays, and is dirty afterwards   protect
+//   lost      the thread gets SIGBUS                                                lost
 //
 // A fault that finds no room waits, and is tried again in each turn of the loop.
 //
