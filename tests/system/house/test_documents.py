@@ -78,10 +78,16 @@ def test_paths_exist(planted):
 
 
 def test_folders_of_sources_say_what_lives_in_them():
-    sources = [p for top in ("bench", "cli", "compiler", "core", "runtime", "simulator", "speculate", "storage")
+    sources = [p for top in ("bench", "cli", "compiler", "core", "nbd", "runtime", "simulator", "speculate", "storage")
                for suffix in ("*.cpp", "*.h", "*.c", "*.py") for p in (ROOT / top).rglob(suffix)]
     assert len(sources) > 300
     assert not sorted({str(p.parent.relative_to(ROOT)) for p in sources if not (p.parent / "README.md").exists()})
+
+
+def test_folders_of_tests_say_what_lives_in_them():
+    inside = [p for top in (ROOT / "tests", ROOT / "tests" / "system") for p in top.iterdir() if p.is_dir() and p.name != "__pycache__"]
+    assert len(inside) > 15
+    assert not [str(p.relative_to(ROOT)) for p in inside if not (p / "README.md").exists()]
 
 
 def test_every_page_is_in_the_site_and_in_the_index():
