@@ -5,7 +5,7 @@
 
 namespace pagecast::nbd {
 
-/// Of a clock that never goes back.
+/// The time of a clock that never goes back.
 inline uint64_t now_ns() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());

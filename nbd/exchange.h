@@ -23,7 +23,7 @@ public:
 
 private:
   enum class Step : uint8_t { kNone, kWaits, kSent, kDone };
-  /// Of a piece.
+  /// A piece on its way to the server.
   struct Flight {
     Exchange *of;
     uint32_t piece;

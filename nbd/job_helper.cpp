@@ -31,7 +31,7 @@ std::string address_of(const std::string &uri, const std::string &name, const st
          (client.empty() ? "" : "%3Fclient=" + client) + uri.substr(end);
 }
 
-/// Of the cache of `pagecast serve`, bytes; 0: it is another server.
+/// The size of the cache of `pagecast serve`, bytes; 0: it is another server.
 uint64_t cache_of(const std::string &uri) {
   nbd_handle *h = nbd_create();
   char text[512] = "";
@@ -111,7 +111,7 @@ bool JobHelper::look() {
 
 // --- teams -------------------------------------------------------------------------------------------
 
-/// Of an interval of one team: what is asked for and what is read now are half of the cache, for all teams.
+/// The most blocks of an interval of one team: what is asked for and what is read now are half of the cache, for all teams.
 uint64_t JobHelper::most_blocks(size_t teams) const {
   uint64_t least = ~uint64_t{0};
   for (size_t e = 0; e < exports_.size(); ++e)
@@ -175,7 +175,8 @@ void JobHelper::regroup() {
   teams_ = std::move(teams);
 }
 
-/// Of a member without a team: what all that are alone in its phase have asked for ahead is at most a share of the cache.
+/// How many intervals a member without a team has: what all that are alone in its phase have asked for ahead is at most a share of the
+/// cache.
 uint64_t JobHelper::intervals_alone(const Opened &o) const {
   std::vector<Opened> alone;
   const auto is_in = [](const Opened &one) {

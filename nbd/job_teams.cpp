@@ -42,7 +42,7 @@ uint64_t largest_union(const std::vector<Opened> &members, const std::vector<cor
   return most;
 }
 
-/// Of all members: what they touch in the whole phase, pair by pair.
+/// The teams by what members touch in the whole phase, pair by pair.
 std::vector<uint32_t> live_teams(const std::vector<Opened> &phase, const core::TeamRules &rules,
                                  const std::vector<core::DataSetBlocks> &sets, uint64_t words) {
   std::vector<std::vector<uint64_t>> touched(phase.size(), std::vector<uint64_t>(words));

@@ -51,7 +51,7 @@ public:
           uint64_t most);
   const std::vector<Opened> &members() const { return members_; }
   uint64_t intervals() const { return intervals_; }
-  /// Of them, those before this one have been asked for.
+  /// The interval that comes next: those before it have been asked for.
   uint64_t asked() const { return next_; }
   /// What was asked for lately, by this team or by one that it takes the place of, is not asked for again.
   void know(const std::vector<uint64_t> &recent);

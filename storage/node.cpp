@@ -49,7 +49,7 @@ void Node::fetch(File &file, uint64_t block, uint32_t frame, bool is_waited_for)
   disk_.ask({file.fd, data(frame), options_.block, block * options_.block, frame}, is_waited_for);
 }
 
-/// Of the disk's thread.
+/// A read has ended. The disk's thread.
 void Node::on_read(void *self, const Read &read, int64_t result) {
   Node &node = *static_cast<Node *>(self);
   const auto frame = uint32_t(read.token);

@@ -68,7 +68,7 @@ bool foresawNewPages(const MeasuredRun &run) {
   return countOf(run.faults, "zero_fill_hit") >= 4 * countOf(run.faults, "zero_fill_fault");
 }
 
-/// Of pages that were read, whether hints, streams or faults asked for them.
+/// Whether the threads waited for pages to be read, whoever asked for these.
 bool isForReads(const Waiting &most) { return !std::strcmp(most.name, "late") || !std::strcmp(most.name, "not_prefetched"); }
 
 std::string nextOf(const Waiting &most, const MeasuredRun &run, Author author) {

@@ -259,7 +259,7 @@ private:
                                      : " sites of the run are in other files; explain those files for more."));
   }
 
-  /// Of a nest whose indirect references share a slice no single line is to be charged with it.
+  /// Slices have lines of their own: several references may share one, and none of these is to be charged with it.
   void printSlices() {
     bool first = true;
     for (const MeasuredSlice &slice : all_.run->slices) {

@@ -23,7 +23,7 @@ struct Remark {
   SourceLocation at;
   std::vector<std::pair<std::string, std::string>> arguments; ///< as they make up the text
 
-  /// Of the argument that tells where the outermost loop around it is, and is no part of the sentence: "file.c:6:3".
+  /// The key of the argument that tells where the outermost loop is, as "file.c:6:3". It is no part of the sentence.
   static constexpr const char *kNest = "Nest";
 
   /// The sentence: all other values in a row.

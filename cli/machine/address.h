@@ -18,7 +18,7 @@ struct Address {
   bool isLocal() const;
 };
 
-/// Of "PATH", which has a slash, or "HOST:PORT"; throws Failure when `text` is neither, or nothing can listen there.
+/// Reads "PATH", which has a slash, or "HOST:PORT". Throws Failure when `text` is neither, or nothing can listen there.
 Address parseAddress(const std::string &text);
 
 } // namespace pagecast::cli

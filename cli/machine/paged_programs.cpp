@@ -16,7 +16,7 @@ constexpr const char *kPagerThread = "pagecast-pager";
 constexpr const char *kRuntime = "/libpagecast.so";
 constexpr size_t kLongestName = 60;
 
-/// Of a file of /proc, whose size is not known before; empty when it cannot be read. A process may end between the opening and the
+/// All of a file of /proc, whose size is not known before; empty when it cannot be read. A process may end between the opening and the
 /// reading: the stream that is written to takes that error, which an iterator over the buffer would throw.
 std::string contents(const fs::path &path) {
   std::ifstream file(path);

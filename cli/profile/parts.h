@@ -10,7 +10,7 @@
 
 namespace pagecast::cli {
 
-/// Of one process: a nest, or a function that reads.
+/// A phase as one process has it: a nest, or a function that reads.
 struct PartPhase {
   bool isNest = false;
   std::string file, function; ///< of a function that reads, the program, and nothing
@@ -42,7 +42,7 @@ struct Part {
   std::vector<PartTouch> touches;
 };
 
-/// Of all files of the directory. One that is not whole is read as far as it goes.
+/// Reads all files of the directory. One that is not whole is read as far as it goes.
 std::vector<Part> readParts(const std::filesystem::path &directory);
 
 /// The name of the function that has the byte at `offset` of a program, as its table of symbols has it; "" if that is not known.

@@ -13,7 +13,7 @@ constexpr double kLeft = 80, kTop = 40, kWidth = 900, kHeight = 260, kBetween = 
 constexpr size_t kMostPanels = 8;
 /// Colours that people who see few of them tell apart (Okabe and Ito).
 constexpr const char *kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#b0a000"};
-/// Of a patch in which one of several members has its colour, in epochs and pieces.
+/// The size of a patch in which one of several members has its colour, in epochs and pieces.
 constexpr uint64_t kPatchEpochs = 4, kPatchPieces = 8;
 
 __attribute__((format(printf, 1, 2))) std::string format(const char *text, ...) {

@@ -23,7 +23,7 @@ struct Sharing {
 };
 
 Sharing sharingOf(const Profile &, const ProfilePhase &, const Thresholds &);
-/// Of each phase, in their order.
+/// sharingOf() each phase, in their order.
 std::vector<Sharing> sharingsOf(const Profile &, const Thresholds &);
 /// The names of those in a cluster.
 std::vector<std::string> namesOf(const Profile &, const Sharing &, const std::vector<uint32_t> &cluster);
@@ -32,7 +32,7 @@ std::vector<std::string> namesOf(const Profile &, const Sharing &, const std::ve
 struct Served {
   std::string phase;
   bool isKnown = false; ///< the profile has the phase
-  /// Of each cluster of the profile that is large enough: its members that are in the run, and their least density there.
+  /// A cluster of the profile that is large enough: its members that are in the run, and their least density there.
   struct Cluster {
     std::vector<std::string> members;
     double density = 0;

@@ -81,7 +81,7 @@ public:
   static constexpr uint64_t kSomeRead = 256u << 10;
   /// Nobody else holds memory in the fullest pool.
   bool alone() const { return alone_; }
-  /// Of the smallest pool, bytes.
+  /// The size of the smallest pool, bytes.
   uint64_t size() const { return size_; }
   /// The ceiling is below the budget, and another look will raise it when what is below it has been used.
   bool rising() const { return rising_; }

@@ -57,7 +57,7 @@ public:
   End better() const { return better_; }
   /// Pages that have gone from an end.
   uint64_t gone(End end) const { return side_[end].gone; }
-  /// Of the pages that go, the part that the program waits for again, for each page that goes after them.
+  /// Which part of the pages that go the program waits for again, for each page that goes after them.
   double wanted_again() const {
     const double time = time_of(side_[better_]);
     return time > 0 ? side_[better_].came_back / time : 0;

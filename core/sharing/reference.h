@@ -38,7 +38,7 @@ struct Touched {
   double density() const { return by_any ? double(by_all) / double(by_any) : 0; }
 };
 
-/// Of `count` members, whose sets have `words` words each.
+/// What `count` members touch, whose sets have `words` words each.
 Touched touched_by(const uint64_t *const *sets, uint32_t count, uint64_t words);
 
 /// The density of each pair: `matrix[a * count + b]`; a member with itself has 1.
@@ -73,7 +73,7 @@ struct Iterations {
 /// slabs of a matrix, has intervals that are parts of these.
 inline constexpr uint64_t kEnoughIterations = 4096;
 uint32_t shared_loops(const Reference &);
-/// Of these loops together.
+/// The iterations of these loops together.
 uint64_t shared_iterations(const Reference &);
 
 /// Interval `k` of `count` of these iterations; all of them where there is one only, in each interval.

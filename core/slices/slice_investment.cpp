@@ -5,7 +5,7 @@
 namespace pagecast::core {
 namespace {
 
-/// Of one iteration; where not even a step was finished, as if one had been at the end.
+/// The time of one iteration; where not even a step was finished, as if one had been at the end.
 double each(uint64_t ns, uint64_t work, uint64_t step) {
   return static_cast<double>(ns) / static_cast<double>(most(most(work, step), 1));
 }

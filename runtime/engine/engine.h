@@ -91,7 +91,7 @@ public:
   const Options &options() const { return *pager_.memory.options; }
   /// The largest request, bytes.
   uint64_t max_io() const { return pager_.memory.bytes(pager_.store.read_pages()); }
-  /// Of the page of `r`, a copy from look_up(), which is no file's. It may change right after.
+  /// The state of a page of `r`, a copy from look_up(), which is no file's. It may change right after.
   PageState state_of(const Region &r, uint64_t page) const {
     return __atomic_load_n(&pager_.memory[pager_.memory.slot_of(r, page)].state, __ATOMIC_RELAXED);
   }

@@ -13,7 +13,7 @@ namespace pagecast {
 
 /// One more may be opened.
 bool open_room();
-/// Of a nest with its frame. Closed at the latest when the thread ends.
+/// A nest with its frame is open from now on, and is closed at the latest when the thread ends.
 void push_open(OpenNest *);
 /// `place` < pagecast_open_count, which is how many there are.
 OpenNest &open_at(unsigned place);

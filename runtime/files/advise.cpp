@@ -38,8 +38,8 @@ bool one_stream(FileRegion &r, core::Extent e) {
   return r.stream >= kStream;
 }
 
-/// Of such a stream, memory that is given up at once is not what the kernel takes next, and reads into memory that was not in
-/// use of late are dear on virtual machines, which must get it from their host again. So this is done where much stays.
+/// Whether much of the file stays in memory. Where a stream goes through far more, memory that is given up at once is not what the
+/// kernel takes next. And virtual machines must get memory that was not in use of late from their host again, which is dear.
 bool enough_stays(const FileRegion &r, uint64_t bytes) { return r.stream < kStream || 2 * r.bytes <= 5 * bytes; }
 
 } // namespace

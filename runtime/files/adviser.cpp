@@ -160,7 +160,7 @@ void Adviser::unmap_passed() {
 
 /// A page that is asked for again while it is in memory is one of those that are used often. With MADV_RANDOM the
 /// kernel takes no notice of the program's touching it, and would let it go when its time has come: so it is told.
-/// Of an opaque file only what the program has mapped is known to be there.
+/// Whether the page is there. What is not mapped of an opaque file nobody tells.
 bool Adviser::renew(const FileRegion &r, uint64_t address) {
   uint8_t there = 0;
   if (r.opaque ? !os::touched(address) : os::in_core(address, 1, &there) || !there) return false;

@@ -15,7 +15,7 @@ constexpr uint64_t kMajors = 4; ///< faults that read, between two looks, that m
 constexpr uint8_t kQuiet = 4; ///< looks since hints came: slices that find what they want in memory pause
 constexpr unsigned kWatchedFor = 16; ///< looks without a verdict, until it is another region's turn
 
-/// Of `pages` flags, a sample's at most, the first is bit 0.
+/// The flags of `pages` pages as bits, the first one as bit 0; a sample's at most.
 uint64_t bits(const uint8_t *told, uint64_t pages) {
   uint64_t word = 0;
   for (uint64_t i = 0; i < pages && i < core::ReadAround::kSamplePages; ++i) word |= static_cast<uint64_t>(told[i] != 0) << i;

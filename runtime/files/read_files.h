@@ -32,7 +32,7 @@ public:
   uint64_t look(uint64_t now_ns);
   /// In the child of a fork, where there is no such thread: its positions are its own from now on.
   void forget();
-  /// Of files' bytes, so far.
+  /// Bytes of files that were given up so far.
   uint64_t given_up_bytes() const { return given_up_; }
 
 private:

@@ -183,7 +183,7 @@ ssize_t noted(ssize_t got, int fd, off_t at) {
   return got;
 }
 
-/// Of a descriptor that stands for an export. False: it does not.
+/// Reads from a descriptor that stands for an export. False: it does not.
 bool read_map(int fd, void *to, size_t bytes, off_t at, ssize_t *got) {
   const NamedMap map = named_map_of(fd);
   if (map.number < 0) return false;

@@ -21,7 +21,7 @@ namespace pagecast::os {
 namespace {
 
 constexpr uint64_t kFewBytes = 1u << 20; ///< of others, that shells and launchers have
-/// Of page cache: more than executables and libraries have that are started cold (5 MiB).
+/// Page cache that is taken for code: more than executables and libraries have that are started cold (5 MiB).
 constexpr uint64_t kUsualFiles = 8u << 20;
 constexpr uint64_t kSomeFiles = 2u << 20; ///< of so much, files are being read, perhaps
 constexpr uint64_t kMuchCache = 8; ///< page cache of more than this part of a group is not code alone

@@ -120,7 +120,7 @@ int write_protected(uint64_t addr, uint64_t pages, uint8_t *out);
 int in_page_table(uint64_t addr, uint64_t pages, uint8_t *out);
 /// Whether this process has touched the page of a file since it came to memory: its page table has it. Cost: 0.5 us.
 bool touched(uint64_t addr);
-/// Of what these, or in_core(), have told of `pages` pages: how many from number `from` on are alike.
+/// How many pages from number `from` on are alike, by what these, or in_core(), have told of `pages` of them.
 inline uint64_t alike(const uint8_t *told, uint64_t from, uint64_t pages) {
   uint64_t n = 1;
   while (from + n < pages && told[from + n] == told[from]) ++n;
@@ -187,7 +187,7 @@ uint64_t own_anonymous_bytes();
 
 void sleep(uint64_t ns);
 int process_id();
-/// Of the program that this process runs, as a path; "" if that cannot be found out. The same text each time.
+/// The path of the program that this process runs; "" if that cannot be found out. The same text each time.
 const char *program_path();
 /// Processor time of this process so far.
 struct UsedTime {

@@ -8,7 +8,7 @@
 
 namespace pagecast::os {
 
-/// Of the file behind a descriptor.
+/// What is known of the file behind a descriptor.
 struct FileFacts {
   bool advisable = false;       ///< advice about its pages moves them: a file or a device whose data are elsewhere
   uint32_t request_bytes = 0;   ///< bytes that one MADV_WILLNEED surely reads: more is cut off silently
@@ -48,7 +48,7 @@ uint64_t map_again(uint64_t addr, uint64_t bytes);
 /// twice the rate into it. Returns when it is there. take_out() then leaves it to others.
 int read_large(uint64_t addr);
 
-/// Of a descriptor of this process.
+/// What is behind a descriptor of this process.
 struct OpenFile {
   uint64_t mount = 0, inode = 0; ///< which file it is
   uint64_t position = 0; ///< of the next read()
@@ -90,7 +90,7 @@ int open_stand_in(int fd, bool close_on_exec);
 bool working_directory(char *path, unsigned capacity);
 /// The path that it was opened by, with a zero byte; false: it has none any more, or a longer one. Cost: 2 us.
 bool path_of(int fd, char *path, unsigned capacity);
-/// Of the next read(); -1: it has none. It waits for a read that is under way.
+/// Where the next read() begins; -1: nowhere. It waits for a read that is under way.
 int64_t position(int fd);
 /// Gives up clean pages of the file that no process maps. May wait for other processors, for some ms. Cost: 0.2 us a page.
 /// False: there is no such descriptor, in the calling thread's table, or no cache.

@@ -39,7 +39,7 @@ struct ThreadStart {
   uint64_t *vector; ///< of its modules' thread-local variables (thread_vectors())
 };
 
-/// Of no other thread: a child of fork gets the stacks of ours again, and none of the program's.
+/// A size that no other thread's stack has: a child of fork gets the stacks of ours again, and none of the program's.
 constexpr size_t kStackBytes = 268u << 10;
 ThreadStart starts[7];
 unsigned threads_started = 0;

@@ -94,7 +94,7 @@ int fault_read(int fd, Fault *faults, unsigned most) {
   return count;
 }
 
-/// Of a range that fails as a whole, the part to try next: whole pages, at least one.
+/// The part to try next of a range that fails as a whole: whole pages, at least one.
 static uint64_t first_half(uint64_t bytes) { return page_up(bytes / 2); }
 
 int64_t fault_copy(int fd, uint64_t addr, const void *source, uint64_t bytes, bool protect) {

@@ -56,7 +56,7 @@ public:
   uint32_t pages() const { return allowance_.pages(); }
   /// Pages that take memory. Those that are being read are in staging until they have come.
   uint32_t placed_pages() const { return memory_.used - staged(); }
-  /// Of the pages in use, those that are still being read.
+  /// The pages in use that are still being read.
   uint32_t staged() const { return std::min(memory_.used, store_.staging_in_use()); }
   uint32_t free_pages() const { return allowance_.free(placed_pages()); }
   /// The same for faults, which get some while memory is given back.

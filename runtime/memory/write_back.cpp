@@ -156,7 +156,7 @@ void Cleaner::clean(uint64_t now, bool busy) {
   else if (!more) memory_.cleaning.ran_out(now);
 }
 
-/// Of the slots those that are dirty and may be cleaned now, moved to the front. How many.
+/// Moves the slots that are dirty and may be cleaned now to the front. Returns how many.
 uint32_t Cleaner::keep_cleanable(uint32_t *slots, uint32_t count, uint64_t now) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {

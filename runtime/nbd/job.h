@@ -33,7 +33,7 @@ struct JobVerdict {
 
 struct JobEntry {
   static constexpr uint32_t kMostForeseen = 16;
-  /// Of a nest's way from its beginning to its end.
+  /// How far a nest has come is told in so many bits.
   static constexpr unsigned kDoneShift = 32;
 
   // --- the member's ---
@@ -79,7 +79,7 @@ struct Job {
   JobExport exports[kExports];
   JobMember member[kMembers];
 
-  /// Of a line of the source, where a nest is.
+  /// The number of the phase that a nest is, by its line in the source.
   static uint64_t phase_of(const char *file, const char *function, uint32_t line) {
     return core::hash_of(function ? function : "", core::hash_of(file ? file : "") ^ line);
   }

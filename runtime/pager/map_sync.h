@@ -24,9 +24,9 @@ public:
   MapSync(PagedMemory &memory, BackingStore &store, Placement &placement, Discards &discards, WriteBack &write_back, Marks &marks)
       : memory_(memory), store_(store), placement_(placement), discards_(discards), write_back_(write_back), marks_(marks) {}
   static constexpr int kNotYet = 1;
-  /// Of the range; to be called again until it says something else: 0 or -errno. Data that could not be written stay dirty.
+  /// Flushes the range; to be called again until it says something else: 0 or -errno. Data that could not be written stay dirty.
   int flush(uint64_t begin, uint64_t end);
-  /// Of the range, in which no request is under way.
+  /// Refreshes the range, in which no request is under way.
   void refresh(uint64_t begin, uint64_t end);
   /// Before a fork, with nothing under way: flushes everything at once, so that parent and child begin with the same.
   void flush_now();
@@ -49,9 +49,9 @@ private:
   Marks &marks_;
   // Of the flush under way.
   Step step_ = Step::kNone;
-  uint64_t at_ = 0;       ///< the step has come so far
+  uint64_t at_ = 0; ///< the step has come so far
   uint64_t failures_ = 0; ///< before it
-  uint32_t syncing_ = 0;  ///< exports that have been asked, a bit each
+  uint32_t syncing_ = 0; ///< exports that have been asked, a bit each
   int error_ = 0;
 };
 

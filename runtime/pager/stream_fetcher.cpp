@@ -10,7 +10,7 @@ constexpr int64_t kLookAhead = 1 << 16; ///< pages that are resident already, in
 constexpr uint32_t kRunsAtOnce = 32; ///< of pages that lie apart
 } // namespace
 
-/// Of a place in a region.
+/// The slot of the page at a place, which is in a region.
 uint32_t StreamFetcher::slot_at(int64_t place) {
   const auto address = static_cast<uint64_t>(place);
   return memory_.slot_of(*memory_.regions.find(address), address);

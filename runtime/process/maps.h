@@ -20,7 +20,7 @@ struct MapRequest {
 
 /// The number of the export, connected to if it was not yet; -errno, with a sentence in `why`. Cost: until the server answers.
 int map_export(const char *uri, char *why, unsigned capacity);
-/// Of one that is connected to.
+/// The size of an export that is connected to, and whether it is one.
 uint64_t export_bytes(int number);
 bool export_is_read_only(int number);
 

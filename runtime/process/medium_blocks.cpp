@@ -20,7 +20,7 @@ constexpr unsigned kGranuleShift = 10;
 constexpr uint64_t kRange = 256ull << 30; ///< of addresses, kept free for all there will ever be
 constexpr uint32_t kGranules = kRange >> kGranuleShift;
 constexpr uint64_t kLeastGrowth = 8u << 20;
-/// Of the budget: so much in the C library's blocks is left there, and cannot be paged.
+/// The part of the budget that may be in blocks of the C library, and so cannot be paged.
 constexpr uint64_t kLeftShare = 16;
 
 /// Freed since memory was given back last, as a share of what there is, before it is again; and no less than this.

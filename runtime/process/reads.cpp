@@ -49,7 +49,7 @@ bool end_range(ReadEntry &e, ReadEntry::State then) {
   return awaited;
 }
 
-/// Of a read that is not executed any more.
+/// Takes back what was noted of a read that is not executed any more.
 void forget(ReadEntry &e) {
   if (e.buffer) os::unmap(e.buffer, e.buffer_bytes);
   end_range(e, ReadEntry::kFree);
@@ -95,7 +95,7 @@ void forget_those_of_dead_threads() {
   }
 }
 
-/// Of two threads that call this, the second one sees what the first one has stored before. Not a fence: those the thread
+/// The second of two threads that call this sees what the first one has stored before. Not a fence: those the thread
 /// sanitizer does not know.
 void let_others_see() {
   static std::atomic<uint32_t> turns{0};

@@ -29,7 +29,7 @@ class DataSets {
 public:
   /// False: no address space.
   bool start(uint64_t least_bytes);
-  /// Of the file behind the descriptor; kNoDataSet: it is none, or there are too many. Cost: 0.3 us, the first time 4 us.
+  /// The data set that is the file behind the descriptor; kNoDataSet: it is none, or there are too many. Cost: 0.3 us, the first time 4 us.
   uint32_t of(int fd);
   DataSet &operator[](uint32_t number) { return sets_[number]; }
 

@@ -12,7 +12,7 @@ namespace pagecast::profile {
 
 namespace {
 
-/// Of the program's own object.
+/// Where the program's own object is.
 struct Program {
   uint64_t base = 0, begin = ~uint64_t{0}, end = 0;
 };

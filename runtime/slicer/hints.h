@@ -11,7 +11,7 @@
 
 namespace pagecast {
 
-/// Of one run of one nest. `window`, if any, counts them.
+/// Takes the hints of one run of one nest's slice. `window`, if any, counts them.
 class SliceHints final : public SliceSink {
 public:
   SliceHints(Engine &engine, OpenNest &nest, SliceWindow *window, uint64_t step)

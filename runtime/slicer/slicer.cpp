@@ -23,7 +23,7 @@ std::atomic<uint32_t> slicer_asleep{0};
 constexpr uint64_t kSlicerPollNs = 100000, kOffPollNs = 1000000; ///< the latter where all slices are switched off
 constexpr unsigned kBurst = 64;             ///< steps, before other nests have their turn
 constexpr uint64_t kIndexLead = 8;          ///< steps, by which index arrays are kept in memory ahead of the slice
-/// Of the budget, that pages asked for by slices may take before the program has come to them. What they found in
+/// The part of the budget that pages may take which slices have asked for and the program has not come to. What they found in
 /// memory must still be there then: fewer pages than are on probation (Eviction::keep_aging).
 constexpr uint64_t kAheadShare = 8;
 /// Where only a slice knows what a step touches, and runs it by samples, a distance in steps says little: it goes so many times as

@@ -37,7 +37,7 @@ public:
   virtual bool wanted() { return true; }
   /// The region that holds `address`: false if none does. Its result is remembered for one run.
   virtual bool region(uint64_t address, uint64_t *begin, uint64_t *end) = 0;
-  /// Of the region that holds `address`: how many bytes beyond what groups store to they will store to soon; 0: nothing is
+  /// How many bytes beyond what groups store to in the region that holds `address` they will store to soon; 0: nothing is
   /// known. Remembered likewise.
   virtual uint64_t look_ahead(uint64_t) { return 0; }
   /// As page(), of a page that is so far ahead.
@@ -140,7 +140,7 @@ public:
 
   /// Runs a valid slice. `work` counts operations times lanes, and is used up.
   SliceOutcome run(const SliceCall &, const SliceFilter &, SliceMemory &, SliceSink &, uint64_t *work);
-  /// Of a slice that can be sampled: whether the last run touched places in ascending order. If it did, what lies between two
+  /// Whether the last run of a slice that can be sampled touched places in ascending order. If it did, what lies between two
   /// iterations that were run is in their pages; where they were more than a page apart, all between them were run, too.
   bool in_order() const { return in_order_; }
   /// Loads that found no memory, since the start: for statistics.

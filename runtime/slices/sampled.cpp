@@ -23,7 +23,7 @@ bool slice_can_sample(const pagecast_nest &nest) {
   return touches && s.loops == 0;
 }
 
-/// Of a touch in all lanes: notes what lies apart. Lanes that are dead touch nobody knows what.
+/// Notes which of the places that all lanes touch lie apart. Lanes that are dead touch nobody knows what.
 void SliceMachine::watch(const uint64_t *address) {
   in_order_ &= alive_count_ == lanes_;
   bool back = false;

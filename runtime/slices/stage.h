@@ -16,7 +16,7 @@ namespace pagecast {
 
 class SliceStage {
 public:
-  /// Of a nest with a valid slice, which must live as long. `ignored`: bit g: hints of group g are not wanted.
+  /// Makes the stage of a nest with a valid slice, which must live as long. `ignored`: bit g: hints of group g are not wanted.
   /// Cost: a few passes over the operations.
   void prepare(const pagecast_nest &, unsigned stage, uint32_t ignored);
   /// Nothing is touched in it.

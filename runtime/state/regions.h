@@ -54,7 +54,7 @@ struct Origin {
   bool is_map() const { return map != 0; }
 };
 
-/// Of memory: all else is the pager's thread's.
+/// A region of memory: all but Region's fields is the pager's thread's.
 struct PagedRegion : Region {
   Origin origin;
   uint32_t in_flight = 0; ///< requests under way
@@ -75,7 +75,7 @@ struct PagedRegion : Region {
   bool may_expect_stores() const { return !origin.is_map(); }
 };
 
-/// Of a file: under the advice's lock.
+/// A region of a file: under the advice's lock.
 struct FileRegion : Region {
   uint32_t request_bytes = 0; ///< of the largest request
   bool may_give_up = false; ///< its pages are the file's, never the process's own

@@ -9,7 +9,7 @@
 
 namespace pagecast {
 
-/// Of one group of one nest. Index 0 collects hints without a site.
+/// What is counted of one group of one nest. Index 0 collects hints without a site.
 struct SiteStatistics {
   const pagecast_nest *nest;
   uint32_t group;

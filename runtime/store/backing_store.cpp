@@ -329,7 +329,7 @@ void BackingStore::read_failed(const Request &q, int result, unsigned lost, uint
 
 // --- what the disk has done ------------------------------------------------------------------------
 
-/// Of a store whose answers do not come through the ring.
+/// Takes the next answer of a store whose answers do not come through the ring.
 bool BackingStore::next_answer(Store::Completion *c) {
   for (uint32_t left = remote_; left; left &= left - 1)
     if (used_store_[__builtin_ctz(left)].store->next(c)) return true;

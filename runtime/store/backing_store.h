@@ -72,7 +72,7 @@ public:
   /// For pages that are made, too.
   Staging &staging() { return staging_; }
   uint64_t staging_bytes() const { return staging_.bytes(); }
-  /// Of a budget, the bytes that are staged at once: enough for the disk's queue, and a small part of the budget.
+  /// The bytes of a budget that are staged at once: enough for the disk's queue, and a small part of the budget.
   static uint64_t staging_bytes_for(uint64_t budget);
   uint32_t staging_in_use() const { return staging_.pages() - staging_.free_pages(); }
   const Requests &requests() const { return requests_; }
@@ -105,7 +105,7 @@ public:
   bool writes_are_stuck() const;
   /// The same of pages with that origin.
   bool writes_are_stuck(const Origin &o) const { return o.is_map() ? map_store(o).stuck() : writes_are_stuck(); }
-  /// Of an export that is mapped: whether a write may be asked for now.
+  /// Whether a write to an export that is mapped may be asked for now.
   bool map_takes_writes(const Origin &o) const {
     return !map_store(o).errors.writes_refused() || map_store(o).errors.may_write(os::now_ns());
   }

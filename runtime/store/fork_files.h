@@ -39,7 +39,7 @@ public:
   /// The number of the store that the file is in.
   unsigned store_of(unsigned file) const { return store_of_[file]; }
   bool is_open(unsigned file) const { return room_[file] != nullptr; }
-  /// Of a file that is open.
+  /// The room of a file that is open.
   Room &room(unsigned file) { return *room_[file]; }
 
   /// Files in use.

@@ -285,7 +285,7 @@ void NbdStore::piece_done(const NbdAnswer &a) {
   ask_waiting();
 }
 
-/// Of a request that is over: bytes or -errno. What a read has brought must be what was written.
+/// The result of a request that is over: bytes or -errno. What a read has brought must be what was written.
 int NbdStore::result_of(uint64_t tag) {
   const OpenRequest &m = open_request_[tag];
   if (m.error) return m.error;

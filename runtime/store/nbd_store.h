@@ -27,7 +27,7 @@ public:
 
   /// The same of an export that is mapped: requests are for offsets in the export, and any file is it.
   int start_map(const char *uri, unsigned patience_s, char *why, unsigned capacity);
-  /// Of the export that is mapped.
+  /// The size of the export that is mapped.
   uint64_t bytes() const { return link_.bytes(); }
   /// Bytes of the blocks in which it is best asked ahead: its server's, or those of storage caches where that does not say.
   uint64_t block() const;

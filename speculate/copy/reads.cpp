@@ -64,7 +64,7 @@ long read_guess(Descriptor &file, int number, char *to, int64_t length, int64_t 
   return length < left ? length : left;
 }
 
-/// Of a file that the copy has written to: what is on the disk, with what was written over it.
+/// Reads a file that the copy has written to: what is on the disk, with what was written over it.
 long read_written(Descriptor &file, const Written &written, int number, char *to, int64_t length, int64_t offset) {
   file.size = written.size;
   const int64_t left = written.size - offset, most = length < left ? length : left;

@@ -30,7 +30,7 @@ public:
     mask_ = count - 1;
   }
 
-  /// Of all that is hinted from now on; nullptr = nobody.
+  /// Who is told of all that is hinted from now on; nullptr = nobody.
   void observe(HintObserver *observer) { observer_ = observer; }
   HintObserver *observer() const { return observer_; }
 
