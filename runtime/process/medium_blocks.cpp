@@ -22,6 +22,8 @@ constexpr uint32_t kGranules = kRange >> kGranuleShift;
 constexpr uint64_t kLeastGrowth = 8u << 20;
 /// The part of the budget that may be in blocks of the C library, and so cannot be paged.
 constexpr uint64_t kLeftShare = 16;
+constexpr uint64_t kLookShare = 4;   ///< of that: so much is asked for before the next look at it, at least
+constexpr uint64_t kGrowthShare = 8; ///< of the range in use: by so much it grows at a time
 
 /// Freed since memory was given back last, as a share of what there is, before it is again; and no less than this.
 constexpr uint32_t kTrimShare = 8, kLeastTrim = (16u << 20) >> kGranuleShift;
@@ -52,7 +54,7 @@ bool has_many(size_t bytes) {
   if (now < std::max(next, left)) return false;
   const uint64_t held = in_library(), missing = left > held ? left - held : 0;
   if (!missing) return true;
-  look_at.compare_exchange_strong(next, now + std::max(missing, left / 4), std::memory_order_relaxed);
+  look_at.compare_exchange_strong(next, now + std::max(missing, left / kLookShare), std::memory_order_relaxed);
   return false;
 }
 
@@ -82,7 +84,7 @@ bool grow(uint32_t seen) {
   const uint32_t end = free_runs.end(); // changes under both locks only
   bool grown = end != seen;        // by another thread
   if (!grown) {
-    const uint64_t bytes = std::min(std::max(kLeastGrowth, (uint64_t{end} << kGranuleShift) / 8 & ~(kLeastGrowth - 1)),
+    const uint64_t bytes = std::min(std::max(kLeastGrowth, (uint64_t{end} << kGranuleShift) / kGrowthShare & ~(kLeastGrowth - 1)),
                                     kRange - (uint64_t{end} << kGranuleShift));
     const uint64_t at = base.load(std::memory_order_relaxed) + (uint64_t{end} << kGranuleShift);
     if (bytes && os::protect_mapping(at, bytes, PROT_READ | PROT_WRITE, -1) == 0) {
