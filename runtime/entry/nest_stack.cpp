@@ -58,9 +58,9 @@ void push_open(OpenNest *nest) {
   close_at_end_of_thread();
 }
 
-OpenNest &open_at(unsigned place) { return *open_stack[place].nest; }
+OpenNest &open_at(unsigned index) { return *open_stack[index].nest; }
 
-unsigned place_of(const pagecast_ticket *ticket) {
+unsigned index_of(const pagecast_ticket *ticket) {
   for (unsigned i = pagecast_open_count; i-- > 0;)
     if (&open_stack[i].nest->ticket == ticket) return i;
   return pagecast_open_count;
@@ -99,7 +99,7 @@ void nests_forked() {
     nest.slicing.store(0, std::memory_order_relaxed);
     nest.sliced = false; // the copy may be in the middle of something
     const uint32_t state = nest.state.load(std::memory_order_relaxed);
-    if (place_of(&nest.ticket) < pagecast_open_count || state == OpenNest::kFree) continue;
+    if (index_of(&nest.ticket) < pagecast_open_count || state == OpenNest::kFree) continue;
     // Of a thread that is not here.
     if (nest.is_profiled) {
       nest.is_profiled = false;

@@ -15,10 +15,10 @@ namespace pagecast {
 bool open_room();
 /// A nest with its frame is open from now on, and is closed at the latest when the thread ends.
 void push_open(OpenNest *);
-/// `place` < pagecast_open_count, which is how many there are.
-OpenNest &open_at(unsigned place);
+/// `index` < pagecast_open_count, which is how many there are.
+OpenNest &open_at(unsigned index);
 /// Where the nest of the ticket is; pagecast_open_count if it is not there.
-unsigned place_of(const pagecast_ticket *);
+unsigned index_of(const pagecast_ticket *);
 /// The nest of the frame, if there is one, whose slice goes through the loops inside as well.
 OpenNest *covering(const void *frame);
 
@@ -27,7 +27,7 @@ void close_until(unsigned left);
 /// Closes the nest if an entry of it is left over from the frame, and all that deeper frames have left open.
 void close_stale(const pagecast_nest *, const void *frame);
 /// Closes a nest that has come to its end. Others of its frame, which were opened after it, may go on.
-void close_finished(unsigned place);
+void close_finished(unsigned index);
 
 /// Once, before the first is opened. Any thread.
 void watch_ends_of_threads();

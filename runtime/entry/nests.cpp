@@ -231,7 +231,7 @@ void enter_small(Engine &engine, const pagecast_nest &d, const uint64_t *args) {
 
 /// Closes the nest if it is this thread's.
 void finish(const pagecast_ticket *ticket) {
-  const unsigned i = place_of(ticket);
+  const unsigned i = index_of(ticket);
   if (i == pagecast_open_count) return;
   note_exit(open_at(i));
   close_finished(i);
@@ -347,7 +347,7 @@ void pagecast_do_tick(pagecast_ticket *ticket) {
 
 void pagecast_do_exit(pagecast_ticket *ticket) {
   // A nest inside this one may have been left open by a jump: it goes with it.
-  const unsigned i = place_of(ticket);
+  const unsigned i = index_of(ticket);
   if (i == pagecast_open_count) return;
   note_exit(open_at(i));
   close_until(i);
@@ -357,7 +357,7 @@ void pagecast_do_exit(pagecast_ticket *ticket) {
 uint64_t pagecast_do_next(uint64_t at, uint64_t bound, pagecast_ticket *ticket) {
   pagecast_do_tick(ticket);
   if (at != bound) return ticket->strip - 1 < bound - at ? at + ticket->strip : bound;
-  const unsigned i = place_of(ticket);
+  const unsigned i = index_of(ticket);
   if (i < pagecast_open_count && open_at(i).ends && --open_at(i).ends == 0) finish(ticket);
   return at;
 }

@@ -22,7 +22,7 @@ struct Entered {
 };
 thread_local Entered last __attribute__((tls_model("initial-exec"))){};
 
-/// What is known of the nests that come after a nest. Several may fall on one place: the one that is there stays until it is
+/// What is known of the nests that come after a nest. Several may fall on one entry: the one that is there stays until it is
 /// not entered any more.
 struct Known {
   const pagecast_nest *nest = nullptr;
