@@ -5,6 +5,8 @@
 #include "runtime/kernel/message.h"
 #include "runtime/kernel/os.h"
 #include "runtime/kernel/os_files.h"
+#include "runtime/kernel/sandbox.h"
+#include "runtime/state/open_nests.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -32,6 +34,7 @@ int Engine::start_tables(const Options &options, uint64_t budget, char *why, uns
   if (!error) error = files_.start(options, pager_.memory.residency, pager_.memory.pages, statistics, budget);
   if (!error) event_ = os::event_open();
   if (!error && event_ < 0) error = event_;
+  processors_.open();
   if (error) write_text(why, capacity, "%s", lacking(error));
   return error;
 }
@@ -97,7 +100,10 @@ void Engine::run() {
 /// True: something happened, so that there may be more to do.
 bool Engine::turn(uint64_t begun) {
   bool busy = pager_.faults.take();
-  if (busy) last_fault_ns_ = os::now_ns();
+  if (busy) {
+    last_fault_ns_ = os::now_ns();
+    if (pager_.waited_for()) pager_.store.hand_over(); // the disk works on what is waited for while this thread does all else
+  }
   if (files_.new_round()) pager_.memory.note_freed(); // what the adviser's queue had no room for may find it now
   pager_.limit.account_for_files();
   busy |= pager_.take_completions();
@@ -120,9 +126,52 @@ bool Engine::turn(uint64_t begun) {
 /// interrupts nobody.
 bool Engine::waited_for() const { return pager_.waited_for() || os::now_ns() - last_fault_ns_ < kPromptNs; }
 
+/// Looks for what the thread would sleep for, so long at most. True: something has come.
+bool Engine::look_out(core::Polling::What what, uint64_t patience) {
+  constexpr uint64_t kGap = 20'000; // of a look that goes round in 0.1 us: somebody else had the processor
+  const uint64_t begun = os::now_ns();
+  uint64_t now = begun, lost = 0;
+  bool found = false;
+  while (!found && now - begun < patience) {
+    found = pager_.store.has_news() || anything_posted();
+    const uint64_t before = now;
+    now = os::now_ns();
+    if (now - before > kGap) lost += now - before;
+  }
+  polling_.looked(now - begun, found, lost, now);
+  if (found) polling_.waited(what, now - begun);
+  ++statistics.polling.looks;
+  statistics.polling.found += found;
+  statistics.polling.ns += now - begun;
+  return found;
+}
+
+/// The slicer's thread wants a processor now and then, which the kernel's count of those that run seldom shows.
+static bool slices_run() {
+  for (OpenNest &nest : OpenNests())
+    if (nest.runs() && nest.sliced.load(std::memory_order_relaxed)) return true;
+  return false;
+}
+
+/// While the program waits for this thread, faults and reads are looked for before it sleeps.
 void Engine::sleep() {
+  const uint64_t begun = os::now_ns();
+  const auto what = pager_.waited_for() ? core::Polling::kRead : core::Polling::kFault;
+  const bool soon = what == core::Polling::kRead || begun - last_fault_ns_ < core::Polling::kMost;
+  if (!soon || !pager_.started() || slices_run()) return sleep(waited_for());
+  if (polling_.wants_sample(begun)) {
+    polling_.sample(processors_.running(), sandboxed() ? 1 : processors_.usable(begun), begun);
+    statistics.pager_cpu_ns = os::thread_cpu_ns();
+  }
+  const uint64_t patience = polling_.patience(what, begun);
+  if (patience && look_out(what, patience)) return;
+  sleep(true);
+  polling_.waited(what, os::now_ns() - begun);
+}
+
+void Engine::sleep(bool prompt) {
   statistics.pager_cpu_ns = os::thread_cpu_ns();
-  os::be_prompt(waited_for());
+  os::be_prompt(prompt);
   sleeping_.store(1, std::memory_order_seq_cst);
   if (!anything_posted()) {
     if (pager_.started()) pager_.store.wait(sleeps_at_most());

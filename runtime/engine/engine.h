@@ -6,6 +6,7 @@
 // In each turn of its loop it serves faults, takes what the disk has done, does what it is told, moves nests on, sees to hints,
 // and keeps to the budget. When nothing happened, it sleeps until something does.
 #pragma once
+#include "core/faults/polling.h"
 #include "core/nest/nest.h"
 #include "core/residency.h"
 #include "runtime/engine/commands.h"
@@ -128,6 +129,8 @@ private:
   bool try_command(Command &);
   bool anything_posted();
   void sleep();
+  void sleep(bool prompt);
+  bool look_out(core::Polling::What, uint64_t patience);
   bool waited_for() const;
   uint64_t sleeps_at_most() const;
 
@@ -143,6 +146,8 @@ private:
   std::atomic<uint32_t> started_{0};
   int start_error_ = 0;
   uint64_t last_fault_ns_ = 0; ///< when faults came last
+  core::Polling polling_;
+  os::Processors processors_;
   bool inherited_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <initializer_list>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -86,8 +87,18 @@ uint64_t anonymous_bytes(int statm) {
   return resident > shared ? (resident - shared) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/// The group's path in the memory hierarchy, from /proc/self/cgroup; version 1 lines name the controller.
-bool group_path(char *directory, size_t capacity, bool *v2) {
+/// Whether `name` is one of a list with commas.
+bool is_listed(const char *list, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = list; at; at = strchr(at, ',')) {
+    at += *at == ',';
+    if (!strncmp(at, name, length) && (at[length] == 0 || at[length] == ',')) return true;
+  }
+  return false;
+}
+
+/// The group's path in the controller's hierarchy, from /proc/self/cgroup; version 1 lines name the controllers.
+bool group_path(const char *controller, char *directory, size_t capacity, bool *v2) {
   char text[4096];
   const int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
   const bool there = read_text(fd, text, sizeof text);
@@ -98,9 +109,9 @@ bool group_path(char *directory, size_t capacity, bool *v2) {
     char *path = controllers ? strchr(controllers + 1, ':') : nullptr;
     if (!path) continue;
     *path++ = 0;
-    if (strcmp(controllers + 1, "memory") == 0) {
+    if (is_listed(controllers + 1, controller)) {
       *v2 = false;
-      write_text(directory, capacity, "/sys/fs/cgroup/memory%s", path);
+      write_text(directory, capacity, "/sys/fs/cgroup/%s%s", controller, path);
       return true;
     }
     if (controllers[1] == 0) {
@@ -219,7 +230,7 @@ void MemoryWatch::open(int event, int refused) {
   pressure_ = own_descriptor(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   statm_ = own_descriptor(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
   char directory[1024];
-  if (!group_path(directory, sizeof directory, &v2_)) return;
+  if (!group_path("memory", directory, sizeof directory, &v2_)) return;
   const size_t root = strlen(v2_ ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
   while (strlen(directory) >= root && groups_ < kMostGroups) {
     Group &g = group_[groups_];
@@ -304,6 +315,54 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read) {
     p.tells = g.tells && limit == g.alarm_limit && usage + alarm(limit) <= limit;
   }
   return n;
+}
+
+// --- processors -----------------------------------------------------------------------------------
+
+/// Whether a control group of this process, on the way up the tree, may use only a part of the processors' time.
+static bool has_quota() {
+  char directory[1024], text[64];
+  bool v2 = false;
+  if (!group_path("cpu", directory, sizeof directory, &v2)) return false;
+  const size_t root = strlen(v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu");
+  while (strlen(directory) >= root) {
+    const int fd = open_in(directory, v2 ? "cpu.max" : "cpu.cfs_quota_us");
+    const bool known = read_text(fd, text, sizeof text);
+    close_own(fd);
+    if (known && strncmp(text, v2 ? "max" : "-1", v2 ? 3 : 2) != 0) return true;
+    char *slash = strrchr(directory, '/');
+    if (!slash || slash == directory) break;
+    *slash = 0;
+  }
+  return false;
+}
+
+static unsigned usable_processors() {
+  cpu_set_t set;
+  if (has_quota() || sched_getaffinity(0, sizeof set, &set)) return 1;
+  return static_cast<unsigned>(CPU_COUNT(&set));
+}
+
+void Processors::open() {
+  *this = Processors();
+  running_ = own_descriptor(::open("/proc/loadavg", O_RDONLY | O_CLOEXEC));
+}
+
+unsigned Processors::usable(uint64_t now) {
+  constexpr uint64_t kEvery = 1'000'000'000;
+  if (counted_ns_ == 0 || now - counted_ns_ > kEvery) {
+    counted_ns_ = now;
+    usable_ = usable_processors();
+  }
+  return usable_;
+}
+
+unsigned Processors::running() const {
+  char text[64]; // "0.20 0.18 0.12 1/80 11206"
+  if (!read_text(running_, text, sizeof text)) return 0;
+  const char *slash = strchr(text, '/');
+  while (slash && slash > text && slash[-1] != ' ') --slash;
+  return slash ? static_cast<unsigned>(strtoul(slash, nullptr, 10)) : 0;
 }
 
 uint64_t own_anonymous_bytes() {

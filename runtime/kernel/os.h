@@ -180,6 +180,23 @@ private:
   bool v2_ = false, beside_others_ = false, helped_ = false;
 };
 
+/// The processors that this process shares with others.
+class Processors {
+public:
+  /// Opens the kernel's count of threads, which stays open.
+  void open();
+  /// Those that this process may use at any time. 1 where a control group has a quota of their time, or that cannot be found out:
+  /// what one thread takes, others lack then. Cost: 50 us once a second.
+  unsigned usable(uint64_t now);
+  /// Threads of this machine that run or want to, the caller among them; 0: not known. Cost: 3 us.
+  unsigned running() const;
+
+private:
+  int running_ = -1;
+  unsigned usable_ = 1;
+  uint64_t counted_ns_ = 0; ///< when these were counted
+};
+
 /// Anonymous memory of this process that is resident, bytes; 0 if that cannot be found out.
 uint64_t own_anonymous_bytes();
 

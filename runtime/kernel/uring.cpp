@@ -58,7 +58,8 @@ int Uring::start(unsigned depth) {
   memory_bytes_ = 0;
   io_uring_params params{};
   // One thread submits and completions are run only when it asks: no interrupts of its other work.
-  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CLAMP;
+  // The flag tells that there are some to be run.
+  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CLAMP;
   int error = io_uring_queue_init_params(depth, &ring_->ring, &params);
   if (error == -EINVAL) {
     params = {};
@@ -154,10 +155,15 @@ bool Uring::watch(int fd, uint64_t tag) {
   return true;
 }
 
+void Uring::hand_over() {
+  if (aio_) return aio_->submit();
+  if (io_uring_sq_ready(&ring_->ring)) io_uring_submit(&ring_->ring);
+}
+
 void Uring::submit() {
   if (aio_) return aio_->submit();
   // Also runs deferred completions (io_uring_enter with GETEVENTS).
-  io_uring_submit_and_get_events(&ring_->ring);
+  if (io_uring_sq_ready(&ring_->ring) || has_completions()) io_uring_submit_and_get_events(&ring_->ring);
 }
 
 unsigned Uring::completions(Completion *out, unsigned most) {
@@ -169,6 +175,12 @@ unsigned Uring::completions(Completion *out, unsigned most) {
     io_uring_cqe_seen(&ring_->ring, cqe);
   }
   return n;
+}
+
+bool Uring::has_completions() const {
+  if (!ring_) return false;
+  const unsigned flags = IO_URING_READ_ONCE(*ring_->ring.sq.kflags);
+  return (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) || io_uring_cq_ready(&ring_->ring);
 }
 
 void Uring::wait(uint64_t timeout_ns) {

@@ -38,10 +38,14 @@ public:
   /// Reports tag | kWatch whenever `fd` is readable, until the ring goes.
   bool watch(int fd, uint64_t tag);
 
-  /// Hands what was queued to the kernel.
+  /// Hands what was queued to the kernel. Cost: 1 us, and 5 to 20 us for each of the first requests; nothing if none is queued.
+  void hand_over();
+  /// The same, and lets completions come. Costs nothing where there is neither.
   void submit();
   /// Up to `most` completions, without waiting.
   unsigned completions(Completion *out, unsigned most);
+  /// Whether completions() would have one. Only looks at memory; false where io_uring is refused.
+  bool has_completions() const;
   /// Sleeps until there is a completion, or `timeout_ns` have passed (0 = no limit).
   void wait(uint64_t timeout_ns);
 

@@ -79,6 +79,7 @@ bool Pager::take_completions() {
   BackingStore::Done done;
   for (unsigned n = 0; n < kMostCompletions && arrived < most_arrivals && store.next(&done); ++n) {
     if (done.kind == BackingStore::Done::kWatched) {
+      busy |= done.tag == kFaultsReadable; // since they were last read, perhaps
       if (done.tag == kEventReadable) os::event_clear(event_);
       if (done.tag == kMemoryTells) limit.pressed();
       continue;

@@ -70,7 +70,7 @@ public:
 
   // --- once in each turn of the loop ---
   /// What the disk has done; of reads, so much that it never waits for new ones while their pages are put into place.
-  /// True: some of it was for the program.
+  /// True: some of it was for the program, or it has faulted.
   bool take_completions();
   /// Keeps to the budget, and hands to the disk what was asked for. `busy`: something happened in this turn; `soon`: a due
   /// before which released pages are likely to be wanted. True: there is more to do now.

@@ -127,6 +127,9 @@ struct Statistics {
   uint64_t least_budget_bytes = ~uint64_t{0}, most_budget_bytes = 0;
   uint64_t slowest_give_back_ns = 0; ///< from a fall until no more is used than may be
   uint64_t pager_cpu_ns = 0;
+  struct {
+    uint64_t looks = 0, found = 0, ns = 0;
+  } polling; ///< looks for faults and reads before a sleep (core/faults/polling.h), those that found some, and what all took
   DiskErrorCounts disk_errors;
   /// A place where pages are (store.h).
   struct Store {

@@ -155,8 +155,12 @@ public:
   };
   /// The next thing that it has done. False: nothing more for now.
   bool next(Done *);
-  /// Hands to the kernel what was asked for.
+  /// Hands to the kernel what was asked for, at once; submit() must come before the thread sleeps.
+  void hand_over() { disk_.hand_over(); }
+  /// The same, once in each turn of the loop.
   void submit() { disk_.submit(); }
+  /// Whether next() would have something, or a fault is there: what watch() watches. Only looks at memory.
+  bool has_news() const { return disk_.has_completions(); }
   /// Sleeps until the disk has done something, or `timeout_ns` have passed (0: no limit).
   void wait(uint64_t timeout_ns) { disk_.wait(timeout_ns); }
   /// How long who waits for the disk may sleep before watch_for_stalls() must be called, ns; 0: nothing is to be watched.

@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -173,6 +175,56 @@ TEST(MemoryWatch, SeesTheMachineFirst) {
   EXPECT_EQ(watch.look(pools), n);
   watch.close();
   EXPECT_EQ(watch.look(pools), 0u);
+}
+
+/// What a copy of this process, after `prepare`, finds that it may use; 0: that could not be prepared.
+template <class Prepare> int processors_after(Prepare prepare) {
+  const pid_t child = fork();
+  if (child == 0) {
+    os::Processors processors;
+    processors.open();
+    _exit(prepare() ? static_cast<int>(processors.usable(1)) : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+TEST(Processors, RunningThreadsAreCountedWithTheCaller) {
+  os::Processors processors;
+  EXPECT_EQ(processors.running(), 0u) << "not open";
+  processors.open();
+  EXPECT_GE(processors.running(), 1u);
+}
+
+TEST(Processors, AreThoseOfTheMask) {
+  cpu_set_t mask;
+  ASSERT_EQ(sched_getaffinity(0, sizeof mask, &mask), 0);
+  const int all = processors_after([] { return true; });
+  EXPECT_TRUE(all == CPU_COUNT(&mask) || all == 1) << "1 where there is a quota";
+  EXPECT_EQ(processors_after([&] {
+              for (int i = 0, kept = 0; i < CPU_SETSIZE; ++i)
+                if (CPU_ISSET(i, &mask) && kept++) CPU_CLR(i, &mask);
+              return sched_setaffinity(0, sizeof mask, &mask) == 0;
+            }),
+            1);
+}
+
+TEST(Processors, AreNoneToSpareWhereThereIsAQuota) {
+  const bool v2 = !std::filesystem::exists("/sys/fs/cgroup/cpu");
+  const std::filesystem::path group =
+      (v2 ? "/sys/fs/cgroup/" : "/sys/fs/cgroup/cpu/") + ("pagecast-test." + std::to_string(getpid()));
+  auto write = [](const std::filesystem::path &file, const std::string &text) {
+    return bool(std::ofstream(file) << text << std::flush);
+  };
+  std::error_code error;
+  if (!std::filesystem::create_directory(group, error)) GTEST_SKIP() << "no control group can be made";
+  // More than there are: that it is limited at all is what counts.
+  const bool limited = v2 ? write(group / "cpu.max", "800000 100000") : write(group / "cpu.cfs_quota_us", "800000");
+  const int processors = limited ? processors_after([&] { return write(group / "cgroup.procs", std::to_string(getpid())); }) : 0;
+  std::filesystem::remove(group, error);
+  if (processors == 0) GTEST_SKIP() << "no quota can be set";
+  EXPECT_EQ(processors, 1);
 }
 
 TEST(MemoryWatch, OwnMemoryIsCounted) {
