@@ -12,7 +12,6 @@ constexpr uint64_t kDeadBand = 1024; ///< smaller changes than this part of the 
 constexpr uint64_t kNotable = 128; ///< a fall by more than this part is somebody who takes memory
 constexpr uint64_t kWorthwhile = 256u << 10; ///< bytes that make another look worth its cost
 constexpr uint64_t kWorthWaiting = 512u << 10; ///< and that a disk does not read while one waits for it
-constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
 /// The limit was hit: the reserve was too small, and is larger by so much for that long.
 constexpr uint64_t kHitStrain = 512, kHitForNs = 10 * kSecond;
 /// Somebody stalls for more than this part of the time: a strain. It takes 100 ms to double the reserve and a second

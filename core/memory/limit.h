@@ -92,6 +92,11 @@ public:
   uint64_t interval_ns() const { return interval_ns_; }
   /// Looks on demand, when the ceiling is reached, are this far apart.
   static constexpr uint64_t kDemandNs = 2000000;
+  /// Whether, since `passed_ns` ago, kFilled bytes may have been taken: `placed` by the program, the rest by somebody who takes
+  /// memory quickly.
+  static bool may_be_filled(uint64_t placed, uint64_t passed_ns) { return placed + passed_ns / kNsPerByte >= kFilled; }
+  static constexpr uint64_t kFilled = 128u << 10;
+  static constexpr uint64_t kNsPerByte = 4; ///< of somebody who takes memory quickly
 
   static constexpr uint64_t kShares = 64;
 

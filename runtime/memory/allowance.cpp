@@ -10,7 +10,6 @@
 namespace pagecast {
 namespace {
 constexpr uint32_t kLeastPages = 256;
-constexpr uint64_t kReadEveryNs = 100000, kReadEveryBytes = 128u << 10; ///< the groups' limits
 /// What is left of the free memory, until the next look, to others and to the kernel: so much, and this part of what is kept free. In 1 GiB the kernel was seen to take more than 1 MiB meanwhile.
 constexpr uint64_t kNotOurs = 1u << 20, kNotOursPart = 2;
 } // namespace
@@ -63,7 +62,7 @@ void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_
 }
 
 bool Allowance::moved(uint64_t now) {
-  if (now - read_ns_ < kReadEveryNs && placed_ * os::page_size() < kReadEveryBytes) return false;
+  if (!core::Limit::may_be_filled(placed_ * os::page_size(), now - read_ns_)) return false;
   read_ns_ = now;
   placed_ = 0;
   // A program that begins to read a file can fill what is kept free before the next look.

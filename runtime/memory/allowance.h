@@ -53,8 +53,8 @@ public:
   bool worth_waiting() const { return rising() && limit_.worth_waiting(); }
   /// The next look comes as soon as one may.
   void look_soon() { next_look_ns_ = std::min(next_look_ns_, looked_ns_ + core::Limit::kDemandNs); }
-  /// Whether a group's limit was moved since the last look, or files began to be read; asks the kernel when 0.1 ms have passed or
-  /// 128 KiB were placed since it was last asked. What is lowered to the use itself leaves no time for the next look. Cost: 1 us
+  /// Whether a group's limit was moved since the last look, or files began to be read; asks the kernel when 128 KiB may have been
+  /// taken since it was last asked, by this program or by others. What is lowered to the use itself leaves no time for the next look. Cost: 1 us
   /// for each group.
   bool moved(uint64_t now);
   void placed(uint32_t pages) { placed_ += pages; }

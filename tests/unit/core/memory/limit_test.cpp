@@ -107,6 +107,21 @@ void expect_fair(const World &w, double within) {
   }
 }
 
+TEST(Limit, IsReadAgainWhenAsMuchMayHaveBeenTaken) {
+  EXPECT_FALSE(Limit::may_be_filled(0, 0));
+  EXPECT_TRUE(Limit::may_be_filled(Limit::kFilled, 0));
+  EXPECT_TRUE(Limit::may_be_filled(0, Limit::kFilled * Limit::kNsPerByte)) << "by others";
+  EXPECT_TRUE(Limit::may_be_filled(Limit::kFilled / 2, Limit::kFilled / 2 * Limit::kNsPerByte)) << "by all together";
+  unsigned asked = 0; // a page every 0.1 ms
+  uint64_t placed = 0, since = 0;
+  for (unsigned page = 1; page <= 1000; ++page) {
+    placed += 4096;
+    if (!Limit::may_be_filled(placed, page * (kMs / 10) - since)) continue;
+    ++asked, placed = 0, since = page * (kMs / 10);
+  }
+  EXPECT_EQ(asked, 200u);
+}
+
 } // namespace
 
 TEST(Limit, TheCapIsTheBudgetWhileThereIsRoom) {
