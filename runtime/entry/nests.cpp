@@ -104,22 +104,32 @@ bool find_ranges(OpenNest &nest, const pagecast_slice &s) {
   return any;
 }
 
-bool overwrites_sliced(const pagecast_nest &d) {
-  for (unsigned g = 0; g < d.groups; ++g)
-    if (d.group[g].flags >> PAGECAST_SLICED_SHIFT) return true;
+/// Whether the nest around, with its slice, may bring what lies there. What its survey has seen is known; a range that depends on
+/// loads, and a single place, may lie anywhere.
+bool may_bring(Engine &engine, const OpenNest &around, core::Extent e) {
+  const core::Shape &shape = around.policy.shape();
+  for (unsigned g = 0; g < shape.groups; ++g) {
+    if (!shape.group[g].indirect && !core::common(core::reach_of(shape, shape.group[g]), e).empty()) return true;
+    if (!(around.description->group[g].flags & PAGECAST_INDIRECT) || around.dropped >> g & 1) continue;
+    if (around.touch_stage[g] || around.hull[g].empty() || !core::common(around.hull[g], e).empty()) return true;
+  }
+  for (unsigned i = 0; i < around.pinned_count; ++i)
+    if (const Region r = engine.look_up(around.pinned[i]); e.begin - r.base < r.bytes) return true;
   return false;
 }
 
 /// A nest inside one whose slice covers it: left to it are the groups that it overwrites. The slice must not read them
-/// ahead, because it does not know for certain what will be stored to. False: there are none.
-bool leave_to_slice(OpenNest &around, const pagecast_nest &d, core::Shape &shape) {
+/// ahead, because it does not know for certain what will be stored to. Left to it, too, are those that the slice does not come
+/// to: of a loop over iterations, it may go through small tables alone. False: there are none.
+bool leave_to_slice(Engine &engine, OpenNest &around, const pagecast_nest &d, core::Shape &shape) {
   bool any = false;
   uint32_t overwritten = around.overwritten.load(std::memory_order_relaxed);
   for (unsigned g = 0; g < d.groups; ++g) {
     const unsigned sliced = d.group[g].flags >> PAGECAST_SLICED_SHIFT;
-    const bool ours = sliced && shape.group[g].overwrites;
+    const bool stores = sliced && shape.group[g].overwrites;
     const uint32_t bit = sliced ? 1u << ((sliced - 1) & 31) : 0;
-    overwritten = ours ? overwritten | bit : overwritten & ~bit;
+    overwritten = stores ? overwritten | bit : overwritten & ~bit;
+    const bool ours = stores || (!shape.group[g].indirect && !may_bring(engine, around, core::reach_of(shape, shape.group[g])));
     any |= ours;
     if (!ours) shape.group[g].indirect = true;
   }
@@ -240,10 +250,6 @@ void finish(const pagecast_ticket *ticket) {
 pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_t *args, const void *frame) {
   close_stale(&d, frame);
   OpenNest *around = covering(frame);
-  if (around && !overwrites_sliced(d)) {
-    engine.statistics.nests_filtered.fetch_add(1, std::memory_order_relaxed);
-    return nullptr;
-  }
   OpenNest *nest = open_room() ? claim_nest() : nullptr;
   if (!nest) {
     engine.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);
@@ -257,7 +263,7 @@ pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_
   };
   core::Shape &shape = nest->draft;
   if (!make_shape(engine, d, args, shape)) return give_back(engine.statistics.nests_declined);
-  if (around && !leave_to_slice(*around, d, shape)) return give_back(engine.statistics.nests_filtered);
+  if (around && !leave_to_slice(engine, *around, d, shape)) return give_back(engine.statistics.nests_filtered);
   nest->description = &d;
   nest->sites = engine.statistics.sites_of(&d);
   const bool slice = prepare_slice(engine, *nest, d, args, shape);
