@@ -66,9 +66,11 @@ void Node::on_read(void *self, const Read &read, int64_t result) {
 }
 
 /// Pins blocks from `first` to `last`, as many as there are frames for but one at least, and has them read, but for those that
-/// are wholly in `written`.
+/// are wholly in `written`. Requests share half of the cache: if each pinned what it could, large ones would leave no frame for
+/// others, nor for prefetches, and what was prefetched would go before it is read.
 unsigned Node::hold(File &file, uint64_t first, uint64_t last, Range written, uint32_t client, Held *held) {
-  const unsigned most = std::min(kAtOnce, cache_.frames() / 4);
+  const unsigned share = cache_.frames() / 2 / std::max(2u, serving_.load(std::memory_order_relaxed));
+  const unsigned most = std::clamp(share, 1u, kAtOnce);
   unsigned count = 0;
   std::unique_lock lock(mutex_);
   for (uint64_t block = first; block <= last && count < most;) {
@@ -109,6 +111,7 @@ void Node::let_go(const Held *held, unsigned count) {
 }
 
 int Node::read(File &file, void *buffer, uint32_t count, uint64_t offset, uint32_t client) {
+  const Serving serving(*this);
   const uint64_t end = offset + count, last = (end - 1) / options_.block;
   Held held[kAtOnce];
   for (uint64_t first = offset / options_.block; count && first <= last;) {
@@ -142,6 +145,7 @@ int Node::store(File &file, const Held &held, const char *from, Range range) {
 }
 
 int Node::write(File &file, const void *buffer, uint32_t count, uint64_t offset, uint32_t client) {
+  const Serving serving(*this);
   const uint64_t end = offset + count, last = (end - 1) / options_.block;
   Held held[kAtOnce];
   for (uint64_t first = offset / options_.block; count && first <= last;) {

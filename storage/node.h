@@ -7,6 +7,7 @@
 #include "storage/clients.h"
 #include "storage/disk.h"
 #include "storage/files.h"
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -50,13 +51,21 @@ public:
   std::string counts(bool is_final);
 
 private:
-  static constexpr unsigned kAtOnce = 64;    ///< blocks of one request that are pinned at a time
+  static constexpr unsigned kAtOnce = 64;    ///< blocks of one request that are pinned at a time, at most
   static constexpr unsigned kWaitRooms = 64; ///< waiting threads are woken by the block they wait for, nearly
 
   struct Held {
     uint64_t block; ///< of the file
     core::StorageCache::Lookup lookup;
     bool is_filled; ///< it is to be read, but all of it is about to be written
+  };
+  /// A read or write that is being served.
+  struct Serving {
+    explicit Serving(Node &node) : node(node) { ++node.serving_; }
+    ~Serving() { --node.serving_; }
+    Serving(const Serving &) = delete;
+    Serving &operator=(const Serving &) = delete;
+    Node &node;
   };
   /// Bytes of a file.
   struct Range {
@@ -79,6 +88,8 @@ private:
   char *data_ = nullptr;
   std::unique_ptr<uint64_t[]> tables_;
   std::unique_ptr<File *[]> reading_; ///< of each frame that is coming: the file it comes from
+
+  std::atomic<unsigned> serving_{0}; ///< reads and writes
 
   std::mutex mutex_; ///< of all below
   core::StorageCache cache_;

@@ -96,6 +96,32 @@ TEST(Node, WhatIsPrefetchedBeyondHalfTheCacheIsDropped) {
   node.files().close(file);
 }
 
+TEST(Node, LargeReadsLeaveRoomForPrefetches) {
+  const Place place(60);
+  Node node;
+  ASSERT_EQ(node.prepare(place.options(16, core::StoragePolicy::kAging, 20000)), "");
+  node.start();
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<char> buffer(8 * kBlock);
+      File *file = nullptr;
+      ASSERT_EQ(node.files().open("file", &file), 0);
+      EXPECT_EQ(node.read(*file, buffer.data(), 8 * kBlock, t * 8 * kBlock, node.client("reader" + std::to_string(t))), 0);
+      node.files().close(file);
+    });
+  File *file = nullptr;
+  ASSERT_EQ(node.files().open("file", &file), 0);
+  const auto has = [&](const char *words) { return node.counts(false).find(words) != std::string::npos; };
+  for (const char *reader : {"reader0", "reader1", "reader2", "reader3"})
+    while (!has(reader)) std::this_thread::yield();
+  while (has("\"misses\": 0,")) std::this_thread::yield(); // all have what they can of the cache
+  node.prefetch(*file, kBlock, 50 * kBlock, node.client("far"));
+  EXPECT_TRUE(has("\"prefetches\": 1, \"dropped\": 0")) << node.counts(false);
+  node.files().close(file);
+  for (std::thread &thread : threads) thread.join();
+}
+
 TEST(Node, RefusalsAreSentences) {
   const Place place(1);
   Node tiny, lost;
