@@ -18,7 +18,6 @@ namespace pagecast::nbd {
 namespace {
 
 constexpr int kConnectMs = 5000, kCheckMs = 100; ///< a member that was killed says nothing
-constexpr uint64_t kGraceNs = 10'000'000;        ///< for others to come to the same nest
 constexpr uint64_t kUnknownCache = 16u << 20;
 constexpr unsigned kMostUnderWay = 1024;
 
@@ -97,7 +96,7 @@ bool JobHelper::look() {
       Opened o;
       if (!read_entry(place, entry, &o) || (checks && !is_alive(place))) continue;
       const auto before = std::find_if(opened_.begin(), opened_.end(), [&](const Opened &other) { return other.is(o); });
-      if (before != opened_.end()) o.seen_ns = before->seen_ns;
+      if (before != opened_.end()) o.seen_ns = before->seen_ns, o.is_served = before->is_served;
       else report_.opened(o);
       now.push_back(std::move(o));
     }
@@ -124,11 +123,15 @@ void JobHelper::answer(const Opened &o, uint8_t kind, uint64_t intervals) {
   job_.member[o.place].entry[o.entry].verdict.store(verdict.packed(), std::memory_order_release);
 }
 
+/// Who waits for the helper there looks again.
+void JobHelper::wake(const Opened &o) {
+  syscall(SYS_futex, &job_.member[o.place].entry[o.entry].asked, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
 /// So many intervals have been asked for: who waits for the last of them goes on.
 void JobHelper::tell(const Opened &o, uint64_t asked) {
   std::atomic<uint32_t> &word = job_.member[o.place].entry[o.entry].asked;
-  if (word.exchange(static_cast<uint32_t>(asked), std::memory_order_seq_cst) != asked)
-    syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  if (word.exchange(static_cast<uint32_t>(asked), std::memory_order_seq_cst) != asked) wake(o);
 }
 
 void JobHelper::say_misfits() {
@@ -140,7 +143,7 @@ void JobHelper::say_misfits() {
     }
 }
 
-/// Teams whose members are as they were go on; others begin where their members are.
+/// Teams go on to which nobody has come, whoever has left; others begin where their members are.
 void JobHelper::regroup() {
   std::map<uint64_t, std::vector<Opened>> phases;
   for (const Opened &o : opened_) ranks_ = std::max(ranks_, (o.rank >= 0 ? o.rank : int64_t{o.place}) + 1);
@@ -149,12 +152,14 @@ void JobHelper::regroup() {
   say_misfits();
   alone_.clear();
   for (const auto &[phase, members] : phases)
-    for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, &alone_)) wanted.push_back(std::move(team));
+    for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, now_ns(), &alone_)) wanted.push_back(std::move(team));
   std::vector<std::unique_ptr<JobTeam>> teams;
   for (auto &members : wanted) {
-    const auto is_same = [&](const std::unique_ptr<JobTeam> &t) {
-      return t && std::equal(t->members().begin(), t->members().end(), members.begin(), members.end(),
-                             [](const Opened &a, const Opened &b) { return a.is(b); });
+    const auto has = [](const JobTeam &t, const Opened &o) {
+      return std::any_of(t.members().begin(), t.members().end(), [&](const Opened &m) { return m.is(o); });
+    };
+    const auto is_same = [&](const std::unique_ptr<JobTeam> &t) { // some may have left
+      return t && std::all_of(members.begin(), members.end(), [&](const Opened &o) { return has(*t, o); });
     };
     const auto same = std::find_if(teams_.begin(), teams_.end(), is_same);
     if (same != teams_.end()) {
@@ -173,29 +178,36 @@ void JobHelper::regroup() {
     teams.push_back(std::move(team));
   }
   teams_ = std::move(teams);
+  for (Opened &o : opened_) o.is_served |= is_in_team(o);
+}
+
+bool JobHelper::is_in_team(const Opened &o) const {
+  return std::any_of(teams_.begin(), teams_.end(), [&](const std::unique_ptr<JobTeam> &t) {
+    return std::any_of(t->members().begin(), t->members().end(), [&](const Opened &m) { return m.is(o); });
+  });
 }
 
 /// How many intervals a member without a team has: what all that are alone in its phase have asked for ahead is at most a share of the
 /// cache.
 uint64_t JobHelper::intervals_alone(const Opened &o) const {
   std::vector<Opened> alone;
-  const auto is_in = [](const Opened &one) {
-    return [&one](const std::unique_ptr<JobTeam> &t) {
-      return std::any_of(t->members().begin(), t->members().end(), [&one](const Opened &m) { return m.is(one); });
-    };
-  };
   for (const Opened &other : opened_)
-    if (other.phase == o.phase && std::none_of(teams_.begin(), teams_.end(), is_in(other))) alone.push_back(other);
+    if (other.phase == o.phase && !is_in_team(other)) alone.push_back(other);
   return intervals_of(alone, scheme_, sets_, words_, most_blocks(teams_.size() + 1));
 }
 
-/// Those without a team ask for themselves, once others have had time to come. Whether some are still to be answered.
+/// Those without a team ask for themselves, once others have had time to come; those whose team has gone need not wait. Some of
+/// them may be a team then. Whether some are still to be answered.
 bool JobHelper::answer_alone() {
   const uint64_t now = now_ns();
-  const auto has_waited = [&](const Opened &o) { return scheme_.kind != JobScheme::kLive || now - o.seen_ns >= kGraceNs; };
-  for (const Opened &o : alone_)
-    if (has_waited(o)) answer(o, JobVerdict::kOwn, intervals_alone(o));
-  alone_.erase(std::remove_if(alone_.begin(), alone_.end(), has_waited), alone_.end());
+  const auto is_due = [&](const Opened &o) { return o.is_served || !scheme_.may_be_in_team(o) || now - o.seen_ns >= kGraceNs; };
+  if (std::any_of(alone_.begin(), alone_.end(), is_due)) regroup();
+  for (const Opened &o : alone_) {
+    if (!is_due(o)) continue;
+    answer(o, JobVerdict::kOwn, intervals_alone(o));
+    wake(o);
+  }
+  alone_.erase(std::remove_if(alone_.begin(), alone_.end(), is_due), alone_.end());
   return !alone_.empty();
 }
 

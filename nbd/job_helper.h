@@ -34,7 +34,9 @@ private:
   bool look();
   bool read_entry(uint32_t place, uint32_t entry, Opened *);
   bool is_alive(uint32_t place) const;
+  void wake(const Opened &);
   void tell(const Opened &, uint64_t asked);
+  bool is_in_team(const Opened &) const;
   void say_misfits();
   void regroup();
   uint64_t most_blocks(size_t teams) const;

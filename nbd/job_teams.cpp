@@ -69,6 +69,24 @@ std::vector<uint32_t> planned_teams(const std::vector<Opened> &phase, const JobS
   return out;
 }
 
+/// How many of the team are expected: as many as the profile says; live, as many as there are, if all ranks have come.
+int64_t expected(const std::vector<Opened> &members, size_t in_phase, const JobScheme &scheme, int64_t ranks) {
+  const auto there = static_cast<int64_t>(members.size());
+  if (scheme.kind == JobScheme::kLive) return static_cast<int64_t>(in_phase) >= ranks ? there : there + 1;
+  const auto &plan = scheme.plan.at(members[0].phase);
+  const uint32_t number = plan.at(members[0].rank);
+  return std::count_if(plan.begin(), plan.end(), [&](const auto &one) { return one.second == number; });
+}
+
+/// Whether they may begin: one that has begun goes on.
+bool may_begin(const std::vector<Opened> &members, int64_t expected, uint64_t now_ns) {
+  uint64_t first = now_ns;
+  bool has_begun = false;
+  for (const Opened &m : members) first = std::min(first, m.seen_ns), has_begun |= m.is_served;
+  if (members.size() < 2) return false;
+  return has_begun || static_cast<int64_t>(members.size()) >= expected || now_ns - first >= kGraceNs;
+}
+
 /// Ranks that follow each other, of as many as the job has, so that a rank's team stays the same while others come to the nest.
 std::vector<uint32_t> even_teams(const std::vector<Opened> &phase, uint32_t helpers, int64_t ranks) {
   std::vector<uint32_t> out;
@@ -137,7 +155,7 @@ bool JobTeam::next(std::vector<uint64_t> *blocks) {
 
 std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, const JobScheme &scheme,
                                           const std::vector<core::DataSetBlocks> &sets, uint64_t words, int64_t ranks,
-                                          std::vector<Opened> *alone) {
+                                          uint64_t now_ns, std::vector<Opened> *alone) {
   std::vector<uint32_t> team_of = even_teams(phase, scheme.helpers, ranks);
   if (scheme.kind == JobScheme::kByProfile) team_of = planned_teams(phase, scheme);
   if (scheme.kind == JobScheme::kLive) team_of = live_teams(phase, scheme.rules, sets, words);
@@ -146,7 +164,12 @@ std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, cons
     if (team_of[m] == core::kAlone) alone->push_back(phase[m]);
     else teams[team_of[m]].push_back(phase[m]);
   std::vector<std::vector<Opened>> out;
-  for (auto &[number, members] : teams) out.push_back(std::move(members));
+  for (auto &[number, members] : teams) {
+    const bool begins =
+        scheme.kind == JobScheme::kAll || may_begin(members, expected(members, phase.size(), scheme, ranks), now_ns);
+    if (begins) out.push_back(std::move(members));
+    else alone->insert(alone->end(), members.begin(), members.end());
+  }
   return out;
 }
 

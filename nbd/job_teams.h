@@ -21,6 +21,7 @@ struct Opened {
   std::vector<core::Foreseen> foreseen;
   uint64_t seen_ns = 0; ///< when it was seen first
   uint64_t done = 0; ///< of 2^32
+  bool is_served = false; ///< it has been in a team
 
   bool is(const Opened &o) const { return place == o.place && entry == o.entry && serial == o.serial; }
 };
@@ -35,6 +36,11 @@ struct JobScheme {
   std::map<uint64_t, std::map<int64_t, uint32_t>> plan;
   int64_t ranks = 0; ///< that the profile knows
   uint32_t helpers = 1; ///< of all: so many teams, of ranks that follow each other
+  /// Whether others may still come with whom it is one.
+  bool may_be_in_team(const Opened &o) const {
+    const auto phase = plan.find(o.phase);
+    return kind != kByProfile || (phase != plan.end() && phase->second.count(o.rank));
+  }
   std::string report; ///< a file for what happened; empty: none
 };
 
@@ -74,9 +80,13 @@ private:
   unsigned asked_ = 0;
 };
 
-/// The members of one phase in teams; those that are in none are `alone`. `ranks`: that the job has had.
+inline constexpr uint64_t kGraceNs = 10'000'000; ///< for others to come to the same nest
+
+/// The members of one phase in teams; those that are in none are `alone`, be it for now. `ranks`: that the job has had. A team
+/// begins when all that may belong to it are there, or the first of them has waited for so long, since a helper that begins anew
+/// with each who comes asks for the same blocks again and again. But for the scheme of one for all, one member is no team.
 std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, const JobScheme &,
                                           const std::vector<core::DataSetBlocks> &, uint64_t words, int64_t ranks,
-                                          std::vector<Opened> *alone);
+                                          uint64_t now_ns, std::vector<Opened> *alone);
 
 } // namespace pagecast::nbd

@@ -14,6 +14,8 @@ constexpr uint64_t kBlock = 64 << 10;
 const std::vector<core::DataSetBlocks> kSets{{kBlock, 0, 4}}; // 256 blocks
 constexpr uint64_t kWords = 4;
 
+constexpr uint64_t kLate = 1'000'000'000; ///< nobody is waited for any more
+
 uint64_t done(uint64_t of, uint64_t whole) { return ((of << 32) + whole - 1) / whole; }
 
 /// A member that goes through `count` blocks from `first` on, a block an iteration.
@@ -109,11 +111,11 @@ TEST(JobTeams, SeveralHelpersHaveRanksThatFollowEachOtherWhoeverComesFirst) {
   for (const auto &[helpers, right] :
        std::map<uint32_t, std::vector<size_t>>{{1, {7}}, {2, {4, 3}}, {3, {3, 2, 2}}, {9, {1, 1, 1, 1, 1, 1, 1}}}) {
     scheme.helpers = helpers;
-    EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 7, &alone)), right) << helpers;
+    EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 7, kLate, &alone)), right) << helpers;
   }
   scheme.helpers = 2;
   const std::vector<Opened> late{member(6, 0, 50), member(3, 0, 50), member(5, 0, 50)}; // the others have not come yet
-  const auto teams = teams_of(late, scheme, kSets, kWords, 7, &alone);
+  const auto teams = teams_of(late, scheme, kSets, kWords, 7, kLate, &alone);
   ASSERT_EQ(sizes(teams), (std::vector<size_t>{1, 2}));
   EXPECT_EQ(teams[0][0].rank, 3);
   EXPECT_TRUE(alone.empty());
@@ -122,20 +124,49 @@ TEST(JobTeams, SeveralHelpersHaveRanksThatFollowEachOtherWhoeverComesFirst) {
 TEST(JobTeams, AreMadeByWhatIsOpenByAProfileOrOfAll) {
   const std::vector<Opened> phase{member(0, 0, 50), member(1, 100, 50), member(2, 0, 50), member(3, 200, 50)};
   std::vector<Opened> alone;
-  EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, 4, &alone)), (std::vector<size_t>{2}));
+  EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, 4, kLate, &alone)), (std::vector<size_t>{2}));
   EXPECT_EQ(alone.size(), 2u);
   JobScheme scheme;
   scheme.kind = JobScheme::kAll;
   alone.clear();
-  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 4, &alone)), (std::vector<size_t>{4}));
+  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 4, kLate, &alone)), (std::vector<size_t>{4}));
   EXPECT_TRUE(alone.empty());
   scheme.kind = JobScheme::kByProfile;
   scheme.plan[7] = {{0, 1}, {1, 1}, {2, 1}}; // of a run with three ranks
-  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 4, &alone)), (std::vector<size_t>{3}));
+  EXPECT_EQ(sizes(teams_of(phase, scheme, kSets, kWords, 4, kLate, &alone)), (std::vector<size_t>{3}));
   ASSERT_EQ(alone.size(), 1u);
   EXPECT_EQ(alone[0].rank, 3);
   const std::vector<Opened> other{member(0, 0, 50, 8), member(1, 0, 50, 8)};
-  EXPECT_TRUE(teams_of(other, scheme, kSets, kWords, 4, &alone).empty()) << "the profile does not know the nest";
+  EXPECT_TRUE(teams_of(other, scheme, kSets, kWords, 4, kLate, &alone).empty()) << "the profile does not know the nest";
+}
+
+TEST(JobTeams, LiveWaitForAllRanks) {
+  std::vector<Opened> alone, phase{member(0, 0, 50), member(1, 100, 50), member(2, 0, 50)};
+  EXPECT_TRUE(teams_of(phase, {}, kSets, kWords, 4, 0, &alone).empty()) << "of four, one is to come";
+  EXPECT_EQ(alone.size(), 3u);
+  EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, 4, kGraceNs, &alone)), (std::vector<size_t>{2}));
+  EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, 3, 0, &alone)), (std::vector<size_t>{2})) << "all are there";
+}
+
+TEST(JobTeams, ByAProfileWaitForThoseWhoAreToCome) {
+  JobScheme scheme;
+  scheme.kind = JobScheme::kByProfile;
+  scheme.plan[7] = {{0, 1}, {1, 1}, {2, 1}};
+  std::vector<Opened> alone, phase{member(0, 0, 50), member(1, 0, 50)};
+  const auto made = [&](uint64_t now_ns) {
+    alone.clear();
+    return sizes(teams_of(phase, scheme, kSets, kWords, 3, now_ns, &alone));
+  };
+  EXPECT_TRUE(made(kGraceNs - 1).empty()) << "the third may come in a moment";
+  EXPECT_EQ(alone.size(), 2u);
+  EXPECT_EQ(made(kGraceNs), (std::vector<size_t>{2})) << "it does not";
+  phase.push_back(member(2, 0, 50));
+  EXPECT_EQ(made(0), (std::vector<size_t>{3})) << "all are there";
+  phase.pop_back();
+  phase[0].is_served = true;
+  EXPECT_EQ(made(0), (std::vector<size_t>{2})) << "one of a team has left";
+  phase.pop_back();
+  EXPECT_TRUE(made(kLate).empty()) << "one by itself is no team";
 }
 
 } // namespace
