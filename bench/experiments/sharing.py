@@ -2,10 +2,11 @@
 """Programs of several ranks against one I/O node with a small storage cache and a slow disk: who should prefetch, measured.
 
 The programs of apps/shared map their data sets by `pagecast run --map`; the node is `pagecast serve` with a latency below its cache,
-one request at a time. All schemes in turns, outputs compared. Prints what `make sharing-sim` computes beside what is measured; cells
-of other runs that are in the JSON already stay there.
+one request at a time. All schemes in turns, outputs compared. Prints what `make sharing-sim` computes beside what is measured. The
+JSON is written after each run; cells that are in it already stay there.
 
     python bench sharing --only hf              one program: minutes
+    python bench sharing --only hf --continue   the runs that the JSON lacks, after an interruption
     python bench sharing --quick                all, one run of each scheme
     python bench sharing --only vis --ranks 4   another cell
 """
@@ -75,8 +76,8 @@ class Program:
 
 PROGRAMS = {
     "hf": Program("HF", "160M", ("--iterations", "2")),
-    "vis": Program("3D-vis", "80M", ("--views", "1")),
-    "cholesky": Program("Cholesky", "128M", ("--block", "512"), writes=True),
+    "vis": Program("3D-vis", "64M", ("--views", "1")),
+    "cholesky": Program("Cholesky", "64M", ("--block", "256"), writes=True),
     "mgrid": Program("Mgrid", "64M", ("--iterations", "1"), writes=True),
 }
 
@@ -94,6 +95,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--cache", help=f"of the I/O node; default: data over {LEAST_MULTIPLE}")
     parser.add_argument("--block", default="32K", help="of the cache")
     parser.add_argument("--latency", type=float, default=1, help="of the disk, milliseconds")
+    parser.add_argument("--continue", action="store_true", dest="goes_on", help="make only the runs that the JSON lacks; those in it must be of this build")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for a run")
     options = parser.parse_args()
     if options.quick:
@@ -104,20 +106,29 @@ def parse_arguments() -> argparse.Namespace:
     options.programs = [n for n in names if n in PROGRAMS] or list(PROGRAMS)
     options.schemes = [n for n in names if n in SCHEMES] or [n for n, s in SCHEMES.items() if s.is_usual]
     for name in options.programs:
-        sized(name, options)
+        if options.cache:
+            check_multiple(options.cache, size_of(name, options))
+        parse_size(size_of(name, options))
     options.build = options.build.resolve()
     options.work = (options.work or options.build / "sharing").resolve()
     return options
 
 
-def sized(name: str, options) -> tuple[str, str]:
-    """Sizes of the data and of the node's cache for a program."""
-    size = options.size or PROGRAMS[name].size
-    block = parse_size(options.block)
-    cache = options.cache or f"{parse_size(size) // LEAST_MULTIPLE // block * block // 1024}K"
-    if parse_size(size) < LEAST_MULTIPLE * parse_size(cache):
-        raise Failed(f"--cache {cache}: data of {size} are less than {LEAST_MULTIPLE} times that")
-    return size, cache
+def size_of(name: str, options) -> str:
+    return options.size or PROGRAMS[name].size
+
+
+def check_multiple(cache: str, data: str):
+    if parse_size(data) < LEAST_MULTIPLE * parse_size(cache):
+        raise Failed(f"--cache {cache}: data of {data} are less than {LEAST_MULTIPLE} times that")
+
+
+def cache_for(name: str, options) -> str:
+    """Of the node, for the data set that is there: programs round sizes down to what their shapes allow."""
+    data, block = (options.work / "data" / name).stat().st_size, parse_size(options.block)
+    if options.cache:
+        check_multiple(options.cache, str(data))
+    return options.cache or f"{data // LEAST_MULTIPLE // block * block // 1024}K"
 
 
 def mpi(name: str) -> str:
@@ -197,7 +208,7 @@ def what_the_helper_did(options) -> dict:
 def make_profile(name: str, programs: dict, options):
     """Of the program on an eighth of the data, with as many ranks."""
     path, small = profile_file(name, options), options.work / "data" / f"{name}.small"
-    size = max(parse_size(sized(name, options)[0]) // 8, 1 << 20)
+    size = max(parse_size(size_of(name, options)) // 8, 1 << 20)
     ends = ["--data", small, "--size", size, *PROGRAMS[name].options]
     for command in ([mpi("mpirun"), "-n", 2, programs["plain"]["path"], *ends, "--make"],
                     [options.build / "bin" / "pagecast", "profile", "-o", path, "--", mpi("mpirun"), "-n", options.ranks,
@@ -216,14 +227,14 @@ def command_of(name: str, scheme: Scheme, programs: dict, socket: str, options) 
     far += f",report={report_file(options)}" if scheme.has_helper else ""
     rank = 'rank=$PMI_RANK; exec "$0" run --memory "$1" --map "$2=nbd+unix:///$3%3Fclient=rank$rank?socket=$4" -- "${@:5}"'
     return [pagecast, "run", "--far", far, "--", mpi("mpirun"), "-n", max(options.ranks - scheme.reserved, 1), "bash", "-c", rank, pagecast,
-            MEMORY, path, name, socket, programs["pagecast"]["path"], "--data", path, "--size", sized(name, options)[0], "--made", *PROGRAMS[name].options]
+            MEMORY, path, name, socket, programs["pagecast"]["path"], "--data", path, "--size", size_of(name, options), "--made", *PROGRAMS[name].options]
 
 
 def run_once(name: str, scheme: str, programs: dict, options) -> dict:
     counts: list[dict] = []
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
     before = os.times()
-    with serving(options, options.work / "data", sized(name, options)[1], counts) as socket:
+    with serving(options, options.work / "data", cache_for(name, options), counts) as socket:
         with started(command_of(name, SCHEMES[scheme], programs, socket, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                      env={**clean, **SCHEMES[scheme].environment}) as job:
             try:
@@ -245,7 +256,7 @@ def run_once(name: str, scheme: str, programs: dict, options) -> dict:
 def run_plainly(name: str, programs: dict, options, how: str) -> str:
     """What the plain program prints that makes the data set, or (`--made`) works on the local file."""
     command = [mpi("mpirun"), "-n", 2, programs["plain"]["path"], "--data", options.work / "data" / name, "--size",
-               sized(name, options)[0], *PROGRAMS[name].options, how]
+               size_of(name, options), *PROGRAMS[name].options, how]
     with started(command, stdout=subprocess.PIPE) as run:
         output, _ = run.communicate(timeout=options.timeout)
     if run.returncode != 0:
@@ -262,26 +273,50 @@ def expected(name: str, programs: dict, options) -> str:
     return found[1]
 
 
-def measure(name: str, options, screen: Screen) -> list[dict]:
+class Results:
+    """The cells of the JSON, which is written anew after each run: an interruption loses one."""
+
+    def __init__(self, options):
+        self.options = options
+        self.build_sha256 = build_sha256(options.build)
+        self.cells: list[dict] = json.loads(options.json.read_text())["cells"] if options.json.exists() else []
+        self.fresh: list[dict] = []
+
+    def cell_for(self, cell: dict) -> dict:
+        """The one that is there, where it is continued; else this one in its place."""
+        before = next((c for c in self.cells if key(c) == key(cell)), None)
+        goes_on = self.options.goes_on and before and before.get("build_sha256") == self.build_sha256 and before["expected"] == cell["expected"]
+        found = before if goes_on else {**cell, "build_sha256": self.build_sha256, "runs": []}
+        self.fresh.append(found)
+        return found
+
+    def add(self, cell: dict, sample: dict):
+        cell["runs"].append(sample)
+        self.cells = [c for c in self.cells if key(c) != key(cell)] + [cell]
+        write_json(self.options.json, provenance(kind="sharing", build_sha256=self.build_sha256, cells=self.cells))
+
+
+def measure(name: str, options, screen: Screen, results: Results):
     """A cell for each scheme, in turns."""
     programs = compiled(name, options)
     right = expected(name, programs, options)
     if any(SCHEMES[s].profiled for s in options.schemes):
         make_profile(name, programs, options)
-    size, cache = sized(name, options)
-    cells = {s: {"program": name, "scheme": s, "ranks": options.ranks, "cache": cache, "block": options.block, "latency": options.latency, "size": size,
-                 "build": programs, "expected": right, "runs": []} for s in options.schemes}
+    cells = {s: results.cell_for({"program": name, "scheme": s, "ranks": options.ranks, "cache": cache_for(name, options), "block": options.block,
+                                  "latency": options.latency, "size": size_of(name, options), "build": programs, "expected": right})
+             for s in options.schemes}
     for turn in range(options.runs):
         for scheme in options.schemes:
             interruption.check()
             screen.step(f"{name}, {scheme}, run {turn + 1} of {options.runs}")
+            if len(cells[scheme]["runs"]) > turn:
+                continue
             if PROGRAMS[name].writes:
                 run_plainly(name, programs, options, "--make")
             sample = run_once(name, scheme, programs, options)
             sample["is_right"] = sample["status"] == "ok" and sample["checksum"] == right
-            cells[scheme]["runs"].append(sample)
+            results.add(cells[scheme], sample)
     (options.work / "data" / name).unlink()
-    return list(cells.values())
 
 
 def key(cell: dict) -> tuple:
@@ -353,17 +388,14 @@ def work() -> int:
     shutil.rmtree(options.work, ignore_errors=True)
     (options.work / "data").mkdir(parents=True)
     (options.work / "mapped").mkdir()
-    fresh: list[dict] = []
+    results = Results(options)
     try:
         with screen.steps(len(options.programs) * len(options.schemes) * options.runs):
             for name in options.programs:
-                fresh += measure(name, options, screen)
+                measure(name, options, screen, results)
     finally:
         shutil.rmtree(options.work, ignore_errors=True)
-        earlier = json.loads(options.json.read_text())["cells"] if options.json.exists() else []
-        kept = [c for c in earlier if key(c) not in {key(f) for f in fresh}]
-        if fresh:
-            write_json(options.json, provenance(kind="sharing", build_sha256=build_sha256(options.build), cells=kept + fresh))
+    fresh = results.fresh
     print(sharing_markdown(fresh, simulated(options)))
     drawn = figure(fresh, options.json)
     screen.say(f"sharing: {options.json}" + (f" and {drawn}" if drawn else ""))

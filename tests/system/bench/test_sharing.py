@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """make sharing, on data of a megabyte: its cells, what it says, and that nothing is left behind."""
 
+import argparse
 import json
 import shutil
 import sys
@@ -8,6 +9,9 @@ import sys
 import pytest
 
 from places import ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
+from experiments import sharing  # noqa: E402
 
 
 def measure(tools, place, *options):
@@ -30,6 +34,25 @@ def test_cells_are_added_to_those_that_are_there(tools, tmp_path):
     asked = cells[1]["runs"][0]["counts"]
     assert asked["prefetches"] + asked["duplicate"] + asked["dropped"] > 100
     assert (tmp_path / "sharing-schemes.svg").exists() and not (tmp_path / "work").exists()
+
+
+def test_an_interruption_loses_one_run_and_others_are_not_made_again(tmp_path):
+    options = argparse.Namespace(json=tmp_path / "sharing.json", build=tmp_path, goes_on=False)
+    cell = {"program": "hf", "scheme": "live", "ranks": 8, "cache": "4M", "block": "32K", "latency": 1, "size": "160M", "expected": "f00d"}
+    other = {**cell, "scheme": "none"}
+    first = sharing.Results(options)
+    for one in (cell, other):
+        first.add(first.cell_for(one), {"wall_s": 1.0})
+    kept = {c["scheme"]: c["runs"] for c in json.loads(options.json.read_text())["cells"]}
+    assert kept == {"live": [{"wall_s": 1.0}], "none": [{"wall_s": 1.0}]}
+    options.goes_on = True
+    second = sharing.Results(options)
+    assert second.cell_for(cell)["runs"] == [{"wall_s": 1.0}]
+    assert second.cell_for({**cell, "expected": "beef"})["runs"] == [], "of another data set"
+    second.build_sha256 = "another"
+    assert second.cell_for(cell)["runs"] == []
+    options.goes_on = False
+    assert sharing.Results(options).cell_for(cell)["runs"] == []
 
 
 @pytest.mark.parametrize(("options", "sentence"), [
