@@ -48,6 +48,8 @@ public:
 
   /// Nothing at or behind this step is fetched: who brings it from further away has not been asked for it yet. ~0: there is no such.
   void stop_before(uint64_t step) { fence_ = step; }
+  /// There is such a step: that pages were not fetched in time says nothing of the nest.
+  bool is_held() const { return fence_ != ~uint64_t{0}; }
 
   /// Measurements. `late`: the program ran into a page in flight. `unused`: fetched, evicted untouched.
   /// `crowded`: pages that nobody had released were evicted.

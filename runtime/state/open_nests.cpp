@@ -86,7 +86,7 @@ bool nest_covers(uint64_t address) { return nest_around(address) != nullptr; }
 
 bool nest_missed(uint64_t address) {
   OpenNest *nest = nest_around(address);
-  if (nest) nest->astray += kMissed;
+  if (nest && !nest->policy.is_held()) nest->astray += kMissed;
   return nest != nullptr;
 }
 

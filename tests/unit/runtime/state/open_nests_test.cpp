@@ -26,4 +26,38 @@ TEST(OpenNests, TakeNoMemoryBeforeTheyAreClaimed) {
   EXPECT_LE(table_in_memory(), 2 * sizeof(OpenNest) + 2 * os::page_size());
 }
 
+TEST(OpenNests, WhatAFenceHoldsBackIsNotMissed) {
+  OpenNest *nest = claim_nest();
+  ASSERT_NE(nest, nullptr);
+  core::Shape shape{};
+  shape.loops = 1;
+  shape.ticked = 0;
+  shape.trips[0] = 1 << 20;
+  shape.groups = 1;
+  shape.group[0] = {};
+  shape.group[0].reads = true;
+  shape.group[0].element = 8;
+  shape.group[0].hi = 8;
+  shape.group[0].base = 1 << 30;
+  shape.group[0].stride[0] = 8;
+  core::Conditions c{};
+  c.page = 4096;
+  c.max_io = 512 << 10;
+  c.budget = 4 << 20;
+  nest->policy.start(shape, c, 0);
+  nest->started = true;
+  nest->state = OpenNest::kOpen;
+  open_nest_mask.fetch_or(1u << number_of(nest));
+  const uint64_t place = (1 << 30) + 4096;
+  ASSERT_TRUE(nest_covers(place));
+  nest->policy.stop_before(100);
+  for (int fault = 0; fault < 1000; ++fault) EXPECT_TRUE(nest_missed(place));
+  EXPECT_TRUE(nest_covers(place)) << "it asks for nothing there since it may not";
+  nest->policy.stop_before(~uint64_t{0});
+  for (int fault = 0; fault < 64; ++fault) nest_missed(place);
+  EXPECT_FALSE(nest_covers(place)) << "it was to ask, and did not: streams may";
+  open_nest_mask.fetch_and(~(1u << number_of(nest)));
+  nest->state = OpenNest::kFree;
+}
+
 } // namespace
