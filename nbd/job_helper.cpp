@@ -20,6 +20,7 @@ namespace {
 constexpr int kConnectMs = 5000, kCheckMs = 100; ///< a member that was killed says nothing
 constexpr uint64_t kUnknownCache = 16u << 20;
 constexpr unsigned kMostUnderWay = 1024;
+constexpr uint64_t kLeastUnion = 8; ///< blocks
 
 /// The same server's, of another export; with `client`, in its name.
 std::string address_of(const std::string &uri, const std::string &name, const std::string &client) {
@@ -110,12 +111,13 @@ bool JobHelper::look() {
 
 // --- teams -------------------------------------------------------------------------------------------
 
-/// The most blocks of an interval of one team: what is asked for and what is read now are half of the cache, for all teams.
+/// Of an interval of one team: what is asked for and what is read now are half of the cache, for all teams. But a meeting costs as
+/// much as the disk needs for some blocks, so that intervals never are shorter than that.
 uint64_t JobHelper::most_blocks(size_t teams) const {
   uint64_t least = ~uint64_t{0};
   for (size_t e = 0; e < exports_.size(); ++e)
     least = std::min(least, (exports_[e].cache_bytes ? exports_[e].cache_bytes : kUnknownCache) / sets_[e].block);
-  return std::max<uint64_t>(1, least / 4 / std::max<size_t>(teams, 1));
+  return std::max({uint64_t{1}, least / 4 / std::max<size_t>(teams, 1), std::min(kLeastUnion, least / 8)});
 }
 
 void JobHelper::answer(const Opened &o, uint8_t kind, uint64_t intervals) {
@@ -155,11 +157,15 @@ void JobHelper::regroup() {
     for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, now_ns(), &alone_)) wanted.push_back(std::move(team));
   std::vector<std::unique_ptr<JobTeam>> teams;
   for (auto &members : wanted) {
-    const auto has = [](const JobTeam &t, const Opened &o) {
-      return std::any_of(t.members().begin(), t.members().end(), [&](const Opened &m) { return m.is(o); });
-    };
-    const auto is_same = [&](const std::unique_ptr<JobTeam> &t) { // some may have left
-      return t && std::all_of(members.begin(), members.end(), [&](const Opened &o) { return has(*t, o); });
+    // Of the team as it was, those who have left may be missing, and nobody else.
+    const auto is_same = [&](const std::unique_ptr<JobTeam> &t) {
+      if (!t) return false;
+      size_t there = 0;
+      for (const Opened &m : t->members())
+        there += std::any_of(opened_.begin(), opened_.end(), [&](const Opened &o) { return o.is(m); });
+      return there == members.size() && std::all_of(members.begin(), members.end(), [&](const Opened &o) {
+               return std::any_of(t->members().begin(), t->members().end(), [&](const Opened &m) { return m.is(o); });
+             });
     };
     const auto same = std::find_if(teams_.begin(), teams_.end(), is_same);
     if (same != teams_.end()) {

@@ -69,22 +69,26 @@ std::vector<uint32_t> planned_teams(const std::vector<Opened> &phase, const JobS
   return out;
 }
 
-/// How many of the team are expected: as many as the profile says; live, as many as there are, if all ranks have come.
-int64_t expected(const std::vector<Opened> &members, size_t in_phase, const JobScheme &scheme, int64_t ranks) {
-  const auto there = static_cast<int64_t>(members.size());
-  if (scheme.kind == JobScheme::kLive) return static_cast<int64_t>(in_phase) >= ranks ? there : there + 1;
+/// How many who may belong to the team are still to come. Whoever is near the end of its nest may come again: the same loop may
+/// be in the code several times, one after the other.
+int64_t missing(const std::vector<Opened> &members, const std::vector<Opened> &phase, const JobScheme &scheme, int64_t ranks) {
+  const auto has_come = [](const Opened &o) { return o.done < uint64_t{1} << 31; };
+  if (scheme.kind == JobScheme::kLive) return ranks - std::count_if(phase.begin(), phase.end(), has_come);
   const auto &plan = scheme.plan.at(members[0].phase);
-  const uint32_t number = plan.at(members[0].rank);
-  return std::count_if(plan.begin(), plan.end(), [&](const auto &one) { return one.second == number; });
+  const auto is_planned = [number = plan.at(members[0].rank)](const auto &one) { return one.second == number; };
+  return std::count_if(plan.begin(), plan.end(), is_planned) - std::count_if(phase.begin(), phase.end(), [&](const Opened &o) {
+           const auto found = plan.find(o.rank);
+           return found != plan.end() && is_planned(*found) && has_come(o);
+         });
 }
 
 /// Whether they may begin: one that has begun goes on.
-bool may_begin(const std::vector<Opened> &members, int64_t expected, uint64_t now_ns) {
+bool may_begin(const std::vector<Opened> &members, int64_t missing, uint64_t now_ns) {
   uint64_t first = now_ns;
   bool has_begun = false;
   for (const Opened &m : members) first = std::min(first, m.seen_ns), has_begun |= m.is_served;
   if (members.size() < 2) return false;
-  return has_begun || static_cast<int64_t>(members.size()) >= expected || now_ns - first >= kGraceNs;
+  return has_begun || missing <= 0 || now_ns - first >= kGraceNs;
 }
 
 /// Ranks that follow each other, of as many as the job has, so that a rank's team stays the same while others come to the nest.
@@ -156,17 +160,19 @@ bool JobTeam::next(std::vector<uint64_t> *blocks) {
 std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, const JobScheme &scheme,
                                           const std::vector<core::DataSetBlocks> &sets, uint64_t words, int64_t ranks,
                                           uint64_t now_ns, std::vector<Opened> *alone) {
-  std::vector<uint32_t> team_of = even_teams(phase, scheme.helpers, ranks);
-  if (scheme.kind == JobScheme::kByProfile) team_of = planned_teams(phase, scheme);
-  if (scheme.kind == JobScheme::kLive) team_of = live_teams(phase, scheme.rules, sets, words);
-  std::map<uint32_t, std::vector<Opened>> teams;
+  const bool by_profile = scheme.kind == JobScheme::kByProfile;
+  // A profile of another input may say that those share who share nothing here: what they have laid open must confirm it.
+  const core::TeamRules rules{scheme.rules.threshold, by_profile ? 2 : scheme.rules.smallest};
+  const std::vector<uint32_t> shared =
+      scheme.kind == JobScheme::kAll ? even_teams(phase, scheme.helpers, ranks) : live_teams(phase, rules, sets, words);
+  const std::vector<uint32_t> planned = by_profile ? planned_teams(phase, scheme) : shared;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<Opened>> teams;
   for (size_t m = 0; m < phase.size(); ++m)
-    if (team_of[m] == core::kAlone) alone->push_back(phase[m]);
-    else teams[team_of[m]].push_back(phase[m]);
+    if (planned[m] == core::kAlone || shared[m] == core::kAlone) alone->push_back(phase[m]);
+    else teams[{planned[m], shared[m]}].push_back(phase[m]);
   std::vector<std::vector<Opened>> out;
   for (auto &[number, members] : teams) {
-    const bool begins =
-        scheme.kind == JobScheme::kAll || may_begin(members, expected(members, phase.size(), scheme, ranks), now_ns);
+    const bool begins = scheme.kind == JobScheme::kAll || may_begin(members, missing(members, phase, scheme, ranks), now_ns);
     if (begins) out.push_back(std::move(members));
     else alone->insert(alone->end(), members.begin(), members.end());
   }
