@@ -147,11 +147,8 @@ uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
     return asked < now + 2 && asked < verdict.intervals ? step + 1 : step_of(now + 1, steps, verdict.intervals);
   }
   nest.served.store(nullptr, std::memory_order_relaxed);
-  if (verdict.kind == JobVerdict::kOwn && verdict.intervals > n.intervals) { // others ask, too, and the cache is small
-    const uint64_t intervals = std::min<uint64_t>(verdict.intervals, steps);
-    n.next = core::rescale(n.next, n.intervals, intervals);
-    n.intervals = intervals;
-  }
+  if (verdict.kind == JobVerdict::kOwn && verdict.intervals > n.intervals) // others read, too, and the cache is small
+    cut(n, verdict.intervals, steps);
   if (who == core::Asker::Who::kProcess || who == core::Asker::Who::kPager)
     return std::min(go_on_alone(nest, n, step, who == core::Asker::Who::kProcess),
                     step_of(core::rescale(step, steps, n.intervals) + 1, steps, n.intervals));
