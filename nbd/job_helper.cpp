@@ -206,7 +206,7 @@ uint64_t JobHelper::intervals_alone(const Opened &o) const {
 /// them may be a team then. Whether some are still to be answered.
 bool JobHelper::answer_alone() {
   const uint64_t now = now_ns();
-  const auto may_be_answered = [&](const Opened &o) { return o.is_served || !scheme_.may_be_in_team(o) || now - o.seen_ns >= kGraceNs; };
+  const auto may_be_answered = [&](const Opened &o) { return o.is_served || o.is_settled || now - o.seen_ns >= kGraceNs; };
   if (std::any_of(alone_.begin(), alone_.end(), may_be_answered)) regroup();
   for (const Opened &o : alone_) {
     if (!may_be_answered(o)) continue;

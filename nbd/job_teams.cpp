@@ -69,13 +69,13 @@ std::vector<uint32_t> planned_teams(const std::vector<Opened> &phase, const JobS
   return out;
 }
 
-/// How many who may belong to the team are still to come. Whoever is near the end of its nest may come again: the same loop may
+/// How many who may belong to the member's team are still to come. Whoever is near the end of its nest may come again: the same loop may
 /// be in the code several times, one after the other.
-int64_t missing(const std::vector<Opened> &members, const std::vector<Opened> &phase, const JobScheme &scheme, int64_t ranks) {
+int64_t missing(const Opened &member, const std::vector<Opened> &phase, const JobScheme &scheme, int64_t ranks) {
   const auto has_come = [](const Opened &o) { return o.done < uint64_t{1} << 31; };
   if (scheme.kind == JobScheme::kLive) return ranks - std::count_if(phase.begin(), phase.end(), has_come);
-  const auto &plan = scheme.plan.at(members[0].phase);
-  const auto is_planned = [number = plan.at(members[0].rank)](const auto &one) { return one.second == number; };
+  const auto &plan = scheme.plan.at(member.phase);
+  const auto is_planned = [number = plan.at(member.rank)](const auto &one) { return one.second == number; };
   return std::count_if(plan.begin(), plan.end(), is_planned) - std::count_if(phase.begin(), phase.end(), [&](const Opened &o) {
            const auto found = plan.find(o.rank);
            return found != plan.end() && is_planned(*found) && has_come(o);
@@ -168,11 +168,14 @@ std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, cons
   const std::vector<uint32_t> planned = by_profile ? planned_teams(phase, scheme) : shared;
   std::map<std::pair<uint32_t, uint32_t>, std::vector<Opened>> teams;
   for (size_t m = 0; m < phase.size(); ++m)
-    if (planned[m] == core::kAlone || shared[m] == core::kAlone) alone->push_back(phase[m]);
-    else teams[{planned[m], shared[m]}].push_back(phase[m]);
+    if (planned[m] == core::kAlone || shared[m] == core::kAlone) {
+      alone->push_back(phase[m]);
+      alone->back().is_settled = planned[m] == core::kAlone && by_profile;
+      if (!alone->back().is_settled) alone->back().is_settled = missing(phase[m], phase, scheme, ranks) <= 0;
+    } else teams[{planned[m], shared[m]}].push_back(phase[m]);
   std::vector<std::vector<Opened>> out;
   for (auto &[number, members] : teams) {
-    const bool begins = scheme.kind == JobScheme::kAll || may_begin(members, missing(members, phase, scheme, ranks), now_ns);
+    const bool begins = scheme.kind == JobScheme::kAll || may_begin(members, missing(members[0], phase, scheme, ranks), now_ns);
     if (begins) out.push_back(std::move(members));
     else alone->insert(alone->end(), members.begin(), members.end());
   }

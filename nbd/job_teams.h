@@ -22,6 +22,7 @@ struct Opened {
   uint64_t seen_ns = 0; ///< when it was seen first
   uint64_t done = 0; ///< of 2^32
   bool is_served = false; ///< it has been in a team
+  bool is_settled = false; ///< of who is alone: nobody is to come with whom it may share
 
   bool is(const Opened &o) const { return place == o.place && entry == o.entry && serial == o.serial; }
 };
@@ -36,11 +37,6 @@ struct JobScheme {
   std::map<uint64_t, std::map<int64_t, uint32_t>> plan;
   int64_t ranks = 0; ///< that the profile knows
   uint32_t helpers = 1; ///< of all: so many teams, of ranks that follow each other
-  /// Whether others may still come with whom it is one.
-  bool may_be_in_team(const Opened &o) const {
-    const auto phase = plan.find(o.phase);
-    return kind != kByProfile || (phase != plan.end() && phase->second.count(o.rank));
-  }
   std::string report; ///< a file for what happened; empty: none
 };
 

@@ -147,6 +147,9 @@ TEST(JobTeams, LiveWaitForAllRanks) {
   EXPECT_EQ(alone.size(), 3u);
   EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, 4, kGraceNs, &alone)), (std::vector<size_t>{2}));
   EXPECT_EQ(sizes(teams_of(phase, {}, kSets, kWords, 3, 0, &alone)), (std::vector<size_t>{2})) << "all are there";
+  ASSERT_EQ(alone.size(), 5u);
+  EXPECT_FALSE(alone[3].is_settled);
+  EXPECT_TRUE(alone[4].is_settled) << "who shares with none of them need not wait";
   phase[1].done = done(9, 10);
   EXPECT_TRUE(teams_of(phase, {}, kSets, kWords, 3, 0, &alone).empty())
       << "one is at the end of the same loop, and may come again";
