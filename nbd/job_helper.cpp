@@ -111,13 +111,13 @@ bool JobHelper::look() {
 
 // --- teams -------------------------------------------------------------------------------------------
 
-/// Of an interval of one team: what is asked for and what is read now are half of the cache, for all teams. But a meeting costs as
-/// much as the disk needs for some blocks, so that intervals never are shorter than that.
+/// Of an interval of one team: what is asked for and what is read now are three quarters of the cache, for all teams. But a meeting
+/// costs as much as the disk needs for some blocks, so that intervals never are shorter than that.
 uint64_t JobHelper::most_blocks(size_t teams) const {
   uint64_t least = ~uint64_t{0};
   for (size_t e = 0; e < exports_.size(); ++e)
     least = std::min(least, (exports_[e].cache_bytes ? exports_[e].cache_bytes : kUnknownCache) / sets_[e].block);
-  return std::max({uint64_t{1}, least / 4 / std::max<size_t>(teams, 1), std::min(kLeastUnion, least / 8)});
+  return std::max({uint64_t{1}, least * 3 / 8 / std::max<size_t>(teams, 1), std::min(kLeastUnion, least / 8)});
 }
 
 void JobHelper::answer(const Opened &o, uint8_t kind, uint64_t intervals) {
