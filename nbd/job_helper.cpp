@@ -111,8 +111,8 @@ bool JobHelper::look() {
 
 // --- teams -------------------------------------------------------------------------------------------
 
-/// Of an interval of one team: what is asked for and what is read now are three quarters of the cache, for all teams. But a meeting
-/// costs as much as the disk needs for some blocks, so that intervals never are shorter than that.
+/// The most blocks of an interval of one team: what is asked for and what is read now are three quarters of the cache, for all
+/// teams. But a meeting costs as much as the disk needs for some blocks, so that intervals never are shorter than that.
 uint64_t JobHelper::most_blocks(size_t teams) const {
   uint64_t least = ~uint64_t{0};
   for (size_t e = 0; e < exports_.size(); ++e)
