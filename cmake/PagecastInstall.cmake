@@ -38,3 +38,16 @@ install(FILES ${CMAKE_BINARY_DIR}/cmake/PagecastConfig.cmake
 configure_file(${CMAKE_CURRENT_LIST_DIR}/pagecast.pc.in ${CMAKE_BINARY_DIR}/cmake/pagecast.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/pagecast.pc DESTINATION lib/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/pagecast)
+
+# The plugins for other versions of LLVM that `make plugin16` has put beside the first one. One that is older than that has other
+# sources, and stays where it is.
+if(TARGET pagecast-plugin)
+  install(CODE "
+    set(first ${CMAKE_BINARY_DIR}/lib/pagecast/pagecast-llvm${PAGECAST_LLVM_MAJOR}.so)
+    file(GLOB plugins ${CMAKE_BINARY_DIR}/lib/pagecast/pagecast-llvm*.so)
+    foreach(plugin IN LISTS plugins)
+      if(NOT plugin STREQUAL first AND \${plugin} IS_NEWER_THAN \${first})
+        file(INSTALL \${plugin} DESTINATION \${CMAKE_INSTALL_PREFIX}/lib/pagecast TYPE SHARED_LIBRARY)
+      endif()
+    endforeach()")
+endif()

@@ -52,7 +52,8 @@ bool compilesFortran(const std::string &path) {
 /// The user's own choice: taken as it is, but never with a plugin that would crash in it.
 Compiler chosenCompiler(const std::string &chosen, const Family &family, Language language) {
   const std::string is = std::string(family.variable) + " is '" + chosen + "', which is ";
-  const std::string remedy = "; set it to a " + std::string(family.name) + " " + kMajor;
+  const std::string remedy =
+      "; set it to a " + std::string(family.name) + " " + kMajor + ", of the package " + family.name + "-" + kMajor;
   const auto path = findProgram(chosen);
   if (!path) throw Failure{is + "not an executable" + remedy};
   const std::string version = compilerVersion(path->string());
@@ -100,7 +101,9 @@ Compiler findCompiler(Language language) {
   for (const std::string &driver : family.drivers) {
     const auto unversioned = findProgram(driver);
     const std::string version = unversioned ? compilerVersion(unversioned->string()) : "";
-    if (isRightMajor(version)) return {unversioned->string(), false};
+    // Also one of another version whose plugin was built; flang has none but the first.
+    if (isRightMajor(version) || (language != Language::kFortran && hasPlugin(version)))
+      return {unversioned->string(), false, majorOf(version)};
     if (!version.empty())
       others = " (the " + driver + " in PATH is version " + version + ", and the pass plugin can be loaded into LLVM " + kMajor +
                " only)";

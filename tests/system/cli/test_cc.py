@@ -155,6 +155,7 @@ def test_clang_of_another_version_is_refused(tools, hello_source, tmp_path):
     done = tools.run(tools.cc, "-c", hello_source, env={"PAGECAST_CLANG": str(other)})
     assert done.returncode == 2 and done.stdout == ""
     assert len(done.stderr.splitlines()) == 1 and "version 18.1.8" in done.stderr and "LLVM 19 only" in done.stderr
+    assert "of the package clang-19" in done.stderr
 
 
 def test_a_clang_with_a_plugin_of_its_own_gets_that(tools, hello_source, tmp_path):
@@ -168,6 +169,27 @@ def test_a_clang_with_a_plugin_of_its_own_gets_that(tools, hello_source, tmp_pat
     other.write_text('#!/bin/sh\n[ "$1" = -dumpversion ] && echo 16.0.6 && exit\necho "$@"\n')
     other.chmod(0o755)
     done = tools.run(tmp_path / "bin" / "pagecast", "cc", "-c", hello_source, env={"PAGECAST_CLANG": str(other)})
+    assert done.returncode == 0 and f"-fpass-plugin={tmp_path}/lib/pagecast/pagecast-llvm16.so" in done.stdout, done.stderr
+
+
+def test_the_clang_in_the_path_does_if_it_has_a_plugin(tools, hello_source, tmp_path):
+    """Where the first version is not installed; without a plugin for what there is, the sentence says what to install."""
+    for name in ("bin", "lib/pagecast", "path"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copytree(tools.pagecast.parent, tmp_path / "bin", symlinks=True, dirs_exist_ok=True)
+    shutil.copy(tools.command, tmp_path / "lib" / "pagecast")
+    (tmp_path / "lib" / tools.runtime.name).touch()
+    clang = tmp_path / "path" / "clang"
+    clang.write_text('#!/bin/sh\n[ "$1" = -dumpversion ] && echo 16.0.6 && exit\necho "$@"\n')
+    clang.chmod(0o755)
+    root = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /usr/lib/llvm-19 && exec "$@"', "sh"]
+    if subprocess.run([*root, "true"], capture_output=True).returncode:
+        pytest.skip("no mount namespace, in which there is no clang 19")
+    command = [*root, "env", f"PATH={tmp_path}/path:/bin", tmp_path / "bin" / "pagecast", "cc", "-c", hello_source]
+    without = tools.run(*command)
+    assert without.returncode == 2 and "version 16.0.6" in without.stderr and "install the package clang-19" in without.stderr
+    (tmp_path / "lib" / "pagecast" / "pagecast-llvm16.so").touch()
+    done = tools.run(*command)
     assert done.returncode == 0 and f"-fpass-plugin={tmp_path}/lib/pagecast/pagecast-llvm16.so" in done.stdout, done.stderr
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What make install leaves is complete, can be moved, and is found by CMake and pkg-config."""
 
+import os
+import re
 import shutil
 
 import pytest
@@ -25,6 +27,21 @@ def test_files(installed):
                  "lib/cmake/Pagecast/PagecastConfig.cmake",
                  "lib/pkgconfig/pagecast.pc", "share/doc/pagecast/LICENSE"):
         assert (installed / name).exists(), name
+
+
+def test_a_plugin_for_another_clang_is_installed_if_it_is_of_the_same_sources(built, tmp_path):
+    """So it gets into wheels and packages, too, which are made of such a tree."""
+    place = tmp_path / "tree" / "lib" / "pagecast"
+    place.mkdir(parents=True)
+    script = (built.build / "cmake_install.cmake").read_text().replace(str(built.build / "lib" / "pagecast" / "pagecast-llvm"), f"{place}/pagecast-llvm")
+    part = re.search(r"    set\(first .*?endforeach\(\)", script, re.DOTALL)[0]
+    (tmp_path / "part.cmake").write_text(part)
+    for name, when in (("pagecast-llvm19.so", 100), ("pagecast-llvm16.so", 200), ("pagecast-llvm15.so", 50)):
+        (place / name).write_text(name)
+        os.utime(place / name, (when, when))
+    done = built.run("cmake", f"-DCMAKE_INSTALL_PREFIX={tmp_path}/prefix", "-P", tmp_path / "part.cmake")
+    assert done.returncode == 0, done.stderr
+    assert [p.name for p in (tmp_path / "prefix").rglob("*.so")] == ["pagecast-llvm16.so"]
 
 
 def test_compiles_from_there(built, installed, hello_source, tmp_path):
