@@ -82,6 +82,7 @@ def test_it_is_private_memory(built, compiled, disk_dir, tmp_path, way):
 
 def test_doctor_where_userfaultfd_is_refused(built, refuse):
     done = built.run(refuse, built.pagecast, "doctor", "--no-disk")
+    assert "up to twice as long as with the pager" in done.stdout
     assert "without its pager" in done.stdout and "fail  userfaultfd" not in done.stdout, done.stdout
     assert done.returncode == (1 if "\nfail" in done.stdout else 0)
 
