@@ -40,6 +40,7 @@ from experiments.slow_storage.table import speculate_markdown  # noqa: E402
 
 READERS = 32
 CACHED_RUNS = 15
+CONTENDERS = ("plain", "speculating", "hinted", "ahead", "accounted", "again")
 CACHED_SLICES = 400  # times as many as on storage: so short a run would be all start
 SET_CHILD_SUBREAPER = 36
 
@@ -51,6 +52,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", metavar="CELL", help="names of programs and storages")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--add", action="store_true", help="keep the runs of the same cells that are in the JSON: for pieces of some minutes")
+    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=CONTENDERS, help="no others: for pieces of some minutes, too")
+    parser.add_argument("--slices", type=int, default=9, help="how many are drawn: of the paper's 25, as many as leave ten minutes for all")
     parser.add_argument("--scale", type=float, default=1, help="of all data: 0.1 for a trial")
     parser.add_argument("--json", type=Path, default=ROOT / "results" / "speculate.json")
     parser.add_argument("--work", type=Path, help="directory for data, on a disk; default BUILD/speculate-data")
@@ -60,9 +63,8 @@ def parse_arguments() -> argparse.Namespace:
     options.build, options.work = options.build.resolve(), (options.work or options.build / "speculate-data").resolve()
     size = options.scale * (0.25 if options.quick else 1)
     options.files, options.many_files, options.objects = max(50, int(1350 * size)), max(100, int(20000 * size)), max(10, int(562 * size))
-    # Of the paper's 25 slices, as many as leave ten minutes for all. At an edge of 512, a plane is a multiple of four stripes of
-    # 64 KiB, and all rows of a slice would be on one server.
-    options.slices, options.edge = 9, max(64, int(512 * size ** (1 / 3)) // 16 * 16 - 16)
+    # At an edge of 512, a plane is a multiple of four stripes of 64 KiB, and all rows of a slice would be on one server.
+    options.edge = max(64, int(512 * size ** (1 / 3)) // 16 * 16 - 16)
     return options
 
 
@@ -171,7 +173,7 @@ def sized_for(storage: str, options) -> argparse.Namespace:
 
 
 def measure(program: Program, storage: str, data: Path, options, old: list[dict]) -> dict:
-    contenders = contenders_of(program, storage)
+    contenders = [c for c in contenders_of(program, storage) if c in options.contenders]
     if storage == "cached":
         adopt_controllers()
     runs: dict[str, list] = {contender: [] for contender in contenders}
@@ -179,7 +181,7 @@ def measure(program: Program, storage: str, data: Path, options, old: list[dict]
         for contender in contenders[turn % len(contenders):] + contenders[:turn % len(contenders)]:
             runs[contender].append(run_once(program, storage, contender, data, options))
             print(f"{program.name} on {storage}: {contender} {runs[contender][-1]['seconds']:.3f} s", flush=True)
-    if is_accounted(storage) and not any(c["runs"].get("accounted") for c in old if (c["program"], c["storage"]) == (program.name, storage)):
+    if is_accounted(storage) and "accounted" in options.contenders and not any(c["runs"].get("accounted") for c in old if (c["program"], c["storage"]) == (program.name, storage)):
         runs["accounted"] = [run_once(program, storage, "accounted", data, options)]
     return {"program": program.name, "storage": storage, "quick": options.quick, "runs": runs}
 

@@ -27,6 +27,35 @@ bool read_number(pid_t process, uint64_t address, uint64_t *to) {
   return process_vm_readv(process, &local, 1, &remote, 1, 0) == sizeof *to;
 }
 
+/// Is it a regular file? `inode`: which.
+bool is_regular(pid_t thread, uint64_t file, struct stat *facts) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", thread, static_cast<int>(file));
+  return stat(path, facts) == 0 && S_ISREG(facts->st_mode);
+}
+
+uint64_t position_of(pid_t thread, uint64_t file) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", thread, static_cast<int>(file));
+  return read_whole(path, text, sizeof text) ? field(text, "pos", 0) : 0;
+}
+
+/// Writes, and mappings of files.
+bool is_noted(uint64_t number, const uint64_t *a) {
+  constexpr uint64_t kAnonymous = 32;
+  switch (number) {
+  case SYS_write:
+  case SYS_writev:
+  case SYS_pwrite64:
+  case SYS_pwritev:
+  case SYS_pwritev2:
+  case SYS_sendfile:
+  case SYS_copy_file_range: return true;
+  case SYS_mmap: return !(a[3] & kAnonymous);
+  default: return false;
+  }
+}
+
 } // namespace
 
 bool ReadsTracer::attach(pid_t process) { return ptrace(PTRACE_SEIZE, process, 0L, kOptions) == 0; }
@@ -57,13 +86,10 @@ bool ReadsTracer::find_read(pid_t thread, uint64_t number, const uint64_t *a, Le
     break;
   default: return false;
   }
-  char path[64], text[512];
   struct stat facts;
-  snprintf(path, sizeof path, "/proc/%d/fd/%d", thread, static_cast<int>(file));
-  if (stat(path, &facts) || !S_ISREG(facts.st_mode)) return false;
+  if (!is_regular(thread, file, &facts)) return false;
   if (at) positioned = read_number(thread, at, &offset);
-  snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", thread, static_cast<int>(file));
-  if (!positioned) offset = read_whole(path, text, sizeof text) ? field(text, "pos", 0) : 0;
+  if (!positioned) offset = position_of(thread, file);
   const uint64_t size = static_cast<uint64_t>(facts.st_size);
   reading->inode = facts.st_ino;
   reading->offset = offset;
@@ -73,22 +99,44 @@ bool ReadsTracer::find_read(pid_t thread, uint64_t number, const uint64_t *a, Le
   return true;
 }
 
+/// The call has given `result`. What passes data from file to file reads and writes.
+void ReadsTracer::note(pid_t thread, const Begun &call, uint64_t result) {
+  if (call.reads) ledger_->end(call.reading, result);
+  if (!is_noted(call.number, call.arguments)) return;
+  const uint64_t *const a = call.arguments;
+  struct stat facts;
+  if (call.number == SYS_mmap) {
+    if (is_regular(thread, a[4], &facts)) ledger_->mapped(facts.st_ino, a[5], a[1]);
+    return;
+  }
+  const bool copies = call.number == SYS_copy_file_range;
+  const uint64_t file = copies ? a[2] : a[0];
+  if (!is_regular(thread, file, &facts)) return;
+  const bool positioned = call.number == SYS_pwrite64 ||
+                          ((call.number == SYS_pwritev || call.number == SYS_pwritev2) && static_cast<int64_t>(a[3]) >= 0);
+  uint64_t end = 0;
+  if (positioned) end = a[3] + result;
+  else if (!copies || !a[3] || !read_number(thread, a[3], &end)) end = position_of(thread, file);
+  if (end >= result) ledger_->wrote(facts.st_ino, end - result, result);
+}
+
 /// True at the end of a call.
 bool ReadsTracer::see_call(pid_t thread) {
   __ptrace_syscall_info call = {};
   if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof call, &call) <= 0) return false;
   if (call.op == PTRACE_SYSCALL_INFO_ENTRY) {
-    uint64_t arguments[6];
-    for (int i = 0; i < 6; i++) arguments[i] = call.entry.args[i];
-    Ledger::Reading reading;
-    if (find_read(thread, call.entry.nr, arguments, &reading)) readings_[thread] = reading;
+    Begun begun;
+    begun.number = call.entry.nr;
+    std::copy_n(call.entry.args, 6, begun.arguments);
+    begun.reads = find_read(thread, begun.number, begun.arguments, &begun.reading);
+    if (begun.reads || is_noted(begun.number, begun.arguments)) begun_[thread] = begun;
     return false;
   }
-  const auto found = readings_.find(thread);
+  const auto found = begun_.find(thread);
   if (call.op != PTRACE_SYSCALL_INFO_EXIT) return false;
-  if (found == readings_.end()) return true;
-  if (call.exit.rval >= 0) ledger_->end(found->second, static_cast<uint64_t>(call.exit.rval));
-  readings_.erase(found);
+  if (found == begun_.end()) return true;
+  if (!call.exit.is_error) note(thread, found->second, static_cast<uint64_t>(call.exit.rval));
+  begun_.erase(found);
   return true;
 }
 
@@ -98,7 +146,7 @@ bool ReadsTracer::is_end_of_call(pid_t thread, int status) {
 
 void ReadsTracer::see(pid_t thread, int status) {
   if (!WIFSTOPPED(status)) {
-    readings_.erase(thread);
+    begun_.erase(thread);
     return;
   }
   const int signal = WSTOPSIG(status), event = status >> 16;

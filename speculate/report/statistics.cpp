@@ -136,6 +136,8 @@ void add_account(Text &text, const AccountCounts &a) {
   text.number("prefetched_partly", a.partly);
   text.number("prefetched_unused", a.unused);
   text.number("reused", a.reused);
+  text.number("reads_own", a.reads_own);
+  text.number("blocks_own", a.blocks_own);
   text.end();
 }
 
@@ -144,9 +146,10 @@ double percent(uint64_t part, uint64_t whole) {
 }
 
 void say_account(Text &text, const AccountCounts &a) {
-  const uint64_t fetched = a.fully + a.partly + a.unused;
-  text.add("  reads       %lu, %.1f %% hinted; %lu blocks, %.1f %% hinted; %lu blocks hinted in error\n", a.reads,
-           percent(a.reads_hinted, a.reads), a.blocks, percent(a.blocks_hinted, a.blocks), a.blocks_in_error);
+  const uint64_t fetched = a.fully + a.partly + a.unused, reads = a.reads - a.reads_own, blocks = a.blocks - a.blocks_own;
+  text.add("  reads       %lu, %.1f %% hinted; %lu blocks, %.1f %% hinted; %lu blocks hinted in error\n", reads,
+           percent(a.reads_hinted, reads), blocks, percent(a.blocks_hinted, blocks), a.blocks_in_error);
+  if (a.reads_own) text.add("              and %lu reads of what it had written itself\n", a.reads_own);
   text.add("  blocks      %lu prefetched: %.1f %% fully, %.1f %% partly, %.1f %% not used; %lu reads of earlier ones\n", fetched,
            percent(a.fully, fetched), percent(a.partly, fetched), percent(a.unused, fetched), a.reused);
 }

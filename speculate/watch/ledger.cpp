@@ -7,6 +7,7 @@ namespace {
 
 constexpr uint8_t kHinted = 1, kFetching = 2, kFetched = 4, kRead = 8;
 constexpr uint8_t kUsed = 16; ///< read after it was prefetched
+constexpr uint8_t kOwn = 32;  ///< written by the program
 
 } // namespace
 
@@ -43,13 +44,15 @@ void Ledger::end(const Reading &reading, uint64_t bytes) {
   }
   const Range range = range_of(reading.inode, reading.offset, std::min(bytes, reading.length));
   const uint64_t end = reading.offset + std::min(bytes, reading.length);
-  bool all = true;
+  bool all = true, own = true;
   for (uint64_t block = range.first; block < range.end; block++) {
     const uint8_t before = reading.before[block - range.first];
     const uint64_t part = std::min(end, (block + 1) * kBlock) - std::max(reading.offset, block * kBlock);
     uint8_t &state = states_[{reading.inode, block}];
-    const bool hinted = before & kHinted;
+    const bool hinted = before & kHinted, written = before & kOwn;
     all &= hinted;
+    own &= written;
+    counts_.blocks_own += written && !hinted;
     counts_.blocks++;
     counts_.bytes += part;
     counts_.blocks_hinted += hinted;
@@ -60,6 +63,26 @@ void Ledger::end(const Reading &reading, uint64_t bytes) {
   }
   counts_.reads++;
   counts_.reads_hinted += all;
+  counts_.reads_own += own && !all;
+}
+
+void Ledger::wrote(uint64_t inode, uint64_t offset, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const Range range = range_of(inode, offset, bytes);
+  for (uint64_t block = range.first; block < range.end; block++) states_[{inode, block}] |= kOwn;
+}
+
+void Ledger::mapped(uint64_t inode, uint64_t offset, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  mapped_[inode].push_back(range_of(inode, offset, bytes));
+}
+
+/// With the lock.
+bool Ledger::is_mapped(const FileBlock &block) const {
+  const auto found = mapped_.find(block.inode);
+  return found != mapped_.end() && std::any_of(found->second.begin(), found->second.end(), [&](const Range &range) {
+           return block.block >= range.first && block.block < range.end;
+         });
 }
 
 AccountCounts Ledger::counts() {
@@ -68,13 +91,17 @@ AccountCounts Ledger::counts() {
   for (const auto &[at, state] : states_) {
     const auto size = sizes_.find(at.inode);
     const bool beyond = size != sizes_.end() && at.block * kBlock >= size->second; // nothing is there to be read
-    counts.blocks_in_error += state & kHinted && !(state & kRead) && !beyond;
-    counts.unused += state & (kFetched | kFetching) && !(state & kRead) && !beyond;
+    if (state & kRead || beyond || is_mapped(at)) continue;
+    counts.blocks_in_error += (state & kHinted) != 0;
+    counts.unused += (state & (kFetched | kFetching)) != 0;
   }
   counts.hints = hints_.size();
   for (const Range &hint : hints_) {
     bool right = false;
-    for (uint64_t block = hint.first; block < hint.end && !right; block++) right = (states_[{hint.inode, block}] & kRead) != 0;
+    for (uint64_t block = hint.first; block < hint.end && !right; block++) {
+      const FileBlock at = {hint.inode, block};
+      right = (states_[at] & kRead) != 0 || is_mapped(at);
+    }
     counts.hints_in_error += !right;
   }
   return counts;

@@ -5,6 +5,8 @@
 //   hinted  -> read               a hint that was right
 //   hinted  -> the run ends       a hint in error; read before: a late one, which is not counted
 //   fetched -> read               prefetched fully; partly, if the read came while it was being fetched
+//   written -> read               the program's own: it is in memory, and no hint can be of use
+//   mapped                        reads through mappings are not seen, and so hints of what is mapped are not judged
 //
 // Example: 3 blocks are hinted, 2 of them fetched, and the program reads the first. Hinted in error: 2 blocks. Unused: 1.
 //
@@ -26,6 +28,7 @@ struct AccountCounts {
   uint64_t blocks_in_error = 0;                     ///< hinted and never read
   uint64_t fully = 0, partly = 0, unused = 0;       ///< blocks that were prefetched; unused: never read
   uint64_t reused = 0;                              ///< reads of blocks that had been read before
+  uint64_t reads_own = 0, blocks_own = 0;           ///< not hinted: the program had written it itself, all of it or this block
 };
 
 class Ledger : public HintObserver {
@@ -43,6 +46,10 @@ public:
   void begin(Reading *reading, uint64_t file_size);
   /// It gave so many bytes.
   void end(const Reading &reading, uint64_t bytes);
+  /// The program has written these bytes.
+  void wrote(uint64_t inode, uint64_t offset, uint64_t bytes);
+  /// It has mapped these.
+  void mapped(uint64_t inode, uint64_t offset, uint64_t bytes);
   AccountCounts counts();
 
 private:
@@ -60,9 +67,12 @@ private:
     return {inode, offset / kBlock, (offset + length + kBlock - 1) / kBlock};
   }
 
+  bool is_mapped(const FileBlock &block) const;
+
   std::mutex mutex_;
   std::unordered_map<FileBlock, uint8_t, Hash> states_;
   std::unordered_map<uint64_t, uint64_t> sizes_; ///< of files that were read, in bytes
+  std::unordered_map<uint64_t, std::vector<Range>> mapped_; ///< by file
   std::vector<Range> hints_;
   AccountCounts counts_;
 };

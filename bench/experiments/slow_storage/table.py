@@ -16,7 +16,8 @@ HINTING = ("Bytes that the storage was asked for, by whoever asked first. By hin
            "read over that of the program beside and after them.")
 ACCOUNT = ("One traced run of each, which sees every read of the program, in blocks of 4 KiB. A read is hinted when all its blocks had been hinted "
            "before. In error: blocks that were hinted and never read. Fully: prefetched before the program asked; partly: while it was being fetched; "
-           "not used: never read. Reused: reads of blocks that had been read.")
+           "not used: never read. Reused: reads of blocks that had been read. Own: reads of what the program had written itself, which are in none of "
+           "the others.")
 FOOTPRINT = ("Processor time, and the most memory, of the controller with its prefetcher; page faults of the copies, and of the program beyond those of "
              "a plain run; how long the program was stopped.")
 
@@ -25,8 +26,9 @@ def speculate_markdown(data: dict) -> str:
     machine, cells = data["machine"], data["cells"]
     heading = (f"Commit {machine['commit'][:12]}, Linux {machine['kernel']}, {machine['processors']} processors; {machine['files']} files, "
                f"{machine['objects']} objects, {machine['slices']} slices through {machine['edge']}³ floats.")
-    cold = [cell for cell in cells if cell["storage"] != "cached"]  # nothing is prefetched in the others, and no statistics are kept
-    return document(heading, times_table(cells), MEANING, cached_table(cells), hinting_table(cold), HINTING, account_table(cold), ACCOUNT,
+    timed = [cell for cell in cells if all(cell["runs"].get(c) for c in ("plain", "speculating"))]
+    cold = [cell for cell in timed if cell["storage"] != "cached"]  # nothing is prefetched in the others, and no statistics are kept
+    return document(heading, times_table(timed), MEANING, cached_table(timed), hinting_table(cold), HINTING, account_table(cells), ACCOUNT,
                     prefetching_table(cold), footprint_table(cold), FOOTPRINT)
 
 
@@ -119,12 +121,13 @@ def account_table(cells: list[dict]) -> str:
         a = run and run["statistics"].get("account")
         if not a:
             continue
+        reads, blocks = (a[what] - a.get(f"{what}_own", 0) for what in ("reads", "blocks"))
         fetched = a["prefetched_fully"] + a["prefetched_partly"] + a["prefetched_unused"]
-        rows.append([*name(cell), str(a["reads"]), share(a["reads_hinted"], a["reads"]), str(a["blocks"]), share(a["blocks_hinted"], a["blocks"]),
+        rows.append([*name(cell), str(reads), share(a["reads_hinted"], reads), str(blocks), share(a["blocks_hinted"], blocks),
                      share(a["bytes_hinted"], a["bytes"]), share(a["blocks_in_error"], a["blocks_hinted"] + a["blocks_in_error"]), str(fetched),
-                     *(share(a[f"prefetched_{how}"], fetched) for how in ("fully", "partly", "unused")), str(a["reused"])])
+                     *(share(a[f"prefetched_{how}"], fetched) for how in ("fully", "partly", "unused")), str(a["reused"]), str(a.get("reads_own", 0))])
     return table(["program", "storage", "reads", "hinted", "blocks", "hinted", "bytes hinted", "in error", "prefetched", "fully", "partly", "not used",
-                  "reused"], rows) if rows else ""
+                  "reused", "own"], rows) if rows else ""
 
 
 def prefetching_table(cells: list[dict]) -> str:

@@ -17,7 +17,7 @@ ASKED = {"requests": 10, "bytes": 1000, "by": {"pagecast-tip": {"requests": 9, "
 STATISTICS = {"copies": {"made": 1, "ended": {"finished": 1, "astray": 0}, "reads": 5, "hinted": 4, "page_faults": 7, "dilation": 1.5},
               "controller": {"seconds": 0.01, "bytes": 4000000}, "original": {"stopped_ns": 300000, "waits_hinted": 3, "waits_missed": 1},
               "prefetch": {k: 2 for k in ("hints", "named", "done", "begun", "in_memory", "late", "cancelled", "failed", "depth")}}
-ACCOUNT = {"reads": 200, "reads_hinted": 190, "blocks": 400, "blocks_hinted": 388, "bytes": 1000, "bytes_hinted": 999, "blocks_in_error": 4,
+ACCOUNT = {"reads": 205, "reads_own": 5, "reads_hinted": 190, "blocks": 410, "blocks_own": 10, "blocks_hinted": 388, "bytes": 1000, "bytes_hinted": 999, "blocks_in_error": 4,
            "prefetched_fully": 380, "prefetched_partly": 19, "prefetched_unused": 1, "reused": 3}
 
 
@@ -54,5 +54,5 @@ def test_the_tables_have_what_the_papers_have():
     counted["runs"]["speculating"][0]["page_faults"] = 130
     text = speculate_markdown({"machine": machine, "cells": [counted]})
     assert "| search | slow-4x15 | 4.000 | 1.000 (75%) |" in text
-    assert "| search | slow-4x15 | 200 | 95.0% | 400 | 97.0% | 99.9% | 1.0% | 400 | 95.0% | 4.8% | 0.2% | 3 |" in text
+    assert "| search | slow-4x15 | 200 | 95.0% | 400 | 97.0% | 99.9% | 1.0% | 400 | 95.0% | 4.8% | 0.2% | 3 | 5 |" in text
     assert "| search | slow-4x15 | 0.010 s | 4.0 MB | 1 | 1 finished | 7 | 30 | 0.30 ms |" in text

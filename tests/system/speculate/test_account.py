@@ -40,6 +40,24 @@ def test_every_read_is_counted(speculation, files):
     assert figures["account"]["hints"] == figures["account"]["blocks_hinted"] == 0, "all was in memory"
 
 
+def test_what_the_program_has_written_is_its_own(speculation, files):
+    """It is in memory, and no hint of it could be of use."""
+    done, figures = accounted(speculation, "sh", "-c", "cat f0 f1 >new; cat f2 >>new; cat new; cat f0", cwd=files)
+    nothing, without = accounted(speculation, "sh", "-c", "cat f0 f1 >new; cat f2 >>new; cat f0; cat f0", cwd=files)
+    assert len(done.stdout) == 4 * BLOCKS * 4096 and done.returncode == nothing.returncode == 0
+    assert figures["account"]["blocks_own"] == 3 * BLOCKS and without["account"]["blocks_own"] == 0
+    assert figures["account"]["blocks"] - without["account"]["blocks"] == 2 * BLOCKS
+
+
+def test_hints_of_what_is_mapped_are_not_judged(speculation, storage, files):
+    """Reads through mappings are not seen. The program's own files and libraries are mapped, which may be on a disk, too."""
+    script = f"import mmap, sys, time\nn = 0\nfor f in sys.argv[1:]:\n    with open(f, 'rb') as file:\n        n += sum(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)[::4096])\ntime.sleep(1)\nprint(n > 0)"
+    done, figures = accounted(speculation, "/usr/bin/python3", "-c", script, *(f"f{i}" for i in range(FILES)), cwd=storage(files))
+    assert (done.stdout, done.returncode) == (b"True\n", 0)
+    assert figures["prefetch"]["named"] >= FILES / 2
+    assert figures["account"]["blocks_in_error"] == figures["account"]["prefetched_unused"] == 0
+
+
 def test_what_is_named_and_not_read_is_hinted_in_error(speculation, storage, files):
     # The rest of the time is for prefetching what it names last.
     script = f"import sys, time\nprint(sum(len(open(f, 'rb', 0).read()) for f in sys.argv[1:{FILES - 9}]))\ntime.sleep(2)"
