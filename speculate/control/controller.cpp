@@ -178,6 +178,7 @@ void Controller::look(pid_t program, uint64_t now) {
   }
   check_copy(now);
   judge_trial(now);
+  judge_hints(now);
   bool waits = false, long_waits = false;
   for (unsigned i = 0; i < count_; i++) {
     examine(watched_[i], monotonic_now());

@@ -73,6 +73,7 @@ private:
   void follow_reads(Watched &one);
   bool has_gained(const Watched &one, uint64_t now) const;
   void judge_trial(uint64_t now);
+  void judge_hints(uint64_t now);
   bool is_waiting(Watched &one, const Look &look);
   void account_wait(Watched &one, uint64_t now);
   void account_fault(Watched &one, uint64_t now);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace pagecast::speculate {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr unsigned kMostNames = 4096;
 char arguments[512 << 10]; ///< what a command line may be long; the controller's thread
+char path_of_name[kPathBytes]; ///< the same thread's
 
 } // namespace
 
@@ -56,8 +58,11 @@ void Controller::give_names(Watched &one, const Call &call) {
   char waits_for[kPathBytes];
   find_awaited_path(one.thread.process(), call, waits_for, sizeof waits_for);
   unsigned given = 0;
-  const char *const first = first_left(arguments + strlen(arguments) + 1, end, base, waits_for);
-  for (const char *at = first; at < end && given < kMostNames; at += strlen(at) + 1) given += give_name(base, at);
+  const char *at = first_left(arguments + strlen(arguments) + 1, end, base, waits_for);
+  const bool lists = call.number == SYS_getdents64 && at < end && join_path(path_of_name, sizeof path_of_name, base, at) &&
+                     !strcmp(path_of_name, waits_for);
+  if (lists) at += strlen(at) + 1; // the directory is being listed already
+  for (; at < end && given < kMostNames; at += strlen(at) + 1) given += give_name(base, at);
 }
 
 } // namespace pagecast::speculate

@@ -19,6 +19,8 @@ constexpr double kLeastGain = 1.1;        ///< of the share of time that the ori
 constexpr uint64_t kQuickWait = 4000000; ///< ns: a disk whose long waits are no longer on average is fast
 constexpr uint64_t kQuickFactor = 4; ///< times the price that its waits must have cost
 constexpr uint64_t kLeastFaults = 12; ///< long waits in page faults: a few are accidents of a fast disk
+constexpr uint64_t kFewInVain = 4; ///< hints
+constexpr unsigned kInVainCounts = 3; ///< useless copies: the next will not be of more use, whatever it finds
 constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
 
 /// What a copy of its process would cost, ns. Cost: a file of /proc.
@@ -184,6 +186,15 @@ void Controller::judge_trial(uint64_t now) {
   if (now - trial_ < kBriefTrial) return;
   on_trial_ = false;
   if (!has_gained(*copied_, now)) end_copy(Ending::kNoGain);
+}
+
+/// A copy of which most is in vain only makes the storage answer twice.
+void Controller::judge_hints(uint64_t now) {
+  if (!copied_ || now - copy_made_ < (copied_->worth.useless() ? kCopyNeeds : kSlowCopyNeeds)) return;
+  const uint64_t given = channel_->head, in_vain = prefetcher_.in_vain_for(copy_number_);
+  if (in_vain < kFewInVain || given >= 2 * in_vain) return;
+  for (unsigned i = 0; i < kInVainCounts; i++) copied_->worth.ended(now, 0, 1);
+  end_copy(Ending::kNoGain);
 }
 
 /// A long wait has ended that nothing had been hinted for. If nothing has been since, the copy is behind or somewhere else.

@@ -101,19 +101,47 @@ long open_unknown(int directory, const char *path, int flags) {
   return number < 0 ? number : adopt_opened(look, directory, path, flags);
 }
 
-/// A name that a directory listed as a regular file: opened at once if that needs no disk, else guessed.
+/// Time, in ns.
+uint64_t now() {
+  constexpr long kMonotonic = 1;
+  uint64_t time[2];
+  call(__NR_clock_gettime, kMonotonic, time);
+  return time[0] * 1000000000 + time[1];
+}
+
+/// The facts of a regular file, of which memory has them.
+bool cached_facts(int directory, const char *path, Stat *to) {
+  const long look = open_how(directory, path, kPathOnly | kNoFollow | kCloseOnExec, kResolveCached);
+  if (look < 0) return false;
+  const bool known = call(__NR_fstat, look, to) == 0 && (to->mode & kTypeMask) == kTypeRegular;
+  call(__NR_close, look);
+  return known;
+}
+
+/// A name that a directory listed as a regular file: opened at once if that asks nobody, else guessed. Some file systems ask a
+/// server at each open, whatever of the name is in memory.
 long open_known(int directory, const char *path, int flags, uint64_t inode) {
+  constexpr unsigned kSlowOpens = 3; // a copy that did not run for a moment was slow, too
+  constexpr uint64_t kQuickOpen = 300000; // ns
   const uint64_t kept = static_cast<uint64_t>(flags & kCloseOnExec) | kNoFollow | kNonBlock;
-  const long number = open_how(directory, path, kept, kResolveCached);
-  if (number != -kAgain) return adopt_opened(number, directory, path, flags);
+  if (state.slow_opens < kSlowOpens) {
+    const uint64_t begin = now();
+    const long number = open_how(directory, path, kept, kResolveCached);
+    if (number >= 0) state.slow_opens = now() - begin > kQuickOpen ? state.slow_opens + 1 : 0;
+    if (number != -kAgain) return adopt_opened(number, directory, path, flags);
+  }
+  Stat facts;
+  const bool known = cached_facts(directory, path, &facts);
   const long guess = take(Kind::kGuess, flags);
   if (guess < 0) return guess;
   Descriptor &made = state.table[guess];
+  made.known = known;
+  made.device = known ? facts.device : 0;
   made.inode = inode;
-  made.size = kGuessedSize;
+  made.size = known ? facts.size : static_cast<int64_t>(kGuessedSize);
   compose(made.path, sizeof made.path, directory_of(directory), path);
   state.channel->guesses++;
-  give_hint(HintKind::kOpen, made.path, device_of(directory), inode, 0, kGuessedSize);
+  if (!known) give_hint(HintKind::kOpen, made.path, device_of(directory), inode, 0, kGuessedSize);
   return guess;
 }
 
@@ -131,7 +159,7 @@ long take_created(int directory, const char *path, int flags) {
 void adopt(int number, const Stat &facts, int flags, const char *path) {
   Descriptor &made = state.table[number];
   made.kind = (facts.mode & kTypeMask) == kTypeDirectory ? Kind::kDirectory : Kind::kRegular;
-  made.whole = made.read = false;
+  made.whole = made.read = made.known = false;
   made.flags = static_cast<uint32_t>(flags);
   made.device = facts.device;
   made.inode = facts.inode;

@@ -60,8 +60,10 @@ long read_guess(Descriptor &file, int number, char *to, int64_t length, int64_t 
   }
   file.read = true;
   const int64_t left = offset < file.size ? file.size - offset : 0;
-  if (left) state.channel->hinted_reads++;
-  return length < left ? length : left;
+  const int64_t given = length < left ? length : left;
+  if (given && file.known) hint_read(file, offset, given, false); // all of the others was hinted when they were opened
+  else if (given) state.channel->hinted_reads++;
+  return given;
 }
 
 /// Reads a file that the copy has written to: what is on the disk, with what was written over it.

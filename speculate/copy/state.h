@@ -29,6 +29,7 @@ struct Descriptor {
   Kind kind;
   bool whole;        ///< hinted as a whole
   bool read;         ///< has been read from
+  bool known;        ///< of a guess: its size is that of the file
   uint32_t flags;    ///< as opened by the program
   uint64_t device, inode;
   int64_t size, position;
@@ -56,6 +57,7 @@ struct Mapped {
 struct State {
   Channel *channel;
   int null; ///< the copy's descriptor of /dev/null
+  unsigned slow_opens; ///< in a row: where a server is asked at each open, the copy could not get ahead by it
   unsigned written;
   Written files[kWritten];
   char directory[256]; ///< the working directory

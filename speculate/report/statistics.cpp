@@ -111,6 +111,7 @@ void add_prefetch(Text &text, const Statistics &s) {
   text.number("cancelled", p.cancelled);
   text.number("late", p.late);
   text.number("failed", p.failed);
+  text.number("in_vain", p.in_vain);
   text.number("joined", p.joined);
   text.number("bytes", p.bytes);
   text.number("requests", p.requests);
@@ -203,6 +204,7 @@ void print_summary(const Statistics &s, int file) {
   if (dilation_of(s) > 0) text.add("              computed %.1f times as long for a read as the program\n", dilation_of(s));
   text.add("  hints       %lu given, %lu carried out, %lu in memory already, %lu too late, %lu cancelled\n", p.hints, p.done,
            p.in_memory, p.late, p.cancelled);
+  if (p.in_vain) text.add("              %lu dropped: this storage keeps nothing of them in memory\n", p.in_vain);
   text.add("  prefetched  %.1f MB in %lu requests of %.2f ms\n", static_cast<double>(p.bytes) * 1e-6, p.requests,
            p.requests ? static_cast<double>(p.nanoseconds) * 1e-6 / static_cast<double>(p.requests) : 0);
   text.add("  long waits  %lu hinted, %lu not, %lu in page faults\n", s.waits_hinted, s.waits_missed, s.waits_in_faults);

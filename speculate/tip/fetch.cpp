@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speculate/tip/fetch.h"
+#include "speculate/watch/clock.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -63,6 +64,13 @@ bool FetchedFile::is_cached(uint64_t offset, uint64_t length) const {
   return syscall(kCacheStat, file_, &range, &facts, 0) == 0 && facts.cached * 4096 >= range.length;
 }
 
+uint64_t FetchedFile::time_again(uint64_t offset, char *scratch) const {
+  FetchedFile again;
+  if (again.open(path_)) return 0;
+  const uint64_t begin = monotonic_now();
+  return pread(again.file_, scratch, 1, static_cast<off_t>(offset)) == 1 ? monotonic_now() - begin : 0;
+}
+
 int64_t FetchedFile::fetch(uint64_t offset, uint64_t length, char *scratch) {
   const uint64_t piece = std::min(length, kPieceBytes);
   if (silent_) {
@@ -81,13 +89,28 @@ int fetch_facts(const char *path) {
   return fstatat(AT_FDCWD, path, &facts, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) ? -errno : 0;
 }
 
-int fetch_names(const char *path, char *scratch) {
+namespace {
+
+int list(const char *path, char *scratch, int reads, Listing *listing) {
+  const uint64_t begin = monotonic_now();
   int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC);
   if (directory < 0) directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (directory < 0) return -errno;
-  for (int i = 0; i < kMostNameReads && syscall(SYS_getdents64, directory, scratch, kScratchBytes) > 0; i++) {}
+  struct stat facts;
+  if (fstat(directory, &facts) == 0) listing->device = facts.st_dev;
+  bool more = true;
+  for (int i = 0; i < reads && more; i++) {
+    more = syscall(SYS_getdents64, directory, scratch, kScratchBytes) > 0;
+    if (i == 0) listing->first = monotonic_now() - begin;
+  }
   ::close(directory);
   return 0;
 }
+
+} // namespace
+
+int fetch_names(const char *path, char *scratch, Listing *listing) { return list(path, scratch, kMostNameReads, listing); }
+
+int fetch_first_names(const char *path, char *scratch, Listing *listing) { return list(path, scratch, 1, listing); }
 
 } // namespace pagecast::speculate

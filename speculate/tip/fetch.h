@@ -30,6 +30,9 @@ public:
   /// Reads up to kPieceBytes into the page cache. Returns bytes, or -errno.
   int64_t fetch(uint64_t offset, uint64_t length, char *scratch);
 
+  /// ns that it takes to read there for who opens the file now; 0 if that fails.
+  uint64_t time_again(uint64_t offset, char *scratch) const;
+
 private:
   int file_ = -1;
   bool silent_ = false; ///< reads leave the access time alone
@@ -39,7 +42,13 @@ private:
 
 /// The facts of a name. 0 or -errno.
 int fetch_facts(const char *path);
+struct Listing {
+  uint64_t device = 0; ///< that the directory is on
+  uint64_t first = 0;  ///< ns until the first names came
+};
 /// The names in a directory, as far as `scratch` goes many times over. 0 or -errno.
-int fetch_names(const char *path, char *scratch);
+int fetch_names(const char *path, char *scratch, Listing *listing);
+/// The first of them alone.
+int fetch_first_names(const char *path, char *scratch, Listing *listing);
 
 } // namespace pagecast::speculate

@@ -92,9 +92,8 @@ void Prefetcher::wait_for_work() {
 bool Prefetcher::can_take() {
   if (head_ == tail_) return false;
   const Item &first = items_[tail_ & (kQueue - 1)];
-  if (first.dropped || is_cancelled_now(first.hint)) return true;
-  const Device &device = device_of(first.hint);
-  return !is_too_far() && device.active < device.depth.depth();
+  if (first.dropped || is_cancelled_now(first.hint) || is_in_vain(first.hint)) return true;
+  return !is_too_far() && !must_wait(first.hint);
 }
 
 /// With the lock. Wakes one thread if there is something for it, or nobody who looks; it wakes the next. All at once would be in each other's way.
@@ -121,6 +120,44 @@ Prefetcher::Device &Prefetcher::device_of(const Hint &hint) {
   return devices_[last_ = known_++];
 }
 
+/// With the lock: its device has enough to do, or is asked whether it keeps such things.
+bool Prefetcher::must_wait(const Hint &hint) {
+  const Device &device = device_of(hint);
+  return device.active >= device.depth.depth() || (hint.kind == HintKind::kDirectory && device.listing);
+}
+
+bool Prefetcher::is_known(const Hint &hint, Matter matter) {
+  const std::lock_guard lock(mutex_);
+  return device_of(hint).kept[matter].is_known();
+}
+
+void Prefetcher::saw(const Hint &hint, Matter matter, bool there) {
+  const std::lock_guard lock(mutex_);
+  device_of(hint).kept[matter].saw(there);
+}
+
+int Prefetcher::fetch_facts(const Hint &hint) {
+  const uint64_t begin = monotonic_now();
+  const int failure = speculate::fetch_facts(hint.path);
+  const uint64_t first = monotonic_now() - begin;
+  if (failure || is_known(hint, kFacts)) return failure;
+  speculate::fetch_facts(hint.path);
+  saw(hint, kFacts, Kept::is_from_memory(first, monotonic_now() - begin - first));
+  return 0;
+}
+
+int Prefetcher::fetch_names(const Hint &hint, char *scratch) {
+  Listing listing, again;
+  const int failure = speculate::fetch_names(hint.path, scratch, &listing);
+  Hint of = hint;
+  of.device = listing.device; // which was not known of a name of the command line
+  for (unsigned i = 0; i < Kept::kTries && !failure && !is_known(of, kListings); i++)
+    saw(of, kListings, fetch_first_names(hint.path, scratch, &again) == 0 && Kept::is_from_memory(listing.first, again.first));
+  const std::lock_guard lock(mutex_);
+  device_of(hint).listing = false;
+  return failure;
+}
+
 bool Prefetcher::take(Hint *hint) {
   const std::lock_guard lock(mutex_);
   for (; tail_ != head_; tail_++) {
@@ -130,13 +167,19 @@ bool Prefetcher::take(Hint *hint) {
       counts_.cancelled++;
       continue;
     }
+    if (is_in_vain(item.hint)) {
+      counts_.in_vain++;
+      if (item.hint.copy == counted_copy_) counted_in_vain_++;
+      continue;
+    }
+    if (is_too_far() || must_wait(item.hint)) return false; // they are in order: none is taken before it
     Device &device = device_of(item.hint);
-    if (is_too_far() || device.active >= device.depth.depth()) return false; // they are in order: none is taken before it
     *hint = item.hint;
     tail_++;
     join(hint);
     hint->device = device.id;
     device.active++;
+    if (hint->kind == HintKind::kDirectory && !device.kept[kListings].is_known()) device.listing = true;
     *std::find(std::begin(running_), std::end(running_), nullptr) = hint;
     if (++active_ == started_ && started_ < kWorkers) start_worker();
     wake();
@@ -174,12 +217,12 @@ void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
   const uint64_t begin = monotonic_now();
   int failure = 0;
   switch (hint.kind) {
-  case HintKind::kStat: failure = fetch_facts(hint.path); break;
-  case HintKind::kDirectory: failure = fetch_names(hint.path, scratch); break;
+  case HintKind::kStat: failure = fetch_facts(hint); break;
+  case HintKind::kDirectory: failure = fetch_names(hint, scratch); break;
   case HintKind::kAny:
     failure = file.open(hint.path);
     if (failure == 0) hint.kind = HintKind::kOpen;
-    else if (failure == -EINVAL) failure = fetch_names(hint.path, scratch);
+    else if (failure == -EINVAL) failure = fetch_names(hint, scratch);
     break;
   default: failure = file.open(hint.path);
   }
@@ -212,6 +255,10 @@ void Prefetcher::fetch_range(Hint &hint, FetchedFile &file, char *scratch) {
       if (observer) observer->fetching(file.inode(), hint.offset + at, piece, false);
       if (file.fetch(hint.offset + at, piece, scratch) <= 0) break;
       if (observer) observer->fetching(file.inode(), hint.offset + at, piece, true);
+      if (file.is_read() && !is_known(hint, kData)) {
+        const uint64_t first = monotonic_now() - begin;
+        saw(hint, kData, Kept::is_from_memory(first, file.time_again(hint.offset + at, scratch)));
+      }
       const std::lock_guard lock(mutex_);
       read_by_workers_ += file.is_read() ? piece : 0;
       answered(hint, monotonic_now() - begin);
@@ -308,8 +355,13 @@ uint64_t Prefetcher::done_for(uint32_t copy) {
   const std::lock_guard lock(mutex_);
   if (counted_copy_ == copy) return counted_done_;
   counted_copy_ = copy;
-  counted_done_ = 0;
+  counted_done_ = counted_in_vain_ = 0;
   return 0;
+}
+
+uint64_t Prefetcher::in_vain_for(uint32_t copy) {
+  const std::lock_guard lock(mutex_);
+  return counted_copy_ == copy ? counted_in_vain_ : 0;
 }
 
 uint64_t Prefetcher::queued() {

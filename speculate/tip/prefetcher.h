@@ -7,6 +7,7 @@
 //            wrong get less
 //   lead     bytes that were fetched and not read yet: bounded by a share of memory, so that nothing is evicted unread
 //   cancel   what a copy that went astray has left in the queue is dropped
+//   kept     what a device's file system does not keep in memory is not fetched: one hint of each kind finds out
 //   passed   the program already waits for a hint: what stands before it in the queue is too late and dropped
 //
 // Example: slices. 1,024 hints of 2 KiB, each a megabyte apart, 32 at a time: the program finds each row in memory.
@@ -15,6 +16,7 @@
 #pragma once
 #include "speculate/shared/channel.h"
 #include "speculate/tip/depth.h"
+#include "speculate/tip/kept.h"
 #include "speculate/watch/hint_log.h"
 #include <condition_variable>
 #include <mutex>
@@ -29,6 +31,7 @@ struct PrefetchCounts {
   uint64_t cancelled = 0;  ///< dropped: their copy went astray
   uint64_t late = 0;       ///< dropped: the program had come to them
   uint64_t failed = 0;     ///< no such file
+  uint64_t in_vain = 0;    ///< dropped: what they fetch does not stay in memory
   uint64_t joined = 0;     ///< carried out with the one before
   uint64_t bytes = 0;      ///< read into memory
   uint64_t nanoseconds = 0; ///< of `requests`, added up
@@ -64,11 +67,19 @@ public:
   PrefetchCounts counts();
   /// Hints of this copy that were carried out.
   uint64_t done_for(uint32_t copy);
+  /// Hints of the copy that done_for() was asked about that were in vain.
+  uint64_t in_vain_for(uint32_t copy);
   uint64_t queued();
 
 private:
+  enum Matter : unsigned { kData, kFacts, kListings, kMatters };
+  static Matter matter_of(HintKind kind) {
+    return kind == HintKind::kStat ? kFacts : kind == HintKind::kDirectory ? kListings : kData;
+  }
   struct Device {
     uint64_t id = 0;
+    Kept kept[kMatters];
+    bool listing = false; ///< whether listings are kept is being tried: the others wait
     Depth depth;
     unsigned active = 0; ///< requests
   };
@@ -86,6 +97,12 @@ private:
   void wake();
   bool take(Hint *hint);
   void join(Hint *hint);
+  bool is_in_vain(const Hint &hint) { return device_of(hint).kept[matter_of(hint.kind)].is_in_vain(); } ///< with the lock
+  bool must_wait(const Hint &hint);
+  bool is_known(const Hint &hint, Matter matter);
+  void saw(const Hint &hint, Matter matter, bool there);
+  int fetch_facts(const Hint &hint);
+  int fetch_names(const Hint &hint, char *scratch);
   void carry_out(Hint &hint, class FetchedFile &file, char *scratch);
   void fetch_range(Hint &hint, class FetchedFile &file, char *scratch);
   void answered(const Hint &hint, uint64_t nanoseconds);
@@ -115,7 +132,7 @@ private:
   uint64_t read_at_start_ = 0, read_by_workers_ = 0; ///< bytes, by read calls
   uint64_t looked_ = 0; ///< ns: when the progress was looked at
   uint32_t counted_copy_ = 0;
-  uint64_t counted_done_ = 0;
+  uint64_t counted_done_ = 0, counted_in_vain_ = 0;
   PrefetchCounts counts_;
   HintLog *log_ = nullptr;
 };

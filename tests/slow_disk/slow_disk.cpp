@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A directory as it would be on slow storage: slow_disk DIRECTORY MOUNTPOINT SERVERS MILLISECONDS, served through /dev/fuse
-// until SIGTERM. Read-only.
+// A directory as it would be on slow storage: slow_disk DIRECTORY MOUNTPOINT SERVERS MILLISECONDS [MANNER], served through
+// /dev/fuse until SIGTERM. Read-only.
 //
 // Files are striped over SERVERS by 64 KiB. A server answers one request at a time and takes MILLISECONDS for it; names and
-// facts are on the server that their file's number says. What has been answered, the kernel keeps until it is told not to.
+// facts are on the server that their file's number says. What has been answered, the kernel keeps until it is told not to. There
+// are two other manners: "forgets" keeps names and facts, but neither listings nor what is in files when they are opened again;
+// "asks" asks a server at each open of a file.
 //
 // At its end it writes one line of JSON: what was asked for, and by whom (the names of threads).
 //
@@ -38,6 +40,7 @@ constexpr uint64_t kLong = 1 << 20; // seconds that the kernel may keep what it 
 int device = -1, servers = 4;
 uint64_t latency = 0; // ns
 std::string mountpoint;
+bool forgets = false, asks = false;
 std::atomic<uint64_t> requests, bytes, waiting, most_waiting;
 
 uint64_t now() {
@@ -207,8 +210,9 @@ void answer_open(uint64_t unique, uint64_t node, bool directory) {
   if (file < 0) return reply(unique, errno, nullptr, 0);
   fuse_open_out out = {};
   out.fh = static_cast<uint64_t>(file);
-  out.open_flags = FOPEN_KEEP_CACHE | (directory ? FOPEN_CACHE_DIR : 0);
-  reply(unique, 0, &out, sizeof out); // its facts are known: no server is asked
+  if (!forgets) out.open_flags = FOPEN_KEEP_CACHE | (directory ? FOPEN_CACHE_DIR : 0);
+  if (asks && !directory) wait_for_facts(node); // else its facts are known: no server is asked
+  reply(unique, 0, &out, sizeof out);
 }
 
 void answer_read(uint64_t unique, uint64_t node, const fuse_read_in &in, uint32_t thread) {
@@ -304,7 +308,10 @@ void serve() {
 } // namespace
 
 int main(int count, char **arguments) {
-  if (count != 5) return fprintf(stderr, "usage: slow_disk DIRECTORY MOUNTPOINT SERVERS MILLISECONDS\n"), 2;
+  if (count != 5 && count != 6)
+    return fprintf(stderr, "usage: slow_disk DIRECTORY MOUNTPOINT SERVERS MILLISECONDS [forgets|asks]\n"), 2;
+  forgets = count == 6 && !strcmp(arguments[5], "forgets");
+  asks = count == 6 && !strcmp(arguments[5], "asks");
   servers = atoi(arguments[3]);
   latency = static_cast<uint64_t>(atof(arguments[4]) * 1e6);
   mountpoint = arguments[2];

@@ -28,11 +28,11 @@ def compiled(build: Path) -> Path:
 
 @contextlib.contextmanager
 def slow_storage(build: Path, directory: Path, place: Path, servers: int = 4, milliseconds: float = 2,
-                 asked: list[dict] | None = None) -> Iterator[Path]:
+                 asked: list[dict] | None = None, manner: str = "") -> Iterator[Path]:
     """The directory as it would be on so many servers, each of which answers one request at a time. `asked` gets what they
-    were asked for."""
+    were asked for. `manner`: "forgets" what was read of a file or directory when that is opened again, or "asks" a server at each open."""
     place.mkdir(exist_ok=True)
-    with subprocess.Popen([compiled(build), directory, place, str(servers), str(milliseconds)], stdout=subprocess.PIPE,
+    with subprocess.Popen([compiled(build), directory, place, str(servers), str(milliseconds), *([manner] if manner else [])], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as server:
         try:
             if server.stdout.readline() != "ready\n":

@@ -48,10 +48,10 @@ def storage(tools, tmp_path):
     with contextlib.ExitStack() as stack:
         made, asked = [], []
 
-        def make(directory: Path, servers: int = 4, milliseconds: float = 2) -> Path:
+        def make(directory: Path, servers: int = 4, milliseconds: float = 2, **how) -> Path:
             stack.pop_all().close()  # one at a time, always at the same place: names are part of what programs print
             try:
-                made.append(stack.enter_context(slow.slow_storage(tools.build, directory, tmp_path / "slow", servers, milliseconds, asked)))
+                made.append(stack.enter_context(slow.slow_storage(tools.build, directory, tmp_path / "slow", servers, milliseconds, asked, **how)))
             except slow.Unavailable as reason:
                 pytest.skip(str(reason))
             return made[-1]

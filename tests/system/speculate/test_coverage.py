@@ -188,3 +188,33 @@ def test_no_library_is_loaded_before_the_program_begins(tools):
     if any("stdc++" in name or "yaml" in name for name in proper):
         pytest.skip("built without archives of its libraries")
     assert proper <= {"libc.so.6", "ld-linux-x86-64.so.2"}
+
+
+@pytest.mark.alone  # counts what a copy at idle priority does
+def test_what_storage_does_not_keep_is_not_fetched(speculation, storage, tmp_path):
+    """One hint of each kind finds out, by asking twice. The servers are not made to list everything once more."""
+    many = write_tree(tmp_path / "many", directories=80, files=1)
+    command = ("find", ".", "-name", "f*")
+    plain = speculation.plain(*command, cwd=storage(many, milliseconds=5, manner="forgets"))
+    place = storage(many, milliseconds=5, manner="forgets")
+    beside = speculation.run(*command, cwd=place)
+    assert (beside.stdout, beside.stderr, beside.returncode) == (plain.stdout, b"", 0)
+    figures = speculation.figures()
+    assert figures["prefetch"]["in_vain"] >= 40, figures
+    assert figures["prefetch"]["done"] <= 10, figures
+    beside = speculation.run(*command, cwd=storage(many, milliseconds=5))
+    figures = speculation.figures()
+    assert figures["prefetch"]["in_vain"] == 0 and figures["prefetch"]["done"] >= 40, figures
+
+
+@pytest.mark.alone  # counts what a copy at idle priority does
+def test_files_of_which_each_open_asks_a_server_are_guessed(speculation, storage, tree):
+    """Their facts are in memory, and yet a copy that opened them could not get ahead."""
+    place = storage(tree, manner="asks")
+    speculation.plain("find", "d0", "d1", "-size", "+1k", cwd=place)
+    plain = speculation.plain("grep", "-rc", "needle", "d0", "d1", cwd=tree)
+    beside = speculation.run("grep", "-rc", "needle", "d0", "d1", cwd=place)
+    assert (beside.stdout, beside.stderr, beside.returncode) == (plain.stdout, b"", plain.returncode)
+    figures = speculation.figures()
+    assert figures["copies"]["guesses"] >= 30, figures
+    assert figures["copies"]["hinted"] >= 30 and figures["prefetch"]["done"] >= 30, figures
