@@ -51,6 +51,7 @@ void Controller::make_copy(Watched &one, uint64_t now, const Call &call, bool br
     channel_->tail = channel_->head = 0;
     copy_number_++;
   }
+  prefetcher_.done_for(copy_number_); // counted from now on: it gives hints before it is known to have been made
   CopyPlan plan;
   plan.number = copy_number_;
   plan.unreaped = one.unreaped;
@@ -94,7 +95,6 @@ void Controller::make_copy(Watched &one, uint64_t now, const Call &call, bool br
   io_.open(path);
   snprintf(path, sizeof path, "/proc/%d/statm", copy_original_);
   statm_.open(path);
-  prefetcher_.done_for(copy_number_);
   prefetcher_.limit_depth(Prefetcher::kWorkers);
   // Several threads of one process have one parent for all copies.
   for (unsigned i = 0; i < count_; i++)

@@ -96,13 +96,13 @@ int list(const char *path, char *scratch, int reads, Listing *listing) {
   int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC);
   if (directory < 0) directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (directory < 0) return -errno;
-  struct stat facts;
-  if (fstat(directory, &facts) == 0) listing->device = facts.st_dev;
   bool more = true;
   for (int i = 0; i < reads && more; i++) {
     more = syscall(SYS_getdents64, directory, scratch, kScratchBytes) > 0;
     if (i == 0) listing->first = monotonic_now() - begin;
   }
+  struct stat facts;
+  if (reads > 1 && fstat(directory, &facts) == 0) listing->device = facts.st_dev; // which may ask a server
   ::close(directory);
   return 0;
 }

@@ -20,7 +20,7 @@ class Kept {
 public:
   static constexpr unsigned kTries = 3;           ///< a thread that did not run for a moment was slow, too
   static constexpr uint64_t kFromMemory = 300000; ///< ns: what takes no longer was in memory
-  static constexpr uint64_t kParts = 4;           ///< so much quicker than the first time: it was not the same way
+  static constexpr uint64_t kParts = 16;          ///< so much quicker than the first time: it was not the same way
 
   bool is_known() const { return known_; }
   bool is_in_vain() const { return known_ && !kept_; }
