@@ -79,6 +79,46 @@ long adopt_opened(long number, int directory, const char *path, int flags) {
   return number;
 }
 
+constexpr unsigned kSlowOpens = 6; // three, beside few quick ones: a copy that did not run for a moment was slow, too
+
+/// Time, in ns.
+uint64_t now() {
+  constexpr long kMonotonic = 1;
+  uint64_t time[2];
+  call(__NR_clock_gettime, kMonotonic, time);
+  return time[0] * 1000000000 + time[1];
+}
+
+/// Some file systems ask a server at each open, whatever of the name is in memory.
+void note_open(uint64_t begin) {
+  constexpr uint64_t kQuickOpen = 300000; // ns
+  if (now() - begin > kQuickOpen) state.slow_opens += 2;
+  else if (state.slow_opens) state.slow_opens--;
+}
+
+/// A regular file that is not opened. `facts`: its own, or nullptr where only its number is known.
+long guess_file(int directory, const char *path, int flags, uint64_t inode, const Stat *facts) {
+  const long guess = take(Kind::kGuess, flags);
+  if (guess < 0) return guess;
+  Descriptor &made = state.table[guess];
+  made.known = facts != nullptr;
+  made.device = facts ? facts->device : 0;
+  made.inode = inode;
+  made.size = facts ? facts->size : static_cast<int64_t>(kGuessedSize);
+  compose(made.path, sizeof made.path, directory_of(directory), path);
+  state.channel->guesses++;
+  if (!facts) give_hint(HintKind::kOpen, made.path, device_of(directory), inode, 0, kGuessedSize);
+  return guess;
+}
+
+/// Whether that name is the file's own, which can be opened again by it, and no link to it.
+bool is_itself(int directory, const char *path, const Stat &file) {
+  Stat own;
+  char full[sizeof Descriptor::path];
+  return compose(full, sizeof full, directory_of(directory), path) &&
+         call(__NR_newfstatat, directory, path, &own, kAtNoFollow) == 0 && own.inode == file.inode && own.device == file.device;
+}
+
 /// Opens what may be anything: looks first.
 long open_unknown(int directory, const char *path, int flags) {
   const uint64_t kept = static_cast<uint64_t>(flags) & (kNoFollow | kCloseOnExec);
@@ -92,21 +132,20 @@ long open_unknown(int directory, const char *path, int flags) {
     call(__NR_close, look);
     return -kNoEntry;
   }
+  if (type == kTypeRegular && state.slow_opens >= kSlowOpens && (flags & kAccessMode) == kReadOnly &&
+      is_itself(directory, path, facts)) {
+    call(__NR_close, look);
+    return guess_file(directory, path, flags, facts.inode, &facts);
+  }
   char again[40];
   self_path(again, look);
+  const uint64_t begin = now();
   const long number = open_how(kAtCwd, again, kept & ~static_cast<uint64_t>(kNoFollow), 0);
+  if (type == kTypeRegular && number >= 0) note_open(begin);
   if (number >= 0) call(__NR_dup3, number, look, flags & kCloseOnExec ? kCloseOnExec : 0); // programs expect the lowest number
   if (number >= 0) call(__NR_close, number);
   else call(__NR_close, look);
   return number < 0 ? number : adopt_opened(look, directory, path, flags);
-}
-
-/// Time, in ns.
-uint64_t now() {
-  constexpr long kMonotonic = 1;
-  uint64_t time[2];
-  call(__NR_clock_gettime, kMonotonic, time);
-  return time[0] * 1000000000 + time[1];
 }
 
 /// The facts of a regular file, of which memory has them.
@@ -118,31 +157,18 @@ bool cached_facts(int directory, const char *path, Stat *to) {
   return known;
 }
 
-/// A name that a directory listed as a regular file: opened at once if that asks nobody, else guessed. Some file systems ask a
-/// server at each open, whatever of the name is in memory.
+/// A name that a directory listed as a regular file: opened at once if that asks nobody, else guessed.
 long open_known(int directory, const char *path, int flags, uint64_t inode) {
-  constexpr unsigned kSlowOpens = 3; // a copy that did not run for a moment was slow, too
-  constexpr uint64_t kQuickOpen = 300000; // ns
   const uint64_t kept = static_cast<uint64_t>(flags & kCloseOnExec) | kNoFollow | kNonBlock;
   if (state.slow_opens < kSlowOpens) {
     const uint64_t begin = now();
     const long number = open_how(directory, path, kept, kResolveCached);
-    if (number >= 0) state.slow_opens = now() - begin > kQuickOpen ? state.slow_opens + 1 : 0;
+    if (number >= 0) note_open(begin);
     if (number != -kAgain) return adopt_opened(number, directory, path, flags);
   }
   Stat facts;
   const bool known = cached_facts(directory, path, &facts);
-  const long guess = take(Kind::kGuess, flags);
-  if (guess < 0) return guess;
-  Descriptor &made = state.table[guess];
-  made.known = known;
-  made.device = known ? facts.device : 0;
-  made.inode = inode;
-  made.size = known ? facts.size : static_cast<int64_t>(kGuessedSize);
-  compose(made.path, sizeof made.path, directory_of(directory), path);
-  state.channel->guesses++;
-  if (!known) give_hint(HintKind::kOpen, made.path, device_of(directory), inode, 0, kGuessedSize);
-  return guess;
+  return guess_file(directory, path, flags, inode, known ? &facts : nullptr);
 }
 
 /// A file that the copy seems to have created.

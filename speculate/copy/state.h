@@ -57,7 +57,8 @@ struct Mapped {
 struct State {
   Channel *channel;
   int null; ///< the copy's descriptor of /dev/null
-  unsigned slow_opens; ///< in a row: where a server is asked at each open, the copy could not get ahead by it
+  unsigned
+      slow_opens; ///< two for each, less the quick ones: where a server is asked at each open, the copy could not get ahead by it
   unsigned written;
   Written files[kWritten];
   char directory[256]; ///< the working directory

@@ -217,4 +217,5 @@ def test_files_of_which_each_open_asks_a_server_are_guessed(speculation, storage
     assert (beside.stdout, beside.stderr, beside.returncode) == (plain.stdout, b"", plain.returncode)
     figures = speculation.figures()
     assert figures["copies"]["guesses"] >= 30, figures
+    assert figures["copies"]["ended"]["astray"] == figures["copies"]["ended"]["crashed"] == 0, figures
     assert figures["copies"]["hinted"] >= 30 and figures["prefetch"]["done"] >= 30, figures
