@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // sbrk, by which other allocators than the C library's get memory (tcmalloc does). The C library's own does not come here.
+#include "runtime/interpose/library_heap.h"
 #include "runtime/interpose/next.h"
 #include "runtime/kernel/lock.h"
 #include "runtime/kernel/os.h"
@@ -31,6 +32,7 @@ void note(uint64_t begin, uint64_t bytes) {
 
 void *grow(intptr_t bytes) {
   static const auto library = next<Sbrk>("sbrk");
+  if (bytes != 0) library_heap_leave();
   if (bytes < 0) {
     const auto end = reinterpret_cast<uint64_t>(library(0));
     const uint64_t begin = end + static_cast<uint64_t>(bytes);

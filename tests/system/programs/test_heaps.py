@@ -3,6 +3,7 @@
 
 import ctypes.util
 import json
+import subprocess
 
 import pytest
 
@@ -50,7 +51,7 @@ int main(void) {
 
 @pytest.mark.parametrize("allocator", LIBRARIES)
 def test_of_an_allocator_that_is_linked_small_objects_are_paged(built, disk_dir, tmp_path, allocator):
-    """The C library's are not; so the program keeps its allocator, which knows the sizes of its blocks."""
+    """The program keeps its allocator, which knows the sizes of its blocks."""
     library = ctypes.util.find_library(allocator)
     if not library:
         pytest.skip(f"{LIBRARIES[allocator]} is not installed")
@@ -59,6 +60,28 @@ def test_of_an_allocator_that_is_linked_small_objects_are_paged(built, disk_dir,
     done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", tmp_path / "linked")
     assert (done.returncode, done.stdout) == (0, f"{1500000 * 1499999 // 2}\n"), done.stderr
     assert figures["io"]["written_bytes"] > 16 << 20 and figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
+
+
+def test_small_blocks_of_the_c_library_are_paged(built, disk_dir, tmp_path):
+    """Lists of blocks that are smaller than a page, through a fork, threads, and system calls that store into such blocks."""
+    program = optimized(built, "clang-19", "small_blocks.c", "-fno-builtin")
+    expected = built.run(program)
+    assert expected.returncode == 0, expected.stderr
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", program, timeout=60)
+    assert done.stdout == expected.stdout
+    assert figures["io"]["written_bytes"] > 8 << 20 and figures["budget"]["peak_bytes"] <= 1.02 * BUDGET
+    done = built.run(built.pagecast, "run", "--memory", str(BUDGET), "--option", "rows=0", "--stats", tmp_path / "none.json", "--", program)
+    assert done.stdout == expected.stdout and not json.loads((tmp_path / "none.json").read_text())["active"], "not where that is not wanted"
+
+
+def test_a_program_of_small_blocks_alone_is_not_killed(built, disk_dir, memory_group, tmp_path):
+    """92 MiB in a group of 48."""
+    (tmp_path / "small.c").write_text(LINKED)
+    program = built.compile("clang-19", tmp_path / "small.c", "-O2", "-fno-builtin")
+    command = [built.pagecast, "run", "--backing", disk_dir, "--stats", tmp_path / "stats.json", "--", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=memory_group(48 << 20).join)
+    assert (done.returncode, done.stdout) == (0, f"{1500000 * 1499999 // 2}\n"), done.stderr
+    assert json.loads((tmp_path / "stats.json").read_text())["budget"]["program_share"] > 0.7
 
 
 def test_what_a_program_is_linked_with_comes_before_the_runtime(built, tmp_path):
