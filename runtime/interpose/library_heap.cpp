@@ -37,8 +37,7 @@ bool is_noted() { return noted != 0 && due.load(std::memory_order_relaxed) != kN
 
 /// A server's client has memory from malloc that the pager's thread uses, which must never wait for a page.
 bool may_be_paged(const Options &options) {
-  return options.enable && options.rows && !options.map &&
-         !(options.backing && is_server_address(options.backing));
+  return options.enable && options.rows && !options.map && !(options.backing && is_server_address(options.backing));
 }
 
 /// The heap begins to be noted here, at its end. False: it is not large yet, or must not be.

@@ -14,7 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct item { struct item *next; uint64_t number, unused[4]; };
+struct item {
+  struct item *next;
+  uint64_t number, unused[4];
+};
 
 static struct item *make(long items) {
   struct item *first = NULL;
