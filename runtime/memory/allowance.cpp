@@ -10,7 +10,8 @@
 namespace pagecast {
 namespace {
 constexpr uint32_t kLeastPages = 256;
-/// What is left of the free memory, until the next look, to others and to the kernel: so much, and this part of what is kept free. In 1 GiB the kernel was seen to take more than 1 MiB meanwhile.
+/// What is left of the free memory, until the next look, to others and to the kernel: so much, and this part of what is kept
+/// free. In 1 GiB the kernel was seen to take more than 1 MiB meanwhile.
 constexpr uint64_t kNotOurs = 1u << 20, kNotOursPart = 2;
 } // namespace
 
