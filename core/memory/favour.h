@@ -38,8 +38,8 @@ public:
   static constexpr uint32_t kFewWaits = 4; ///< in a look: who has fewer does not thrash
   static constexpr uint64_t kFurther = 2; ///< times as much processor time for each wait
 
-  /// The owner that stands for a thread's number; kNobody for 0. Where there are too many, it takes the place of one that has not been seen for long, if
-  /// there is one.
+  /// The owner that stands for a thread's number; kNobody for 0. Where there are too many, it takes the place of one that has not
+  /// been seen for long, if there is one.
   Owner owner_of(uint64_t thread);
   /// The thread's number, or 0 where there is none.
   uint64_t thread(Owner owner) const { return thread_[owner - 1].number; }

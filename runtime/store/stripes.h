@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which stores there are, and which of several a page is written to. Pages go in stripes of 512 KiB, each to the store that has least for its rate, so
-// that data lie in proportion to the rates and all stores read at once. A rate is bytes over the time in which the store had a
-// request; until it is known, a store counts as the mean of the others.
+// Which stores there are, and which of several a page is written to. Pages go in stripes of 512 KiB, each to the store that has
+// least for its rate, so that data lie in proportion to the rates and all stores read at once. A rate is bytes over the time in
+// which the store had a request; until it is known, a store counts as the mean of the others.
 //
 // Example: two stores of 100 and 300 MB/s get one and three of four stripes. A store that fills up gets none, and the others take
 // what it would have got.
