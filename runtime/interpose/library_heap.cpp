@@ -2,11 +2,11 @@
 #include "runtime/interpose/library_heap.h"
 
 #include "runtime/interpose/next.h"
-#include "runtime/kernel/lock.h"
 #include "runtime/kernel/os.h"
 #include "runtime/process/allocations.h"
 #include "runtime/process/fork.h"
 #include "runtime/process/runtime.h"
+#include "runtime/state/locks.h"
 #include "runtime/state/options.h"
 
 #include <algorithm>
@@ -22,69 +22,62 @@ constexpr uint64_t kUnpagedShare = 16; ///< of the budget, of which the heap's b
 constexpr uint64_t kPieceShare = 64, kLeastPiece = 1u << 20, kMostPiece = 64u << 20; ///< it grows by so much at a time
 constexpr uint64_t kNever = ~uint64_t{0};
 
-Lock lock; ///< of changes of these
+// Changed under locks::library_heap.
 uint64_t noted = 0; ///< the end of what is noted; 0: nothing is yet
-std::atomic<uint64_t> noted_from{~uint64_t{0}};
-std::atomic<uint64_t> due{1}; ///< the break from which on there is something to note
-thread_local bool noting __attribute__((tls_model("initial-exec"))) = false; ///< starting the paging allocates, too
+std::atomic<uint64_t> noted_from{kNever};
+std::atomic<uint64_t> next_note{1}; ///< the break from which on there is something to note
 
 using Mallopt = int (*)(int, int);
 using Trim = int (*)(size_t);
 
 uint64_t end_of_heap() { return os::page_down(reinterpret_cast<uint64_t>(sbrk(0))); }
 
-bool is_noted() { return noted != 0 && due.load(std::memory_order_relaxed) != kNever; }
-
 /// A server's client has memory from malloc that the pager's thread uses, which must never wait for a page.
 bool may_be_paged(const Options &options) {
   return options.enable && options.rows && !options.map && !(options.backing && is_server_address(options.backing));
 }
 
-/// The heap begins to be noted here, at its end. False: it is not large yet, or must not be.
-bool begin_at(uint64_t end) {
+void noted_to(uint64_t end) {
+  noted = end;
+  next_note.store(end + os::page_size(), std::memory_order_relaxed);
+}
+
+/// The heap begins to be noted here, at its end, if it is large and may be.
+void begin_at(uint64_t end) {
   static uint64_t small_end = 0; // where it is large
   const Options &options = runtime_options();
-  if (!may_be_paged(options)) return due.store(kNever, std::memory_order_relaxed), false;
+  if (!may_be_paged(options)) return next_note.store(kNever, std::memory_order_relaxed);
   if (small_end == 0) small_end = end + std::max(runtime_budget() / kUnpagedShare, kLeastPiece);
-  if (end < small_end) return due.store(small_end, std::memory_order_relaxed), false;
+  if (end < small_end) return next_note.store(small_end, std::memory_order_relaxed);
   const uint64_t piece = std::clamp(runtime_budget() / kPieceShare, kLeastPiece, kMostPiece);
   static const auto library = next<Mallopt>("mallopt");
   library(M_TRIM_THRESHOLD, -1); // never
   library(M_TOP_PAD, static_cast<int>(piece));
   fork_needs_of_foreign_heap();
-  noted = end;
+  noted_to(end);
   noted_from.store(end, std::memory_order_relaxed);
-  return true;
 }
 
 } // namespace
 
 void library_heap_grown() {
-  if (noting || due.load(std::memory_order_relaxed) == kNever) return;
+  if (next_note.load(std::memory_order_relaxed) == kNever) return;
   const uint64_t end = end_of_heap();
-  if (end < due.load(std::memory_order_relaxed)) return;
-  noting = true;
-  uint64_t from = 0;
-  {
-    Guard guard(lock);
-    if (due.load(std::memory_order_relaxed) != kNever && (noted != 0 || begin_at(end))) {
-      from = noted;
-      noted = std::max(noted, end);
-      due.store(noted + os::page_size(), std::memory_order_relaxed);
-    }
-  }
-  if (from != 0 && from < end) allocation_add(from, end - from, Allocation::kPiece);
-  noting = false;
+  if (end < next_note.load(std::memory_order_relaxed)) return;
+  TryGuard guard(locks::library_heap);
+  if (!guard.holds() || end < next_note.load(std::memory_order_relaxed)) return; // another thread is at it, or has been
+  if (noted == 0) return begin_at(end);
+  if (allocation_try_add(noted, end - noted, Allocation::kPiece)) noted_to(end);
 }
 
 bool library_heap_has(const void *p) {
   const auto address = reinterpret_cast<uint64_t>(p);
-  return address >= noted_from.load(std::memory_order_relaxed) && address < due.load(std::memory_order_relaxed);
+  return address >= noted_from.load(std::memory_order_relaxed) && address < next_note.load(std::memory_order_relaxed);
 }
 
 void library_heap_leave() {
-  Guard guard(lock);
-  due.store(kNever, std::memory_order_relaxed);
+  Guard guard(locks::library_heap);
+  next_note.store(kNever, std::memory_order_relaxed);
   noted_from.store(kNever, std::memory_order_relaxed);
 }
 
@@ -97,14 +90,14 @@ extern "C" {
 /// What is noted stays where it is, whoever asks for it to be given back.
 __attribute__((visibility("default"))) int malloc_trim(size_t pad) noexcept {
   static const auto library = next<Trim>("malloc_trim");
-  Guard guard(pagecast::lock);
-  return is_noted() || !library ? 0 : library(pad);
+  Guard guard(locks::library_heap);
+  return noted || !library ? 0 : library(pad);
 }
 
 __attribute__((visibility("default"))) int mallopt(int what, int value) noexcept {
   static const auto library = next<Mallopt>("mallopt");
-  Guard guard(pagecast::lock);
-  if (what == M_TRIM_THRESHOLD && is_noted()) return 1;
+  Guard guard(locks::library_heap);
+  if (what == M_TRIM_THRESHOLD && noted) return 1;
   return library ? library(what, value) : 0;
 }
 }

@@ -14,9 +14,13 @@ namespace pagecast {
 class Lock {
 public:
   void acquire() {
-    uint32_t expected = 0;
-    if (word_.compare_exchange_strong(expected, 1, std::memory_order_acquire)) return;
+    if (try_acquire()) return;
     while (word_.exchange(2, std::memory_order_acquire) != 0) os::futex_wait(reinterpret_cast<const uint32_t *>(&word_), 2);
+  }
+  /// Takes it if nobody holds it, the calling thread included. True: it did.
+  bool try_acquire() {
+    uint32_t expected = 0;
+    return word_.compare_exchange_strong(expected, 1, std::memory_order_acquire);
   }
   void release() {
     if (word_.exchange(0, std::memory_order_release) == 2) os::futex_wake(reinterpret_cast<const uint32_t *>(&word_));
@@ -68,6 +72,23 @@ public:
 private:
   NoCancellation whole_; ///< first to begin, last to end
   Lock &lock_;
+};
+
+/// The same where the lock may be the calling thread's already, or where another's is not worth a wait.
+class TryGuard {
+public:
+  explicit TryGuard(Lock &lock) : lock_(lock), holds_(lock.try_acquire()) {}
+  ~TryGuard() {
+    if (holds_) lock_.release();
+  }
+  bool holds() const { return holds_; }
+  TryGuard(const TryGuard &) = delete;
+  TryGuard &operator=(const TryGuard &) = delete;
+
+private:
+  NoCancellation whole_; ///< first to begin, last to end
+  Lock &lock_;
+  const bool holds_;
 };
 
 } // namespace pagecast

@@ -190,15 +190,26 @@ bool clear(const Allocation &b, uint64_t begin, uint64_t end) {
   return true;
 }
 
-} // namespace
-
-void allocation_add(uint64_t base, uint64_t bytes, Allocation::Kind kind) {
-  Guard guard(locks::allocations);
+/// Called with the lock held.
+void add(uint64_t base, uint64_t bytes, Allocation::Kind kind) {
   if (!note({base, bytes, kind, false, false, {}})) return;
   total_of(kind) += bytes;
   if (kind == Allocation::kReserved) return;
   if (kind == Allocation::kPiece) merge_around(base, base + bytes);
   page_allocations(base);
+}
+
+} // namespace
+
+void allocation_add(uint64_t base, uint64_t bytes, Allocation::Kind kind) {
+  Guard guard(locks::allocations);
+  add(base, bytes, kind);
+}
+
+bool allocation_try_add(uint64_t base, uint64_t bytes, Allocation::Kind kind) {
+  TryGuard guard(locks::allocations);
+  if (guard.holds()) add(base, bytes, kind);
+  return guard.holds();
 }
 
 void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &file) {

@@ -34,6 +34,9 @@ struct Allocation {
 
 /// Notes large data. May start the paging, of everything large. Any thread.
 void allocation_add(uint64_t base, uint64_t bytes, Allocation::Kind);
+/// The same from malloc, which starting the paging calls, too, with the allocations' lock held. False: it is held, and nothing is
+/// noted.
+bool allocation_try_add(uint64_t base, uint64_t bytes, Allocation::Kind);
 
 /// Notes a large mapping of a file. Files count with the rest when it is decided whether anything is to be done about
 /// them, but never make anonymous memory be paged. Any thread.
