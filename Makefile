@@ -9,6 +9,8 @@ DESTDIR ?=
 PYTHON  ?= /usr/bin/python3
 VENV    := $(BUILD)/venv
 IN_VENV := $(VENV)/bin/python
+# What is built for users: the folders of CMakeLists.txt but for tests.
+ROOMS   := compiler core simulator runtime nbd speculate storage cli
 
 # $(call venv,FILE,VENV): an environment that has what FILE pins. It is made again when FILE has changed.
 define venv
@@ -19,7 +21,7 @@ cmp -s $(1) $(2)/requirements.txt || { \
 	  cp $(1) $(2)/requirements.txt; }
 endef
 
-.PHONY: help deps venv build plugin16 test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified people field cases releases cliff share interactive speculate sharing sharing-sim manual docs wheel deb install clean
+.PHONY: help deps venv build units plugin16 test check test-real stress sanitize fuzz demo demo-incore hint-cost nine unmodified people field cases releases cliff share interactive speculate sharing sharing-sim manual docs wheel deb install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -32,22 +34,25 @@ deps: ## install what is missing of Debian packages (needs root or sudo)
 venv: deps
 	@$(call venv,requirements.txt,$(VENV))
 
-build: deps ## build everything into build/; the command is build/bin/pagecast
+build: deps ## build what is used, into build/; the command is build/bin/pagecast
 	@cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING
-	@ninja -C $(BUILD) # by itself: it stops at signals, which cmake --build does not pass on
+	@ninja -C $(BUILD) $(addsuffix /all,$(ROOMS)) # by itself: it stops at signals, which cmake --build does not pass on
+
+units: build # the unit tests take a third of the time of a whole build, and who only uses Pagecast has no use for them
+	@ninja -C $(BUILD)
 
 plugin16: build ## the plugin for Debian's older clang, too: PAGECAST_CLANG=clang-16 pagecast cc (needs llvm-16-dev and clang-16)
 	@cmake -S compiler -B $(BUILD)/llvm16 -G Ninja -DPAGECAST_LLVM_MAJOR=16 --log-level=WARNING
 	@ninja -C $(BUILD)/llvm16
 	@cp $(BUILD)/llvm16/lib/pagecast/pagecast-llvm16.so $(BUILD)/lib/pagecast/
 
-test: build venv ## build and run every test; the last line counts them
+test: units venv ## build and run every test; the last line counts them
 	@$(IN_VENV) tests/system/run_all.py --build $(BUILD)
 
-check: build venv ## the fast tests: units, the pass, texts, ten whole programs
+check: units venv ## the fast tests: units, the pass, texts, ten whole programs
 	@$(IN_VENV) tests/system/run_all.py --build $(BUILD) --check
 
-stress: build ## a million random operations on a pager whose disk fails: SEED=1 OPS=1000000 (minutes)
+stress: units ## a million random operations on a pager whose disk fails: SEED=1 OPS=1000000 (minutes)
 	@PAGECAST_STRESS_SEED=$(or $(SEED),1) PAGECAST_STRESS_OPS=$(or $(OPS),1000000) $(BUILD)/tests/faults_test --gtest_filter='PagerStress.Buffered'
 
 sanitize: venv ## unit tests of core, runtime, simulator and storage under the address, undefined and thread sanitizers: SANITIZERS=thread

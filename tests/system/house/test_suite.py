@@ -69,3 +69,9 @@ def test_what_python_compiles_is_kept_beside_the_build(tmp_path, capfd, monkeypa
     run_all.Suite("unit", said, tmp_path / "build" / "reports" / "none.xml").end(run_all.Tally())
     kept = Path(capfd.readouterr().out.splitlines()[-1])
     assert kept.exists() and kept.is_relative_to(tmp_path / "build" / "pycache")
+
+
+def test_what_make_build_builds_is_all_but_the_tests():
+    listed = re.search(r"foreach\(layer ([^)]*)\)", (run_all.ROOT / "CMakeLists.txt").read_text())[1].split()
+    rooms = re.search(r"^ROOMS\s*:= (.*)$", (run_all.ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    assert rooms == [folder for folder in listed if not folder.startswith("tests/")]
