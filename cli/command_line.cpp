@@ -235,9 +235,14 @@ void addServe(CLI::App &app, ServeOptions &options) {
       ->type_name("PATH")
       ->check(refuseEmpty);
   serve->add_flag("--writable", options.writable, "clients may write to the files, which keep their sizes");
-  serve->add_option("--latency", options.latency, "for measurements: the disk reads one block at a time, in so many milliseconds")
+  serve
+      ->add_option("--latency", options.latency,
+                   "for measurements: the disk takes one request at a time, and so many milliseconds for each")
       ->type_name("MS")
       ->check(between(0, 10000));
+  serve->add_option("--rate", options.rate, "for measurements: ... and moves so many bytes in a second")
+      ->type_name("SIZE")
+      ->check(refuseEmpty);
   serve->add_flag("--json", options.json, "print the address, and at the end the counts, as one line of JSON each");
   serve->footer(kServeNotes);
 }

@@ -21,6 +21,7 @@ constexpr int kConnectMs = 5000, kCheckMs = 100; ///< a member that was killed s
 constexpr uint64_t kUnknownCache = 16u << 20;
 constexpr unsigned kMostUnderWay = 1024;
 constexpr uint64_t kLeastUnion = 8; ///< blocks
+constexpr uint64_t kLargestRequest = 1u << 20; ///< bytes
 
 /// The same server's, of another export; with `client`, in its name.
 std::string address_of(const std::string &uri, const std::string &name, const std::string &client) {
@@ -233,18 +234,27 @@ void JobHelper::follow() {
 
 int JobHelper::asked(void *served, int *) { return --static_cast<Served *>(served)->under_way, 1; }
 
+/// Blocks that follow each other go in one request, so that the server's disk may read them in one.
 void JobHelper::ask(const std::vector<uint64_t> &blocks) {
   for (size_t e = 0; e < exports_.size(); ++e) {
     Served &s = exports_[e];
     const uint64_t first = sets_[e].first_word * 64, end = first + sets_[e].words * 64, block = sets_[e].block;
-    for (const uint64_t b : blocks) {
-      if (b < first || b >= end) continue;
-      const uint64_t offset = (b - first) * block;
+    for (size_t i = 0; i < blocks.size();) {
+      const uint64_t begin = blocks[i], offset = (begin - first) * block;
+      uint64_t count = 1;
+      if (begin < first || begin >= end) {
+        ++i;
+        continue;
+      }
+      while (i + count < blocks.size() && blocks[i + count] == begin + count && begin + count < end &&
+             count * block < kLargestRequest)
+        ++count;
+      i += count;
       const bool can_be = s.bytes > offset && s.under_way < kMostUnderWay && !s.connections->lost();
       s.under_way += can_be;
-      if (can_be && s.connections->cache(std::min(block, s.bytes - offset), offset, asked, &s)) --s.under_way;
-      if (can_be) report_.asked(1);
-      else report_.left(1);
+      if (can_be && s.connections->cache(std::min(count * block, s.bytes - offset), offset, asked, &s)) --s.under_way;
+      if (can_be) report_.asked(count);
+      else report_.left(count);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace pagecast::storage {
@@ -10,27 +11,34 @@ namespace {
 
 constexpr uint64_t kStop = ~uint64_t{0}; ///< of a request that only ends the thread
 
-int64_t read_now(const Read &read) {
+/// Reads that follow each other.
+int64_t read_now(const std::vector<Read> &run) {
+  std::vector<iovec> into;
+  for (const Read &read : run) into.push_back({read.into, read.bytes});
   ssize_t n;
-  do n = pread(read.fd, read.into, read.bytes, off_t(read.offset));
+  do n = preadv(run[0].fd, into.data(), int(into.size()), off_t(run[0].offset));
   while (n < 0 && errno == EINTR);
   return n < 0 ? -errno : n;
 }
 
+bool follows(const Read &first, const Read &second) {
+  return first.fd == second.fd && first.offset + first.bytes == second.offset;
+}
+
 } // namespace
 
-void Disk::start(uint64_t latency, Done done, void *context) {
-  latency_ = latency;
+void Disk::start(const DiskTiming &timing, Done done, void *context) {
+  timing_ = timing;
   done_ = done;
   context_ = context;
   // One more entry than there are reads, for the request that ends the thread.
-  uses_uring_ = latency == 0 && io_uring_queue_init(kDepth + 1, &ring_, 0) == 0;
+  uses_uring_ = timing.latency == 0 && timing.rate == 0 && io_uring_queue_init(kDepth + 1, &ring_, 0) == 0;
   for (unsigned i = 0; i < kDepth; ++i) free_.push_back(i);
   if (uses_uring_) {
     threads_.emplace_back([this] { reap(); });
     return;
   }
-  for (unsigned i = 0; i < (latency ? 1 : kDepth); ++i) threads_.emplace_back([this] { work(); });
+  for (unsigned i = 0; i < (timing.latency || timing.rate ? 1 : kDepth); ++i) threads_.emplace_back([this] { work(); });
 }
 
 void Disk::stop() {
@@ -53,11 +61,13 @@ void Disk::stop() {
   if (uses_uring_) io_uring_queue_exit(&ring_);
 }
 
-void Disk::ask(const Read &read, bool is_waited_for) {
+void Disk::ask(const Read *reads, unsigned count, bool is_waited_for) {
+  if (!count) return;
   const std::lock_guard lock(mutex_);
-  (is_waited_for ? waited_for_ : foretold_).push_back(read);
+  std::deque<Read> &queue = is_waited_for ? waited_for_ : foretold_;
+  queue.insert(queue.end(), reads, reads + count);
   if (uses_uring_) submit_locked();
-  else wanted_.notify_one();
+  else wanted_.notify_all();
 }
 
 void Disk::hurry(uint64_t token) {
@@ -74,6 +84,26 @@ bool Disk::take(Read *read) {
   *read = from.front();
   from.pop_front();
   return true;
+}
+
+/// Moves what comes right before or behind the run from the queue into it. Cost: the reads that wait.
+bool Disk::take_neighbour(std::deque<Read> *from, std::vector<Read> *run) {
+  for (auto at = from->begin(); at != from->end(); ++at) {
+    const bool is_behind = follows(run->back(), *at);
+    if (!is_behind && !follows(*at, run->front())) continue;
+    run->insert(is_behind ? run->end() : run->begin(), *at);
+    from->erase(at);
+    return true;
+  }
+  return false;
+}
+
+/// The next request: a read, and those that wait beside it.
+void Disk::take_run(std::vector<Read> *run) {
+  run->resize(1);
+  if (!take(&run->front())) return run->clear();
+  const auto has_room = [&] { return run->back().offset + 2 * run->back().bytes - run->front().offset <= kLargest; };
+  while (has_room() && (take_neighbour(&waited_for_, run) || take_neighbour(&foretold_, run))) {}
 }
 
 /// Hands the kernel what there is a free entry for.
@@ -118,27 +148,34 @@ void Disk::reap() {
   }
 }
 
-/// As a disk with one arm, which takes at least the latency.
-template <class Work> int64_t Disk::one_at_a_time(const Work &work) {
+/// As a disk with one arm, which takes at least the latency and the time of the bytes.
+template <class Work> int64_t Disk::one_at_a_time(uint64_t bytes, const Work &work) {
   const std::lock_guard arm(arm_);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(latency_);
+  const uint64_t moving = timing_.rate ? bytes * 1'000'000 / timing_.rate : 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(timing_.latency + moving);
   const int64_t result = work();
   std::this_thread::sleep_until(end);
   return result;
 }
 
-/// A thread that reads one request at a time.
+/// A thread that makes one request at a time.
 void Disk::work() {
   std::unique_lock lock(mutex_);
-  for (Read read;;) {
+  for (std::vector<Read> run;;) {
     wanted_.wait(lock, [&] { return is_stopping_ || !waited_for_.empty() || !foretold_.empty(); });
-    if (is_stopping_ || !take(&read)) return;
+    if (is_stopping_) return;
+    take_run(&run);
+    if (run.empty()) continue;
     lock.unlock();
-    const int64_t result = latency_ ? one_at_a_time([&] { return read_now(read); }) : read_now(read);
+    const uint64_t bytes = run.back().offset + run.back().bytes - run[0].offset;
+    const int64_t result = timing_.latency || timing_.rate ? one_at_a_time(bytes, [&] { return read_now(run); }) : read_now(run);
     lock.lock();
     count(result);
     lock.unlock();
-    done_(context_, read, result);
+    for (const Read &read : run) {
+      const int64_t left = result - int64_t(read.offset - run[0].offset);
+      done_(context_, read, result < 0 ? result : std::clamp<int64_t>(left, 0, read.bytes));
+    }
     lock.lock();
   }
 }
@@ -152,7 +189,7 @@ int Disk::write(int fd, const void *from, uint32_t bytes, uint64_t offset) {
     }
     return 0;
   };
-  const auto result = int(latency_ ? one_at_a_time(write_all) : write_all());
+  const auto result = int(timing_.latency || timing_.rate ? one_at_a_time(bytes, write_all) : write_all());
   const std::lock_guard lock(mutex_);
   ++writes_;
   return result;

@@ -43,10 +43,11 @@ uint32_t Node::expected(const File &file, uint64_t block) const {
   return uint32_t(std::min<uint64_t>(options_.block, file.size - block * options_.block));
 }
 
-void Node::fetch(File &file, uint64_t block, uint32_t frame, bool is_waited_for) {
+/// What the disk is to be asked for, for the frame to get its block. The file stays open until it has come.
+Read Node::fetch(File &file, uint64_t block, uint32_t frame) {
   files_.use(&file);
   reading_[frame] = &file;
-  disk_.ask({file.fd, data(frame), options_.block, block * options_.block, frame}, is_waited_for);
+  return {file.fd, data(frame), options_.block, block * options_.block, frame};
 }
 
 /// A read has ended. The disk's thread.
@@ -85,9 +86,13 @@ unsigned Node::hold(File &file, uint64_t first, uint64_t last, Range written, ui
     held[count++] = {block++, lookup, is_filled};
   }
   lock.unlock();
+  Read reads[kAtOnce];
+  unsigned wanted = 0;
   for (unsigned i = 0; i < count; ++i)
-    if (held[i].lookup.found == Found::kFetch && !held[i].is_filled) fetch(file, held[i].block, held[i].lookup.frame, true);
+    if (held[i].lookup.found == Found::kFetch && !held[i].is_filled)
+      reads[wanted++] = fetch(file, held[i].block, held[i].lookup.frame);
     else if (held[i].lookup.found == Found::kComing) disk_.hurry(held[i].lookup.frame);
+  disk_.ask(reads, wanted, true);
   return count;
 }
 
@@ -129,36 +134,36 @@ int Node::read(File &file, void *buffer, uint32_t count, uint64_t offset, uint32
   return 0;
 }
 
-/// Bytes of one block that is held: in the cache, and then in the file, which is never behind what is read of it.
-int Node::store(File &file, const Held &held, const char *from, Range range) {
+/// A block that was to be written whole has been, or could not be.
+void Node::filled(const Held &held, int error) {
   const uint32_t frame = held.lookup.frame;
-  std::memcpy(data(frame) + (range.from - held.block * options_.block), from, range.to - range.from);
-  const int error = disk_.write(file.writing, from, uint32_t(range.to - range.from), range.from);
-  if (!held.is_filled) return error;
   {
     const std::lock_guard lock(mutex_);
     if (error) cache_.failed(frame);
     else cache_.arrived(frame);
   }
   arrived_[frame % kWaitRooms].notify_all();
-  return error;
 }
 
+/// What is held goes into the cache, and then into the file in one request: the file is never behind what is read of it.
 int Node::write(File &file, const void *buffer, uint32_t count, uint64_t offset, uint32_t client) {
   const Serving serving(*this);
+  const auto *bytes = static_cast<const char *>(buffer);
   const uint64_t end = offset + count, last = (end - 1) / options_.block;
   Held held[kAtOnce];
   for (uint64_t first = offset / options_.block; count && first <= last;) {
     const unsigned n = hold(file, first, last, {offset, end}, client, held);
     int error = wait_for(held, n);
-    for (unsigned i = 0; i < n; ++i) {
-      const uint64_t start = held[i].block * options_.block;
-      const Range range = {std::max(start, offset), std::min(start + options_.block, end)};
-      // A block that is to be filled must be, or fail: others may wait for it.
-      if (!error || held[i].is_filled)
-        if (const int refused = store(file, held[i], static_cast<const char *>(buffer) + (range.from - offset), range))
-          error = refused;
+    const Range all = {std::max(first * options_.block, offset), std::min((first + n) * options_.block, end)};
+    for (unsigned i = 0; i < n && !error; ++i) {
+      const uint64_t start = held[i].block * options_.block, from = std::max(start, all.from),
+                     to = std::min(start + options_.block, all.to);
+      std::memcpy(data(held[i].lookup.frame) + (from - start), bytes + (from - offset), to - from);
     }
+    if (!error) error = disk_.write(file.writing, bytes + (all.from - offset), uint32_t(all.to - all.from), all.from);
+    // A block that is to be filled must be, or fail: others may wait for it.
+    for (unsigned i = 0; i < n; ++i)
+      if (held[i].is_filled) filled(held[i], error);
     let_go(held, n);
     if (error) return error;
     first += n;
@@ -171,11 +176,16 @@ int Node::flush(File &file) { return file.writing >= 0 && fdatasync(file.writing
 void Node::prefetch(File &file, uint32_t count, uint64_t offset, uint32_t client) {
   if (count == 0) return;
   const uint64_t last = (offset + count - 1) / options_.block;
-  for (uint64_t block = offset / options_.block; block <= last; ++block) {
-    std::unique_lock lock(mutex_);
-    const core::StorageCache::Lookup lookup = cache_.prefetch(name_of(file, block), client);
-    lock.unlock();
-    if (lookup.found == Found::kFetch) fetch(file, block, lookup.frame, false);
+  for (uint64_t block = offset / options_.block; block <= last;) {
+    Read reads[kAtOnce];
+    unsigned wanted = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      for (unsigned i = 0; i < kAtOnce && block <= last; ++i, ++block)
+        if (const auto [found, frame] = cache_.prefetch(name_of(file, block), client); found == Found::kFetch)
+          reads[wanted++] = fetch(file, block, frame);
+    }
+    disk_.ask(reads, wanted, false);
   }
 }
 
@@ -194,8 +204,9 @@ std::string Node::counts(bool is_final) {
          ",\n  \"cache_bytes\": " + std::to_string(options_.cache) + ", \"block_bytes\": " + std::to_string(options_.block) +
          ", \"blocks\": " + std::to_string(cache_.frames()) + ", \"blocks_used\": " + std::to_string(cache_.used()) +
          ",\n  \"disk\": {\"reads\": " + std::to_string(disk_.reads()) + ", \"bytes\": " + std::to_string(disk_.bytes()) +
-         ", \"writes\": " + std::to_string(disk_.writes()) + ", \"latency_us\": " + std::to_string(options_.latency) +
-         "},\n  \"all\": {" + json_members(sum) + "},\n  \"clients\": [" + clients + "]}\n";
+         ", \"writes\": " + std::to_string(disk_.writes()) + ", \"latency_us\": " + std::to_string(options_.timing.latency) +
+         ", \"rate\": " + std::to_string(options_.timing.rate) + "},\n  \"all\": {" + json_members(sum) + "},\n  \"clients\": [" +
+         clients + "]}\n";
 }
 
 } // namespace pagecast::storage

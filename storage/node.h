@@ -19,7 +19,7 @@ struct NodeOptions {
   uint64_t cache = 150u << 20; ///< bytes
   uint32_t block = 64u << 10;  ///< bytes: a power of two, and at least a page
   core::StoragePolicy policy = core::StoragePolicy::kAging;
-  uint64_t latency = 0; ///< of the disk, in microseconds; 0 = its own
+  DiskTiming timing; ///< of the disk
   bool is_writable = false;
 };
 
@@ -33,7 +33,7 @@ public:
   /// Takes the memory and opens the directory; empty, or a sentence of what cannot be.
   std::string prepare(const NodeOptions &);
   /// Starts the disk's threads: after the process has forked for the last time.
-  void start() { disk_.start(options_.latency, on_read, this); }
+  void start() { disk_.start(options_.timing, on_read, this); }
 
   Files &files() { return files_; }
   uint32_t client(const std::string &name);
@@ -76,9 +76,9 @@ private:
   uint64_t name_of(const File &file, uint64_t block) const { return uint64_t(file.number) << 40 | block; }
   char *data(uint32_t frame) const { return data_ + uint64_t(frame) * options_.block; }
   uint32_t expected(const File &file, uint64_t block) const;
-  void fetch(File &file, uint64_t block, uint32_t frame, bool is_waited_for);
+  Read fetch(File &file, uint64_t block, uint32_t frame);
   unsigned hold(File &file, uint64_t first, uint64_t last, Range written, uint32_t client, Held *held);
-  int store(File &file, const Held &held, const char *from, Range range);
+  void filled(const Held &held, int error);
   int wait_for(const Held *held, unsigned count);
   void let_go(const Held *held, unsigned count);
 

@@ -64,7 +64,11 @@ int config(const char *key, const char *value) {
   } else if (name == "latency") {
     uint32_t microseconds;
     if (nbdkit_parse_uint32_t("latency", value, &microseconds) != 0) return -1;
-    options.latency = microseconds;
+    options.timing.latency = microseconds;
+  } else if (name == "rate") {
+    const int64_t bytes = nbdkit_parse_size(value);
+    if (bytes < 0) return -1;
+    options.timing.rate = uint64_t(bytes);
   } else if (name == "writable") {
     const int is_writable = nbdkit_parse_bool(value);
     if (is_writable < 0) return -1;
@@ -259,7 +263,7 @@ nbdkit_plugin make_plugin() {
   plugin.longname = "Pagecast's storage cache";
   plugin.description = "Serves the files of a directory through one cache that all clients share.";
   plugin.config_help =
-      "dir=DIR (required), cache=150M, block=64K, policy=aging|2q, writable=true, latency=MICROSECONDS, counts=FILE";
+      "dir=DIR (required), cache=150M, block=64K, policy=aging|2q, writable=true, latency=MICROSECONDS, rate=BYTES, counts=FILE";
   plugin.config = config;
   plugin.config_complete = config_complete;
   plugin.magic_config_key = "dir";

@@ -95,6 +95,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--cache", help=f"of the I/O node; default: data over {LEAST_MULTIPLE}")
     parser.add_argument("--block", default="32K", help="of the cache")
     parser.add_argument("--latency", type=float, default=1, help="of the disk, milliseconds")
+    parser.add_argument("--rate", default="480M", help="of the disk, bytes in a second: at 1 ms a block of 32K takes what one of 64K takes of 10 ms at 96 MB/s")
     parser.add_argument("--continue", action="store_true", dest="goes_on", help="make only the runs that the JSON lacks; those in it must be of this build")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for a run")
     options = parser.parse_args()
@@ -173,7 +174,7 @@ def started(command: list, **more):
 def serving(options, directory: Path, cache: str, counts: list):
     """An I/O node; at the end `counts` gets what its clients did."""
     command = [options.build / "bin" / "pagecast", "serve", directory, "--writable", "--json", "--cache", cache, "--block", options.block,
-               "--latency", options.latency]
+               "--latency", options.latency, "--rate", options.rate]
     with started(command, stdout=subprocess.PIPE) as server:
         line = server.stdout.readline()
         if not line:
@@ -303,7 +304,7 @@ def measure(name: str, options, screen: Screen, results: Results):
     if any(SCHEMES[s].profiled for s in options.schemes):
         make_profile(name, programs, options)
     cells = {s: results.cell_for({"program": name, "scheme": s, "ranks": options.ranks, "cache": cache_for(name, options), "block": options.block,
-                                  "latency": options.latency, "size": size_of(name, options), "build": programs, "expected": right})
+                                  "latency": options.latency, "rate": options.rate, "size": size_of(name, options), "build": programs, "expected": right})
              for s in options.schemes}
     for turn in range(options.runs):
         for scheme in options.schemes:
@@ -320,7 +321,7 @@ def measure(name: str, options, screen: Screen, results: Results):
 
 
 def key(cell: dict) -> tuple:
-    return tuple(str(cell[k]) for k in ("program", "scheme", "ranks", "cache", "block", "latency", "size"))
+    return tuple(str(cell.get(k)) for k in ("program", "scheme", "ranks", "cache", "block", "latency", "rate", "size"))
 
 
 def times(cell: dict) -> list[float]:

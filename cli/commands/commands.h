@@ -109,6 +109,7 @@ struct ServeOptions {
   std::string tls; ///< a directory of certificates or a file of keys; empty: none
   bool writable = false;
   double latency = 0; ///< of the disk, in milliseconds
+  std::string rate; ///< of the disk, bytes in a second; empty: its own
   bool json = false;
 };
 

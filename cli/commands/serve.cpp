@@ -97,6 +97,7 @@ std::vector<std::string> commandOf(const ServeOptions &options, const Address &a
                  {pluginFile().native(), "dir=" + fs::canonical(options.directory, error).native(),
                   "cache=" + std::to_string(cacheOf(options, block)), "block=" + std::to_string(block),
                   "policy=" + options.policy, "latency=" + std::to_string(static_cast<int64_t>(options.latency * 1000 + 0.5)),
+                  "rate=" + std::to_string(options.rate.empty() ? 0 : parseSize(options.rate, "--rate")),
                   "writable=" + std::string(options.writable ? "true" : "false"), "counts=" + (folder / "counts").native()});
   return command;
 }

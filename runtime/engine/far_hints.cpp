@@ -13,6 +13,7 @@ namespace pagecast {
 namespace {
 
 constexpr uint64_t kMostAhead = 4; ///< blocks of a group in an interval, about
+constexpr uint64_t kLargestRequest = 1u << 20; ///< bytes
 constexpr auto kLeastIntervals = static_cast<uint64_t>(1 / core::kInterval);
 
 /// Whether its references say on entry what they will touch.
@@ -90,18 +91,28 @@ void FarHints::insert(const OpenNest &nest, const PagedRegion &r, const Blocks &
   }
 }
 
-/// Asks for what the interval touches that the one before it did not, and that is not in memory.
+/// Asks for what the interval touches that the one before it did not, and that is not in memory: blocks that follow each other in one
+/// request, so that the server's disk may read them in one.
 void FarHints::ask(const OpenNest &nest, const PagedRegion &r, uint64_t interval, uint64_t intervals) {
   const Blocks blocks = blocks_of(r);
   insert(nest, r, blocks, interval, intervals, set_);
   if (interval) insert(nest, r, blocks, interval - 1, intervals, before_);
   for (uint64_t w = 0; w < blocks.words && interval; ++w) set_[w] &= ~before_[w];
   const core::Extent mapped{r.base, r.end()};
-  for (uint64_t b = 0; (b = core::next_block(set_, blocks.words, b)) < blocks.words * 64; ++b) {
+  const auto is_wanted = [&](uint64_t b) {
     const core::Extent e = core::common({blocks.beginning + b * blocks.bytes, blocks.beginning + (b + 1) * blocks.bytes}, mapped);
-    if (e.empty() || pager_.memory.residency.next_absent(e, blocks.bytes).empty()) continue;
+    return !e.empty() && !pager_.memory.residency.next_absent(e, blocks.bytes).empty();
+  };
+  for (uint64_t b = 0, end; (b = core::next_block(set_, blocks.words, b)) < blocks.words * 64; b = end) {
+    for (end = b; end < blocks.words * 64 && core::has_block(set_, end) && (end - b) * blocks.bytes < kLargestRequest; ++end)
+      if (!is_wanted(end)) break;
+    if (end == b) {
+      ++end;
+      continue;
+    }
+    const core::Extent e = core::common({blocks.beginning + b * blocks.bytes, blocks.beginning + end * blocks.bytes}, mapped);
     if (!pager_.store.ask_ahead(r.origin, e.begin - blocks.beginning, e.size())) return;
-    ++pager_.memory.statistics.far.asked;
+    pager_.memory.statistics.far.asked += end - b;
   }
 }
 

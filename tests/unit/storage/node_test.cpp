@@ -28,7 +28,7 @@ struct Place {
   ~Place() { fs::remove_all(path); }
 
   NodeOptions options(unsigned blocks, core::StoragePolicy policy, uint64_t latency) const {
-    return {path, uint64_t(blocks) * kBlock, kBlock, policy, latency};
+    return {path, uint64_t(blocks) * kBlock, kBlock, policy, {latency, 0}};
   }
   std::string path;
   std::vector<char> bytes;
@@ -93,6 +93,24 @@ TEST(Node, WhatIsPrefetchedBeyondHalfTheCacheIsDropped) {
   ASSERT_EQ(node.files().open("file", &file), 0);
   node.prefetch(*file, 20 * kBlock, 0, node.client("a"));
   EXPECT_NE(node.counts(false).find("\"prefetches\": 5, \"dropped\": 15"), std::string::npos) << node.counts(false);
+  node.files().close(file);
+}
+
+TEST(Node, BlocksThatFollowEachOtherAreOneRequest) {
+  const Place place(60);
+  Node node;
+  ASSERT_EQ(node.prepare(place.options(80, core::StoragePolicy::kAging, 100)), "");
+  node.start();
+  File *file = nullptr;
+  ASSERT_EQ(node.files().open("file", &file), 0);
+  std::vector<char> buffer(16 * kBlock);
+  node.prefetch(*file, 16 * kBlock, 0, node.client("a"));
+  EXPECT_EQ(node.read(*file, buffer.data(), 16 * kBlock, 0, node.client("a")), 0);
+  EXPECT_NE(node.counts(false).find("\"disk\": {\"reads\": 1,"), std::string::npos) << node.counts(false);
+  EXPECT_EQ(memcmp(buffer.data(), place.bytes.data(), buffer.size()), 0);
+  EXPECT_EQ(node.read(*file, buffer.data(), 16 * kBlock, 30 * kBlock, node.client("a")), 0);
+  EXPECT_NE(node.counts(false).find("\"disk\": {\"reads\": 2,"), std::string::npos) << node.counts(false);
+  EXPECT_EQ(memcmp(buffer.data(), &place.bytes[30 * kBlock], buffer.size()), 0);
   node.files().close(file);
 }
 
