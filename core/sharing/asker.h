@@ -2,9 +2,9 @@
 //
 // Who asks the server's cache for what a nest of a process will touch: the helper of its team, or the process itself, but never
 // both. While the helper has not answered, nobody does, for a moment: what the process asked for then the helper would ask for,
-// too. Where it has not answered in time, or has gone, the process asks. Where it has declined, since the process shares with
-// nobody, the pager reads ahead, and nobody asks: what comes into the process's own memory no one else wants, and a request for
-// the same blocks just before would only take room from those of others.
+// too. Where it has not answered in time, or has gone, the process asks. It asks, too, where the helper has declined, since the
+// process shares with nobody: no one else wants these blocks, but several that follow each other are one request of the disk then.
+// The answer has intervals so short that those of all who are alone find room in the cache.
 //
 // Example: a nest is laid open at 0 ms, and answered at 3 ms: the helper asks. Where it is killed at 50 ms, the process asks from
 // there on.
@@ -19,7 +19,7 @@ inline constexpr uint64_t kAnswerNs = 20'000'000; ///< that a helper has for its
 
 class Asker {
 public:
-  enum class Who : uint8_t { kNobody, kHelper, kPager, kProcess };
+  enum class Who : uint8_t { kNobody, kHelper, kProcess };
   enum class Answer : uint8_t { kNone, kServed, kDeclined };
 
   /// The nest begins. `laid_open`: to a helper.
@@ -32,7 +32,6 @@ public:
   Who who(Answer answer, bool has_helper, uint64_t now_ns) {
     if (laid_open_ && answer == Answer::kServed && has_helper) return Who::kHelper;
     is_own_ = is_own_ || answer == Answer::kDeclined || now_ns - opened_ns_ > kAnswerNs;
-    if (laid_open_ && answer == Answer::kDeclined && has_helper) return Who::kPager;
     return is_own_ ? Who::kProcess : Who::kNobody;
   }
 

@@ -140,7 +140,7 @@ int FarHints::lay_open(const OpenNest &nest) {
 
 uint64_t FarHints::go_on(OpenNest &nest, uint64_t step) {
   Nest &n = nest_[number_of(&nest)];
-  return n.entry >= 0 ? be_served(nest, n, step) : go_on_alone(nest, n, step, true);
+  return n.entry >= 0 ? be_served(nest, n, step) : go_on_alone(nest, n, step);
 }
 
 uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
@@ -160,21 +160,20 @@ uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
   nest.served.store(nullptr, std::memory_order_relaxed);
   if (verdict.kind == JobVerdict::kOwn && verdict.intervals > n.intervals) // others read, too, and the cache is small
     cut(n, verdict.intervals, steps);
-  if (who == core::Asker::Who::kProcess || who == core::Asker::Who::kPager)
-    return std::min(go_on_alone(nest, n, step, who == core::Asker::Who::kProcess),
-                    step_of(core::rescale(step, steps, n.intervals) + 1, steps, n.intervals));
+  if (who == core::Asker::Who::kProcess)
+    return std::min(go_on_alone(nest, n, step), step_of(core::rescale(step, steps, n.intervals) + 1, steps, n.intervals));
   nest.policy.stop_before(step_of(1, steps, n.intervals));
   return step + 1;
 }
 
-/// The process goes on by itself: it `asks`, or the pager alone reads ahead, an interval at a time.
-uint64_t FarHints::go_on_alone(OpenNest &nest, Nest &n, uint64_t step, bool asks) {
+/// The process asks for itself, an interval ahead.
+uint64_t FarHints::go_on_alone(OpenNest &nest, Nest &n, uint64_t step) {
   if (n.next >= n.intervals || !before_) return nest.policy.stop_before(~uint64_t{0}), ~uint64_t{0};
   const uint64_t steps = nest.policy.steps(), now = core::rescale(step, steps, n.intervals);
   n.next = std::max(n.next, now);
   for (; n.next < n.intervals && n.next <= now + 1; ++n.next)
     for (unsigned i = 0; i < pager_.memory.regions.count(); ++i)
-      if (const PagedRegion &r = pager_.memory.regions[i]; r.origin.is_map() && asks) ask(nest, r, n.next, n.intervals);
+      if (const PagedRegion &r = pager_.memory.regions[i]; r.origin.is_map()) ask(nest, r, n.next, n.intervals);
   const bool is_over = n.next >= n.intervals;
   nest.policy.stop_before(is_over ? ~uint64_t{0} : step_of(n.next, steps, n.intervals));
   return is_over ? ~uint64_t{0} : step_of(n.next - 1, steps, n.intervals);

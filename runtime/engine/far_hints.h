@@ -8,7 +8,7 @@
 // one are asked for, each once. An interval is a tenth of the iterations, or less where that would be more than a few blocks of a group.
 //
 // In a job with a helper (runtime/nbd/job.h), the nest is laid open to it, and nothing is asked for here while the helper serves
-// it, or says that it shares with nobody. Where the helper does not answer soon, or has gone, this process asks for its own blocks.
+// it. Where the helper says that the process shares with nobody, does not answer soon, or has gone, this process asks for its own.
 //
 // The pager fetches nothing that was not asked for here or by the helper: its reads would be in the way of what was.
 //
@@ -56,7 +56,7 @@ private:
   static void cut(Nest &, uint64_t intervals, uint64_t steps);
   void insert(const OpenNest &, const PagedRegion &, const Blocks &, uint64_t interval, uint64_t intervals, uint64_t *set) const;
   void ask(const OpenNest &, const PagedRegion &, uint64_t interval, uint64_t intervals);
-  uint64_t go_on_alone(OpenNest &, Nest &, uint64_t step, bool asks);
+  uint64_t go_on_alone(OpenNest &, Nest &, uint64_t step);
   int lay_open(const OpenNest &);
   uint64_t be_served(OpenNest &, Nest &, uint64_t step);
 

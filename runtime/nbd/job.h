@@ -6,7 +6,7 @@
 //   member    a process with a number, which is taken by a lock on a byte of the memory. So it is given back when the process ends
 //   entry     one open nest of a member. `serial` makes it another one each time, so that an answer to an earlier one is told apart
 //   verdict   the helper's answer: it asks for this entry's blocks, in so many intervals; or the member, which shares with nobody,
-//             reads ahead by itself, in so many at least
+//             asks for itself, in so many at least
 //
 // The memory is the helper's descriptor kMemory, which members open by its process number, and so it goes with the helper. Its
 // pipe, kPipe, wakes it. Nothing here has a name, and nothing is left behind.

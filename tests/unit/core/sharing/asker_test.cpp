@@ -17,11 +17,11 @@ TEST(Asker, AsksNothingItselfWhileItIsServed) {
   for (uint64_t ms = 7; ms < 1000; ms += 31) EXPECT_EQ(a.who(Answer::kServed, true, ms * kMs), Who::kHelper);
 }
 
-TEST(Asker, NobodyAsksForWhoSharesWithNobodyWhileThereIsAHelper) {
+TEST(Asker, WhoSharesWithNobodyAsksForItselfOnceItHasTheAnswer) {
   Asker a;
   a.open(true, 0);
   EXPECT_EQ(a.who(Answer::kNone, true, kMs), Who::kNobody);
-  for (uint64_t ms = 2; ms < 1000; ms += 31) EXPECT_EQ(a.who(Answer::kDeclined, true, ms * kMs), Who::kPager);
+  for (uint64_t ms = 2; ms < 1000; ms += 31) EXPECT_EQ(a.who(Answer::kDeclined, true, ms * kMs), Who::kProcess);
   EXPECT_EQ(a.who(Answer::kServed, true, 1001 * kMs), Who::kHelper) << "another has come with whom it shares";
   EXPECT_EQ(a.who(Answer::kDeclined, false, 1002 * kMs), Who::kProcess);
 }
