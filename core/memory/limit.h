@@ -59,6 +59,8 @@ public:
   /// `cap`: the user's, bytes, at least `lowest`, below which the limit never falls.
   void start(uint64_t cap, uint64_t lowest);
   void cap(uint64_t bytes) { cap_ = bytes; }
+  /// Another least.
+  void lowest(uint64_t bytes) { lowest_ = bytes; }
 
   /// A look at the pools (at most kMostPools, always in the same order) while the program holds `used` bytes. Without
   /// pools, nothing being known, the budget stays as it is or, if it is lower, the cap. `spare`: bytes below the ceiling

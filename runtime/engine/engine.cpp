@@ -92,13 +92,15 @@ void Engine::run() {
   os::futex_wake(reinterpret_cast<uint32_t *>(&started_));
   if (error) return; // nothing here is this thread's any more
   const uint64_t begun = os::now_ns();
-  if (inherited_) sleep(); // what it inherited costs nothing until it is used: a child may exec at once
+  if (inherited_)
+    sleep(), pager_.limit.follow(os::now_ns()); // what it inherited costs nothing until it is used: a child may exec at once
   for (;;)
     if (!turn(begun)) sleep();
 }
 
 /// True: something happened, so that there may be more to do.
 bool Engine::turn(uint64_t begun) {
+  pager_.store.look_for_others();
   bool busy = pager_.faults.take();
   if (busy) {
     last_fault_ns_ = os::now_ns();

@@ -74,6 +74,8 @@ public:
   void go_on(bool shared) { fork_.go_on(shared); }
   /// In the child that got the regions: takes them over; then run() on a new thread. 0 or -errno.
   int recover();
+  /// Its threads run.
+  void child_started() const { pager_.store.child_started(); }
   /// The regions cannot be served here: a fault is better than zeros. Unmaps them.
   void abandon();
 

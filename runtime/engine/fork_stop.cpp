@@ -11,6 +11,7 @@ namespace pagecast {
 // --- pager's thread -------------------------------------------------------------------------------
 
 bool ForkStop::may_begin() {
+  if (!pager_.room_for_child()) return false;
   // The child sees what was in memory, or what the nests of other threads have stored. A handler may fork in a nest, too.
   nests_.finish(pager_.memory.options->overwrite == 1);
   const bool behind_nests = nests_.finishing() && !NestRunner::all_stored();
@@ -27,6 +28,7 @@ void ForkStop::hold_still() {
   while (forking_.load(std::memory_order_acquire)) os::futex_wait(reinterpret_cast<uint32_t *>(&forking_), 1);
   pager_.regions.end_quiet();
   nests_.finish(false);
+  if (pager_.started()) pager_.limit.end_fork();
   pager_.memory.note_freed();
 }
 

@@ -95,6 +95,9 @@ int discard(const iovec *ranges, unsigned count);
 int give_to_children(uint64_t addr, uint64_t bytes, bool give);
 /// In the child of a fork: lets go of what this file holds of the parent.
 void forked();
+/// This process has forked. has_forked(): that, or it was forked.
+void note_fork();
+bool has_forked();
 
 /// Copies this process's own memory; false where some of it is not there. Never faults.
 bool copy_memory(void *to, uint64_t from, size_t bytes);
@@ -114,6 +117,8 @@ int populated(uint64_t addr, uint64_t pages, uint8_t *out);
 /// Bytes of [addr, addr + bytes), pages of anonymous memory, that are in memory; 0 where nothing is mapped. Cost: 2 ns a page,
 /// less where pages are large.
 uint64_t bytes_in_memory(uint64_t addr, uint64_t bytes);
+/// For each page: out[i] = 1 if it is this process's alone, 0 if another may have it since a fork, or if it is not there.
+int exclusive(uint64_t addr, uint64_t pages, uint8_t *out);
 /// For each page: out[i] = 1 if it is write-protected by fault_protect or fault_copy, 0 if not. Linux 5.13.
 int write_protected(uint64_t addr, uint64_t pages, uint8_t *out);
 /// For each page: out[i] = 1 if it is in this process's page table. Any thread.
@@ -216,6 +221,9 @@ int event_open(); ///< non-blocking eventfd
 int token_pair(int ends[2]);
 /// All holders of the other end have closed it.
 bool hung_up(int end);
+/// One of them has called answer(), or all have closed it.
+bool answered(int end);
+void answer(int end);
 void event_post(int fd);
 void event_clear(int fd);
 /// Waits while *word == expected; woken by futex_wake. Spurious returns are possible. In a sandbox (sandbox.h) the

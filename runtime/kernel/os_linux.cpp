@@ -5,6 +5,7 @@
 #include "runtime/kernel/sandbox.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -267,6 +268,7 @@ static int page_map(uint64_t addr, uint64_t pages, uint64_t mask, uint8_t *out) 
 }
 
 int populated(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 3ull << 62, out); }
+int exclusive(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 56, out); }
 int write_protected(uint64_t addr, uint64_t pages, uint8_t *out) { return page_map(addr, pages, 1ull << 57, out); }
 
 uint64_t bytes_in_memory(uint64_t addr, uint64_t bytes) {
@@ -294,7 +296,13 @@ bool may_lock(uint64_t bytes) {
   return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / 8);
 }
 
+static std::atomic<bool> has_relatives{false};
+
+void note_fork() { has_relatives.store(true, std::memory_order_relaxed); }
+bool has_forked() { return has_relatives.load(std::memory_order_relaxed); }
+
 void forked() {
+  note_fork();
   // They speak of the parent's memory.
   if (sandboxed()) self_memory = self_page_map = self_pidfd = -1;
   close_between();

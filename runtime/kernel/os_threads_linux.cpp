@@ -118,6 +118,16 @@ bool hung_up(int end) {
   return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLNVAL));
 }
 
+bool answered(int end) {
+  pollfd p{end, POLLIN, 0};
+  return poll(&p, 1, 0) == 1;
+}
+
+void answer(int end) {
+  const char byte = 0;
+  syscall(SYS_sendto, end, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT, nullptr, 0);
+}
+
 void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns) {
   const bool alone = sandboxed(); // nobody may be able to wake us
   if (alone && !ours) {

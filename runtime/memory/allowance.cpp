@@ -32,7 +32,7 @@ void Allowance::forked() {
   event_ = refused_ = -1;
   limit_.start(cap_, std::min<uint64_t>(cap_, kLeastMemory));
   file_reads_ = core::FileReads(statistics_->read_bytes);
-  next_look_ns_ = over_since_ns_ = 0;
+  next_look_ns_ = over_since_ns_ = free_then_ = 0;
   over_most_ = over_from_ = 0;
 }
 
@@ -50,16 +50,25 @@ void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_
   for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion;
   const uint64_t before = limit_.budget(), had = std::min(before, used_bytes + spare);
   limit_.cap(seen_cap_);
+  limit_.lowest(std::min(seen_cap_, least()));
   limit_.update(now, used_bytes, pools, n, spare);
   if (limit_.budget() < had) statistics_->given_back_bytes += had - limit_.budget();
   // Who lowers a limit step by step, to the use each time, takes what is free now with the next step.
   const uint64_t not_ours = limit_.budget() < before ? limit_.free() : std::max(kNotOurs, limit_.kept() / kNotOursPart);
   fits_ = std::min(seen_cap_, core::saturating_add(used_bytes, limit_.free() - std::min(limit_.free(), not_ours)));
+  used_then_ = used_bytes;
+  free_then_ = limit_.free() - std::min(limit_.free(), std::max(kNotOurs, limit_.kept() / kNotOursPart));
   looked_ns_ = read_ns_ = now;
-  placed_ = 0;
+  placed_ = copied_ = 0;
   next_look_ns_ = now + limit_.interval_ns();
   ++statistics_->looks;
   note_change(before);
+}
+
+uint32_t Allowance::copies(uint64_t used_bytes) const {
+  const uint64_t taken = used_bytes - std::min(used_bytes, used_then_) + copied_ * os::page_size();
+  const uint64_t pages = (free_then_ - std::min(free_then_, taken)) >> os::page_shift();
+  return static_cast<uint32_t>(std::min<uint64_t>(pages, kNoSlot));
 }
 
 bool Allowance::moved(uint64_t now) {

@@ -9,6 +9,7 @@
 #include "core/memory/file_reads.h"
 #include "core/memory/limit.h"
 #include "runtime/kernel/os.h"
+#include "runtime/state/options.h"
 #include "runtime/state/statistics.h"
 
 #include <algorithm>
@@ -35,7 +36,12 @@ public:
   /// Bytes of the smallest pool, or of the cap if that is less; and what was left in the fullest one at the last look.
   uint64_t size() const { return std::min(limit_.size(), cap_.load(std::memory_order_relaxed)); }
   uint64_t left() const { return limit_.free(); }
+  /// Whether so much was left beside what is to be left.
+  bool has_beside_kept(uint64_t bytes) const { return limit_.free() >= core::saturating_add(limit_.kept(), bytes); }
   void set_cap(uint64_t bytes) { cap_.store(bytes, std::memory_order_relaxed); }
+  /// Bytes that the program may hold whatever there is. Less where others of a fork have pages of it: as many again each.
+  uint64_t least() const { return others_ ? kLeastOfMany : kLeastMemory; }
+  static constexpr uint64_t kLeastOfMany = 4u << 20;
 
   /// os::MemoryWatch. Before the first look.
   void expect_helpers() { memory_.expect_helpers(); }
@@ -47,6 +53,8 @@ public:
   /// divide() must follow. `in_motion`: pages come and go, so that the program itself passes the alarms of its groups.
   /// Cost: 10 to 50 us.
   void look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion);
+  /// From the next look on: whether others of a fork may have pages of the program.
+  void have_others(bool any) { others_ = any; }
   /// Another look may allow more pages: the ceiling rises, and has not come to what is left beside the files.
   bool rising() const { return limit_.rising() && limit_.ceiling() < limit_.budget() - for_files(); }
   /// By so much that it is better to wait for it than to evict.
@@ -64,6 +72,11 @@ public:
   void pressed(bool in_motion);
   /// Whether page cache should be given up for the sake of others: os::MemoryWatch.
   bool beside_others() const { return memory_.beside_others(); }
+  /// How many pages may be stored to that others of a fork have as well, each of which takes memory for a copy: as many as there is
+  /// memory for by the last look, less what came since.
+  uint32_t copies(uint64_t used_bytes) const;
+  /// They are stored to.
+  void copied(uint32_t pages) { copied_ += pages, placed_ += pages; }
   /// When the next look is, at the latest so long after the last one.
   uint64_t next_look_ns(uint64_t latest_ns) const { return std::min(next_look_ns_, core::saturating_add(looked_ns_, latest_ns)); }
   /// Bytes that may be used until the next look beside what the program uses of its pages, which will be `filled_bytes` more:
@@ -110,6 +123,9 @@ private:
   uint32_t pages_ = 0;
   uint64_t fits_ = ~uint64_t{0}; ///< bytes that may be used without exhausting what the last look saw
   uint32_t placed_ = 0; ///< pages, since the limits were last read
+  uint32_t copied_ = 0; ///< pages, since the last look
+  uint64_t used_then_ = 0, free_then_ = ~uint64_t{0}; ///< bytes, at the last look: what the program used, and what it may take
+  bool others_ = false;
   uint64_t read_ns_ = 0; ///< when that was
   uint32_t over_most_ = 0; ///< while more is used than may be: the most that was
   uint32_t over_from_ = 0; ///< and the most that may be used meanwhile

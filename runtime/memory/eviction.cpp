@@ -28,7 +28,7 @@ uint32_t Eviction::evict(uint32_t pages) {
     uint32_t victims[kVictims];
     while (memory_.order.released() < lot && releases_.release_oldest_cluster()) {}
     // The next one is dirty, and as much as may be is being written: its turn comes.
-    if (memory_.order.released() && memory_[memory_.order.victim()].state == PageState::kDirty && write_back_.full() &&
+    if (memory_.order.released() && PagedMemory::unwritten(memory_[memory_.order.victim()].state) && write_back_.full() &&
         !store_.writes_are_stuck())
       break;
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
@@ -54,18 +54,20 @@ uint32_t Eviction::give_up(uint32_t slot, uint32_t pages, bool *stuck) {
   switch (memory_[slot].state) {
   case PageState::kClean: discards_.add(slot, pages); return pages;
   case PageState::kWriting: give_up_written(slot, pages); return pages;
-  case PageState::kDirty: break;
+  case PageState::kDirty:
+  case PageState::kForked: break;
   default: return 0;
   }
   PagedRegion *r = memory_.region_of(slot);
-  if (r && write_back_.write_out(*r, slot, pages, WriteBack::Why::kGoing)) return pages;
+  const uint32_t written = r ? write_back_.write_out(*r, slot, pages, WriteBack::Why::kGoing) : 0;
+  if (written == pages) return pages;
   if (store_.writes_are_stuck(r ? r->origin : Origin{})) {
-    pass_over(slot, pages);
+    pass_over(slot + written, pages - written);
   } else {
-    put_back(slot, pages);
+    put_back(slot + written, pages - written);
     *stuck = true;
   }
-  return 0;
+  return written;
 }
 
 /// Pages that are being written go then, but for those that were stored to meanwhile.

@@ -9,6 +9,9 @@ namespace pagecast {
 namespace {
 constexpr uint64_t kBaseOwnBytes = 2u << 20; ///< code, stacks, rings, statistics
 constexpr uint64_t kKernelTables = 8;        ///< bytes of the kernel's page tables for each page
+/// For so long a fork waits for memory for its child, and a store for that of a copy. Then they get what is left: others may hold
+/// all of it, and give nothing back.
+constexpr uint64_t kMostForkNs = 500'000'000, kMostStoreNs = 1'000'000'000;
 } // namespace
 
 uint64_t MemoryLimit::table_bytes(uint64_t data_bytes) {
@@ -22,6 +25,8 @@ void MemoryLimit::start(uint64_t cap, uint64_t fixed_bytes) {
 
 void MemoryLimit::forked() {
   allowance_.forked();
+  for_child_ = child_until_ns_ = 0;
+  forking_ = false;
   small_blocks.forked();
   memory_.cleaning.stop(); // what it does not use costs nothing
   account();
@@ -42,7 +47,7 @@ void MemoryLimit::account() {
   own = now.tables + now.staging + now.margins + now.fixed;
   now.limit = allowance_.size() == kAuto ? 0 : allowance_.size();
   now.free = std::min(allowance_.left(), now.limit - std::min(now.limit, used_bytes()));
-  if (allowance_.divide(own, memory_.regions.count() ? files_.bytes() : 0)) memory_.note_freed();
+  if (allowance_.divide(own + for_child_, memory_.regions.count() ? files_.bytes() : 0)) memory_.note_freed();
 }
 
 void MemoryLimit::account_for_files() {
@@ -73,8 +78,10 @@ uint64_t MemoryLimit::kept_free() const { return memory_.bytes(std::min(free_pag
 
 void MemoryLimit::follow(uint64_t now) {
   if (memory_.order.groups_used() != groups_seen_) account();
+  follow_child();
   if (!is_time_to_look(now)) return;
   const uint64_t grown = small_blocks.begin_look();
+  allowance_.have_others(has_others());
   allowance_.look(now, used_bytes(), kept_free(), in_motion());
   if (allowance_.beside_others()) files_.mind_reads(now);
   account();
@@ -96,6 +103,49 @@ void MemoryLimit::mind(uint64_t now) {
 /// less room than there is. Then the pager looks at fixed times instead.
 bool MemoryLimit::in_motion() const {
   return store_.reading() || store_.pages_coming_free() || open_nest_mask.load(std::memory_order_relaxed);
+}
+
+bool MemoryLimit::has_room_for_child(uint64_t now) {
+  if (child_until_ns_ == 0) child_until_ns_ = now + kMostForkNs;
+  if (now >= child_until_ns_) return true;
+  if (!forking_) forking_ = true, allowance_.look_at_once();
+  else allowance_.look_soon();
+  follow(now);
+  constexpr uint64_t kPlenty = 4;
+  const uint64_t bytes = memory_.statistics.own_bytes;
+  if (for_child_ == 0 && allowance_.has_beside_kept(kPlenty * bytes)) return true;
+  if (store_.child_starts()) return false; // the one before takes its part first
+  if (for_child_ == 0) {
+    for_child_ = bytes;
+    account();
+  }
+  return !over();
+}
+
+void MemoryLimit::end_fork() {
+  forking_ = false;
+  child_until_ns_ = 0;
+}
+
+/// What was kept for a child is its own now.
+void MemoryLimit::follow_child() {
+  if (for_child_ == 0 || forking_ || store_.child_starts()) return;
+  for_child_ = 0;
+  account();
+}
+
+uint32_t MemoryLimit::may_store(uint32_t pages, uint64_t now) {
+  if (!has_others()) return pages;
+  mind(now);
+  if (allowance_.copies(used_bytes()) == 0) {
+    allowance_.look_soon();
+    follow(now);
+  }
+  uint32_t n = std::min(pages, allowance_.copies(used_bytes()));
+  if (n == 0 && refused_since_ns_ == 0) refused_since_ns_ = now;
+  if (n == 0 && now - refused_since_ns_ >= kMostStoreNs) n = 1;
+  if (n) refused_since_ns_ = 0;
+  return n;
 }
 
 void MemoryLimit::raise_ceiling() {

@@ -74,6 +74,23 @@ public:
   uint64_t program_bytes() const;
   void placed(uint32_t pages) { allowance_.placed(pages); }
 
+  // --- forks: memory that others have as well (PageState::kForked) ---
+  /// Whether there is memory for what the child of a fork takes at once, or it takes too long to make it: that begins here, and ends
+  /// with end_fork().
+  bool has_room_for_child(uint64_t now);
+  void end_fork();
+  /// Others of a fork may have pages of this process.
+  bool has_others() const { return others_ || store_.has_others(); }
+  /// Some have been found to have pages, of whom nobody tells when they have gone.
+  void note_others() { others_ = true; }
+  /// How many of `pages` pages may be stored to for the first time: all where nobody else has them, else those for which there is
+  /// memory, should each be copied. 0: none now; give something back, and ask again.
+  uint32_t may_store(uint32_t pages, uint64_t now);
+  /// They can be stored to.
+  void stored(uint32_t pages) {
+    if (has_others()) allowance_.copied(pages);
+  }
+
   // --- looks ---
   /// Looks at what memory there is, when it is time. Cost: a compare, else 10 to 50 us.
   void follow(uint64_t now);
@@ -86,7 +103,7 @@ public:
   void look_soon() { allowance_.look_soon(); }
   bool worth_waiting() const { return allowance_.worth_waiting(); }
   /// There is something to give back, or more to be had.
-  bool needs_looks() const { return used_bytes() > kLeastMemory || allowance_.rising() || small_blocks.waited_for(); }
+  bool needs_looks() const { return used_bytes() > allowance_.least() || allowance_.rising() || small_blocks.waited_for(); }
   uint64_t next_look_ns() const {
     return allowance_.next_look_ns(small_blocks.waited_for() ? SmallBlocks::kRetryNs : ~uint64_t{0});
   }
@@ -96,6 +113,7 @@ private:
   uint64_t kept_free() const;
   bool in_motion() const;
   bool is_time_to_look(uint64_t now) const;
+  void follow_child();
 
   PagedMemory &memory_;
   const BackingStore &store_;
@@ -104,6 +122,9 @@ private:
   Allowance allowance_;
   std::atomic<uint64_t> to_come_{0}; ///< bytes
   uint64_t fixed_bytes_ = 0;
+  uint64_t for_child_ = 0; ///< bytes that are left to a child which begins
+  bool forking_ = false, others_ = false;
+  uint64_t child_until_ns_ = 0, refused_since_ns_ = 0; ///< when has_room_for_child() gives up; since when may_store() says none
   uint64_t files_seen_ = 0; ///< bytes of files' regions, when last accounted
   uint32_t groups_seen_ = 0; ///< stretches whose tables take memory, then
 };

@@ -32,6 +32,10 @@ struct PagedMemory {
   bool start(const Options &);
 
   static bool resident(PageState s) { return s >= PageState::kClean; }
+  /// Resident with contents that are nowhere else, and not on their way there.
+  static bool unwritten(PageState s) { return s == PageState::kDirty || s == PageState::kForked; }
+  /// Resident, and a store to it is a fault.
+  static bool awaits_store(PageState s) { return s == PageState::kClean || s == PageState::kForked; }
   Page &operator[](uint32_t slot) { return pages[slot]; }
   const Page &operator[](uint32_t slot) const { return pages[slot]; }
   PagedRegion *region_of(uint32_t slot) { return regions.find(pages.address(slot)); }

@@ -49,6 +49,7 @@ void Placement::make_writable(uint32_t slot, uint32_t pages) {
     p.flags &= static_cast<uint8_t>(~kNoBacking);
     if (memory_.cleaning.is_cleaned(s)) memory_.cleaning.stored(s, os::now_ns());
   }
+  limit_.stored(pages);
   unprotect(slot, pages);
 }
 
@@ -58,8 +59,8 @@ int Placement::watch_inherited(const PagedRegion &r) {
   const uint32_t end = memory_.end_of(r);
   for (uint32_t s = memory_.pages.next_used(r.first_slot, end); s < end;) {
     uint32_t n = 1;
-    if (memory_[s].state == PageState::kClean) {
-      while (s + n < end && memory_[s + n].state == PageState::kClean) ++n;
+    if (PagedMemory::awaits_store(memory_[s].state)) {
+      while (s + n < end && PagedMemory::awaits_store(memory_[s + n].state)) ++n;
       protect(s, n);
     }
     s = memory_.pages.next_used(s + n, end);

@@ -27,7 +27,7 @@ public:
   /// Copies pages to where the program sees them, which wakes who waits. Returns how many of the first ones are there
   /// now. 0: the first one cannot be put there (its mapping went away under us); who waits is woken to find that out.
   uint32_t place(uint32_t slot, const char *from, uint32_t pages, bool writable);
-  /// Clean pages become dirty ones, which can be stored to.
+  /// Pages that await a store become dirty ones, which can be stored to.
   void make_writable(uint32_t slot, uint32_t pages);
   void protect(uint32_t slot, uint32_t pages) { os::fault_protect(fd_, address(slot), memory_.bytes(pages), true); }
   void unprotect(uint32_t slot, uint32_t pages) { os::fault_protect(fd_, address(slot), memory_.bytes(pages), false); }

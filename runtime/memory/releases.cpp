@@ -50,7 +50,8 @@ uint32_t Releases::release_pages(uint32_t first, uint32_t last, Wanted wanted, u
     if (!PagedMemory::resident(p.state)) continue;
     p.flags &= static_cast<uint8_t>(~kPrefetched); // it was used
     if (gathers) memory_.release_trial.passed(site, i, memory_.gone());
-    if (!gathers || p.state != PageState::kDirty) put_off(i, wanted, p.state == PageState::kDirty);
+    const bool dirty = PagedMemory::unwritten(p.state);
+    if (!gathers || !dirty) put_off(i, wanted, dirty);
     ++count;
   }
   memory_.statistics.site[site].released += count;
@@ -81,7 +82,7 @@ PageRun Releases::cluster_of(const PagedRegion &r, uint32_t slot) const {
 /// be about to come to them.
 bool Releases::all_done(PageRun cluster) const {
   for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s)
-    if (!PagedMemory::resident(memory_[s].state) || (memory_[s].state == PageState::kDirty && !(memory_[s].flags & kDone)))
+    if (!PagedMemory::resident(memory_[s].state) || (PagedMemory::unwritten(memory_[s].state) && !(memory_[s].flags & kDone)))
       return false;
   return true;
 }
@@ -90,7 +91,7 @@ void Releases::release_done(PageRun cluster, Wanted wanted) {
   for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s) {
     if (!(memory_[s].flags & kDone)) continue;
     memory_[s].flags &= static_cast<uint8_t>(~kDone);
-    put_off(s, wanted, memory_[s].state == PageState::kDirty);
+    put_off(s, wanted, PagedMemory::unwritten(memory_[s].state));
   }
 }
 
@@ -104,7 +105,7 @@ void Releases::gather(uint32_t first, uint32_t last, Wanted wanted) {
     bool waits = false, any = false;
     for (uint32_t s = cluster.slot; s < cluster.slot + cluster.pages; ++s) waits |= (memory_[s].flags & kDone) != 0;
     for (uint32_t s = at; s < end; ++s) {
-      if (memory_[s].state != PageState::kDirty) continue;
+      if (!PagedMemory::unwritten(memory_[s].state)) continue;
       memory_[s].flags |= kDone;
       any = true;
     }
@@ -141,7 +142,7 @@ void Releases::release_behind(PagedRegion &r, uint32_t slot, uint32_t ahead) {
   if (ahead == 0 || memory_.options->release != ReleasePolicy::kBuffered || slot - r.first_slot <= ahead) return;
   const uint32_t end = slot - ahead, lowest = end - std::min(end - r.first_slot, 2 * core::AppendStreams::kMostRun);
   uint32_t begin = end;
-  while (begin > lowest && memory_[begin - 1].state == PageState::kDirty && !(memory_[begin - 1].flags & kDone) &&
+  while (begin > lowest && PagedMemory::unwritten(memory_[begin - 1].state) && !(memory_[begin - 1].flags & kDone) &&
          !memory_.order.is_released(begin - 1))
     --begin;
   if (begin == end) return;

@@ -35,35 +35,44 @@ uint32_t WriteBack::room_ahead() const {
 
 uint32_t WriteBack::most_writing() const { return store_.reading() && !limit_.over() ? kMostWritingBesideReads : kMostWriting; }
 
-bool WriteBack::write_out(PagedRegion &r, uint32_t slot, uint32_t pages, Why why) {
-  const bool going = why == Why::kGoing, idle = why == Why::kIdle;
+/// They are on their way.
+void WriteBack::begun(uint32_t slot, uint32_t pages, Why why, uint64_t started_ns) {
+  if (why == Why::kGoing) memory_.residency.clear(memory_.extent(slot, pages));
+  for (uint32_t s = slot; s < slot + pages; ++s) {
+    if (why == Why::kIdle) memory_.cleaning.cleaned(s, started_ns);
+    memory_[s].state = PageState::kWriting;
+    memory_[s].flags = static_cast<uint8_t>((memory_[s].flags & kPrefetched) | (why == Why::kGoing ? kEvict : 0));
+  }
+}
+
+uint32_t WriteBack::write_out(PagedRegion &r, uint32_t slot, uint32_t pages, Why why) {
+  const bool idle = why == Why::kIdle, forked = memory_[slot].state == PageState::kForked;
   if (r.draining || !store_.may_request((pages + store_.io_pages() - 1) / store_.io_pages()) ||
       store_.pages_writing() + pages > most_writing())
-    return false;
+    return 0;
   const bool map = r.origin.is_map();
   const int file = map ? 0 : store_.file_for(slot, pages, memory_.pages.high_water());
-  if (file < 0 || (map && !store_.map_takes_writes(r.origin))) return false;
-  placement_.protect(slot, pages);
-  if (going) memory_.residency.clear(memory_.extent(slot, pages));
+  if (file < 0 || (map && !store_.map_takes_writes(r.origin))) return 0;
+  if (!forked) placement_.protect(slot, pages);
   if (!map) store_.move_to(static_cast<unsigned>(file), slot, pages);
-  for (uint32_t at = slot; at < slot + pages;) {
-    const uint32_t n = std::min(slot + pages - at, store_.io_pages());
-    const uint64_t started = store_.write(at, n, memory_.pages.address(at), idle, r.origin).started_ns;
-    for (const uint32_t end = at + n; at < end; ++at) {
-      if (idle) memory_.cleaning.cleaned(at, started);
-      memory_[at].state = PageState::kWriting;
-      memory_[at].flags = static_cast<uint8_t>((memory_[at].flags & kPrefetched) | (going ? kEvict : 0));
-    }
+  for (uint32_t done = 0; done < pages;) {
+    const uint32_t at = slot + done, n = std::min(pages - done, store_.io_pages());
+    // The kernel would make room for a copy of its own, for the time of the write.
+    const int copied = forked ? store_.write_copy(at, n, memory_.pages.address(at), idle, false, r.origin) : 0;
+    if (forked && copied <= 0) return done;
+    const uint64_t started = forked ? os::now_ns() : store_.write(at, n, memory_.pages.address(at), idle, r.origin).started_ns;
+    begun(at, forked ? static_cast<uint32_t>(copied) : n, why, started);
+    done += forked ? static_cast<uint32_t>(copied) : n;
     ++r.in_flight;
   }
-  return true;
+  return pages;
 }
 
 /// Starts writing pages that are protected for writing already, from copies: the kernel does not read memory for us
 /// that the program has made unreadable. Returns how many of the first ones; 0: not now; -errno: they cannot be read.
 int WriteBack::write_copies(PagedRegion &r, uint32_t slot, uint32_t pages) {
   if (r.draining) return 0;
-  const int copied = store_.write_copy(slot, pages, memory_.pages.address(slot), r.origin);
+  const int copied = store_.write_copy(slot, pages, memory_.pages.address(slot), false, true, r.origin);
   if (copied > 0) ++r.in_flight;
   return copied;
 }
@@ -115,9 +124,10 @@ bool WriteBack::write_ahead(uint32_t *slots, uint32_t count, Why why) {
   for (uint32_t i = 0; i < count;) {
     const uint32_t slot = slots[i], run = run_length(slots + i, count - i);
     PagedRegion *r = memory_.region_of(slot);
-    const bool dirty = r && memory_[slot].state == PageState::kDirty, writes = dirty && write_out(*r, slot, run, why);
-    for (uint32_t s = slot; dirty && !writes && s < slot + run; ++s) memory_.order.not_cleaned(s);
-    any |= writes;
+    const bool dirty = r && PagedMemory::unwritten(memory_[slot].state);
+    const uint32_t written = dirty ? write_out(*r, slot, run, why) : 0;
+    for (uint32_t s = slot + written; dirty && s < slot + run; ++s) memory_.order.not_cleaned(s);
+    any |= written != 0;
     i += run;
   }
   return any;
@@ -160,7 +170,7 @@ void Cleaner::clean(uint64_t now, bool busy) {
 uint32_t Cleaner::keep_cleanable(uint32_t *slots, uint32_t count, uint64_t now) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (memory_[slots[i]].state != PageState::kDirty) continue;
+    if (!PagedMemory::unwritten(memory_[slots[i]].state)) continue;
     if (memory_.cleaning.may_clean(slots[i], now)) slots[kept++] = slots[i];
     else memory_.order.not_cleaned(slots[i]);
   }
@@ -178,7 +188,7 @@ uint32_t Cleaner::next_to_clean(uint32_t *slots, uint32_t want, uint64_t now, bo
     *more = slot != kNoSlot;
     if (!*more) break;
     const Page &p = memory_[slot];
-    const bool dirty = p.state == PageState::kDirty;
+    const bool dirty = PagedMemory::unwritten(p.state);
     if (dirty && ((p.flags & kDone) || !memory_.cleaning.may_clean(slot, now))) continue;
     if (dirty) slots[n++] = slot;
     ++walked_clean_;

@@ -26,8 +26,9 @@ public:
   /// How many of the ascending slots follow each other, in one region and in the same state. Neighbouring addresses may be
   /// another region's, which counts its own requests.
   uint32_t run_length(const uint32_t *slots, uint32_t count);
-  /// Starts writing a run of dirty pages. False: not now (queue full, disk full); nothing changed.
-  bool write_out(PagedRegion &, uint32_t slot, uint32_t pages, Why);
+  /// Starts writing a run of pages that are unwritten, in one state. Returns how many of the first ones: all but where copies of
+  /// them are written. Nothing changed of the others: not now (queue full, disk full, no room for copies).
+  uint32_t write_out(PagedRegion &, uint32_t slot, uint32_t pages, Why);
   /// Writes pages that stay, of which the released ones count as clean already. False: none of them, now.
   bool write_ahead(uint32_t *slots, uint32_t count, Why);
   /// A write is done, or has failed: then the data stay in memory.
@@ -40,6 +41,7 @@ public:
 private:
   uint32_t most_writing() const;
   int write_copies(PagedRegion &, uint32_t slot, uint32_t pages);
+  void begun(uint32_t slot, uint32_t pages, Why, uint64_t started_ns);
 
   PagedMemory &memory_;
   MemoryLimit &limit_;

@@ -4,6 +4,8 @@
 #include "runtime/kernel/os.h"
 #include "runtime/state/open_nests.h"
 
+#include <algorithm>
+
 namespace pagecast {
 namespace {
 constexpr int kAtOnce = 32; ///< faults, in one turn of the loop
@@ -28,8 +30,8 @@ void FaultService::take(const os::Fault &fault) {
   if (!r) return placement_.wake(fault.address, memory_.page);
   const uint32_t slot = memory_.slot_of(*r, fault.address);
   if (fault.protect) {
-    stored_to_protected(*r, slot);
-    stall_ns[StallKind::kProtect] += os::now_ns() - began;
+    if (stored_to_protected(*r, slot)) stall_ns[StallKind::kProtect] += os::now_ns() - began;
+    else wait_for_room(fault, slot, began);
     return;
   }
   const Page before = memory_[slot];
@@ -43,6 +45,12 @@ void FaultService::take(const os::Fault &fault) {
   const StallKind kind = kind_of(before, slot, served);
   if (PagedMemory::resident(state)) stall_ns[kind] += os::now_ns() - began;
   else if (!served || state == PageState::kReading) placement_.begin_wait(slot, kind, began);
+}
+
+/// A store finds no memory for a copy of the page.
+void FaultService::wait_for_room(const os::Fault &fault, uint32_t slot, uint64_t began) {
+  if (!waiting_.add(fault.address, true, memory_.favour.owner_of(fault.thread))) placement_.wake(fault.address, memory_.page);
+  else placement_.begin_wait(slot, StallKind::kRoom, began);
 }
 
 /// What a thread waits for that faulted on a page that was as `before`.
@@ -87,6 +95,10 @@ bool FaultService::serve(uint64_t place, bool write, core::Favour::Owner owner, 
     placement_.poison(slot);
     placement_.wake(address, memory_.page);
     return true;
+  case PageState::kClean:
+  case PageState::kForked:
+    if (write && !stored_to_protected(*r, slot)) return false;
+    [[fallthrough]];
   default:
     placement_.wake(address, memory_.page); // arrived in the meantime
     placement_.end_wait(slot, 1);
@@ -154,21 +166,32 @@ bool FaultService::refill(PagedRegion &r, uint64_t place, bool write, core::Favo
   return true;
 }
 
-/// The first store to a protected page.
-void FaultService::stored_to_protected(PagedRegion &r, uint32_t slot) {
-  switch (memory_[slot].state) {
-  case PageState::kWriting: return stored_while_written(slot);
-  case PageState::kClean: break;
-  case PageState::kDirty: return placement_.unprotect(slot, 1); // in the meantime
-  default: return placement_.wake(memory_.pages.address(slot), memory_.page); // on its way out and in again
-  }
+/// The first store to a protected page. False: no room now for a copy of it.
+bool FaultService::stored_to_protected(PagedRegion &r, uint32_t slot) {
+  const PageState state = memory_[slot].state;
+  if (state == PageState::kWriting) return stored_while_written(slot), true;
+  if (state == PageState::kDirty) return placement_.unprotect(slot, 1), true; // in the meantime
+  if (!PagedMemory::awaits_store(state))
+    return placement_.wake(memory_.pages.address(slot), memory_.page), true; // on its way out and in again
+  const bool alone = !limit_.has_others();
+  if (alone && state == PageState::kForked) return unprotect_forked(r, slot), true;
+  if (limit_.may_store(1, os::now_ns()) == 0) return false;
   r.store_predictor.stored(slot);
   if (!r.may_expect_stores()) {
     placement_.make_writable(slot, 1);
     ++memory_.statistics.protect_faults;
-  } else if (!streams_.stored(slot)) {
+  } else if (!alone || !streams_.stored(slot)) {
     unprotect_run(r, slot);
   }
+  return true;
+}
+
+/// Nobody else has such pages any more: as many of them as make the fault's cost a trifle.
+void FaultService::unprotect_forked(PagedRegion &r, uint32_t slot) {
+  constexpr uint32_t kMost = 4096;
+  const auto forked = [](PageState s) { return s == PageState::kForked; };
+  const uint32_t back = memory_.pages_before(r, slot, kMost / 2, forked), on = memory_.pages_from(r, slot, kMost / 2, forked);
+  placement_.make_writable(slot - back, back + on);
 }
 
 void FaultService::stored_while_written(uint32_t slot) {
@@ -177,6 +200,7 @@ void FaultService::stored_while_written(uint32_t slot) {
   p.flags = static_cast<uint8_t>((p.flags | kRedirtied) & ~kEvict);
   if (!memory_.residency.test(memory_.pages.address(slot)))
     memory_.order.touch(slot), memory_.residency.set(memory_.extent(slot, 1));
+  limit_.stored(1);
   placement_.unprotect(slot, 1);
   ++memory_.statistics.protect_faults;
 }
@@ -190,7 +214,8 @@ void FaultService::unprotect_run(PagedRegion &r, uint32_t slot) {
   if (down || dirty(slot - 1)) want = slot == r.store_next && r.store_pages * 2 < kMostRun ? r.store_pages * 2 : kFirstRun;
   const uint32_t left = down ? slot - r.first_slot + 1 : end - slot;
   uint32_t n = 1;
-  while (n < want && n < left && memory_[down ? slot - n : slot + n].state == PageState::kClean) ++n;
+  while (n < want && n < left && PagedMemory::awaits_store(memory_[down ? slot - n : slot + n].state)) ++n;
+  n = std::max(1u, limit_.may_store(n, os::now_ns()));
   r.store_next = down ? slot - n : slot + n;
   r.store_pages = n;
   placement_.make_writable(down ? slot - n + 1 : slot, n);

@@ -7,6 +7,7 @@
 //   reading   it is on its way already: the thread waits for the rest               late, if a hint had asked for it
 //   mark      shown: the program has come to a stream's mark                        a hit
 //   clean     a first store: the page becomes dirty, and may be stored to           protect
+//   forked    the same; while another process has it, too, there must be memory for a copy
 //   writing   a store to a page on its way out: it stays, and is dirty afterwards   protect
 //   lost      the thread gets SIGBUS                                                lost
 //
@@ -28,8 +29,8 @@ namespace pagecast {
 
 class FaultService {
 public:
-  FaultService(PagedMemory &memory, const MemoryLimit &limit, Placement &placement, Marks &marks, AppendRuns &runs,
-               Fetcher &fetcher, StreamFetcher &streams)
+  FaultService(PagedMemory &memory, MemoryLimit &limit, Placement &placement, Marks &marks, AppendRuns &runs, Fetcher &fetcher,
+               StreamFetcher &streams)
       : memory_(memory), limit_(limit), placement_(placement), marks_(marks), runs_(runs), fetcher_(fetcher), streams_(streams) {}
   /// Serves those that have come. True: some have.
   bool take();
@@ -42,18 +43,20 @@ public:
 
 private:
   void take(const os::Fault &);
+  void wait_for_room(const os::Fault &, uint32_t slot, uint64_t began);
   StallKind kind_of(const Page &before, uint32_t slot, bool served) const;
   bool serve(uint64_t place, bool write, core::Favour::Owner, bool again);
   void wait_for(uint32_t slot, bool write, core::Favour::Owner, bool again);
   bool goes_on(const PagedRegion &, uint32_t slot, uint64_t place) const;
   PageRun around(PagedRegion &, uint32_t slot, uint64_t place);
   bool refill(PagedRegion &, uint64_t place, bool write, core::Favour::Owner);
-  void stored_to_protected(PagedRegion &, uint32_t slot);
+  bool stored_to_protected(PagedRegion &, uint32_t slot);
   void stored_while_written(uint32_t slot);
   void unprotect_run(PagedRegion &, uint32_t slot);
+  void unprotect_forked(PagedRegion &, uint32_t slot);
 
   PagedMemory &memory_;
-  const MemoryLimit &limit_;
+  MemoryLimit &limit_;
   Placement &placement_;
   Marks &marks_;
   AppendRuns &runs_;

@@ -173,7 +173,7 @@ bool Fetcher::read_around(PagedRegion &r, PageRun run, uint32_t slot, const Aske
 }
 
 uint32_t Fetcher::want_again(const PagedRegion &r, uint32_t slot, uint32_t pages, const Asked &asked) {
-  const bool writable = makes_writable(r, asked);
+  const bool writable = makes_writable(r, asked) && limit_.may_store(pages, os::now_ns()) >= pages;
   uint32_t protected_run = 0;
   for (uint32_t i = slot; i < slot + pages; ++i) {
     Page &p = memory_[i];
@@ -181,7 +181,7 @@ uint32_t Fetcher::want_again(const PagedRegion &r, uint32_t slot, uint32_t pages
     p.flags &= static_cast<uint8_t>(~kDone);
     memory_.order.touch(i);
     memory_.release_trial.rescued(i);
-    if (writable && p.state == PageState::kClean) {
+    if (writable && PagedMemory::awaits_store(p.state)) {
       ++protected_run;
     } else if (protected_run) {
       placement_.make_writable(i - protected_run, protected_run);
@@ -225,7 +225,7 @@ uint32_t Fetcher::fill_rows(PagedRegion &r, uint32_t slot, uint32_t pages, const
 void Fetcher::bring_now(uint32_t slot) {
   Page &p = memory_[slot];
   if (p.state == PageState::kMark) marks_.show(slot, true);
-  if (p.state == PageState::kClean) placement_.make_writable(slot, 1);
+  if (PagedMemory::awaits_store(p.state)) placement_.make_writable(slot, 1);
   if (PagedMemory::resident(p.state)) return;
   const PagedRegion *r = memory_.region_of(slot);
   const char *from = p.state == PageState::kAbsent ? store_.read_now(slot, r ? r->origin : Origin{}) : zeros_;

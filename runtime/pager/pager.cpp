@@ -130,9 +130,24 @@ void Pager::prepare_fork(uint64_t stack, const uint64_t *needed, unsigned count)
   discards.flush();
   maps.flush_now();
   store.merge_files(memory.pages, memory.regions);
+  await_stores();
   keep_stack(stack);
   for (unsigned i = 0; i < count; ++i)
     if (const PagedRegion *r = memory.regions.find(needed[i])) fetcher.bring_now(memory.slot_of(*r, needed[i]));
+}
+
+/// Both processes come to have what is in memory, and whoever stores to it first gets a copy: those stores are to be seen. What the
+/// forking thread needs is made writable after this.
+void Pager::await_stores() {
+  for (unsigned i = 0; i < memory.regions.count(); ++i) {
+    const PagedRegion &r = memory.regions[i];
+    const uint32_t end = memory.end_of(r);
+    for (uint32_t s = memory.pages.next_used(r.first_slot, end), n; s < end; s = memory.pages.next_used(s + n, end)) {
+      for (n = 0; s + n < end && memory[s + n].state == PageState::kDirty; ++n) memory[s + n].state = PageState::kForked;
+      if (n) placement.protect(s, n);
+      else n = 1;
+    }
+  }
 }
 
 /// The thread that forks cannot wait for pages of its stack, should that be in a region, while we hold still.

@@ -83,6 +83,8 @@ public:
   uint64_t next_look_in_ns() const;
 
   // --- fork ---
+  /// Whether there is memory for what the child takes at once. It is kept free until the fork is over.
+  bool room_for_child() { return !started_ || limit.has_room_for_child(os::now_ns()); }
   /// With nothing under way: what the child inherits fits together, and the thread that forks, whose frame `stack` is in, can
   /// go on while nobody serves faults.
   void prepare_fork(uint64_t stack, const uint64_t *needed, unsigned count);
@@ -99,6 +101,7 @@ public:
   const char *broken_invariant();
 
 private:
+  void await_stores();
   void keep_stack(uint64_t stack);
   bool started_ = false;
   int event_ = -1;

@@ -75,26 +75,37 @@ void RegionChanges::adopt_absent(const PagedRegion &r) {
   for (uint32_t s = r.first_slot; s < end; ++s) memory_[s].state = PageState::kAbsent;
 }
 
-/// Pages that the program has touched before the range became a region: dirty, and resident.
+/// Pages that the program has touched before the range became a region: dirty, and resident. Those that another process has since a
+/// fork, too, await their first store.
 int RegionChanges::adopt_populated(const PagedRegion &r) {
-  uint8_t there[2048];
+  uint8_t there[2048], alone[2048];
   const uint64_t pages = r.bytes >> memory_.shift;
   for (uint64_t i = 0; i < pages; i += sizeof there) {
-    const uint64_t n = std::min<uint64_t>(pages - i, sizeof there);
-    if (os::populated(r.base + memory_.bytes(i), n, there)) std::fill_n(there, n, uint8_t{1}); // cannot tell: assume contents
+    const uint64_t n = std::min<uint64_t>(pages - i, sizeof there), address = r.base + memory_.bytes(i);
+    if (os::populated(address, n, there)) std::fill_n(there, n, uint8_t{1}); // cannot tell: assume contents
+    if (!os::has_forked() || os::exclusive(address, n, alone)) std::fill_n(alone, n, uint8_t{1});
     for (uint64_t j = 0; j < n; ++j) {
       if (!there[j]) continue;
       const auto slot = static_cast<uint32_t>(r.first_slot + i + j);
       memory_.pages.use(slot, 1);
-      memory_[slot].state = PageState::kDirty;
+      memory_[slot].state = alone[j] ? PageState::kDirty : PageState::kForked;
       memory_.order.insert_active(slot);
       memory_.residency.set(memory_.extent(slot, 1));
       ++memory_.used;
     }
+    protect_forked(static_cast<uint32_t>(r.first_slot + i), static_cast<uint32_t>(n));
   }
   limit_.account();
   if (limit_.over()) eviction_.evict(limit_.placed_pages() - limit_.pages());
   return 0;
+}
+
+void RegionChanges::protect_forked(uint32_t slot, uint32_t pages) {
+  for (uint32_t s = slot, n; s < slot + pages; s += n) {
+    for (n = 0; s + n < slot + pages && memory_[s + n].state == PageState::kForked; ++n) {}
+    if (n) placement_.protect(s, n), limit_.note_others();
+    else n = 1;
+  }
 }
 
 bool RegionChanges::quiet(uint64_t begin, uint64_t end) {

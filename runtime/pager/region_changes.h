@@ -40,6 +40,7 @@ private:
   int adopt(const PagedRegion &);
   void adopt_absent(const PagedRegion &);
   int adopt_populated(const PagedRegion &);
+  void protect_forked(uint32_t slot, uint32_t pages);
   void forget_part(PagedRegion &, uint64_t from, uint64_t to, bool keep_region);
   void forget_page(uint32_t slot, bool keep_region);
 

@@ -71,7 +71,7 @@ void StreamFetcher::give_up(const core::Stream &s) {
     p.flags &= static_cast<uint8_t>(~kPrefetched);
     memory_.stream_wasted(slot);
     ++memory_.statistics.site[Statistics::kHistory].unused;
-    memory_.order.release(slot, 0, p.state == PageState::kDirty);
+    memory_.order.release(slot, 0, PagedMemory::unwritten(p.state));
     memory_.residency.clear(memory_.extent(slot, 1));
   }
 }
@@ -167,7 +167,7 @@ bool StreamFetcher::stored(uint32_t slot) {
   for (int64_t at = place; at != s.next; at += s.stride) {
     Page &p = memory_[slot_at(at)];
     if (p.state == PageState::kReading) p.flags |= kWriteIntent;
-    if (p.state != PageState::kClean) break;
+    if (!PagedMemory::awaits_store(p.state)) break;
     ++writable;
   }
   placement_.make_writable(s.backward() ? slot - writable + 1 : slot, writable);

@@ -64,11 +64,12 @@ const char *Check::page(uint32_t slot, unsigned kernel) {
   if ((p.flags & kWriteIntent) && p.state != PageState::kReading) return "a store is intended to a page that is not being read";
   if ((p.flags & (kEvict | kRedirtied)) && p.state != PageState::kWriting)
     return "a page that is not being written has flags of one that is";
-  if ((p.flags & kDone) && p.state != PageState::kDirty) return "a page that waits for its cluster to be written is not dirty";
+  if ((p.flags & kDone) && !PagedMemory::unwritten(p.state))
+    return "a page that waits for its cluster to be written is not dirty";
   if ((p.flags & kEvict) && (p.flags & kRedirtied)) return "a page that was stored to meanwhile is to go";
   if (PagedMemory::resident(p.state) != ((kernel & kPopulated) != 0) && p.state != PageState::kLost)
     return "the kernel has a page that the pager has not, or the other way round";
-  const bool guarded = p.state == PageState::kClean || (p.state == PageState::kWriting && !(p.flags & kRedirtied));
+  const bool guarded = PagedMemory::awaits_store(p.state) || (p.state == PageState::kWriting && !(p.flags & kRedirtied));
   if (PagedMemory::resident(p.state) && guarded != ((kernel & kProtected) != 0))
     return "a clean page can be stored to unseen, or a dirty one cannot";
   return nullptr;

@@ -113,6 +113,7 @@ void release_all() {
 }
 
 void in_parent() {
+  os::note_fork();
   if (Engine *engine = runtime_running_engine()) engine->go_on(shared);
   slicer_go_on();
   release_all();

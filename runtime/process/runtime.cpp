@@ -399,7 +399,7 @@ void runtime_forked(bool shared) {
   int error = -EPERM;
   if (shared) {
     error = inherited->recover();
-    if (!error && !(error = start_threads(*inherited))) return;
+    if (!error && !(error = start_threads(*inherited))) return inherited->child_started();
     inherited->abandon();
     if (inherited->pages_memory() || inherited->files().has_memory())
       say("the child of a fork has no access to paged data: %s", strerror(-error));

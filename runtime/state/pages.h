@@ -13,6 +13,7 @@
 //   clean    resident and write-protected; the backing file (or "zero") has the same contents
 //   dirty    resident and writable; must be written before it may go
 //   writing  resident, on its way to the backing file; protected unless kRedirtied
+//   forked   as dirty, but write-protected since a fork: another process has it, too, and the first store takes memory for a copy
 //
 // Owned by the pager's thread; nobody else reads or writes it.
 #pragma once
@@ -21,15 +22,15 @@
 
 namespace pagecast {
 
-enum class PageState : uint8_t { kZero, kAbsent, kReading, kMark, kLost, kClean, kDirty, kWriting };
+enum class PageState : uint8_t { kZero, kAbsent, kReading, kMark, kLost, kClean, kDirty, kWriting, kForked };
 
 enum PageFlag : uint8_t {
   kPrefetched = 1, ///< came by a hint and has not been counted as hit, late or unused
-  kNoBacking = 2,  ///< clean with zero contents: dropping it makes it zero, not absent
-  kEvict = 4,      ///< writing in order to go
-  kRedirtied = 8,  ///< stored to while it was being written
+  kNoBacking = 2, ///< clean with zero contents: dropping it makes it zero, not absent
+  kEvict = 4, ///< writing in order to go
+  kRedirtied = 8, ///< stored to while it was being written
   kWriteIntent = 16, ///< reading for a store: to be installed writable
-  kDemand = 32,    ///< a thread waits for it
+  kDemand = 32, ///< a thread waits for it
   kDone = 64, ///< dirty and released, but not in the order of eviction as such: it waits for its cluster (memory/releases.h)
   kToMark = 128, ///< reading, to be kept as a mark
 };
@@ -45,11 +46,11 @@ constexpr uint32_t low_bits(uint64_t value, unsigned bits) { return static_cast<
 struct Page {
   PageState state;
   uint8_t flags;
-  uint16_t site : kPageSiteBits;   ///< index into the site statistics; 0 = no hint
+  uint16_t site : kPageSiteBits; ///< index into the site statistics; 0 = no hint
   uint16_t owner : kOwnerBits; ///< thread for which it came (core/memory/favour.h)
   uint32_t nest : kNestBits; ///< number in nest_table of the nest that asked for it
   uint32_t turn : kTurnBits; ///< which of the nests that this entry has held (modulo 2^kTurnBits)
-  uint32_t wanted_by : kWantedByBits;   ///< step (modulo 2^kWantedByBits) by which that nest wanted it
+  uint32_t wanted_by : kWantedByBits; ///< step (modulo 2^kWantedByBits) by which that nest wanted it
 };
 static_assert(sizeof(Page) == 8);
 

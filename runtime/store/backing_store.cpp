@@ -283,7 +283,7 @@ const Request &BackingStore::write(uint32_t slot, uint32_t pages, uint64_t addre
   return q;
 }
 
-int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address, const Origin &origin) {
+int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address, bool idle, bool again, const Origin &origin) {
   if (requests_.free() < kLastRequests) return 0;
   uint32_t first = 0;
   pages = staging_.take(pages, &first);
@@ -298,8 +298,10 @@ int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address, co
     free_request(q);
     return error;
   }
-  q = {os::now_ns(), slot, pages, first, 0, 0, true, true, true};
+  q = {os::now_ns(), slot, pages, first, 0, 0, true, true, true, idle};
   pages_writing_ += pages;
+  if (idle) pages_cleaning_ += pages;
+  if (!again) statistics_.written_bytes += bytes;
   begin(q, to, bytes);
   return static_cast<int>(pages);
 }

@@ -127,9 +127,10 @@ public:
   /// Starts to write pages from `address`, which stay as they are until written. may_request() has said yes. `idle`: while the
   /// program rests.
   const Request &write(uint32_t slot, uint32_t pages, uint64_t address, bool idle, const Origin & = {});
-  /// The same from a copy: the kernel does not read memory for us that the program has made unreadable. Returns how many of the
-  /// first ones; 0: not now; -errno: they cannot be read.
-  int write_copy(uint32_t slot, uint32_t pages, uint64_t address, const Origin & = {});
+  /// The same from a copy: the kernel does not read memory for us that the program has made unreadable, and of a page that another
+  /// process of a fork has as well, it makes a copy first. Returns how many of the first ones; 0: not now; -errno: they cannot be
+  /// read. `again`: they could not be written from where they are.
+  int write_copy(uint32_t slot, uint32_t pages, uint64_t address, bool idle, bool again, const Origin & = {});
   /// Writes a page of an export that is mapped at once, while no request is under way. 0 or -errno.
   int write_now(uint32_t slot, uint64_t address, const Origin &);
   /// Has the export, by its number, keep what was written through a loss of power. synced(): 1 until it does, then 0 or -errno.
@@ -172,6 +173,20 @@ public:
   /// Fewer files, where many have come together. Cost: reads and writes what moves.
   void merge_files(const PageTable &, PagedRegions &);
   /// The thread that forks: what both sides will know each other by. 0 or -errno.
+  /// Others of a fork may have pages of this process.
+  bool has_others() const { return fork_files_.has_others(); }
+  /// The last child has yet to take what it takes at once. In the child: it has.
+  bool child_starts() const { return fork_files_.child_starts(); }
+  void child_started() const { fork_files_.started(); }
+  /// Looks whether that is still so, when some time has passed. Cost: nothing where there are none, else 1 us for each.
+  void look_for_others() {
+    constexpr uint64_t kEvery = 2'000'000;
+    if (!has_others()) return;
+    const uint64_t now = os::now_ns();
+    if (now - others_seen_ns_ < kEvery) return;
+    others_seen_ns_ = now;
+    fork_files_.look_for_ends();
+  }
   int before_fork() { return fork_files_.before_fork(); }
   void after_fork() { fork_files_.after_fork(false); }
   /// In the child: the files are shared with the parent, and open() may follow.
@@ -228,6 +243,7 @@ private:
   unsigned patience_s_ = 60;
   bool lacks_staging_ = false;
   ForkFiles fork_files_;
+  uint64_t others_seen_ns_ = 0; ///< when look_for_others() last looked
   UsedStore used_store_[Statistics::kStores]; ///< those of the backing store, then exports that are mapped
   unsigned stores_ = 1, maps_ = 0;
   NbdStore *map_[kMostMaps] = {};

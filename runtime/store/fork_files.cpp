@@ -50,6 +50,7 @@ void ForkFiles::close_file(unsigned file) {
 }
 
 void ForkFiles::look_for_ends() {
+  if (starting_ >= 0 && os::answered(starting_)) starting_ = -1;
   for (unsigned t = 0; t < tokens_;) {
     if (!os::hung_up(token_[t].fd)) {
       ++t;
@@ -91,8 +92,14 @@ void ForkFiles::after_fork(bool child) {
     files |= 1u << i;
     ++sharers_[i];
   }
+  starting_ = child || tokens_ == kTokens ? -1 : pair_[0];
   if (tokens_ < kTokens) token_[tokens_++] = {pair_[child ? 1 : 0], files};
+  else untold_ = true;
   pair_[0] = pair_[1] = -1;
+}
+
+void ForkFiles::started() const {
+  if (tokens_ && !untold_) os::answer(token_[tokens_ - 1].fd);
 }
 
 } // namespace pagecast

@@ -52,12 +52,18 @@ public:
   void close_file(unsigned file);
   /// Looks which processes have gone.
   void look_for_ends();
+  /// Others of a fork may have pages of this process, as far as look_for_ends() has seen.
+  bool has_others() const { return tokens_ != 0 || untold_; }
+  /// The last child has yet to take what it takes at once, as far as look_for_ends() has seen.
+  bool child_starts() const { return starting_ >= 0; }
 
   // --- fork ---
   /// Before: what both sides will know each other by. 0 or -errno.
   int before_fork();
   /// After, in either process: all files are shared with the other.
   void after_fork(bool child);
+  /// In the child: it has taken what it takes at once.
+  void started() const;
 
 private:
   static constexpr unsigned kTokens = 256; ///< processes that live at once; beyond them files stay shared for good
@@ -74,7 +80,9 @@ private:
   uint8_t *file_numbers_ = nullptr;
   Token token_[kTokens];
   unsigned tokens_ = 0;
+  bool untold_ = false; ///< there is a process with which no token is shared
   int pair_[2] = {-1, -1};
+  int starting_ = -1; ///< the token of a child, until it has started
 };
 
 } // namespace pagecast

@@ -4,6 +4,7 @@
 #include "tests/unit/runtime/running_engine.h"
 
 #include <csignal>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <thread>
@@ -98,4 +99,59 @@ TEST(PagerFork, MovesWhatAStreamHoldsBackWithTheRestOfItsFile) {
   expect_valid();
   expect_stored(region); // the mark is shown, and leaves memory
   expect_stored(region);
+}
+
+/// The kernel copies a page that both have when one of them stores to it.
+TEST(PagerFork, SeesEachStoreToAPageThatAChildHasAsWell) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  constexpr uint64_t kHeld = kBudget / 2, kPages = kHeld / 4096;
+  char *region = map(kHeld);
+  ASSERT_EQ(engine.add(address(region), kHeld), 0);
+  memset(region, 1, kHeld);
+  Children children;
+  children.fork_one();
+  const Region r = engine.look_up(address(region));
+  EXPECT_EQ(engine.state_of(r, address(region) + kHeld / 2), PageState::kForked);
+  expect_valid();
+  const uint64_t before = engine.statistics.protect_faults;
+  memset(region, 2, kHeld);
+  expect_valid();
+  EXPECT_EQ(engine.state_of(r, address(region) + kHeld / 2), PageState::kDirty);
+  EXPECT_GE(engine.statistics.protect_faults - before, kPages * 9 / 10);
+}
+
+/// When the child has gone, one fault is enough for many pages, and none of them is counted as one that might be copied.
+TEST(PagerFork, StoresFreelyWhenTheChildHasGone) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  constexpr uint64_t kHeld = kBudget / 2;
+  char *region = map(kHeld);
+  ASSERT_EQ(engine.add(address(region), kHeld), 0);
+  memset(region, 1, kHeld);
+  {
+    Children children;
+    children.fork_one();
+  }
+  const uint64_t faults = settled_fault_events(), before = engine.statistics.protect_faults;
+  usleep(10000); // longer than between two looks for others
+  memset(region, 2, kHeld);
+  EXPECT_LE(settled_fault_events() - faults, 4u);
+  EXPECT_EQ(engine.statistics.protect_faults, before);
+}
+
+/// What others have is written from copies, and is dirty no more than anything else when it comes back.
+TEST(PagerFork, GivesUpWhatAChildHasAsWell) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  char *region = map(kBytes), *other = map(kBytes);
+  ASSERT_EQ(engine.add(address(region), kBytes), 0);
+  store(region, 0);
+  Children children;
+  children.fork_one();
+  ASSERT_EQ(engine.add(address(other), kBytes), 0);
+  const uint64_t written = engine.statistics.written_bytes;
+  store(other, 0);
+  expect_valid();
+  EXPECT_GT(engine.statistics.written_bytes, written + kBudget / 2);
+  expect_stored(region);
+  expect_stored(other);
+  expect_valid();
 }
