@@ -30,7 +30,7 @@ std::string Node::prepare(const NodeOptions &options) {
   tables_ = std::make_unique<uint64_t[]>(core::StorageCache::bytes(count, kMostClients) / 8 + 1);
   reading_ = std::make_unique<File *[]>(count);
   // Prefetches that are under way never take more than half: the other half is what those in use were fetched for.
-  cache_.start(tables_.get(), options.policy, count, kMostClients, count / 2);
+  cache_.start(tables_.get(), options.policy, count, kMostClients, count / 2, true);
   return "";
 }
 

@@ -5,17 +5,21 @@
 namespace pagecast::core {
 
 uint64_t StorageCache::bytes(uint32_t frames, uint32_t clients) {
-  return (uint64_t(frames) + FrameOrder::remembered(frames)) * sizeof(Frame) + clients * sizeof(ClientCounts) +
+  return (uint64_t(frames) + FrameOrder::remembered(frames)) * sizeof(Frame) +
+         clients * (sizeof(ClientCounts) + sizeof(PrefetchCredit)) +
          uint64_t(3) * FrameTable::buckets_for(frames) * sizeof(uint32_t);
 }
 
-void StorageCache::start(void *tables, StoragePolicy policy, uint32_t frames, uint32_t clients, uint32_t most_coming) {
+void StorageCache::start(void *tables, StoragePolicy policy, uint32_t frames, uint32_t clients, uint32_t most_coming,
+                         bool refuses) {
+  refuses_ = refuses;
   count_ = frames;
   most_coming_ = most_coming;
   const uint32_t names = FrameOrder::remembered(frames), buckets = FrameTable::buckets_for(frames);
   frames_ = new (tables) Frame[frames + names];
   counts_ = new (frames_ + frames + names) ClientCounts[clients];
-  auto *table = reinterpret_cast<uint32_t *>(counts_ + clients);
+  credit_ = new (counts_ + clients) PrefetchCredit[clients];
+  auto *table = reinterpret_cast<uint32_t *>(credit_ + clients);
   resident_.start(table, buckets);
   displaced_.start(table + buckets, buckets);
   order_.start(policy, frames_, frames, frames_ + frames, table + 2 * buckets, buckets);
@@ -48,6 +52,11 @@ StorageCache::Lookup StorageCache::prefetch(uint64_t block, uint32_t client) {
   if (there != kNoFrame) {
     ++counts_[client].duplicate;
     return {is_coming(there) ? Found::kComing : Found::kHere, there};
+  }
+  if (refuses_ && !credit_[client].has_any()) {
+    credit_[client].refused();
+    ++counts_[client].refused;
+    return {Found::kFull, kNoFrame};
   }
   const uint32_t f = prefetches_coming_ < most_coming_ ? frame_for(block, client, true) : kNoFrame;
   if (f == kNoFrame) {
@@ -143,12 +152,14 @@ void StorageCache::settle_wanted(uint64_t block) {
 }
 
 void StorageCache::settle_useful(uint32_t f) {
+  if (frames_[f].is_unproven) credit_[frames_[f].client].used();
   frames_[f].is_unproven = false;
   forget_displaced(f);
 }
 
 void StorageCache::count_harmful(const Frame &frame) {
   ClientCounts &counts = counts_[frame.client];
+  credit_[frame.client].harmed();
   ++(frame.client == frame.displaced_client ? counts.harmful_intra : counts.harmful_inter);
 }
 

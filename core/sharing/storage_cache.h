@@ -14,6 +14,7 @@
 // No clock, no allocation. Not thread-safe: the caller holds its own lock.
 #pragma once
 #include "core/sharing/frame_order.h"
+#include "core/sharing/prefetch_credit.h"
 
 namespace pagecast::core {
 
@@ -25,6 +26,7 @@ struct ClientCounts {
   uint64_t prefetches = 0; ///< reads that prefetches started
   uint64_t dropped = 0;    ///< prefetches that found no room
   uint64_t duplicate = 0;  ///< prefetches of what was there or on its way
+  uint64_t refused = 0;    ///< prefetches that were not made, since most of those before were harmful
   uint64_t unused = 0;     ///< prefetched blocks that went without a reference
   uint64_t harmful_intra = 0, harmful_inter = 0;
 
@@ -43,6 +45,7 @@ inline constexpr NamedCount kClientCounts[] = {
     {"prefetches", &ClientCounts::prefetches},
     {"dropped", &ClientCounts::dropped},
     {"duplicate", &ClientCounts::duplicate},
+    {"refused", &ClientCounts::refused},
     {"unused", &ClientCounts::unused},
     {"harmful_intra", &ClientCounts::harmful_intra},
     {"harmful_inter", &ClientCounts::harmful_inter},
@@ -72,8 +75,9 @@ public:
 
   /// Bytes of the tables for so many frames and clients; aligned as a uint64_t.
   static uint64_t bytes(uint32_t frames, uint32_t clients);
-  /// `most_coming`: prefetches that may be on their way at a time. Frames: at least 2.
-  void start(void *tables, StoragePolicy policy, uint32_t frames, uint32_t clients, uint32_t most_coming);
+  /// `most_coming`: prefetches that may be on their way at a time. `refuses`: those of clients whose prefetches do harm.
+  /// Frames: at least 2.
+  void start(void *tables, StoragePolicy policy, uint32_t frames, uint32_t clients, uint32_t most_coming, bool refuses = false);
 
   /// The client reads the block. The frame is pinned, unless all are in use: unpin() it when its data are copied.
   Lookup reference(uint64_t block, uint32_t client);
@@ -107,6 +111,8 @@ private:
 
   Frame *frames_ = nullptr;
   ClientCounts *counts_ = nullptr;
+  PrefetchCredit *credit_ = nullptr;
+  bool refuses_ = false;
   uint32_t count_ = 0, used_ = 0, free_ = kNoFrame;
   uint32_t most_coming_ = 0, prefetches_coming_ = 0;
   FrameTable resident_{&Frame::block, &Frame::next};

@@ -69,9 +69,11 @@ void FarHints::begin(const OpenNest &nest) {
     const core::Extent reach = core::reach_of(shape, group);
     const PagedRegion *r = export_of(group);
     if (!r) continue;
+    n.bytes += reach.size();
     intervals = std::max({intervals, kLeastIntervals, reach.size() / (kMostAhead * pager_.store.block_of(r->origin))});
   }
   cut(n, intervals, nest.policy.steps());
+  n.phase = phase_of(nest);
   n.entry = n.intervals ? lay_open(nest) : -1;
   n.asker.open(n.entry >= 0, os::now_ns());
   if (!n.intervals || before_) return;
@@ -148,6 +150,7 @@ uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
   const JobVerdict verdict = job_.verdict(n.entry);
   job_.note(n.entry, core::rescale(step, steps, uint64_t{1} << JobEntry::kDoneShift) + 1); // rounded up: it is there
   const core::Asker::Who who = n.asker.who(answer_of(verdict), job_.has_helper(), os::now_ns());
+  if (who != core::Asker::Who::kProcess) n.since_ns = 0;
   if (who == core::Asker::Who::kHelper) {
     if (!n.meets) nest.served.store(&job_[n.entry], std::memory_order_release), ++pager_.memory.statistics.far.served;
     n.meets = true;
@@ -166,14 +169,34 @@ uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
   return step + 1;
 }
 
+FarHints::Phase *FarHints::phase_of(const OpenNest &nest) {
+  Phase &p = phase_[reinterpret_cast<uintptr_t>(nest.description) / sizeof(pagecast_nest) % kPhases];
+  if (p.nest != nest.description) p = {nest.description, {}};
+  return &p;
+}
+
+/// Notes how fast the nest goes, at the boundaries of intervals. Whether it is to ask.
+bool FarHints::pays(Nest &n, uint64_t step, uint64_t steps) {
+  core::FarInvestment &investment = n.phase->investment;
+  if (n.since_ns && core::rescale(step, steps, n.intervals) == core::rescale(n.step, steps, n.intervals))
+    return investment.asks();
+  const uint64_t now = os::now_ns(), stops = investment.stops();
+  if (n.since_ns) investment.went(core::rescale(step - n.step, steps, n.bytes), now - n.since_ns);
+  n.step = step;
+  n.since_ns = now;
+  pager_.memory.statistics.far.stops += investment.stops() - stops;
+  return investment.asks();
+}
+
 /// The process asks for itself, an interval ahead.
 uint64_t FarHints::go_on_alone(OpenNest &nest, Nest &n, uint64_t step) {
   if (n.next >= n.intervals || !before_) return nest.policy.stop_before(~uint64_t{0}), ~uint64_t{0};
   const uint64_t steps = nest.policy.steps(), now = core::rescale(step, steps, n.intervals);
+  const bool asks = pays(n, step, steps);
   n.next = std::max(n.next, now);
-  for (; n.next < n.intervals && n.next <= now + 1; ++n.next)
+  for (; n.next < n.intervals && n.next <= now + 1; ++n.next, pager_.memory.statistics.far.unasked += !asks)
     for (unsigned i = 0; i < pager_.memory.regions.count(); ++i)
-      if (const PagedRegion &r = pager_.memory.regions[i]; r.origin.is_map()) ask(nest, r, n.next, n.intervals);
+      if (const PagedRegion &r = pager_.memory.regions[i]; r.origin.is_map() && asks) ask(nest, r, n.next, n.intervals);
   const bool is_over = n.next >= n.intervals;
   nest.policy.stop_before(is_over ? ~uint64_t{0} : step_of(n.next, steps, n.intervals));
   return is_over ? ~uint64_t{0} : step_of(n.next - 1, steps, n.intervals);

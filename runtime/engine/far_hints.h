@@ -10,11 +10,15 @@
 // In a job with a helper (runtime/nbd/job.h), the nest is laid open to it, and nothing is asked for here while the helper serves
 // it. Where the helper says that the process shares with nobody, does not answer soon, or has gone, this process asks for its own.
 //
+// Whether what the process asks for pays is measured for each nest (core/sharing/far_investment.h); where it does not, nothing is
+// asked for, and it is tried again seldom.
+//
 // The pager fetches nothing that was not asked for here or by the helper: its reads would be in the way of what was.
 //
 // Pager's thread.
 #pragma once
 #include "core/sharing/asker.h"
+#include "core/sharing/far_investment.h"
 #include "core/sharing/reference.h"
 #include "runtime/nbd/membership.h"
 #include "runtime/pager/pager.h"
@@ -38,12 +42,21 @@ public:
   void forked();
 
 private:
+  static constexpr size_t kPhases = 64; ///< nests whose hints are judged
   static constexpr uint64_t kMostWords = 1u << 18; ///< of a set: a TiB in blocks of 64 KiB
+  /// A nest's hints over all of its entries: whether they pay. One of two nests that have the same place begins anew each time.
+  struct Phase {
+    const pagecast_nest *nest;
+    core::FarInvestment investment;
+  };
   struct Nest {
     uint64_t next, intervals; ///< `intervals` 0: none of its groups is of an export
     int entry; ///< in the job; -1: it is not laid open
     core::Asker asker;
     bool meets; ///< its program has been told where to wait
+    Phase *phase;
+    uint64_t bytes; ///< that it touches of exports, about
+    uint64_t step, since_ns; ///< where the program was when its pace was noted last, and when; 0: it is not noted
   };
   /// A region's export in blocks.
   struct Blocks {
@@ -56,6 +69,8 @@ private:
   static void cut(Nest &, uint64_t intervals, uint64_t steps);
   void insert(const OpenNest &, const PagedRegion &, const Blocks &, uint64_t interval, uint64_t intervals, uint64_t *set) const;
   void ask(const OpenNest &, const PagedRegion &, uint64_t interval, uint64_t intervals);
+  Phase *phase_of(const OpenNest &);
+  bool pays(Nest &, uint64_t step, uint64_t steps);
   uint64_t go_on_alone(OpenNest &, Nest &, uint64_t step);
   int lay_open(const OpenNest &);
   uint64_t be_served(OpenNest &, Nest &, uint64_t step);
@@ -63,6 +78,7 @@ private:
   Pager &pager_;
   Membership job_;
   Nest nest_[kMostOpenNests] = {};
+  Phase phase_[kPhases] = {};
   uint64_t *set_ = nullptr, *before_ = nullptr; ///< of this interval, and of the one before it
 };
 

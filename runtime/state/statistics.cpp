@@ -314,8 +314,10 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       Statistics::hints_are_on.load() ? "true" : "false", ull(s.nests_opened.load()), ull(s.nests_filtered.load()),
       ull(s.nests_declined.load()), ull(s.nests_passed_over.load()), ull(t.prefetched), ull(t.overwritten), ull(t.unused),
       ull(s.slice_hints), ull(s.useless_hints), ull(s.hints_by_hand.load()), ull(s.hints_dropped.load()), ull(s.refused_fetches));
-  w.put("  \"far\": {\"asked_blocks\": %llu, \"served_nests\": %llu, \"meetings\": %llu, \"met_s\": %.6f},\n", ull(s.far.asked),
-        ull(s.far.served), ull(s.far.meetings.load()), static_cast<double>(s.far.met_ns.load()) * 1e-9);
+  w.put(
+      "  \"far\": {\"asked_blocks\": %llu, \"served_nests\": %llu, \"stops\": %llu, \"unasked_intervals\": %llu, \"meetings\": %llu, \"met_s\": %.6f},\n",
+      ull(s.far.asked), ull(s.far.served), ull(s.far.stops), ull(s.far.unasked), ull(s.far.meetings.load()),
+      static_cast<double>(s.far.met_ns.load()) * 1e-9);
   w.put(
       "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"regretted\": %llu, \"forgone\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
       ull(t.released), ull(t.rescued), ull(s.releases_regretted), ull(s.releases_forgone), ull(s.evicted_clean),

@@ -110,6 +110,7 @@ struct Statistics {
   /// Asking the caches of servers ahead (engine/far_hints.h): blocks, and entries of nests for which a helper asked.
   struct Far {
     uint64_t asked = 0, served = 0;
+    uint64_t stops = 0, unasked = 0; ///< of the process's own hints where they did not pay, and intervals of nests without any
     std::atomic<uint64_t> meetings{0}, met_ns{0}; ///< waits for others of a team, and how long (engine/meeting.h)
   };
   Far far;

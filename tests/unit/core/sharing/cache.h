@@ -8,9 +8,9 @@
 namespace pagecast::core::test {
 
 struct Cache {
-  explicit Cache(StoragePolicy policy, uint32_t frames, uint32_t clients = 4, uint32_t most_coming = ~0u)
+  explicit Cache(StoragePolicy policy, uint32_t frames, uint32_t clients = 4, uint32_t most_coming = ~0u, bool refuses = false)
       : tables(StorageCache::bytes(frames, clients) / 8 + 1), block_of(frames, kNoBlock) {
-    cache.start(tables.data(), policy, frames, clients, most_coming);
+    cache.start(tables.data(), policy, frames, clients, most_coming, refuses);
   }
   /// What the reference found; the data arrive, and nothing stays pinned.
   StorageCache::Found reference(uint64_t block, uint32_t client = 0) {

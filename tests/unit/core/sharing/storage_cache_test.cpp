@@ -54,6 +54,21 @@ TEST(StorageCache, AnUnusedPrefetchIsHarmfulOnceAndOnlyIfItDisplaced) {
   EXPECT_EQ(c.cache.counts(1).harmful_inter, 1u);
 }
 
+TEST(StorageCache, ClientsWhosePrefetchesDoHarmAreRefused) {
+  for (const bool refuses : {false, true}) {
+    Cache c(StoragePolicy::kAging, 2, 4, ~0u, refuses);
+    for (uint64_t i = 0; i < 300; ++i) {
+      c.reference(1, 0);
+      c.reference(2, 0);
+      c.prefetch(1000 + i, 1); // nobody wants it
+      c.prefetch(2, 2);        // what is there costs nothing
+    }
+    EXPECT_EQ(c.cache.counts(1).refused, refuses ? 300 - c.cache.counts(1).prefetches : 0);
+    EXPECT_EQ(c.cache.counts(1).prefetches, refuses ? PrefetchCredit::kFirst + 1 : 300u);
+    EXPECT_EQ(c.cache.counts(2).refused, 0u);
+  }
+}
+
 TEST(StorageCache, WhatIsLeftAtTheEndWasUnused) {
   Cache c(StoragePolicy::kAging, 2);
   c.reference(1, 0);
