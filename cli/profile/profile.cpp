@@ -159,13 +159,14 @@ Profile byFunction(const Profile &from) {
   out.phases.clear();
   std::map<std::string, size_t> index;
   for (const ProfilePhase &phase : from.phases) {
-    const auto [at, isNew] = index.emplace(phase.file + '\0' + phase.function, out.phases.size());
+    const std::string function = phase.function.substr(0, phase.function.find('#')); // a number follows where lines are not known
+    const auto [at, isNew] = index.emplace(phase.file + '\0' + function, out.phases.size());
     if (!isNew) {
       mergeInto(&out.phases[at->second], phase);
       continue;
     }
     out.phases.push_back(phase);
-    out.phases.back().name = phase.function;
+    out.phases.back().name = out.phases.back().function = function;
     out.phases.back().line = 0;
   }
   return out;

@@ -106,6 +106,19 @@ Constant *stringConstant(Module &M, StringRef Text) {
   return privateConstant(M, ConstantDataArray::getString(M.getContext(), Text), ".pagecast.str");
 }
 
+/// The function, by the name that the user gave it. Where lines are not known, each of its nests but the first has a number, too, in the
+/// order of the code: so nests have names that other runs know, also those that were inlined.
+static std::string nameOfNest(Function &F, bool HasLine) {
+  constexpr char Count[] = "pagecast-nests-without-line";
+  const DISubprogram *Sub = F.getSubprogram();
+  const std::string Name = (Sub && !Sub->getName().empty() ? Sub->getName() : F.getName()).str();
+  if (HasLine) return Name;
+  unsigned Number = 0;
+  F.getFnAttribute(Count).getValueAsString().getAsInteger(10, Number);
+  F.addFnAttr(Count, std::to_string(++Number));
+  return Number > 1 ? Name + "#" + std::to_string(Number) : Name;
+}
+
 GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
   LLVMContext &C = M.getContext();
   Words W(C);
@@ -113,10 +126,7 @@ GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
   for (const Group &G : N.Groups) Groups.push_back(groupConstant(M, G));
   auto *GroupArray = ConstantArray::get(ArrayType::get(Groups.front()->getType(), Groups.size()), Groups);
   auto *Cache = new GlobalVariable(M, W.I64, /*isConstant=*/false, GlobalValue::InternalLinkage, W.w64(0), ".pagecast.cache");
-  const Function *F = N.root()->getHeader()->getParent();
   DebugLoc Where = N.root()->getStartLoc();
-  const DISubprogram *Sub = F->getSubprogram();
-  StringRef FunctionName = Sub && !Sub->getName().empty() ? Sub->getName() : F->getName();
   SmallVector<pagecast_op, 16> Prologue = Passed.prologue();
   Constant *Fields[] = {W.w32(PAGECAST_ABI_VERSION),
                         W.w32(N.Loops.size()),
@@ -132,7 +142,7 @@ GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
                         constantTable(M, Passed.constants()),
                         opTable(M, Prologue, ".pagecast.prologue"),
                         stringConstant(M, Where ? Where->getFilename() : StringRef(M.getSourceFileName())),
-                        stringConstant(M, FunctionName),
+                        stringConstant(M, nameOfNest(*N.root()->getHeader()->getParent(), bool(Where))),
                         W.w32(Where ? Where.getLine() : 0),
                         W.w32(Prologue.size()),
                         Cache,
