@@ -25,7 +25,14 @@ void ForkStop::begin(uint64_t stack) {
 }
 
 void ForkStop::hold_still() {
-  while (forking_.load(std::memory_order_acquire)) os::futex_wait(reinterpret_cast<uint32_t *>(&forking_), 1);
+  constexpr uint64_t kPatienceNs = 1'000'000; // most forks take less
+  while (forking_.load(std::memory_order_acquire)) {
+    os::futex_wait(reinterpret_cast<uint32_t *>(&forking_), 1, kPatienceNs);
+    if (!pager_.started() || !forking_.load(std::memory_order_acquire)) continue;
+    pager_.faults.hand_over();
+    pager_.still.serve();
+  }
+  pager_.still.settle();
   pager_.regions.end_quiet();
   nests_.finish(false);
   if (pager_.started()) pager_.limit.end_fork();

@@ -3,17 +3,16 @@
 // sbrk, by which other allocators than the C library's get memory (tcmalloc does). The C library's own does not come here.
 #include "runtime/interpose/library_heap.h"
 #include "runtime/interpose/next.h"
-#include "runtime/kernel/lock.h"
 #include "runtime/kernel/os.h"
 #include "runtime/process/allocations.h"
 #include "runtime/process/runtime.h"
+#include "runtime/state/locks.h"
 
 #include <cstdint>
 
 namespace pagecast {
 namespace {
 
-Lock lock;
 uint64_t last_end = 0; ///< of what the program got last, to the byte
 
 using Sbrk = void *(*)(intptr_t);
@@ -22,7 +21,7 @@ using Sbrk = void *(*)(intptr_t);
 void note(uint64_t begin, uint64_t bytes) {
   uint64_t from = begin;
   {
-    Guard guard(lock);
+    Guard guard(locks::program_break);
     from = begin == last_end ? os::page_down(begin) : os::page_up(begin);
     last_end = begin + bytes;
   }

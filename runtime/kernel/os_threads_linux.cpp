@@ -8,6 +8,7 @@
 #include "runtime/kernel/sandbox.h"
 
 #include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -134,7 +135,8 @@ void futex_wait(const uint32_t *word, uint32_t expected, uint64_t most_ns) {
     for (unsigned i = 0; i < 1000 && __atomic_load_n(word, __ATOMIC_ACQUIRE) == expected; ++i) continue;
     return;
   }
-  if (ours) most_ns = alone ? 1000000 : 1000000000;
+  const uint64_t look = alone ? 1000000 : 1000000000;
+  if (ours) most_ns = most_ns ? std::min(most_ns, look) : look;
   const timespec most{static_cast<time_t>(most_ns / 1000000000), static_cast<long>(most_ns % 1000000000)};
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, most_ns ? &most : nullptr, nullptr, 0);
 }

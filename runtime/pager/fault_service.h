@@ -38,6 +38,10 @@ public:
   bool waiting() const { return waiting_.count() != 0; }
   /// Tries these again. True: some were served.
   bool retry();
+  /// They fault again, and somebody else serves them (still_service.h).
+  void hand_over() {
+    waiting_.retry([this](uint64_t address, bool, core::Favour::Owner) { return placement_.wake(address, memory_.page), true; });
+  }
   /// In the child of a fork: none waits here.
   void forked() { waiting_.clear(); }
 

@@ -47,6 +47,10 @@ void Marks::show(uint32_t slot, bool write) {
   placement_.end_wait(slot, 1);
 }
 
+const char *Marks::contents(uint32_t slot) const {
+  return buffer_ + memory_.bytes(static_cast<uint64_t>(std::find(slot_, slot_ + kMost, slot) - slot_));
+}
+
 void Marks::drop(uint32_t slot) {
   let_go(slot);
   memory_[slot].state = PageState::kAbsent;

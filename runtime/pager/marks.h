@@ -27,6 +27,9 @@ public:
   void show(uint32_t slot, bool write);
   /// It is absent, as it was before it was read.
   void drop(uint32_t slot);
+  /// What is kept of a page. forget(): it is where the program sees it.
+  const char *contents(uint32_t slot) const;
+  void forget(uint32_t slot) { let_go(slot); }
 
 private:
   const char *let_go(uint32_t slot);

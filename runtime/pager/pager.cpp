@@ -35,7 +35,7 @@ bool Pager::start_tables(const Options &options, uint64_t budget) {
 
 int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity) {
   memory.order.attach(memory.pages.links(), memory.pages.capacity(), memory.pages.groups());
-  if (!fetcher.start() || !marks.start()) {
+  if (!fetcher.start() || !marks.start() || !still.start()) {
     write_text(why, capacity, "not enough memory for the pager");
     return -ENOMEM;
   }
@@ -183,6 +183,7 @@ int Pager::recover() {
   if (started_) {
     store.recover();
     error = placement.recover();
+    still.settle();
   }
   for (unsigned i = 0; i < memory.regions.count() && !error; ++i) error = placement.watch_inherited(memory.regions[i]);
   if (!error) limit.forked();

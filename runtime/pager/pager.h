@@ -31,6 +31,7 @@
 #include "runtime/pager/append_runs.h"
 #include "runtime/pager/arrivals.h"
 #include "runtime/pager/fault_service.h"
+#include "runtime/pager/still_service.h"
 #include "runtime/pager/stream_fetcher.h"
 #include "runtime/pager/fetcher.h"
 #include "runtime/pager/map_sync.h"
@@ -125,6 +126,7 @@ public:
   AppendRuns runs{memory, limit};
   StreamFetcher streams{memory, limit, placement, marks, fetcher};
   FaultService faults{memory, limit, placement, marks, runs, fetcher, streams};
+  StillService still{memory, limit, store, placement, marks};
   MapSync maps{memory, store, placement, discards, write_back, marks};
   RegionChanges regions{memory, limit, placement, margins, eviction, marks, streams};
 };

@@ -86,9 +86,10 @@ const ForkNeeds &fork_needs() {
 
 namespace {
 
-Lock *const in_order[] = {&locks::library_heap, &locks::medium_growth, &locks::named_maps, &locks::maps,
-                          &locks::allocations,  &locks::options,       &locks::modules,    &locks::sites,
-                          &locks::freed_cache,  &locks::medium,        &locks::nest_table, &locks::profile};
+Lock *const in_order[] = {&locks::program_break, &locks::library_heap, &locks::medium_growth, &locks::named_maps,
+                          &locks::maps,          &locks::allocations,  &locks::options,       &locks::modules,
+                          &locks::sites,         &locks::freed_cache,  &locks::medium,        &locks::nest_table,
+                          &locks::profile};
 bool shared = false; ///< under the locks: the child of this fork gets the regions
 int cancelability;   ///< under the locks: of the thread that forks
 

@@ -8,6 +8,7 @@
 
 namespace pagecast::locks {
 
+inline constinit Lock program_break;  ///< break.cpp: what the program got at the break last
 inline constinit Lock library_heap;   ///< library_heap.cpp: how far the C library's heap is noted
 inline constinit Lock medium_growth; ///< medium_blocks.cpp: making room for more of them
 inline constinit Lock named_maps;      ///< named_maps.cpp: paths that stand for exports

@@ -4,6 +4,7 @@
 import ctypes.util
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,14 @@ def test_a_program_of_small_blocks_alone_is_not_killed(built, disk_dir, memory_g
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=memory_group(48 << 20).join)
     assert (done.returncode, done.stdout) == (0, f"{1500000 * 1499999 // 2}\n"), done.stderr
     assert json.loads((tmp_path / "stats.json").read_text())["budget"]["program_share"] > 0.7
+
+
+def test_threads_that_allocate_while_others_fork_do_not_wait_for_each_other(built, disk_dir, tmp_path):
+    """One that waits for a page in malloc has a lock that fork takes after the pager has been stopped."""
+    program = built.compile("clang-19", Path(__file__).parent / "heaps" / "forking_threads.c", "-O2", "-pthread", "-fno-builtin")
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", program, timeout=60)
+    assert done.stdout == built.output(program)
+    assert figures["io"]["written_bytes"] > 8 << 20
 
 
 def test_what_a_program_is_linked_with_comes_before_the_runtime(built, tmp_path):
