@@ -2,6 +2,7 @@
 //
 // The malloc family. Small requests go to the C library unchanged; large ones get pages of their own, so
 // that they can become regions, and those between may lie together (medium_blocks.h). operator new is built on these.
+#include "runtime/interpose/arena_heaps.h"
 #include "runtime/interpose/library_heap.h"
 #include "runtime/memory/small_blocks.h"
 #include "runtime/process/allocations.h"
@@ -49,11 +50,22 @@ size_t usable_in_library(void *p) { return library_usable ? library_usable(p) : 
 /// The same of a block that is yet to be taken: chunks are multiples of 16 bytes, of which 8 are the library's.
 size_t usable_to_be(size_t bytes) { return std::max<size_t>((bytes + 23) & ~size_t{15}, 32) - 8; }
 
-/// Small blocks are the C library's. What its heap grows by becomes large data (library_heap.h), but not at once, and what other
-/// threads have is not: it may exhaust the memory unseen. What is taken less what is given back is summed up for each thread in
+/// Small blocks are the C library's. What its heap grows by becomes large data (library_heap.h), but not at once, and its
+/// beginning never does: it may exhaust the memory unseen. What is taken less what is given back is summed up for each thread in
 /// turn, so that who takes and gives all the time tells nobody. Cost: 1 ns; 3 ns while they are watched.
 constexpr int64_t kSmallLot = SmallBlocks::kLot;
 thread_local int64_t small_growth __attribute__((tls_model("initial-exec"))) = 0; ///< bytes, since the last lot was told
+
+bool is_paged_heap(const void *p) { return library_heap_has(p) || arena_heap_has(p); }
+
+/// While another thread starts the paging, none goes on taking memory that nobody counts. Not for long: that thread may wait for
+/// something which this one holds, or it may be this one.
+void wait_for_start(const void *p) {
+  constexpr unsigned kTimes = 1000;
+  constexpr uint64_t kPause = 50000;
+  if (os::is_ours() || runtime_starts_here()) return;
+  for (unsigned i = 0; i < kTimes && !arena_heap_grown(p, 0); ++i) os::sleep(kPause);
+}
 
 /// `p`: the last block of the lot stands for all of it.
 void *note_small(void *p, size_t bytes) {
@@ -61,7 +73,8 @@ void *note_small(void *p, size_t bytes) {
   const auto lot = static_cast<uint64_t>(small_growth);
   small_growth = 0;
   library_heap_grown();
-  if (!library_heap_has(p) && runtime_watches_small_blocks() && runtime_small_blocks(lot)) allocations_page();
+  if (!arena_heap_grown(p, lot)) wait_for_start(p);
+  if (!is_paged_heap(p) && runtime_watches_small_blocks() && runtime_small_blocks(lot)) allocations_page();
   return p;
 }
 
@@ -70,7 +83,7 @@ void forget_small(void *p) {
   if (!runtime_pages_memory() || (small_growth -= static_cast<int64_t>(usable_in_library(p))) > -kSmallLot) return;
   const auto lot = static_cast<uint64_t>(-small_growth);
   small_growth = 0;
-  if (!library_heap_has(p)) runtime_small_blocks_freed(lot);
+  if (!is_paged_heap(p)) runtime_small_blocks_freed(lot);
 }
 
 /// A block of its own pages. `cleared`: it must be zero.

@@ -24,6 +24,7 @@ constexpr uint64_t kNever = ~uint64_t{0};
 
 // Changed under locks::library_heap.
 uint64_t noted = 0; ///< the end of what is noted; 0: nothing is yet
+bool stays = false; ///< something is noted, of whatever heap
 std::atomic<uint64_t> noted_from{kNever};
 std::atomic<uint64_t> next_note{1}; ///< the break from which on there is something to note
 
@@ -31,11 +32,6 @@ using Mallopt = int (*)(int, int);
 using Trim = int (*)(size_t);
 
 uint64_t end_of_heap() { return os::page_down(reinterpret_cast<uint64_t>(sbrk(0))); }
-
-/// A server's client has memory from malloc that the pager's thread uses, which must never wait for a page.
-bool may_be_paged(const Options &options) {
-  return options.enable && options.rows && !options.map && !(options.backing && is_server_address(options.backing));
-}
 
 void noted_to(uint64_t end) {
   noted = end;
@@ -45,20 +41,31 @@ void noted_to(uint64_t end) {
 /// The heap begins to be noted here, at its end, if it is large and may be.
 void begin_at(uint64_t end) {
   static uint64_t small_end = 0; // where it is large
-  const Options &options = runtime_options();
-  if (!may_be_paged(options)) return next_note.store(kNever, std::memory_order_relaxed);
+  if (!library_heap_may_be_paged()) return next_note.store(kNever, std::memory_order_relaxed);
   if (small_end == 0) small_end = end + std::max(runtime_budget() / kUnpagedShare, kLeastPiece);
   if (end < small_end) return next_note.store(small_end, std::memory_order_relaxed);
-  const uint64_t piece = std::clamp(runtime_budget() / kPieceShare, kLeastPiece, kMostPiece);
-  static const auto library = next<Mallopt>("mallopt");
-  library(M_TRIM_THRESHOLD, -1); // never
-  library(M_TOP_PAD, static_cast<int>(piece));
-  fork_needs_of_foreign_heap();
+  library_heap_stays();
   noted_to(end);
   noted_from.store(end, std::memory_order_relaxed);
 }
 
 } // namespace
+
+/// A server's client has memory from malloc that the pager's thread uses, which must never wait for a page.
+bool library_heap_may_be_paged() {
+  const Options &options = runtime_options();
+  return options.enable && options.rows && !options.map && !(options.backing && is_server_address(options.backing));
+}
+
+void library_heap_stays() {
+  if (stays) return;
+  stays = true;
+  const uint64_t piece = std::clamp(runtime_budget() / kPieceShare, kLeastPiece, kMostPiece);
+  static const auto library = next<Mallopt>("mallopt");
+  library(M_TRIM_THRESHOLD, -1); // never
+  library(M_TOP_PAD, static_cast<int>(piece));
+  fork_needs_of_foreign_heap();
+}
 
 void library_heap_grown() {
   if (next_note.load(std::memory_order_relaxed) == kNever) return;
@@ -91,13 +98,13 @@ extern "C" {
 __attribute__((visibility("default"))) int malloc_trim(size_t pad) noexcept {
   static const auto library = next<Trim>("malloc_trim");
   Guard guard(locks::library_heap);
-  return noted || !library ? 0 : library(pad);
+  return stays || !library ? 0 : library(pad);
 }
 
 __attribute__((visibility("default"))) int mallopt(int what, int value) noexcept {
   static const auto library = next<Mallopt>("mallopt");
   Guard guard(locks::library_heap);
-  if (what == M_TRIM_THRESHOLD && noted) return 1;
+  if (what == M_TRIM_THRESHOLD && stays) return 1;
   return library ? library(what, value) : 0;
 }
 }

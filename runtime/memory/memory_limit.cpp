@@ -12,6 +12,8 @@ constexpr uint64_t kKernelTables = 8;        ///< bytes of the kernel's page tab
 /// For so long a fork waits for memory for its child, and a store for that of a copy. Then they get what is left: others may hold
 /// all of it, and give nothing back.
 constexpr uint64_t kMostForkNs = 500'000'000, kMostStoreNs = 1'000'000'000;
+/// A child stores to most of what it ever will of its parent's unpaged memory within that time.
+constexpr uint64_t kCopiedNs = 2'000'000'000;
 } // namespace
 
 uint64_t MemoryLimit::table_bytes(uint64_t data_bytes) {
@@ -25,7 +27,8 @@ void MemoryLimit::start(uint64_t cap, uint64_t fixed_bytes) {
 
 void MemoryLimit::forked() {
   allowance_.forked();
-  for_child_ = child_until_ns_ = 0;
+  for_child_ = unpaged_; // each page is copied once, but either process may be the one that takes the memory
+  child_until_ns_ = os::now_ns() + kCopiedNs;
   forking_ = false;
   small_blocks.forked();
   memory_.cleaning.stop(); // what it does not use costs nothing
@@ -78,7 +81,7 @@ uint64_t MemoryLimit::kept_free() const { return memory_.bytes(std::min(free_pag
 
 void MemoryLimit::follow(uint64_t now) {
   if (memory_.order.groups_used() != groups_seen_) account();
-  follow_child();
+  follow_child(now);
   if (!is_time_to_look(now)) return;
   const uint64_t grown = small_blocks.begin_look();
   allowance_.have_others(has_others());
@@ -105,6 +108,12 @@ bool MemoryLimit::in_motion() const {
   return store_.reading() || store_.pages_coming_free() || open_nest_mask.load(std::memory_order_relaxed);
 }
 
+/// Bytes that the process has in memory beside pages and what the runtime takes, which nobody sees being copied.
+uint64_t MemoryLimit::unpaged() {
+  const uint64_t all = os::own_anonymous_bytes(), known = program_bytes() + memory_.statistics.own_bytes;
+  return unpaged_ = all - std::min(all, known);
+}
+
 bool MemoryLimit::has_room_for_child(uint64_t now) {
   if (child_until_ns_ == 0) child_until_ns_ = now + kMostForkNs;
   if (now >= child_until_ns_) return true;
@@ -112,7 +121,7 @@ bool MemoryLimit::has_room_for_child(uint64_t now) {
   else allowance_.look_soon();
   follow(now);
   constexpr uint64_t kPlenty = 4;
-  const uint64_t bytes = memory_.statistics.own_bytes;
+  const uint64_t bytes = memory_.statistics.own_bytes + unpaged();
   if (for_child_ == 0 && allowance_.has_beside_kept(kPlenty * bytes)) return true;
   if (store_.child_starts()) return false; // the one before takes its part first
   if (for_child_ == 0) {
@@ -128,9 +137,9 @@ void MemoryLimit::end_fork() {
 }
 
 /// What was kept for a child is its own now.
-void MemoryLimit::follow_child() {
-  if (for_child_ == 0 || forking_ || store_.child_starts()) return;
-  for_child_ = 0;
+void MemoryLimit::follow_child(uint64_t now) {
+  if (for_child_ == 0 || forking_ || store_.child_starts() || now < child_until_ns_) return;
+  for_child_ = child_until_ns_ = 0;
   account();
 }
 

@@ -113,7 +113,8 @@ private:
   uint64_t kept_free() const;
   bool in_motion() const;
   bool is_time_to_look(uint64_t now) const;
-  void follow_child();
+  void follow_child(uint64_t now);
+  uint64_t unpaged();
 
   PagedMemory &memory_;
   const BackingStore &store_;
@@ -122,6 +123,7 @@ private:
   Allowance allowance_;
   std::atomic<uint64_t> to_come_{0}; ///< bytes
   uint64_t fixed_bytes_ = 0;
+  uint64_t unpaged_ = 0; ///< bytes at the last fork: unpaged()
   uint64_t for_child_ = 0; ///< bytes that are left to a child which begins
   bool forking_ = false, others_ = false;
   uint64_t child_until_ns_ = 0, refused_since_ns_ = 0; ///< when has_room_for_child() gives up; since when may_store() says none

@@ -212,6 +212,15 @@ bool allocation_try_add(uint64_t base, uint64_t bytes, Allocation::Kind kind) {
   return guard.holds();
 }
 
+bool allocation_try_commit(uint64_t begin, uint64_t end) {
+  TryGuard guard(locks::allocations);
+  if (!guard.holds()) return false;
+  guards.unreadable.remove(begin, end);
+  change(begin, end, true);
+  page_allocations(begin);
+  return true;
+}
+
 void allocation_add_file(uint64_t base, uint64_t bytes, const FileMapping &file) {
   Guard guard(locks::allocations);
   if (!note({base, bytes, Allocation::kFile, false, false, file})) return;

@@ -37,6 +37,8 @@ void allocation_add(uint64_t base, uint64_t bytes, Allocation::Kind);
 /// The same from malloc, which starting the paging calls, too, with the allocations' lock held. False: it is held, and nothing is
 /// noted.
 bool allocation_try_add(uint64_t base, uint64_t bytes, Allocation::Kind);
+/// Reserved address space may be stored to from now on: the same.
+bool allocation_try_commit(uint64_t begin, uint64_t end);
 
 /// Notes a large mapping of a file. Files count with the rest when it is decided whether anything is to be done about
 /// them, but never make anonymous memory be paged. Any thread.

@@ -197,11 +197,17 @@ constexpr const char *reason_of(Start start) {
   return "large data of %llu MiB and what paging takes itself exceed the budget of %llu MiB: paging";
 }
 
+thread_local bool starts_here __attribute__((tls_model("initial-exec"))) = false;
+
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
 bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, Start why) {
   const bool files = why == Start::kFiles;
   // What the C library asks for on behalf of the threads must not come back here while the allocations' lock is held.
   small_blocks_watch.left.store(SmallBlocksWatch::kNot, std::memory_order_relaxed);
+  struct Here {
+    Here() { starts_here = true; }
+    ~Here() { starts_here = false; }
+  } here;
   if (!inherited_sandbox_allows_paging()) {
     snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
     return false;
@@ -297,6 +303,8 @@ const Options &runtime_options() {
 }
 
 uint64_t runtime_budget() { return budget; }
+
+bool runtime_starts_here() { return starts_here; }
 
 uint64_t runtime_set_memory(uint64_t bytes) {
   runtime_options();

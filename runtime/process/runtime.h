@@ -29,6 +29,8 @@ const Options &runtime_options();
 Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, bool at_once);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
+/// The calling thread is starting the paging just now: what it allocates is for that.
+bool runtime_starts_here();
 /// The user's limit of the budget from now on, bytes; returns the one before. Called with the allocations' lock held.
 uint64_t runtime_set_memory(uint64_t bytes);
 /// Whether so much large data can be held without paging, and the pager's own memory still be had when more comes.

@@ -85,6 +85,16 @@ def test_a_program_of_small_blocks_alone_is_not_killed(built, disk_dir, memory_g
     assert json.loads((tmp_path / "stats.json").read_text())["budget"]["program_share"] > 0.7
 
 
+def test_small_blocks_of_several_threads_are_not_killed(built, disk_dir, memory_group, tmp_path):
+    """4 times 23 MiB in a group of 48, each in heaps of its own."""
+    program = optimized(built, "clang-19", "arenas.c", "-fno-builtin")
+    command = [built.pagecast, "run", "--backing", disk_dir, "--stats", tmp_path / "stats.json", "--", program, "300000"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=memory_group(48 << 20).join)
+    assert (done.returncode, done.stdout) == (0, built.output(program, "300000")), done.stderr
+    figures = json.loads((tmp_path / "stats.json").read_text())
+    assert figures["io"]["written_bytes"] > 16 << 20 and figures["budget"]["program_share"] > 0.7
+
+
 def test_threads_that_allocate_while_others_fork_do_not_wait_for_each_other(built, disk_dir, tmp_path):
     """One that waits for a page in malloc has a lock that fork takes after the pager has been stopped."""
     program = built.compile("clang-19", Path(__file__).parent / "heaps" / "forking_threads.c", "-O2", "-pthread", "-fno-builtin")
