@@ -68,14 +68,17 @@ void wait_for_start(const void *p) {
 }
 
 /// `p`: the last block of the lot stands for all of it.
-void *note_small(void *p, size_t bytes) {
-  if ((small_growth += static_cast<int64_t>(usable_to_be(bytes))) < kSmallLot) return p;
+__attribute__((noinline)) void *note_lot(void *p) {
   const auto lot = static_cast<uint64_t>(small_growth);
   small_growth = 0;
   library_heap_grown();
   if (!arena_heap_grown(p, lot)) wait_for_start(p);
   if (!is_paged_heap(p) && runtime_watches_small_blocks() && runtime_small_blocks(lot)) allocations_page();
   return p;
+}
+
+inline void *note_small(void *p, size_t bytes) {
+  return (small_growth += static_cast<int64_t>(usable_to_be(bytes))) < kSmallLot ? p : note_lot(p);
 }
 
 /// Before the C library has it back. Before paging begins that is not counted: the next look counts what is in memory.
@@ -106,6 +109,12 @@ void *allocate(size_t size, size_t alignment, bool cleared) {
   if (!base) return errno = ENOMEM, nullptr;
   allocation_add(reinterpret_cast<uint64_t>(base), bytes, Allocation::kHeap);
   return base;
+}
+
+/// What begins on no page of the smallest size is no allocation.
+bool begins_page(const void *p) {
+  constexpr uint64_t kLeastPage = 4096;
+  return (reinterpret_cast<uint64_t>(p) & (kLeastPage - 1)) == 0;
 }
 
 /// The allocation at `p`, if it is one: they begin on a page, which the C library's blocks seldom do.
@@ -175,6 +184,7 @@ using namespace pagecast;
 extern "C" {
 
 EXPORTED void *malloc(size_t size) {
+  if (size < small_blocks_watch.below.load(std::memory_order_relaxed)) return note_small(__libc_malloc(size), size);
   if (is_large(size)) return allocate(size, 16, false);
   void *medium = is_medium_size(size) ? medium_take(size) : nullptr;
   if (medium) return medium;
@@ -184,8 +194,8 @@ EXPORTED void *malloc(size_t size) {
 EXPORTED void free(void *p) {
   if (!p) return;
   if (is_medium_block(p)) return medium_give(p);
-  const Allocation b = allocation_of(p);
-  if (b.bytes) return release(b);
+  if (begins_page(p))
+    if (const Allocation b = allocation_of(p); b.bytes) return release(b);
   forget_small(p);
   __libc_free(p);
 }

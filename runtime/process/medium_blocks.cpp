@@ -14,10 +14,13 @@
 #include <sys/mman.h>
 
 namespace pagecast {
+
+constinit MediumRange medium_range;
+
 namespace {
 
 constexpr unsigned kGranuleShift = 10;
-constexpr uint64_t kRange = 256ull << 30; ///< of addresses, kept free for all there will ever be
+constexpr uint64_t kRange = MediumRange::kBytes;
 constexpr uint32_t kGranules = kRange >> kGranuleShift;
 constexpr uint64_t kLeastGrowth = 8u << 20;
 /// The part of the budget that may be in blocks of the C library, and so cannot be paged.
@@ -30,7 +33,7 @@ constexpr uint32_t kTrimShare = 8, kLeastTrim = (16u << 20) >> kGranuleShift;
 
 core::FreeRuns free_runs;          ///< under locks::medium
 uint32_t freed = 0;            ///< granules, since memory was given back last. Under locks::medium
-std::atomic<uint64_t> base{0}; ///< of the range; 0: not many blocks yet
+std::atomic<uint64_t> &base = medium_range.base;
 std::atomic<bool> none{false}; ///< the addresses could not be had
 std::atomic<uint64_t> asked{0}; ///< bytes, until there are many
 std::atomic<uint64_t> look_at{0}; ///< value of `asked` at which to look how many there are
@@ -140,11 +143,6 @@ void *medium_take(size_t bytes, size_t *used) {
     if (used) *used = first < untouched ? std::min(bytes, uint64_t{untouched - first} << kGranuleShift) : 0;
     return reinterpret_cast<void *>(base.load(std::memory_order_relaxed) + (uint64_t{first} << kGranuleShift));
   }
-}
-
-bool is_medium_block(const void *p) {
-  const uint64_t from = base.load(std::memory_order_relaxed);
-  return from && reinterpret_cast<uint64_t>(p) - from < kRange;
 }
 
 size_t medium_bytes(const void *p) {

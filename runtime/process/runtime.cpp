@@ -297,6 +297,8 @@ const Options &runtime_options() {
     if (options.memory != kAuto && budget < options.memory)
       tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used",
            static_cast<unsigned long long>(budget >> 20));
+    small_blocks_watch.below.store(options.enable && options.rows ? std::min(options.rows, options.large) : options.large,
+                                   std::memory_order_relaxed);
     options_read.store(1, std::memory_order_release);
   }
   return options;

@@ -16,6 +16,7 @@ class Engine;
 struct SmallBlocksWatch {
   static constexpr int64_t kNot = INT64_MAX;
   std::atomic<int64_t> left{kNot}; ///< bytes of small blocks until it is time to look whether paging must begin; kNot: unwatched
+  std::atomic<uint64_t> below{0}; ///< bytes: requests for less are the C library's to serve; 0: the options have not been read
   std::atomic<bool> is_paged{false}; ///< large data of memory have once exceeded the budget, and are paged
 };
 extern SmallBlocksWatch small_blocks_watch;
