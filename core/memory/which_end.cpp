@@ -13,6 +13,7 @@ uint32_t WhichEnd::pop(Replacement &order, uint32_t *out, uint32_t max, uint32_t
     n = order.pop_victims(out, max);
     if (better_ == kNewest) order.settle_newcomers(n); // others are kept where they are
   }
+  last_ = end;
   went(end, out, n);
   return n;
 }

@@ -55,6 +55,8 @@ public:
     if (number_[hash(slot)]) came_back(slot, foreseen);
   }
   End better() const { return better_; }
+  /// The end that the last lot went from.
+  End last() const { return last_; }
   /// Pages that have gone from an end.
   uint64_t gone(End end) const { return side_[end].gone; }
   /// Which part of the pages that go the program waits for again, for each page that goes after them.
@@ -98,7 +100,7 @@ private:
   uint64_t now_ = 0; ///< counts pages that went
   uint32_t lots_ = 1, changes_ = 0;
   uint64_t made_old_ = 0; ///< by foreseen pages: newcomers, times newcomers() of memory, that are not settled yet
-  End better_ = kOldest;
+  End better_ = kOldest, last_ = kOldest;
 };
 
 } // namespace pagecast::core

@@ -69,9 +69,24 @@ void Discards::add(uint32_t slot, uint32_t pages) {
     p.flags = 0;
     memory_.went(s);
   }
+  note(slot, pages);
+  memory_.statistics.evicted_clean += pages;
+}
+
+void Discards::add_shelved(uint32_t slot, uint32_t pages) {
+  memory_.residency.clear(memory_.extent(slot, pages));
+  save_margins(slot, pages);
+  note(slot, pages);
+}
+
+void Discards::note(uint32_t slot, uint32_t pages) {
+  if (count_ && run_[count_ - 1].slot + run_[count_ - 1].pages == slot &&
+      memory_.region_of(slot) == memory_.region_of(slot - 1)) {
+    run_[count_ - 1].pages += pages;
+    return;
+  }
   if (count_ == kMost) flush();
   run_[count_++] = {slot, pages};
-  memory_.statistics.evicted_clean += pages;
 }
 
 void Discards::flush() {

@@ -38,6 +38,9 @@ public:
   Discards(PagedMemory &memory, Margins &margins) : memory_(memory), margins_(margins) {}
   /// Clean pages, which are out of the replacement order already. Their margins are saved.
   void add(uint32_t slot, uint32_t pages);
+  /// The same of pages whose contents are on the shelf (shelf.h) now. One that leaves it has gone, too.
+  void add_shelved(uint32_t slot, uint32_t pages);
+  void gone(uint32_t slot) { tables_.gone(slot, 1); }
   /// They have gone. To be called before anything is fetched again. Cost: 0.25 us a page.
   void flush();
   bool any() const { return count_ != 0; }
@@ -45,6 +48,7 @@ public:
 private:
   void settle(uint32_t slot);
   void save_margins(uint32_t slot, uint32_t pages);
+  void note(uint32_t slot, uint32_t pages);
 
   static constexpr unsigned kMost = 256;
   PagedMemory &memory_;

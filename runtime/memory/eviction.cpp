@@ -33,14 +33,16 @@ uint32_t Eviction::evict(uint32_t pages) {
       break;
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
     const uint32_t most = std::clamp(pages - done, lot, kVictims);
-    const uint32_t n =
-        memory_.order.released() ? memory_.order.pop_victims(victims, most, true) : memory_.pop_unreleased(victims, most);
+    const bool released = memory_.order.released() != 0;
+    const uint32_t n = released ? memory_.order.pop_victims(victims, most, true) : memory_.pop_unreleased(victims, most);
     if (n == 0) break;
     if (memory_.order.released() == 0) crowded_.store(crowded() + n, std::memory_order_relaxed);
     std::sort(victims, victims + n);
     bool stuck = false;
-    for (uint32_t i = 0, run; i < n; i += run) {
-      run = write_back_.run_length(victims + i, n - i);
+    const uint32_t left = !released && memory_.end.last() == core::WhichEnd::kOldest ? shelf_.take(victims, n) : n;
+    done += n - left;
+    for (uint32_t i = 0, run; i < left; i += run) {
+      run = write_back_.run_length(victims + i, left - i);
       done += give_up(victims[i], run, &stuck);
     }
     if (stuck) break;

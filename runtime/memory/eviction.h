@@ -9,6 +9,7 @@
 #include "runtime/memory/memory_limit.h"
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/releases.h"
+#include "runtime/memory/shelf.h"
 #include "runtime/memory/write_back.h"
 
 #include <atomic>
@@ -18,9 +19,10 @@ namespace pagecast {
 
 class Eviction {
 public:
-  Eviction(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Releases &releases, Discards &discards,
+  Eviction(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Releases &releases, Discards &discards, Shelf &shelf,
            WriteBack &write_back)
-      : memory_(memory), limit_(limit), store_(store), releases_(releases), discards_(discards), write_back_(write_back) {}
+      : memory_(memory), limit_(limit), store_(store), releases_(releases), discards_(discards), shelf_(shelf),
+        write_back_(write_back) {}
 
   /// Gives up to `pages` pages back, the least wanted first. Clean ones are free on return; dirty ones later.
   /// Returns the pages freed or on their way.
@@ -55,6 +57,7 @@ private:
   BackingStore &store_;
   Releases &releases_;
   Discards &discards_;
+  Shelf &shelf_;
   WriteBack &write_back_;
   uint32_t passed_ = 0; ///< pages, in this search for clean ones
   std::atomic<uint64_t> crowded_{0}; ///< changed by the pager alone

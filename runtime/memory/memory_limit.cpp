@@ -46,8 +46,9 @@ void MemoryLimit::account() {
   groups_seen_ = memory_.order.groups_used();
   MemoryMakeUp &now = memory_.statistics.now;
   now.tables = tables(), now.staging = store_.staging_bytes(), now.margins = margins_.bytes();
+  now.shelf = memory_.shelf_bytes;
   now.fixed = kBaseOwnBytes + fixed_bytes_;
-  own = now.tables + now.staging + now.margins + now.fixed;
+  own = now.tables + now.staging + now.margins + now.shelf + now.fixed;
   now.limit = allowance_.size() == kAuto ? 0 : allowance_.size();
   now.free = std::min(allowance_.left(), now.limit - std::min(now.limit, used_bytes()));
   if (allowance_.divide(own + for_child_, memory_.regions.count() ? files_.bytes() : 0)) memory_.note_freed();

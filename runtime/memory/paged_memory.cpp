@@ -55,6 +55,7 @@ void PagedMemory::look_at_threads() {
 void PagedMemory::waited(core::Favour::Owner owner, const Page &before) {
   const uint32_t away = low_bits(gone() / kGoneUnit - before.wanted_by, kWantedByBits);
   favour.waited(owner, away * kGoneUnit < used);
+  if (before.again) chance.missed(away * kGoneUnit, used);
 }
 
 void PagedMemory::stream_used(uint32_t slot) {

@@ -12,6 +12,7 @@
 #include "core/memory/favour.h"
 #include "core/memory/release_trial.h"
 #include "core/memory/replacement.h"
+#include "core/memory/second_chance.h"
 #include "core/memory/which_end.h"
 #include "core/residency.h"
 #include "core/types.h"
@@ -90,10 +91,12 @@ struct PagedMemory {
   core::ResidencyMap residency;
   core::Replacement order;
   core::WhichEnd end; ///< of `order`, from which pages go that nobody released
+  core::SecondChance chance; ///< of these; shelf.h has them
   core::Favour favour; ///< whose pages stay, of those that nobody released
   core::ReleaseTrial<Statistics::kSites + 1> release_trial; ///< by site
   core::Cleaning cleaning;
   uint32_t used = 0;  ///< pages resident, reading or kept as marks
+  uint64_t shelf_bytes = 0; ///< of the runtime's memory, for pages that are about to go (shelf.h)
   uint64_t freed = 1; ///< counts what note_freed() was told
 
 private:

@@ -82,7 +82,7 @@ void WriteBack::written(Request &q, int result) {
   if (r) --r->in_flight;
   store_.write_done(q);
   const bool good = result == static_cast<int>(q.pages << memory_.shift);
-  const bool unreadable = !good && !q.copied && (result == -EFAULT || result > 0);
+  const bool unreadable = !good && !q.copied && !q.shelved && (result == -EFAULT || result > 0);
   const int copied = unreadable && r ? write_copies(*r, q.slot, q.pages) : -EFAULT;
   if (copied >= 0) { // the others' turn comes again
     q.slot += static_cast<uint32_t>(copied);
@@ -97,6 +97,10 @@ void WriteBack::written(Request &q, int result) {
   };
   for (uint32_t s = q.slot; s < q.slot + q.pages; ++s) {
     Page &p = memory_[s];
+    if (p.state == PageState::kShelved) {
+      flush(s);
+      continue;
+    }
     const bool redirtied = p.flags & kRedirtied, going = p.flags & kEvict;
     p.flags &= kPrefetched;
     if (!good || redirtied) {
@@ -112,9 +116,10 @@ void WriteBack::written(Request &q, int result) {
       continue;
     }
     flush(s);
-    memory_.statistics.cleaned += q.idle;
+    memory_.statistics.cleaned += q.idle && !q.shelved;
   }
   flush(q.slot + q.pages);
+  if (q.shelved) shelf_.written(q, good);
   memory_.note_freed();
 }
 

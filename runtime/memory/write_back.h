@@ -10,6 +10,7 @@
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/placement.h"
 #include "runtime/memory/releases.h"
+#include "runtime/memory/shelf.h"
 #include "runtime/store/backing_store.h"
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace pagecast {
 
 class WriteBack {
 public:
-  WriteBack(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Discards &discards)
-      : memory_(memory), limit_(limit), store_(store), placement_(placement), discards_(discards) {}
+  WriteBack(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Discards &discards, Shelf &shelf)
+      : memory_(memory), limit_(limit), store_(store), placement_(placement), discards_(discards), shelf_(shelf) {}
 
   /// Why pages are written: they are to go then; they are the next to go; the program rests.
   enum class Why : uint8_t { kGoing, kNext, kIdle };
@@ -48,6 +49,7 @@ private:
   BackingStore &store_;
   Placement &placement_;
   Discards &discards_;
+  Shelf &shelf_;
 };
 
 // Cleaning while the program rests (core/memory/cleaning.h): dirty pages are written and stay.

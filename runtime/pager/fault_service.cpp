@@ -58,6 +58,7 @@ StallKind FaultService::kind_of(const Page &before, uint32_t slot, bool served) 
   if (!served) return StallKind::kRoom;
   switch (before.state) {
   case PageState::kZero: return StallKind::kZeroFill;
+  case PageState::kShelved:
   case PageState::kAbsent: return StallKind::kNotPrefetched;
   case PageState::kReading:
     return before.flags & kPrefetched ? StallKind::kLate : placement_.waited_for(slot, StallKind::kNotPrefetched);
@@ -90,6 +91,9 @@ bool FaultService::serve(uint64_t place, bool write, core::Favour::Owner owner, 
     return fetcher_.zero_fill(*r, slot, runs_.zeros_for_fault(*r, slot), {0, 0, 0, write, true, {}, owner}) != 0;
   case PageState::kAbsent: return refill(*r, place, write, owner);
   case PageState::kMark: marks_.show(slot, write); return true;
+  case PageState::kShelved:
+    if (!fetcher_.unshelve(slot, write, true)) return false;
+    return memory_[slot].state != PageState::kAbsent || refill(*r, place, write, owner);
   case PageState::kReading: wait_for(slot, write, owner, again); return true;
   case PageState::kLost: // the program has removed what makes it raise SIGBUS
     placement_.poison(slot);

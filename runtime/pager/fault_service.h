@@ -6,6 +6,7 @@
 //   absent    read from the backing store; its arrival wakes the thread             not prefetched
 //   reading   it is on its way already: the thread waits for the rest               late, if a hint had asked for it
 //   mark      shown: the program has come to a stream's mark                        a hit
+//   shelved   shown: it was about to go, and is in use                              a second chance
 //   clean     a first store: the page becomes dirty, and may be stored to           protect
 //   forked    the same; while another process has it, too, there must be memory for a copy
 //   writing   a store to a page on its way out: it stays, and is dirty afterwards   protect

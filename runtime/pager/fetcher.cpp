@@ -77,6 +77,9 @@ uint32_t Fetcher::fetch_run(PagedRegion &r, uint32_t slot, uint32_t pages, const
     return has_margins(asked, slot, &n) ? fill_rows(r, slot, n, asked) : read_in(r, slot, n, asked);
   case PageState::kReading: memory_.residency.set(memory_.extent(slot, n)); return n;
   case PageState::kMark: marks_.show(slot, makes_writable(r, asked)); return 1;
+  case PageState::kShelved:
+    if (!unshelve(slot, makes_writable(r, asked), asked.demand)) return 0;
+    return memory_[slot].state == PageState::kAbsent ? fetch_run(r, slot, 1, asked) : 1;
   case PageState::kLost: return n;
   default: return want_again(r, slot, n, asked);
   }
@@ -110,6 +113,7 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
   for (uint32_t i = slot; i < slot + pages; ++i) {
     memory_[i].state = asked.write ? PageState::kDirty : PageState::kClean;
     memory_[i].flags = asked.write ? 0 : kNoBacking;
+    memory_[i].again = false;
     memory_[i].site = asked.site;
     memory_[i].owner = low_bits(asked.owner, kOwnerBits);
     memory_.end.wanted(i, !asked.demand);
@@ -138,6 +142,7 @@ uint32_t Fetcher::begin_reading(PagedRegion &r, uint32_t slot, uint32_t pages, c
     memory_.end.wanted(i, !asked.demand);
     p.state = PageState::kReading;
     p.flags = flags;
+    p.again = false;
     p.site = asked.site;
     p.owner = low_bits(asked.owner, kOwnerBits);
     p.nest = low_bits(asked.nest, kNestBits);
@@ -169,6 +174,12 @@ bool Fetcher::read_around(PagedRegion &r, PageRun run, uint32_t slot, const Aske
   if (!comes) return read_in(r, slot, 1, asked) != 0;
   memory_[slot].flags = static_cast<uint8_t>(kDemand | (makes_writable(r, asked) ? kWriteIntent : 0));
   ++memory_.statistics.not_prefetched;
+  return true;
+}
+
+bool Fetcher::unshelve(uint32_t slot, bool write, bool demand) {
+  if (admit(1, demand) == 0) return false;
+  if (memory_[slot].state == PageState::kShelved) shelf_.show(slot, write);
   return true;
 }
 
@@ -225,6 +236,7 @@ uint32_t Fetcher::fill_rows(PagedRegion &r, uint32_t slot, uint32_t pages, const
 void Fetcher::bring_now(uint32_t slot) {
   Page &p = memory_[slot];
   if (p.state == PageState::kMark) marks_.show(slot, true);
+  if (p.state == PageState::kShelved) shelf_.show(slot, true);
   if (PagedMemory::awaits_store(p.state)) placement_.make_writable(slot, 1);
   if (PagedMemory::resident(p.state)) return;
   const PagedRegion *r = memory_.region_of(slot);

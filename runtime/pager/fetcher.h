@@ -12,6 +12,7 @@
 #include "runtime/memory/memory_limit.h"
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/placement.h"
+#include "runtime/memory/shelf.h"
 #include "runtime/pager/marks.h"
 #include "runtime/store/backing_store.h"
 
@@ -22,9 +23,9 @@ namespace pagecast {
 class Fetcher {
 public:
   Fetcher(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, const Margins &margins,
-          Eviction &eviction, Marks &marks)
+          Eviction &eviction, Marks &marks, Shelf &shelf)
       : memory_(memory), limit_(limit), store_(store), placement_(placement), margins_(margins), eviction_(eviction),
-        marks_(marks) {}
+        marks_(marks), shelf_(shelf) {}
   /// False if the memory cannot be had.
   bool start();
 
@@ -48,6 +49,8 @@ public:
   uint32_t read_in(PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
   /// Reads a page that the program faulted on with those of the run, which are around it and absent. False: not now.
   bool read_around(PagedRegion &, PageRun, uint32_t slot, const Asked &);
+  /// Puts a page back that is about to go. It may be absent then: room was made by letting it go. False: not now.
+  bool unshelve(uint32_t slot, bool write, bool demand);
   /// Resident pages that were released, or were next to go: they stay.
   uint32_t want_again(const PagedRegion &, uint32_t slot, uint32_t pages, const Asked &);
 
@@ -74,6 +77,7 @@ private:
   const Margins &margins_;
   Eviction &eviction_;
   Marks &marks_;
+  Shelf &shelf_;
   char *zeros_ = nullptr; ///< kZeroPages pages, which take no memory
 };
 

@@ -107,6 +107,7 @@ bool Pager::take_completions() {
 bool Pager::keep_up(uint64_t now, bool busy, uint64_t soon) {
   cleaner.clean(now, busy);
   limit.follow(now);
+  if (started_) shelf.keep_up();
   busy |= eviction.give_back(now);
   busy |= arrivals.arrive_late();
   eviction.keep_reserve(busy, faults.waiting());

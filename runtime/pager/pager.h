@@ -28,6 +28,7 @@
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/placement.h"
 #include "runtime/memory/releases.h"
+#include "runtime/memory/shelf.h"
 #include "runtime/pager/append_runs.h"
 #include "runtime/pager/arrivals.h"
 #include "runtime/pager/fault_service.h"
@@ -116,19 +117,20 @@ public:
   Placement placement{memory, limit};
   Discards discards{memory, margins};
   Releases releases{memory};
-  WriteBack write_back{memory, limit, store, placement, discards};
-  Eviction eviction{memory, limit, store, releases, discards, write_back};
+  Shelf shelf{memory, limit, store, placement, discards};
+  WriteBack write_back{memory, limit, store, placement, discards, shelf};
+  Eviction eviction{memory, limit, store, releases, discards, shelf, write_back};
   Cleaner cleaner{memory, limit, store, releases, write_back};
   // What comes into it.
   Marks marks{memory, placement};
   Arrivals arrivals{memory, limit, store, placement, eviction, marks};
-  Fetcher fetcher{memory, limit, store, placement, margins, eviction, marks};
+  Fetcher fetcher{memory, limit, store, placement, margins, eviction, marks, shelf};
   AppendRuns runs{memory, limit};
   StreamFetcher streams{memory, limit, placement, marks, fetcher};
   FaultService faults{memory, limit, placement, marks, runs, fetcher, streams};
   StillService still{memory, limit, store, placement, marks};
   MapSync maps{memory, store, placement, discards, write_back, marks};
-  RegionChanges regions{memory, limit, placement, margins, eviction, marks, streams};
+  RegionChanges regions{memory, limit, placement, margins, eviction, marks, shelf, streams};
 };
 
 } // namespace pagecast

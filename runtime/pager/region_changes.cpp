@@ -161,6 +161,8 @@ void RegionChanges::forget_page(uint32_t slot, bool keep_region) {
     --memory_.used;
   } else if (state == PageState::kMark) {
     marks_.drop(slot);
+  } else if (state == PageState::kShelved) {
+    shelf_.forget(slot);
   } else if (state == PageState::kLost && keep_region) {
     placement_.heal(slot);
   }

@@ -10,6 +10,7 @@
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/placement.h"
 #include "runtime/pager/stream_fetcher.h"
+#include "runtime/memory/shelf.h"
 #include "runtime/pager/marks.h"
 
 #include <cstdint>
@@ -19,9 +20,9 @@ namespace pagecast {
 class RegionChanges {
 public:
   RegionChanges(PagedMemory &memory, MemoryLimit &limit, Placement &placement, Margins &margins, Eviction &eviction, Marks &marks,
-                StreamFetcher &streams)
+                Shelf &shelf, StreamFetcher &streams)
       : memory_(memory), limit_(limit), placement_(placement), margins_(margins), eviction_(eviction), marks_(marks),
-        streams_(streams) {}
+        shelf_(shelf), streams_(streams) {}
   /// As far as pages have places in the backing store, bytes.
   void set_most(uint64_t bytes) { most_ = bytes; }
   /// Makes anonymous private [address, address+bytes) a region. 0 or -errno (then it stays as it was); -EFBIG: there are no places
@@ -50,6 +51,7 @@ private:
   Margins &margins_;
   Eviction &eviction_;
   Marks &marks_;
+  Shelf &shelf_;
   StreamFetcher &streams_;
   uint64_t most_ = ~uint64_t{0};
   bool too_far_said_ = false;

@@ -151,6 +151,8 @@ uint32_t StreamFetcher::push_run(PagedRegion &r, core::Stream &s, uint32_t slot,
   case PageState::kMark: // the mark of a stream that came to nothing
     marks_.show(slot, s.stores && r.may_expect_stores());
     return 1;
+  case PageState::kShelved: return fetcher_.fetch_run(r, first, 1, asked);
+  case PageState::kLost: return pages;
   default: return fetcher_.want_again(r, first, pages, asked);
   }
 }

@@ -14,7 +14,7 @@ constexpr uint32_t kAtOnce = 512; ///< pages of which the kernel is asked at a t
 /// Each returns the invariant that does not hold, or NULL.
 class Check {
 public:
-  Check(PagedMemory &memory, const BackingStore &store) : memory_(memory), store_(store) {}
+  Check(PagedMemory &memory, const BackingStore &store, const Shelf &shelf) : memory_(memory), store_(store), shelf_(shelf) {}
   const char *region(unsigned index, uint32_t *in_memory, uint32_t *writing);
 
 private:
@@ -22,6 +22,7 @@ private:
 
   PagedMemory &memory_;
   const BackingStore &store_;
+  const Shelf &shelf_;
 };
 
 /// Checks a region's place in the tables, and its pages; counts those resident or reading, and those being written.
@@ -46,7 +47,7 @@ const char *Check::region(unsigned index, uint32_t *in_memory, uint32_t *writing
     const uint32_t slot = r.first_slot + i;
     const PageState state = memory_[slot].state;
     *in_memory += PagedMemory::resident(state) || state == PageState::kReading || state == PageState::kMark;
-    *writing += state == PageState::kWriting;
+    *writing += state == PageState::kWriting || (state == PageState::kShelved && shelf_.writes(slot));
     if (const char *broken = page(slot, (populated[i % kAtOnce] ? kPopulated : 0u) | (guarded[i % kAtOnce] ? kProtected : 0u)))
       return broken;
   }
@@ -82,12 +83,13 @@ const char *Pager::broken_invariant() {
   if (!memory.order.is_valid(memory.pages.high_water())) return "the replacement order's lists are inconsistent";
   uint32_t in_memory = 0, writing = 0;
   uint64_t bytes = 0;
-  Check check(memory, store);
+  Check check(memory, store, shelf);
   for (unsigned i = 0; i < memory.regions.count(); ++i) {
     if (const char *broken = check.region(i, &in_memory, &writing)) return broken;
     bytes += memory.regions[i].bytes;
   }
   if (bytes != memory.statistics.region_bytes) return "the regions' bytes are miscounted";
+  if (const char *broken = shelf.broken_invariant()) return broken;
   if (in_memory != memory.used) return "the pages in memory are miscounted";
   if (writing != store.pages_writing()) return "the pages being written are miscounted";
   return store.broken_invariant(memory.pages);

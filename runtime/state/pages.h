@@ -9,6 +9,7 @@
 //   absent   contents only in the backing file
 //   reading  on its way into memory
 //   mark     in the pager's own memory, to be shown when the program faults on it: the mark of a stream
+//   shelved  in the pager's own memory, about to go: its second chance (memory/shelf.h)
 //   lost     could not be read back: touching it raises SIGBUS until it is cleared or removed
 //   clean    resident and write-protected; the backing file (or "zero") has the same contents
 //   dirty    resident and writable; must be written before it may go
@@ -22,7 +23,7 @@
 
 namespace pagecast {
 
-enum class PageState : uint8_t { kZero, kAbsent, kReading, kMark, kLost, kClean, kDirty, kWriting, kForked };
+enum class PageState : uint8_t { kZero, kAbsent, kReading, kMark, kShelved, kLost, kClean, kDirty, kWriting, kForked };
 
 enum PageFlag : uint8_t {
   kPrefetched = 1, ///< came by a hint and has not been counted as hit, late or unused
@@ -39,7 +40,7 @@ enum PageFlag : uint8_t {
 enum StreamKind : uint32_t { kInOrder = 1, kApart = 2 };
 
 /// Widths of what a page remembers of the hint that asked for it.
-inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kWantedByBits = 22, kPageSiteBits = 13, kOwnerBits = 3;
+inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kWantedByBits = 21, kPageSiteBits = 13, kOwnerBits = 3;
 /// What a field of so many bits keeps of `value`.
 constexpr uint32_t low_bits(uint64_t value, unsigned bits) { return static_cast<uint32_t>(value & ((uint64_t{1} << bits) - 1)); }
 
@@ -50,7 +51,9 @@ struct Page {
   uint16_t owner : kOwnerBits; ///< thread for which it came (core/memory/favour.h)
   uint32_t nest : kNestBits; ///< number in nest_table of the nest that asked for it
   uint32_t turn : kTurnBits; ///< which of the nests that this entry has held (modulo 2^kTurnBits)
-  uint32_t wanted_by : kWantedByBits; ///< step (modulo 2^kWantedByBits) by which that nest wanted it
+  uint32_t again : 1; ///< it has been on the shelf (memory/shelf.h) since it was last read
+  uint32_t wanted_by
+      : kWantedByBits; ///< step (modulo 2^kWantedByBits) by which that nest wanted it; of a shelved page, its place
 };
 static_assert(sizeof(Page) == 8);
 

@@ -19,8 +19,8 @@
 namespace pagecast {
 
 static constexpr uint64_t MemoryMakeUp::*kKinds[] = {&MemoryMakeUp::limit,   &MemoryMakeUp::program, &MemoryMakeUp::tables,
-                                                     &MemoryMakeUp::staging, &MemoryMakeUp::margins, &MemoryMakeUp::fixed,
-                                                     &MemoryMakeUp::free};
+                                                     &MemoryMakeUp::staging, &MemoryMakeUp::margins, &MemoryMakeUp::shelf,
+                                                     &MemoryMakeUp::fixed,   &MemoryMakeUp::free};
 
 uint64_t StallTimes::sum() const {
   uint64_t out = 0;
@@ -173,11 +173,12 @@ void put_sites(Writer &w, const Statistics &s) {
 void put_make_up(Writer &w, const Statistics &s) {
   MemoryMakeUp m = s.sum;
   for (uint64_t MemoryMakeUp::*kind : kKinds) m.*kind /= s.sums ? s.sums : 1;
-  const uint64_t known = m.program + m.tables + m.staging + m.margins + m.fixed + m.free;
-  w.put("\"limit_bytes\": %llu, \"program_share\": %.4f, \"overhead\": {\"tables\": %llu, \"staging\": %llu, \"margins\": %llu, "
-        "\"runtime\": %llu, \"free\": %llu, \"other\": %llu}",
-        ull(m.limit), m.limit ? static_cast<double>(m.program) / static_cast<double>(m.limit) : 0.0, ull(m.tables),
-        ull(m.staging), ull(m.margins), ull(m.fixed), ull(m.free), ull(m.limit > known ? m.limit - known : 0));
+  const uint64_t known = m.program + m.tables + m.staging + m.margins + m.shelf + m.fixed + m.free;
+  w.put(
+      "\"limit_bytes\": %llu, \"program_share\": %.4f, \"overhead\": {\"tables\": %llu, \"staging\": %llu, \"margins\": %llu, \"shelf\": %llu, "
+      "\"runtime\": %llu, \"free\": %llu, \"other\": %llu}",
+      ull(m.limit), m.limit ? static_cast<double>(m.program) / static_cast<double>(m.limit) : 0.0, ull(m.tables), ull(m.staging),
+      ull(m.margins), ull(m.shelf), ull(m.fixed), ull(m.free), ull(m.limit > known ? m.limit - known : 0));
 }
 
 /// Seconds. Null for waits that nobody measured: zero would pass for an answer.
@@ -322,6 +323,10 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"regretted\": %llu, \"forgone\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
       ull(t.released), ull(t.rescued), ull(s.releases_regretted), ull(s.releases_forgone), ull(s.evicted_clean),
       ull(s.evicted_dirty), ull(s.cleaned));
+  const Statistics::SecondChance &c = s.second_chance;
+  w.put("  \"second_chance\": {\"waited\": %llu, \"waited_again\": %llu, \"came_back\": %llu, \"came_back_again\": %llu, "
+        "\"written\": %llu, \"switched_off\": %llu},\n",
+        ull(c.waited), ull(c.waited_again), ull(c.came_back), ull(c.came_back_again), ull(c.written), ull(c.switched_off));
   w.put("  \"unreleased\": {\"oldest\": %llu, \"newest\": %llu, \"changes\": %llu},\n", ull(s.unreleased.oldest),
         ull(s.unreleased.newest), ull(s.unreleased.changes));
   w.put("  \"fault_streams\": {\"used\": %llu, \"wasted\": %llu, \"switched_off\": %llu, \"forgone\": %llu},\n",

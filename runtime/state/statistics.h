@@ -52,7 +52,7 @@ struct MemoryMakeUp {
   uint64_t limit = 0;   ///< the lowest of the pools' sizes and the cap
   uint64_t program = 0; ///< pages of large data
   // The runtime's, of the budget.
-  uint64_t tables = 0, staging = 0, margins = 0, fixed = 0;
+  uint64_t tables = 0, staging = 0, margins = 0, shelf = 0, fixed = 0;
   uint64_t free = 0; ///< in the fullest pool, at the last look
 };
 
@@ -100,6 +100,12 @@ struct Statistics {
     uint64_t changes = 0;            ///< of what is thought to be better
   };
   Unreleased unreleased;
+  struct SecondChance {
+    uint64_t waited = 0, waited_again = 0; ///< pages on the shelf (memory/shelf.h), and those of them that had come back before
+    uint64_t came_back = 0, came_back_again = 0; ///< of these, the pages that were used meanwhile
+    uint64_t written = 0, switched_off = 0; ///< pages from there; times that it did not pay
+  };
+  SecondChance second_chance;
   uint64_t cleaned = 0; ///< written while the program rested
   // Hints.
   std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, nests_passed_over{0}, hints_by_hand{0},

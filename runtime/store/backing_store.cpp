@@ -283,6 +283,12 @@ const Request &BackingStore::write(uint32_t slot, uint32_t pages, uint64_t addre
   return q;
 }
 
+void BackingStore::write_shelved(uint32_t slot, uint32_t pages, uint64_t address, uint32_t place) {
+  Request &q = requests_[requests_.tag(write(slot, pages, address, true))];
+  q.shelved = true;
+  q.staging = place;
+}
+
 int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address, bool idle, bool again, const Origin &origin) {
   if (requests_.free() < kLastRequests) return 0;
   uint32_t first = 0;
@@ -398,7 +404,8 @@ const char *BackingStore::broken_invariant(const PageTable &pages) const {
     idle += q.idle ? q.pages : 0;
     const PageState state = q.write ? PageState::kWriting : PageState::kReading;
     for (uint32_t s = q.slot; s < q.slot + q.pages; ++s)
-      if (pages[s].state != state) return "a request moves a page that is in another state";
+      if (pages[s].state != state && !(q.shelved && pages[s].state == PageState::kShelved))
+        return "a request moves a page that is in another state";
   }
   if (!requests_.is_valid()) return "a request is neither free nor under way, or both";
   if (reading != reading_) return "the reads under way are miscounted";

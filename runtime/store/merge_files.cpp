@@ -40,7 +40,7 @@ bool BackingStore::merge_files(const PageTable &pages, PagedRegions &regions, un
 bool BackingStore::move_contents(const PageTable &pages, const PagedRegion &r, uint32_t from, unsigned to) {
   auto to_move = [&](uint32_t s) {
     const PageState state = pages[s].state;
-    const bool stored = state == PageState::kAbsent || state == PageState::kMark ||
+    const bool stored = state == PageState::kAbsent || state == PageState::kMark || state == PageState::kShelved ||
                         (state == PageState::kClean && !(pages[s].flags & kNoBacking));
     return stored && (from >> fork_files_.file_of(s) & 1);
   };

@@ -10,13 +10,14 @@ namespace pagecast {
 struct Request {
   uint64_t started_ns;
   uint32_t slot, pages;
-  uint32_t staging; ///< reads and copies: where in the staging memory
+  uint32_t staging; ///< reads and copies: where in the staging memory; from the shelf: the first place
   uint16_t site;
   uint8_t nest;
   bool write; ///< to the backing store
   bool busy;
   bool copied = false; ///< written from a copy in staging
   bool idle = false;   ///< written while the program rests (core/memory/cleaning.h)
+  bool shelved = false; ///< written from the shelf (memory/shelf.h)
   bool done = false;   ///< it waits for memory
   uint8_t store = 0;   ///< number
 };

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The shelf: pages that are about to go wait here for their second chance (core/memory/second_chance.h), copied into the pager's own
+// memory. A fault on one puts it back without a read. Others go when their place is needed: clean ones at once, dirty ones
+// have been written from here before. So a page that is stored to all the time is not written each time.
+//
+//   take     the program's page is copied, and discarded           kClean, kDirty -> kShelved
+//   show     it is back where the program sees it                  kShelved -> kClean, kDirty, or kWriting if it is being written
+//   drop     its contents are in the backing store                 kShelved -> kAbsent
+//
+// The memory counts as the runtime's own (Statistics::own_bytes). It grows by steps up to a share of the budget, and is given back as
+// a whole when the second chance does not pay, or when the budget falls.
+//
+// Pager's thread.
+#pragma once
+#include "runtime/memory/discards.h"
+#include "runtime/memory/memory_limit.h"
+#include "runtime/memory/paged_memory.h"
+#include "runtime/memory/placement.h"
+#include "runtime/store/backing_store.h"
+
+#include <cstdint>
+
+namespace pagecast {
+
+class Shelf {
+public:
+  Shelf(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Discards &discards)
+      : memory_(memory), limit_(limit), store_(store), placement_(placement), discards_(discards) {}
+
+  /// Takes pages that nobody released, and that are to wait rather than go: no hint and no stream brought them, so that their next use
+  /// would be waited for. `slots`: ascending, and out of the order of replacement. Returns how many are left, which are its first
+  /// ones then. The others have gone from the program's sight, and their memory is free after the next Discards::flush().
+  uint32_t take(uint32_t *slots, uint32_t count);
+  /// Puts a page back, writable where it is dirty or `write`. There must be room for it.
+  void show(uint32_t slot, bool write);
+  /// The program gives the page up. It is not being written.
+  void forget(uint32_t slot) { free(memory_[slot].wanted_by); }
+  /// A write from here is done, or failed. To be called when those of its pages that have left the shelf have been seen to.
+  void written(const Request &, bool good);
+
+  /// Once in each turn of the loop: grows or shrinks, writes what is to go next, and decides whether all this pays.
+  void keep_up();
+
+  /// For tests: whether the page is being written from here.
+  bool writes(uint32_t slot) const { return entry_[memory_[slot].wanted_by].state == Entry::kWriting; }
+  /// What does not hold, or NULL.
+  const char *broken_invariant() const;
+
+private:
+  /// A place for a page. Free ones, and those whose page waits, are in lists, the oldest first.
+  struct Entry {
+    enum State : uint8_t { kFree, kWaits, kWriting, kLeft } state; ///< kLeft: being written, but the page is back already
+    bool dirty;
+    bool again; ///< the page had come back before
+    uint32_t slot, prev, next;
+  };
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  struct List {
+    uint32_t first = kNone, last = kNone, count = 0;
+  };
+  static constexpr uint32_t kMost = 1u << 18; ///< pages; places fit into Page::wanted_by
+
+  bool wants(uint32_t slot) const;
+  bool copy(const uint32_t *slots, const uint32_t *places, uint32_t count);
+  bool open();
+  void grow();
+  void close();
+  void append(List &, uint32_t place);
+  void unlink(List &, uint32_t place);
+  void free(uint32_t place);
+  void drop(uint32_t place);
+  bool make_place();
+  void keep(uint32_t slot, uint32_t place);
+  void write_next();
+  uint32_t write_run(uint32_t place);
+  uint32_t target() const;
+  char *contents(uint32_t place) const { return buffer_ + memory_.bytes(place); }
+
+  PagedMemory &memory_;
+  MemoryLimit &limit_;
+  BackingStore &store_;
+  Placement &placement_;
+  Discards &discards_;
+  char *buffer_ = nullptr; ///< capacity_ pages, of which the first grown_ take memory
+  Entry *entry_ = nullptr;
+  uint32_t capacity_ = 0, grown_ = 0;
+  List free_, waiting_; ///< places; of those being written none is free, and they stay in the order in which they came
+  uint32_t left_ = 0; ///< places of the state kLeft
+  uint32_t taken_ = 0; ///< pages, since write_next() looked
+  uint64_t take_ns_ = 0; ///< what taking a page costs, lately
+  bool closing_ = false;
+};
+
+} // namespace pagecast
