@@ -155,7 +155,10 @@ void JobHelper::regroup() {
   say_misfits();
   alone_.clear();
   for (const auto &[phase, members] : phases)
-    for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, now_ns(), &alone_)) wanted.push_back(std::move(team));
+    if (!price_[phase].pays(now_ns())) {
+      for (const Opened &o : members) alone_.push_back(o), alone_.back().is_settled = true;
+    } else
+      for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, now_ns(), &alone_)) wanted.push_back(std::move(team));
   std::vector<std::unique_ptr<JobTeam>> teams;
   for (auto &members : wanted) {
     // Of the team as it was, those who have left may be missing, and nobody else.
@@ -218,9 +221,27 @@ bool JobHelper::answer_alone() {
   return !alone_.empty();
 }
 
-/// Asks for what teams have come to.
+/// For how long its members have waited for others, in all of their nests so far.
+uint64_t JobHelper::met_ns(const JobTeam &team) const {
+  uint64_t sum = 0;
+  for (const Opened &o : team.members()) sum += job_.member[o.place].entry[o.entry].met_ns.load(std::memory_order_relaxed);
+  return sum;
+}
+
+/// Whether its phase is to have no team for a while, since the members wait for each other for most of the time.
+bool JobHelper::is_too_dear(JobTeam &team) {
+  const JobTeam::Paid now{now_ns(), met_ns(team), team.asked()}, before = team.paid;
+  if (before.at_ns && now.asked == before.asked) return false;
+  team.paid = now;
+  return before.at_ns &&
+         price_[team.members()[0].phase].went(now.asked - before.asked, (now.at_ns - before.at_ns) * team.members().size(),
+                                              now.met_ns - before.met_ns, now.at_ns);
+}
+
+/// Asks for what teams have come to, and gives up those that cost more than they can bring.
 void JobHelper::follow() {
   std::vector<uint64_t> blocks;
+  bool is_any_too_dear = false;
   for (const auto &team : teams_) {
     for (size_t m = 0; m < team->members().size(); ++m) {
       const Opened &member = team->members()[m];
@@ -229,7 +250,13 @@ void JobHelper::follow() {
     }
     while (team->next(&blocks)) ask(blocks);
     for (const Opened &o : team->members()) tell(o, team->asked());
+    if (!is_too_dear(*team)) continue;
+    is_any_too_dear = true;
+    report_.given_up();
   }
+  if (!is_any_too_dear) return;
+  regroup();
+  answer_alone();
 }
 
 int JobHelper::asked(void *served, int *) { return --static_cast<Served *>(served)->under_way, 1; }

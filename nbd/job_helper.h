@@ -5,11 +5,13 @@
 //
 // When it ends early, or falls behind, its members ask for themselves, or read what nobody has asked for.
 #pragma once
+#include "core/sharing/meeting_price.h"
 #include "nbd/connections.h"
 #include "nbd/job_report.h"
 #include "nbd/job_teams.h"
 #include "runtime/nbd/job.h"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -44,6 +46,8 @@ private:
   uint64_t intervals_alone(const Opened &) const;
   bool answer_alone();
   void follow();
+  uint64_t met_ns(const JobTeam &) const;
+  bool is_too_dear(JobTeam &);
   void ask(const std::vector<uint64_t> &blocks);
   void wait(int timeout_ms);
 
@@ -55,6 +59,7 @@ private:
   uint64_t words_ = 0;
   std::vector<Opened> opened_, alone_;
   std::vector<std::unique_ptr<JobTeam>> teams_;
+  std::map<uint64_t, core::MeetingPrice> price_; ///< of the teams of each phase
   uint64_t checked_ns_ = 0;
   int64_t ranks_ = 0; ///< that there have been
   bool misfits_said_ = false;

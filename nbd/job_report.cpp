@@ -50,9 +50,9 @@ bool JobReport::write(const Job &job, const std::vector<core::DataSetBlocks> &se
   if (!out) return false;
   fprintf(
       out,
-      "{\"version\": 1, \"asked_blocks\": %llu, \"left_blocks\": %llu, \"nests_opened\": %llu, \"teams\": %llu, \"served\": %llu, "
+      "{\"version\": 1, \"asked_blocks\": %llu, \"left_blocks\": %llu, \"nests_opened\": %llu, \"teams\": %llu, \"given_up\": %llu, \"served\": %llu, "
       "\"intervals\": %llu,\n \"members\": [",
-      ull(asked_), ull(left_), ull(nests_), ull(teams_), ull(served_), ull(intervals_));
+      ull(asked_), ull(left_), ull(nests_), ull(teams_), ull(given_up_), ull(served_), ull(intervals_));
   const char *comma = "";
   for (const JobMember &m : job.member) {
     uint64_t nests = 0, meetings = 0, met_ns = 0;

@@ -18,6 +18,8 @@ public:
   void opened(const Opened &);
   void closed(const Opened &, uint64_t now_ns);
   void team(size_t members, uint64_t intervals);
+  /// A team, since its members waited for each other for most of the time.
+  void given_up() { ++given_up_; }
   void asked(uint64_t blocks) { asked_ += blocks; }
   /// No room for so many requests, or no server.
   void left(uint64_t blocks) { left_ += blocks; }
@@ -31,7 +33,7 @@ private:
     uint64_t closed_ns;
   };
   std::string file_;
-  uint64_t since_ns_ = 0, asked_ = 0, left_ = 0, teams_ = 0, served_ = 0, intervals_ = 0, nests_ = 0;
+  uint64_t since_ns_ = 0, asked_ = 0, left_ = 0, teams_ = 0, served_ = 0, intervals_ = 0, nests_ = 0, given_up_ = 0;
   std::vector<Nest> nest_;
 };
 

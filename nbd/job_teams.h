@@ -63,6 +63,10 @@ public:
   /// The blocks of the next interval that may be asked for now, each once, but for those of the one before. False: there is none.
   bool next(std::vector<uint64_t> *blocks);
   bool is_over() const { return pace_.is_over(); }
+  /// What it had cost its members when that was noted last: they waited for each other for `met_ns` in all of their nests so far.
+  struct Paid {
+    uint64_t at_ns = 0, met_ns = 0, asked = 0;
+  } paid;
 
 private:
   uint64_t interval_at(uint64_t done) const { return core::rescale(done, uint64_t{1} << 32, intervals_); }

@@ -21,6 +21,20 @@ int64_t read_now(const std::vector<Read> &run) {
   return n < 0 ? -errno : n;
 }
 
+/// All bytes of the writes, which follow each other.
+int64_t write_now(const std::vector<iovec> &from, int fd, uint64_t offset) {
+  for (iovec part : from)
+    while (part.iov_len) {
+      const ssize_t n = pwrite(fd, part.iov_base, part.iov_len, off_t(offset));
+      if (n < 0 && errno != EINTR) return -errno;
+      if (n <= 0) continue;
+      part.iov_base = static_cast<char *>(part.iov_base) + n;
+      part.iov_len -= size_t(n);
+      offset += uint64_t(n);
+    }
+  return 0;
+}
+
 bool follows(const Read &first, const Read &second) {
   return first.fd == second.fd && first.offset + first.bytes == second.offset;
 }
@@ -148,9 +162,8 @@ void Disk::reap() {
   }
 }
 
-/// As a disk with one arm, which takes at least the latency and the time of the bytes.
+/// With the arm: as a disk that has one, which takes at least the latency and the time of the bytes.
 template <class Work> int64_t Disk::one_at_a_time(uint64_t bytes, const Work &work) {
-  const std::lock_guard arm(arm_);
   const uint64_t moving = timing_.rate ? bytes * 1'000'000 / timing_.rate : 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(timing_.latency + moving);
   const int64_t result = work();
@@ -168,7 +181,11 @@ void Disk::work() {
     if (run.empty()) continue;
     lock.unlock();
     const uint64_t bytes = run.back().offset + run.back().bytes - run[0].offset;
-    const int64_t result = timing_.latency || timing_.rate ? one_at_a_time(bytes, [&] { return read_now(run); }) : read_now(run);
+    const bool is_imitated = timing_.latency || timing_.rate;
+    std::unique_lock arm(arm_, std::defer_lock);
+    if (is_imitated) arm.lock();
+    const int64_t result = is_imitated ? one_at_a_time(bytes, [&] { return read_now(run); }) : read_now(run);
+    if (is_imitated) arm.unlock();
     lock.lock();
     count(result);
     lock.unlock();
@@ -180,19 +197,50 @@ void Disk::work() {
   }
 }
 
-int Disk::write(int fd, const void *from, uint32_t bytes, uint64_t offset) {
-  const auto write_all = [&]() -> int64_t {
-    for (uint32_t done = 0; done < bytes;) {
-      const ssize_t n = pwrite(fd, static_cast<const char *>(from) + done, bytes - done, off_t(offset + done));
-      if (n < 0 && errno != EINTR) return -errno;
-      if (n > 0) done += uint32_t(n);
+/// With the arm: the write, unless another has taken it along, and those that wait beside it, as one request.
+void Disk::write_with_neighbours(Write *first) {
+  std::deque<Write *> run;
+  {
+    const std::lock_guard lock(mutex_);
+    if (first->is_done) return;
+    run.push_back(first);
+    std::erase(writes_waiting_, first);
+    for (bool is_any = true; is_any && run.back()->offset + run.back()->bytes - run.front()->offset < kLargest;) {
+      const auto at = std::find_if(writes_waiting_.begin(), writes_waiting_.end(), [&](const Write *w) {
+        return w->fd == first->fd &&
+               (w->offset == run.back()->offset + run.back()->bytes || w->offset + w->bytes == run.front()->offset);
+      });
+      is_any = at != writes_waiting_.end();
+      if (!is_any) break;
+      if ((*at)->offset > run.back()->offset) run.push_back(*at);
+      else run.push_front(*at);
+      writes_waiting_.erase(at);
     }
-    return 0;
-  };
-  const auto result = int(timing_.latency || timing_.rate ? one_at_a_time(bytes, write_all) : write_all());
+  }
+  std::vector<iovec> from;
+  for (const Write *w : run) from.push_back({const_cast<void *>(w->from), w->bytes});
+  const uint64_t bytes = run.back()->offset + run.back()->bytes - run.front()->offset;
+  const auto result = int(one_at_a_time(bytes, [&] { return write_now(from, first->fd, run.front()->offset); }));
   const std::lock_guard lock(mutex_);
   ++writes_;
-  return result;
+  for (Write *w : run) w->result = result, w->is_done = true;
+}
+
+int Disk::write(int fd, const void *from, uint32_t bytes, uint64_t offset) {
+  if (!timing_.latency && !timing_.rate) {
+    const auto result = int(write_now({{const_cast<void *>(from), bytes}}, fd, offset));
+    const std::lock_guard lock(mutex_);
+    ++writes_;
+    return result;
+  }
+  Write write{fd, from, bytes, offset};
+  {
+    const std::lock_guard lock(mutex_);
+    writes_waiting_.push_back(&write);
+  }
+  const std::lock_guard arm(arm_);
+  write_with_neighbours(&write);
+  return write.result;
 }
 
 uint64_t Disk::reads() const {

@@ -57,7 +57,8 @@ public:
   /// Someone waits for a read that a prefetch asked for. Cost: the number of reads that wait.
   void hurry(uint64_t token);
 
-  /// Waits until the bytes are written: one request, which takes its time, too, and the disk reads nothing meanwhile. 0 or -errno.
+  /// Waits until the bytes are written. 0 or -errno. Imitated, a request takes its time, and the disk reads nothing meanwhile; writes
+  /// that wait and follow each other are one, too.
   int write(int fd, const void *from, uint32_t bytes, uint64_t offset);
 
   bool uses_uring() const { return uses_uring_; }
@@ -67,6 +68,16 @@ public:
   uint64_t writes() const;
 
 private:
+  /// A write that waits, on the stack of its thread.
+  struct Write {
+    int fd;
+    const void *from;
+    uint32_t bytes;
+    uint64_t offset;
+    bool is_done = false;
+    int result = 0;
+  };
+  void write_with_neighbours(Write *);
   bool take(Read *);
   void take_run(std::vector<Read> *);
   bool take_neighbour(std::deque<Read> *, std::vector<Read> *);
@@ -85,6 +96,7 @@ private:
   mutable std::mutex mutex_; ///< of all below
   std::condition_variable wanted_;
   std::deque<Read> waited_for_, foretold_;
+  std::vector<Write *> writes_waiting_;
   bool is_stopping_ = false;
   uint64_t reads_ = 0, bytes_ = 0, writes_ = 0;
   io_uring ring_{};

@@ -202,7 +202,7 @@ def what_the_helper_did(options) -> dict:
     report = json.loads(report_file(options).read_text())
     report_file(options).unlink()
     total = lambda what: sum(m[what] for m in report["members"])  # noqa: E731
-    return {**{k: report[k] for k in ("asked_blocks", "left_blocks", "teams", "served", "nests_opened")},
+    return {**{k: report[k] for k in ("asked_blocks", "left_blocks", "teams", "given_up", "served", "nests_opened")},
             "meetings": total("meetings"), "met_s": total("met_s")}
 
 
