@@ -114,6 +114,30 @@ TEST(Node, BlocksThatFollowEachOtherAreOneRequest) {
   node.files().close(file);
 }
 
+TEST(Node, WritesThatWaitBesideEachOtherAreWrittenWhole) {
+  const Place place(60);
+  Node node;
+  NodeOptions options = place.options(80, core::StoragePolicy::kAging, 2000);
+  options.is_writable = true;
+  ASSERT_EQ(node.prepare(options), "");
+  node.start();
+  std::vector<char> written(16 * kBlock);
+  for (size_t i = 0; i < written.size(); ++i) written[i] = char(i / 3);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 16; ++t)
+    threads.emplace_back([&, t] {
+      File *file = nullptr;
+      ASSERT_EQ(node.files().open("file", &file), 0);
+      ASSERT_EQ(node.files().write_to("file", file), 0);
+      EXPECT_EQ(node.write(*file, &written[t * kBlock], kBlock, t * kBlock, node.client("a")), 0);
+      node.files().close(file);
+    });
+  for (std::thread &thread : threads) thread.join();
+  std::vector<char> there(written.size());
+  std::ifstream(place.path + "/file", std::ios::binary).read(there.data(), std::streamsize(there.size()));
+  EXPECT_EQ(there, written);
+}
+
 TEST(Node, LargeReadsLeaveRoomForPrefetches) {
   const Place place(60);
   Node node;
