@@ -339,3 +339,14 @@ def test_a_server_that_sends_garbage_is_refused(run, plain, tmp_path):
         threading.Thread(target=answer, daemon=True).start()
         status, out, err = ended(run(f"nbd+unix:///?socket={tmp_path / 'garbage'}"))
     assert (status, out) == (0, plain) and "cannot be paged" in err
+
+
+def test_a_server_that_has_less_than_it_says_is_waited_for(serve, run, plain, tmp_path):
+    full = tmp_path / "full"
+    full.touch()
+    _, address = serve("--filter=error", "memory", "128M", "error-pwrite=ENOSPC", "error-pwrite-rate=1", f"error-pwrite-file={full}")
+    process = run(address)
+    said = process.stderr.readline()
+    assert f"writing the program's data to {address} failed (No space left on device): they stay in memory" in said
+    full.unlink()
+    assert ended(process)[:2] == (0, plain)
