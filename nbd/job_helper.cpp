@@ -155,7 +155,7 @@ void JobHelper::regroup() {
   say_misfits();
   alone_.clear();
   for (const auto &[phase, members] : phases)
-    if (!price_[phase].pays(now_ns())) {
+    if (!price_[phase].pays(now_ns()) || !price_of_all_.pays(now_ns())) {
       for (const Opened &o : members) alone_.push_back(o), alone_.back().is_settled = true;
     } else
       for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, now_ns(), &alone_)) wanted.push_back(std::move(team));
@@ -233,9 +233,11 @@ bool JobHelper::is_too_dear(JobTeam &team) {
   const JobTeam::Paid now{now_ns(), met_ns(team), team.asked()}, before = team.paid;
   if (before.at_ns && now.asked == before.asked) return false;
   team.paid = now;
-  return before.at_ns &&
-         price_[team.members()[0].phase].went(now.asked - before.asked, (now.at_ns - before.at_ns) * team.members().size(),
-                                              now.met_ns - before.met_ns, now.at_ns);
+  if (!before.at_ns) return false;
+  const uint64_t intervals = now.asked - before.asked, spent = (now.at_ns - before.at_ns) * team.members().size(),
+                 met = now.met_ns - before.met_ns;
+  const bool is_dear = price_[team.members()[0].phase].went(intervals, spent, met, now.at_ns);
+  return price_of_all_.went(intervals, spent, met, now.at_ns) || is_dear;
 }
 
 /// Asks for what teams have come to, and gives up those that cost more than they can bring.

@@ -60,6 +60,7 @@ private:
   std::vector<Opened> opened_, alone_;
   std::vector<std::unique_ptr<JobTeam>> teams_;
   std::map<uint64_t, core::MeetingPrice> price_; ///< of the teams of each phase
+  core::MeetingPrice price_of_all_; ///< of those of all phases: a program may have many short ones
   uint64_t checked_ns_ = 0;
   int64_t ranks_ = 0; ///< that there have been
   bool misfits_said_ = false;
