@@ -30,6 +30,7 @@ struct Watched {
   uint64_t since = 0, ran = 0; ///< ns: the first wait that counted after the last copy, and its processor time then
   uint64_t long_waits = 0; ///< since then
   bool judged = false; ///< this wait has been counted
+  bool in_vain = false; ///< this wait is for a listing, of which a copy would keep nothing for it
   bool by_name = false; ///< it waits in a call on names, which may show as sleeping
   bool unhinted = false; ///< this wait is for something that was not hinted when it was looked at last: `awaited`
   Awaited awaited;
@@ -79,6 +80,7 @@ private:
   void account_fault(Watched &one, uint64_t now);
   bool would_copy_pay(Watched &one, uint64_t now, bool *quick);
   bool is_hinted(const Awaited &awaited) const;
+  bool lists_in_vain(Watched &one, const Call &call);
   void wait_over(Watched &one, uint64_t now);
   void missed();
 
@@ -126,6 +128,7 @@ private:
   uint32_t copy_number_ = 0;
   uint64_t copy_made_ = 0; ///< ns
   uint64_t copy_missed_ = 0, copy_hit_ = 0; ///< waits
+  unsigned listings_tried_ = 0;
   bool on_trial_ = false; ///< it was made because of waits of a fast disk, and its gain has not been measured yet
   double share_before_ = 0; ///< of time that the original had a processor before it
   uint64_t trial_ = 0, ran_before_ = 0; ///< ns: when its trial began, and the original's processor time then

@@ -4,6 +4,7 @@
 #include "speculate/control/controller.h"
 #include "speculate/inject/tracee.h"
 #include <algorithm>
+#include <cstring>
 
 namespace pagecast::speculate {
 namespace {
@@ -70,7 +71,7 @@ void Controller::examine(Watched &one, uint64_t now) {
   }
   if (!same) {
     one.wait_begin = one.accounted = now;
-    one.judged = false;
+    one.judged = one.in_vain = false;
     return;
   }
   if ((eager_ || now - one.wait_begin >= Worth::kLeastWait) && !one.refused) account_wait(one, now);
@@ -115,10 +116,28 @@ void Controller::account_wait(Watched &one, uint64_t now) {
     one.judged = true;
     return;
   }
+  if (lists_in_vain(one, call)) return;
   bool quick = false;
   if (!would_copy_pay(one, now, &quick)) return;
   make_copy(one, now, call, false);
   on_trial_ |= quick && one.since && now - one.since > kLeastBriefly;
+}
+
+/// A copy lists directories for itself. Where listings do not stay in memory, that only makes the storage answer twice, so it is
+/// found out before one is made: by listing what the program lists, unless what it names is being listed.
+bool Controller::lists_in_vain(Watched &one, const Call &call) {
+  if (eager_ || copied_ || !is_listing(call)) return false;
+  const uint64_t device = device_of_directory(one.thread.process(), call);
+  const Kept kept = prefetcher_.listings_of(device);
+  if (kept.is_known()) return one.in_vain = kept.is_in_vain();
+  if (prefetcher_.queued()) return true;
+  if (listings_tried_ == Kept::kTries) return false; // it cannot be told
+  listings_tried_++;
+  static Hint hint;
+  memset(&hint, 0, sizeof hint);
+  hint.kind = HintKind::kDirectory;
+  hint.device = device;
+  return join_path(hint.path, sizeof hint.path, "/", one.awaited.path) && prefetcher_.give(hint);
 }
 
 /// A long wait in a page fault. Where in which file nobody tells, so it is not judged by what has been hinted: a copy comes

@@ -131,9 +131,9 @@ bool Prefetcher::is_known(const Hint &hint, Matter matter) {
   return device_of(hint).kept[matter].is_known();
 }
 
-void Prefetcher::saw(const Hint &hint, Matter matter, bool there) {
+void Prefetcher::saw(const Hint &hint, Matter matter, bool there, bool clearly) {
   const std::lock_guard lock(mutex_);
-  device_of(hint).kept[matter].saw(there);
+  device_of(hint).kept[matter].saw(there, clearly);
 }
 
 int Prefetcher::fetch_facts(const Hint &hint) {
@@ -146,13 +146,23 @@ int Prefetcher::fetch_facts(const Hint &hint) {
   return 0;
 }
 
+/// A name that turned out to be a directory's. Counts it.
+bool Prefetcher::is_listed_in_vain(const Hint &hint) {
+  const std::lock_guard lock(mutex_);
+  if (!device_of(hint).kept[kListings].is_in_vain()) return false;
+  counts_.in_vain++;
+  return true;
+}
+
 int Prefetcher::fetch_names(const Hint &hint, char *scratch) {
   Listing listing, again;
   const int failure = speculate::fetch_names(hint.path, scratch, &listing);
   Hint of = hint;
   of.device = listing.device; // which was not known of a name of the command line
-  for (unsigned i = 0; i < Kept::kTries && !failure && !is_known(of, kListings); i++)
-    saw(of, kListings, fetch_first_names(hint.path, scratch, &again) == 0 && Kept::is_from_memory(listing.first, again.first));
+  for (unsigned i = 0; i < Kept::kTries && !failure && !is_known(of, kListings); i++) {
+    const bool there = fetch_first_names(hint.path, scratch, &again) == 0 && Kept::is_from_memory(listing.first, again.first);
+    saw(of, kListings, there, Kept::is_clearly_not(listing.first, again.first));
+  }
   const std::lock_guard lock(mutex_);
   device_of(hint).listing = false;
   return failure;
@@ -222,6 +232,7 @@ void Prefetcher::carry_out(Hint &hint, FetchedFile &file, char *scratch) {
   case HintKind::kAny:
     failure = file.open(hint.path);
     if (failure == 0) hint.kind = HintKind::kOpen;
+    else if (failure == -EINVAL && is_listed_in_vain(hint)) return;
     else if (failure == -EINVAL) failure = fetch_names(hint, scratch);
     break;
   default: failure = file.open(hint.path);
@@ -349,6 +360,13 @@ PrefetchCounts Prefetcher::counts() {
   const std::lock_guard lock(mutex_);
   counts_.depth = devices_[last_].depth.depth();
   return counts_;
+}
+
+Kept Prefetcher::listings_of(uint64_t device) {
+  const std::lock_guard lock(mutex_);
+  for (unsigned i = 0; i < known_; i++)
+    if (device ? devices_[i].id == device : i == last_) return devices_[i].kept[kListings];
+  return {};
 }
 
 uint64_t Prefetcher::done_for(uint32_t copy) {

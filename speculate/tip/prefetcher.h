@@ -65,6 +65,8 @@ public:
   /// The program has read so many bytes more.
   void consumed(uint64_t bytes);
   PrefetchCounts counts();
+  /// What is known of the listings of a device: whether they stay in memory. 0: the one that was asked last.
+  Kept listings_of(uint64_t device);
   /// Hints of this copy that were carried out.
   uint64_t done_for(uint32_t copy);
   /// Hints of the copy that done_for() was asked about that were in vain.
@@ -100,7 +102,8 @@ private:
   bool is_in_vain(const Hint &hint) { return device_of(hint).kept[matter_of(hint.kind)].is_in_vain(); } ///< with the lock
   bool must_wait(const Hint &hint);
   bool is_known(const Hint &hint, Matter matter);
-  void saw(const Hint &hint, Matter matter, bool there);
+  void saw(const Hint &hint, Matter matter, bool there, bool clearly = false);
+  bool is_listed_in_vain(const Hint &hint);
   int fetch_facts(const Hint &hint);
   int fetch_names(const Hint &hint, char *scratch);
   void carry_out(Hint &hint, class FetchedFile &file, char *scratch);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -121,6 +122,23 @@ void find_awaited_path(pid_t process, const Call &call, char *to, size_t capacit
   if (awaited.kind == Awaited::Kind::kName) snprintf(to, capacity, "%s", awaited.path);
   else if (awaited.kind == Awaited::Kind::kRead && !read_link(process, "fd", static_cast<long>(call.argument[0]), to, capacity))
     to[0] = 0;
+}
+
+bool is_listing(const Call &call) {
+  if (!call.known) return false;
+  if (call.number == SYS_getdents64) return true;
+  return (call.number == SYS_openat && call.argument[2] & O_DIRECTORY) ||
+         (call.number == SYS_open && call.argument[1] & O_DIRECTORY);
+}
+
+uint64_t device_of_directory(pid_t process, const Call &call) {
+  const long number = call.number == SYS_open ? AT_FDCWD : static_cast<int>(call.argument[0]);
+  char path[64];
+  if (number == AT_FDCWD) snprintf(path, sizeof path, "/proc/%d/cwd", process);
+  else snprintf(path, sizeof path, "/proc/%d/fd/%ld", process, number);
+  struct statx facts;
+  if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &facts)) return 0; // no server is asked
+  return makedev(facts.stx_dev_major, facts.stx_dev_minor);
 }
 
 } // namespace pagecast::speculate

@@ -19,6 +19,11 @@ void find_awaited(pid_t process, const Call &call, Awaited *);
 /// The file that it waits for, in either case; empty where there is none.
 void find_awaited_path(pid_t process, const Call &call, char *to, size_t capacity);
 
+/// Whether it lists a directory, or opens one to do so.
+bool is_listing(const Call &call);
+/// The device that the call's directory is on, as far as memory knows; 0 where it does not.
+uint64_t device_of_directory(pid_t process, const Call &call);
+
 /// Writes `base`/`name` without "." and double slashes, as copies do. False: too long.
 bool join_path(char *to, size_t capacity, const char *base, const char *name);
 

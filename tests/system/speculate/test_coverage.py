@@ -207,6 +207,19 @@ def test_what_storage_does_not_keep_is_not_fetched(speculation, storage, tmp_pat
     assert figures["prefetch"]["in_vain"] == 0 and figures["prefetch"]["done"] >= 40, figures
 
 
+@pytest.mark.alone
+@pytest.mark.parametrize("manner", ["", "forgets"])
+def test_no_copy_lists_in_vain(speculation, storage, tmp_path, manner):
+    """It would list for itself. Whether listings are kept is found out before one is made."""
+    many = write_tree(tmp_path / "many", directories=40, files=1)
+    script = "import os\nfor i in range(40): print(os.listdir(f'd{i}'))"
+    beside = speculation.run("/usr/bin/python3", "-c", script, cwd=storage(many, milliseconds=8, manner=manner))
+    assert (beside.stdout, beside.stderr, beside.returncode) == (b"['f0.txt']\n" * 40, b"", 0)
+    figures = speculation.figures()
+    assert (figures["copies"]["made"] == 0) == (manner == "forgets"), figures
+    assert 1 <= figures["prefetch"]["done"] <= 3 or not manner, figures
+
+
 @pytest.mark.alone  # counts what a copy at idle priority does
 def test_files_of_which_each_open_asks_a_server_are_guessed(speculation, storage, tree):
     """Their facts are in memory, and yet a copy that opened them could not get ahead."""

@@ -29,6 +29,17 @@ TEST(Kept, ThreeTimesNotThereIsInVain) {
   EXPECT_TRUE(kept.is_in_vain()) << "what happens to be there later says nothing of what was fetched";
 }
 
+TEST(Kept, TwoClearTriesAreEnough) {
+  Kept kept;
+  kept.saw(false, true);
+  EXPECT_FALSE(kept.is_known());
+  kept.saw(false, true);
+  EXPECT_TRUE(kept.is_in_vain());
+  EXPECT_TRUE(Kept::is_clearly_not(10 * kMillisecond, 6 * kMillisecond));
+  EXPECT_FALSE(Kept::is_clearly_not(10 * kMillisecond, 3 * kMillisecond));
+  EXPECT_FALSE(Kept::is_clearly_not(kMillisecond / 2, kMillisecond / 2)) << "too little to tell";
+}
+
 TEST(Kept, WhatComesAsSlowlyAgainWasNotInMemory) {
   EXPECT_FALSE(Kept::is_from_memory(2 * kMillisecond, 2 * kMillisecond));
   EXPECT_FALSE(Kept::is_from_memory(20 * kMillisecond, 3 * kMillisecond));
