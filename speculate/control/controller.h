@@ -80,7 +80,7 @@ private:
   void account_fault(Watched &one, uint64_t now);
   bool would_copy_pay(Watched &one, uint64_t now, bool *quick);
   bool is_hinted(const Awaited &awaited) const;
-  bool lists_in_vain(Watched &one, const Call &call);
+  bool lists_in_vain(Watched &one, uint64_t now, const Call &call);
   void wait_over(Watched &one, uint64_t now);
   void missed();
 
@@ -129,6 +129,7 @@ private:
   uint64_t copy_made_ = 0; ///< ns
   uint64_t copy_missed_ = 0, copy_hit_ = 0; ///< waits
   unsigned listings_tried_ = 0;
+  uint64_t listings_asked_ = 0; ///< ns: when it was first of interest whether listings are kept
   bool on_trial_ = false; ///< it was made because of waits of a fast disk, and its gain has not been measured yet
   double share_before_ = 0; ///< of time that the original had a processor before it
   uint64_t trial_ = 0, ran_before_ = 0; ///< ns: when its trial began, and the original's processor time then

@@ -20,6 +20,7 @@ constexpr double kLeastGain = 1.1;        ///< of the share of time that the ori
 constexpr uint64_t kQuickWait = 4000000; ///< ns: a disk whose long waits are no longer on average is fast
 constexpr uint64_t kQuickFactor = 4; ///< times the price that its waits must have cost
 constexpr uint64_t kLeastFaults = 12; ///< long waits in page faults: a few are accidents of a fast disk
+constexpr uint64_t kListingPatience = 200000000; ///< ns in which the first listing tells whether it is kept
 constexpr uint64_t kFewInVain = 4; ///< hints
 constexpr unsigned kInVainCounts = 3; ///< useless copies: the next will not be of more use, whatever it finds
 constexpr unsigned kDoubtfulDepth = 4; ///< of requests, for hints that may be wrong
@@ -116,7 +117,7 @@ void Controller::account_wait(Watched &one, uint64_t now) {
     one.judged = true;
     return;
   }
-  if (lists_in_vain(one, call)) return;
+  if (lists_in_vain(one, now, call)) return;
   bool quick = false;
   if (!would_copy_pay(one, now, &quick)) return;
   make_copy(one, now, call, false);
@@ -125,13 +126,14 @@ void Controller::account_wait(Watched &one, uint64_t now) {
 
 /// A copy lists directories for itself. Where listings do not stay in memory, that only makes the storage answer twice, so it is
 /// found out before one is made: by listing what the program lists, unless what it names is being listed.
-bool Controller::lists_in_vain(Watched &one, const Call &call) {
-  if (eager_ || copied_ || !is_listing(call)) return false;
+bool Controller::lists_in_vain(Watched &one, uint64_t now, const Call &call) {
+  if (eager_ || copied_ || one.awaited.kind != Awaited::Kind::kName) return false;
   const uint64_t device = device_of_directory(one.thread.process(), call);
   const Kept kept = prefetcher_.listings_of(device);
-  if (kept.is_known()) return one.in_vain = kept.is_in_vain();
-  if (prefetcher_.queued()) return true;
-  if (listings_tried_ == Kept::kTries) return false; // it cannot be told
+  if (kept.is_known()) return one.in_vain = is_listing(call) && kept.is_in_vain();
+  if (listings_asked_ == 0) listings_asked_ = now;
+  if (prefetcher_.queued() && now - listings_asked_ < kListingPatience) return true;
+  if (!is_listing(call) || listings_tried_ == Kept::kTries) return false; // it cannot be told
   listings_tried_++;
   static Hint hint;
   memset(&hint, 0, sizeof hint);

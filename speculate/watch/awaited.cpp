@@ -132,7 +132,9 @@ bool is_listing(const Call &call) {
 }
 
 uint64_t device_of_directory(pid_t process, const Call &call) {
-  const long number = call.number == SYS_open ? AT_FDCWD : static_cast<int>(call.argument[0]);
+  const bool named = call.number == SYS_open || call.number == SYS_stat || call.number == SYS_lstat ||
+                     call.number == SYS_access || call.number == SYS_readlink;
+  const long number = named ? AT_FDCWD : static_cast<int>(call.argument[0]);
   char path[64];
   if (number == AT_FDCWD) snprintf(path, sizeof path, "/proc/%d/cwd", process);
   else snprintf(path, sizeof path, "/proc/%d/fd/%ld", process, number);
