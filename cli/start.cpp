@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The file that `pagecast` is, under all of its names: small, and without a library that would have to be loaded. `pagecast speculate`
-// begins its program from here, since all that comes before the program is time that the program takes longer. For everything else
+// begins its program from here, or even before (entry.cpp), since all that comes before the program is time that it takes longer. For everything else
 // it becomes the command proper (main.cpp), which lies beside the plugin, with the same arguments.
+#include "cli/entry.h"
 #include "cli/text/message.h"
 #include "speculate/control/options.h"
 #include <cerrno>
@@ -47,6 +48,9 @@ std::string commandProper() {
 
 int main(int argc, char **argv) {
   using namespace pagecast::cli;
+#ifdef PAGECAST_OWN_ENTRY
+  if (pagecast_begun_program) pagecast::speculate::watch(pagecast_begun_program);
+#endif
   if (argc > 2 && std::string(argv[1]) == "speculate" && std::string(program_invocation_short_name) == "pagecast") {
     // It returns where there is no such program, which the command proper finds out once more, and says.
     if (const auto options = plainOptions({argv + 2, argv + argc})) pagecast::speculate::start(*options);

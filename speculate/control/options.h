@@ -17,6 +17,9 @@ struct Options {
 /// as the program did. Returns only when the program cannot be run: errno of that.
 int start(const Options &options);
 
+/// For a child of a program that was started without statistics, and has begun: watches it until it ends. All signals are blocked.
+[[noreturn]] void watch(int program);
+
 /// Why this host allows no copies; empty when it does. `advice`: what to do.
 std::string host_refusal(std::string *advice);
 

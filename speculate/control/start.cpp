@@ -67,19 +67,8 @@ int64_t status_from(int told) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// In the controller's process, all signals blocked. Until the program has begun this shares memory with the process that
-/// becomes it, and so does nothing but wait.
-int control(void *argument) {
-  const Beginning &begin = *static_cast<const Beginning *>(argument);
-  char byte;
-  syscall(SYS_close, begin.gate.ends[1]);
-  bool traced = false;
-  if (begin.options.account) {
-    syscall(SYS_close, begin.line[1]);
-    if (syscall(SYS_read, begin.line[0], &byte, 1) == 1) traced = ReadsTracer::attach(begin.program);
-    syscall(SYS_close, begin.line[0]);
-  }
-  if (syscall(SYS_read, begin.gate.ends[0], &byte, 1) != 0) syscall(SYS_exit_group, 0);
+/// The program has begun.
+[[noreturn]] void look_after(const Beginning &begin, bool traced) {
   setsid();
   prctl(PR_SET_NAME, "pagecast-watch");
   close_all_but(begin.told, begin.done);
@@ -100,6 +89,22 @@ int control(void *argument) {
     fprintf(stderr, "pagecast: warning: there is no account: the host does not allow the program to be traced\n");
   if (options.summary || options.account) print_summary(controller.statistics(), STDERR_FILENO);
   _exit(0);
+}
+
+/// In the controller's process, all signals blocked. Until the program has begun this shares memory with the process that
+/// becomes it, and so does nothing but wait.
+int control(void *argument) {
+  const Beginning &begin = *static_cast<const Beginning *>(argument);
+  char byte;
+  syscall(SYS_close, begin.gate.ends[1]);
+  bool traced = false;
+  if (begin.options.account) {
+    syscall(SYS_close, begin.line[1]);
+    if (syscall(SYS_read, begin.line[0], &byte, 1) == 1) traced = ReadsTracer::attach(begin.program);
+    syscall(SYS_close, begin.line[0]);
+  }
+  if (syscall(SYS_read, begin.gate.ends[0], &byte, 1) != 0) syscall(SYS_exit_group, 0);
+  look_after(begin, traced);
 }
 
 /// Starts the controller for this process, which is to become the program. Its number, or -1: the program runs without one. Memory is
@@ -224,6 +229,11 @@ int start(const Options &options) {
   stand_for(program);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   front(program, ended.ends[1], done.ends[0]);
+}
+
+void watch(int program) {
+  const Options none;
+  look_after({program, none, {}, -1, -1}, false);
 }
 
 bool host_has_landlock() { return has_landlock(); }

@@ -98,6 +98,23 @@ def test_signals_reach_the_program_once(speculation, stats, sent):
     assert process.returncode == 0
 
 
+@pytest.mark.parametrize("separator", [["--"], []])
+def test_the_program_is_found_as_by_other_commands(tools, tmp_path, separator):
+    """Without options, the command becomes it before the C library has begun, which must not be seen: neither where the program is
+    looked for, nor of signals, nor of descriptors."""
+    (tmp_path / "script").write_text("echo script $1\n")  # without a line that says what runs it
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "script").write_text("echo closed\n")
+    for path in (tmp_path / "script", tmp_path / "closed" / "script"):
+        path.chmod(0o755 if path.parent == tmp_path else 0o644)
+    state = "import os, signal; print(signal.pthread_sigmask(0, []), sorted(os.listdir('/proc/self/fd')))"
+    for command, path in ((["script", "a"], f"/nowhere:{tmp_path}/closed::/usr/bin:/bin"), (["./script", "a b"], ""), (["nothing"], "/usr/bin"),
+                          ([str(tmp_path)], ""), (["/usr/bin/python3", "-c", state], "/usr/bin:/bin"), (["x" * 5000], "/usr/bin")):
+        plain, beside = (subprocess.run([*before, *command], capture_output=True, cwd=tmp_path, env={"PATH": path}, timeout=30)
+                         for before in (["/usr/bin/env"], [str(tools.pagecast), "speculate", *separator]))
+        assert (beside.stdout, beside.returncode) == (plain.stdout, plain.returncode), (command, beside.stderr)
+
+
 def shell(script: str, answers: list[tuple[str, bytes]]) -> str:
     """An interactive shell on a terminal of its own: each answer is typed after its text was seen."""
     process, terminal = pty.fork()
