@@ -72,7 +72,6 @@ private:
   void begin_period(Watched &one);
   void account_short_wait(Watched &one, uint64_t passed);
   void follow_reads(Watched &one);
-  bool has_gained(const Watched &one, uint64_t now) const;
   void judge_trial(uint64_t now);
   void judge_hints(uint64_t now);
   bool is_waiting(Watched &one, const Look &look);

@@ -191,13 +191,8 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
   make_copy(one, one.looked, call, true);
 }
 
-/// Short waits, and those of a fast disk, are too many to be judged one by one: a copy that is of use leaves the original more of the time to compute.
-bool Controller::has_gained(const Watched &one, uint64_t now) const {
-  const double share = static_cast<double>(one.last.ran - ran_before_) / static_cast<double>(now - trial_);
-  return share >= share_before_ * kLeastGain;
-}
-
-/// Once for each copy that was made because of such waits.
+/// Once for each copy that was made because of short waits, or of those of a fast disk. They are too many to be judged one by one:
+/// a copy that is of use leaves the original more of the time to compute.
 void Controller::judge_trial(uint64_t now) {
   if (!copied_ || !on_trial_ || now - copy_made_ < kHeadStart) return;
   if (trial_ == 0) {
@@ -206,7 +201,8 @@ void Controller::judge_trial(uint64_t now) {
   }
   if (now - trial_ < kBriefTrial) return;
   on_trial_ = false;
-  if (!has_gained(*copied_, now)) end_copy(Ending::kNoGain);
+  const double share = static_cast<double>(copied_->last.ran - ran_before_) / static_cast<double>(now - trial_);
+  if (share < share_before_ * kLeastGain) end_copy(Ending::kNoGain);
 }
 
 /// A copy of which most is in vain only makes the storage answer twice.
