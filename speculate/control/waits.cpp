@@ -115,6 +115,7 @@ void Controller::account_wait(Watched &one, uint64_t now) {
       prefetcher_.passed(awaited.inode, awaited.offset, awaited.kind == Awaited::Kind::kRead ? nullptr : awaited.path);
     }
     one.judged = true;
+    one.in_vain = is_listing(call) && prefetcher_.listings_of(0).is_in_vain();
     return;
   }
   if (lists_in_vain(one, now, call)) return;
@@ -207,7 +208,8 @@ void Controller::judge_trial(uint64_t now) {
 
 /// A copy of which most is in vain only makes the storage answer twice.
 void Controller::judge_hints(uint64_t now) {
-  if (!copied_ || now - copy_made_ < (copied_->worth.useless() ? kCopyNeeds : kSlowCopyNeeds)) return;
+  const bool doubtful = copied_ && (copied_->worth.useless() || prefetcher_.listings_of(0).is_in_vain());
+  if (!copied_ || now - copy_made_ < (doubtful ? kCopyNeeds : kSlowCopyNeeds)) return;
   const uint64_t given = channel_->head, in_vain = prefetcher_.in_vain_for(copy_number_);
   if (in_vain < kFewInVain || given >= 2 * in_vain) return;
   for (unsigned i = 0; i < kInVainCounts; i++) copied_->worth.ended(now, 0, 1);
