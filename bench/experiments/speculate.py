@@ -178,7 +178,8 @@ def measure(program: Program, storage: str, data: Path, options, old: list[dict]
         adopt_controllers()
     runs: dict[str, list] = {contender: [] for contender in contenders}
     for turn in range(CACHED_RUNS if storage == "cached" else options.runs):
-        for contender in contenders[turn % len(contenders):] + contenders[:turn % len(contenders)]:
+        first = turn % max(1, len(contenders))  # none: only an account is wanted
+        for contender in contenders[first:] + contenders[:first]:
             runs[contender].append(run_once(program, storage, contender, data, options))
             print(f"{program.name} on {storage}: {contender} {runs[contender][-1]['seconds']:.3f} s", flush=True)
     if is_accounted(storage) and "accounted" in options.contenders and not any(c["runs"].get("accounted") for c in old if (c["program"], c["storage"]) == (program.name, storage)):
