@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import contained
 import pages
 from places import ROOT
 
@@ -52,8 +53,12 @@ def test_page(shell, memory_group, page):
     assert group is None or not group.was_killed()
 
 
-def test_container(shell, memory_group):
-    within = (sys.executable, ROOT / "tests" / "system" / "start" / "unprivileged.py")
+@pytest.mark.parametrize("way", ["unprivileged", "contained"])
+def test_container(shell, memory_group, way):
+    """As the default profile is told here, and as crun loads Debian's."""
+    if way == "contained" and (os.geteuid() or not shutil.which("crun") or not contained.PROFILE.exists()):
+        pytest.skip("crun needs root, and is not installed or has no profile of Debian's engines")
+    within = (sys.executable, ROOT / "tests" / "system" / "start" / f"{way}.py")
     (step,) = pages.steps(START / "container.md")
     compare("container", step, shell.run(step.commands, group_of(memory_group, LIMITS["container"]), within))
 
