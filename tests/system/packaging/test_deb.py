@@ -52,6 +52,20 @@ def test_the_command_runs_from_where_it_is_unpacked(packages, tmp_path, tools, d
     assert (tmp_path / "usr/include/pagecast/pagecast.h").exists()
 
 
+def test_the_plugins_of_the_build_are_in_the_package(packages, tmp_path, tools):
+    """That of `make plugin16`, too, where it was made of the same sources as the first one."""
+    assert tools.run("dpkg-deb", "-x", packages["pagecast"], tmp_path).returncode == 0
+    first = tools.plugin.stat().st_mtime
+    made = {plugin.name for plugin in tools.plugin.parent.glob("pagecast-llvm*.so") if plugin.stat().st_mtime >= first}
+    assert {plugin.name for plugin in (tmp_path / "usr/lib/pagecast/lib/pagecast").glob("pagecast-llvm*.so")} == made
+    if "pagecast-llvm16.so" not in made or not shutil.which("clang-16"):
+        return
+    (tmp_path / "p.c").write_text("double f(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }\n")
+    done = tools.run(tmp_path / "usr/bin/pagecast-cc", "-O2", "-c", "p.c", "-o", "p.o", cwd=tmp_path, env={"PAGECAST_CLANG": "clang-16"})
+    assert done.returncode == 0, done.stderr
+    assert "__pagecast_enter" in tools.run("llvm-nm-19", tmp_path / "p.o").stdout
+
+
 def test_a_program_that_gives_hints_about_files_links_without_more(packages, tmp_path, tools):
     for package in packages.values():
         assert tools.run("dpkg-deb", "-x", package, tmp_path).returncode == 0

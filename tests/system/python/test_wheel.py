@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The wheel, installed from its file into a virtual environment that has nothing else."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,18 @@ def test_outside_pagecast_run_hints_do_nothing(tools, installed):
 def test_the_compiler_finds_its_plugin(tools, installed, tmp_path):
     (tmp_path / "p.c").write_text("double f(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }\n")
     done = tools.run(installed / "pagecast-cc", "-O2", "-c", "p.c", "-o", "p.o", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "__pagecast_enter" in tools.run("llvm-nm-19", tmp_path / "p.o").stdout
+
+
+def test_another_clang_finds_its_own(tools, installed, tmp_path):
+    """In a wheel that was made of a tree with the plugin of `make plugin16`."""
+    if not shutil.which("clang-16") or not list(installed.parent.rglob("pagecast-llvm16.so")):
+        pytest.skip("clang-16 is not installed, or the wheel has no plugin for it: make plugin16")
+    (tmp_path / "p.c").write_text("double f(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }\n")
+    done = tools.run(installed / "pagecast-cc", "-###", "-O2", "-c", "p.c", cwd=tmp_path, env={"PAGECAST_CLANG": "clang-16"})
+    assert str(installed.parent) in done.stderr and "pagecast-llvm16.so" in done.stderr and "pagecast-llvm19" not in done.stderr
+    done = tools.run(installed / "pagecast-cc", "-O2", "-c", "p.c", "-o", "p.o", cwd=tmp_path, env={"PAGECAST_CLANG": "clang-16"})
     assert done.returncode == 0, done.stderr
     assert "__pagecast_enter" in tools.run("llvm-nm-19", tmp_path / "p.o").stdout
 
