@@ -88,6 +88,7 @@ bool Engine::hint(const Hint &hint) {
 
 void Engine::run() {
   const int error = start_error_ = pager_.open(event_);
+  if (inherited_ && !error) pager_.protect_inherited();
   started_.store(1, std::memory_order_release);
   os::futex_wake(reinterpret_cast<uint32_t *>(&started_));
   if (error) return; // nothing here is this thread's any more

@@ -186,9 +186,14 @@ int start_thread(const char *name, void (*body)()) {
 }
 
 unsigned thread_vectors(const uint64_t **vectors, unsigned most) {
+  constexpr unsigned kTimes = 2000;
+  constexpr uint64_t kPause = 50000;
   unsigned n = 0;
-  for (const ThreadStart &start : starts)
-    if (start.vector && n < most) vectors[n++] = start.vector;
+  for (unsigned i = 0; i < std::max(threads_started, parked) && n < most; ++i) {
+    // A thread that has just been made tells it when it first runs.
+    for (unsigned times = 0; times < kTimes && !__atomic_load_n(&starts[i].vector, __ATOMIC_ACQUIRE); ++times) sleep(kPause);
+    if (starts[i].vector) vectors[n++] = starts[i].vector;
+  }
   return n;
 }
 

@@ -56,6 +56,10 @@ void Placement::make_writable(uint32_t slot, uint32_t pages) {
 int Placement::watch_inherited(const PagedRegion &r) {
   if (const int error = watch(r.base, r.bytes)) return error;
   os::give_to_children(r.base, r.bytes, false);
+  return 0;
+}
+
+void Placement::protect_inherited(const PagedRegion &r) {
   const uint32_t end = memory_.end_of(r);
   for (uint32_t s = memory_.pages.next_used(r.first_slot, end); s < end;) {
     uint32_t n = 1;
@@ -65,7 +69,6 @@ int Placement::watch_inherited(const PagedRegion &r) {
     }
     s = memory_.pages.next_used(s + n, end);
   }
-  return 0;
 }
 
 } // namespace pagecast

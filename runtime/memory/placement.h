@@ -42,6 +42,8 @@ public:
   void unwatch(uint64_t address, uint64_t bytes) { os::fault_unwatch(fd_, address, bytes); }
   /// In the child of a fork, which inherits neither registration nor protection. 0 or -errno.
   int watch_inherited(const PagedRegion &);
+  /// The rest of that, on the pager's thread: to start it, the C library stores to its heap, which may be paged.
+  void protect_inherited(const PagedRegion &);
 
   /// A thread of the program waits for a page.
   bool waited_for() const { return stalls_.any(); }

@@ -95,6 +95,10 @@ public:
   void after_fork();
   /// In the child: takes the regions over. 0 or -errno.
   int recover();
+  /// In the child, on the pager's thread, before any other thread can run: stores are seen from then on.
+  void protect_inherited() {
+    for (unsigned i = 0; i < memory.regions.count() && started_; ++i) placement.protect_inherited(memory.regions[i]);
+  }
   /// In the child: unmaps them.
   void abandon();
 

@@ -94,10 +94,16 @@ bool shared = false; ///< under the locks: the child of this fork gets the regio
 int cancelability;   ///< under the locks: of the thread that forks
 
 void hold() {
-  const ForkNeeds &needs = fork_needs(); // while there is a pager, and no lock of ours is held
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // it would take the locks along
-  for (Lock *l : in_order) l->acquire();
+  locks::forks.acquire();
+  for (;;) {
+    const Engine *before = runtime_running_engine();
+    fork_needs(); // while there is a pager, and no other lock of ours is held
+    for (Lock *l : in_order) l->acquire();
+    if (runtime_running_engine() == before) break; // else it has started meanwhile, and its threads are needed, too
+    for (unsigned i = sizeof in_order / sizeof *in_order; i-- > 0;) in_order[i]->release();
+  }
   cancelability = before;
   slicer_hold();
   shared = false;
@@ -110,6 +116,7 @@ void hold() {
 void release_all() {
   const int before = cancelability;
   for (unsigned i = sizeof in_order / sizeof *in_order; i-- > 0;) in_order[i]->release();
+  locks::forks.release();
   pthread_setcancelstate(before, nullptr);
 }
 

@@ -8,6 +8,7 @@
 
 namespace pagecast::locks {
 
+inline constinit Lock forks;           ///< fork.cpp: what a child needs at once; threads fork one after the other
 inline constinit Lock program_break;  ///< break.cpp: what the program got at the break last
 inline constinit Lock library_heap;   ///< library_heap.cpp: how far the C library's heap is noted
 inline constinit Lock medium_growth; ///< medium_blocks.cpp: making room for more of them
