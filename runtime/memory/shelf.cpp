@@ -22,29 +22,26 @@ constexpr uint32_t kCopied = 32; ///< pages in one call: what os::copy_parts() i
 /// Pages that it should hold.
 uint32_t Shelf::target() const {
   if (limit_.has_others()) return 0; // of a fork: what both have of this would be copied when it is used
-  const uint32_t pages = std::min((limit_.pages() + grown_) / core::SecondChance::kShare, kMost);
+  const uint32_t pages = std::min((limit_.pages() + grown_) / core::SecondChance::kShare, most_);
   return pages < kLeast || sandboxed() ? 0 : pages; // a sandbox need not allow the call that copies
 }
 
-bool Shelf::open() {
-  const uint32_t pages = target();
-  if (pages == 0) return false;
-  auto *buffer = static_cast<char *>(os::map_memory(memory_.bytes(pages), false));
-  auto *entries = static_cast<Entry *>(os::map_memory(pages * sizeof(Entry), false));
-  if (!buffer || !entries) {
-    if (buffer) os::unmap(buffer, memory_.bytes(pages));
-    if (entries) os::unmap(entries, pages * sizeof(Entry));
-    return false;
-  }
-  buffer_ = buffer, entry_ = entries, capacity_ = pages;
-  return true;
+void Shelf::start(uint64_t budget) {
+  const auto pages = static_cast<uint32_t>(std::min<uint64_t>(2 * (budget >> memory_.shift) / core::SecondChance::kShare, kMost));
+  buffer_ = static_cast<char *>(os::reserve(memory_.bytes(pages)));
+  entry_ = static_cast<Entry *>(os::reserve(pages * sizeof(Entry)));
+  most_ = buffer_ && entry_ ? pages : 0;
 }
 
-/// Gives everything back. Nothing is here any more.
+bool Shelf::open() {
+  capacity_ = target();
+  return capacity_ != 0;
+}
+
+/// Gives all memory back. Nothing is here any more.
 void Shelf::close() {
-  os::unmap(buffer_, memory_.bytes(capacity_));
-  os::unmap(entry_, capacity_ * sizeof(Entry));
-  buffer_ = nullptr, entry_ = nullptr;
+  const iovec memory[] = {{buffer_, memory_.bytes(capacity_)}, {entry_, os::page_up(capacity_ * sizeof(Entry))}};
+  os::discard(memory, 2);
   capacity_ = grown_ = taken_ = 0;
   closing_ = false;
   free_ = waiting_ = {};
@@ -66,7 +63,7 @@ void Shelf::keep_up() {
   const core::SecondChance::Costs costs{store_.latency_ns() + kFaultNs, kFaultNs + take_ns_, take_ns_};
   memory_.chance.judge(memory_.gone(), memory_.used, costs);
   memory_.statistics.second_chance.switched_off = memory_.chance.switched_off();
-  if (!buffer_) return;
+  if (!capacity_) return;
   if (!memory_.chance.pays() || target() < capacity_ / 2) closing_ = true;
   if (closing_) {
     while (waiting_.first != kNone && entry_[waiting_.first].state == Entry::kWaits && !entry_[waiting_.first].dirty)
@@ -132,7 +129,7 @@ bool Shelf::wants(uint32_t slot) const {
 }
 
 uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
-  if (!memory_.chance.pays() || closing_ || sandboxed() || (!buffer_ && !open())) return count;
+  if (!memory_.chance.pays() || closing_ || sandboxed() || (!capacity_ && !open())) return count;
   const uint64_t begun = os::now_ns();
   uint32_t left = 0, took = 0, taken[kCopied], place[kCopied], n = 0;
   const auto take_those = [&] {

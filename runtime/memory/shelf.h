@@ -28,6 +28,8 @@ public:
   Shelf(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Discards &discards)
       : memory_(memory), limit_(limit), store_(store), placement_(placement), discards_(discards) {}
 
+  /// Reserves address space, of which some is used: the program may have plans for what is free later. `budget`: bytes.
+  void start(uint64_t budget);
   /// Takes pages that nobody released, and that are to wait rather than go: no hint and no stream brought them, so that their next use
   /// would be waited for. `slots`: ascending, and out of the order of replacement. Returns how many are left, which are its first
   /// ones then. The others have gone from the program's sight, and their memory is free after the next Discards::flush().
@@ -84,7 +86,7 @@ private:
   Discards &discards_;
   char *buffer_ = nullptr; ///< capacity_ pages, of which the first grown_ take memory
   Entry *entry_ = nullptr;
-  uint32_t capacity_ = 0, grown_ = 0;
+  uint32_t most_ = 0, capacity_ = 0, grown_ = 0; ///< places: that there is address space for, that it may use, that take memory
   List free_, waiting_; ///< places; of those being written none is free, and they stay in the order in which they came
   uint32_t left_ = 0; ///< places of the state kLeft
   uint32_t taken_ = 0; ///< pages, since write_next() looked
