@@ -20,5 +20,6 @@ def test_the_programs_share_of_a_small_limit(built, disk_dir, memory_group, orde
               *order, timeout=600)
     entry = json.loads(out.read_text())["limits"][0]
     middle = entry["median"]
-    assert middle["program"] / entry["limit_bytes"] >= 0.91, middle  # 0.93 on an idle machine
+    # 0.93 on an idle machine. At random, a twentieth may be on the shelf (core/memory/second_chance.h): pages of the program's, too.
+    assert middle["program"] / entry["limit_bytes"] >= (0.87 if order else 0.91), middle
     assert sum(middle.values()) <= 1.03 * entry["limit_bytes"], "every byte is of one kind"
