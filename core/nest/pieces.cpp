@@ -59,8 +59,10 @@ uint64_t Pieces::footprint() const {
 
 Extent Pieces::aligned(Addr begin) const { return {round_down(begin, page_), round_up(begin + span_, page_)}; }
 
-Extent Pieces::at(uint64_t i) const {
-  Addr a = begin_;
+Extent Pieces::at(uint64_t i) const { return shifted(i, 0); }
+
+Extent Pieces::shifted(uint64_t i, int64_t by) const {
+  Addr a = begin_ + uint64_t(by);
   for (unsigned k = 0; k < walks_ && i > 0; ++k) {
     a += walk_[k].stride * (i % walk_[k].count);
     i /= walk_[k].count;

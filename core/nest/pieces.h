@@ -33,6 +33,8 @@ public:
   uint64_t footprint() const;
   /// Piece i, rounded out to whole pages. Ascending in i, unless walks are interleaved.
   Extent at(uint64_t i) const;
+  /// As at(i), of a piece that lies `by` bytes further.
+  Extent shifted(uint64_t i, int64_t by) const;
   /// The lowest piece that overlaps the page-aligned `e`; empty when there is none.
   /// Exact when a walk's stride exceeds the extent of the smaller walks, else it may miss some.
   Extent first_overlap(Extent e) const;

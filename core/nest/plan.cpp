@@ -14,12 +14,14 @@ constexpr uint64_t kBeyondShare = 16;   // of its reach, by which a group may go
 constexpr uint64_t kFewPages = 8;       // of a row: its ends, which it shares with its neighbours, count
 
 // Shares of the budget.
-constexpr uint64_t kAheadShare = 4;  // is left to prefetches by what localized loops keep
+constexpr uint64_t kAheadShare = 4;  // is left to prefetches by what localized loops keep, at most
+constexpr uint64_t kAheadLeast = 16; // is left to them at least, where little is new
 constexpr uint64_t kTrailShare = 2;  // may lie between a group and the one that comes to its pages later, and releases them
 constexpr uint64_t kWideShare = 4;   // may be in wide blocks that are live at a time
 constexpr uint64_t kStepShare = 256; // is what the fastest group moves by in a step, at most
 constexpr uint64_t kStepsShare = 32; // is what all groups move by in a step, at most
 
+constexpr uint64_t kIterationsAhead = 2; // of a loop, for whose pages there is space beside what it keeps
 constexpr uint64_t kStepsInRequest = 4;  // at least, of the fastest group
 constexpr uint64_t kStepsInQueue = 2;    // at least, of groups of which each iteration may be in a page of its own
 constexpr uint64_t kStillStrip = 4096;   // iterations, where nothing moves: only slices count steps
@@ -112,9 +114,22 @@ uint64_t kept_for(const Shape &s, unsigned g, unsigned k, uint64_t page, uint32_
   return share < 1 ? uint64_t(double(all) * share) : all;
 }
 
+/// Bytes that an iteration of loop k fetches: all of a group that comes to other pages, and of one that comes to the same
+/// pages again by a short stride what that leaves behind.
+uint64_t fetched_by(const Shape &s, const Plan &plan, unsigned k, uint64_t page) {
+  uint64_t sum = 0;
+  for (unsigned g = 0; g < s.groups; ++g) {
+    if (s.group[g].indirect || plan.group[g].temporal >> k & 1) continue;
+    const uint64_t bytes = footprint(s, s.group[g], k + 1, page);
+    const bool again = plan.group[g].spatial >> k & 1;
+    const double share = again ? double(least(magnitude(s.group[g].stride[k]), page)) / double(page) : 1;
+    sum = saturating_add(sum, again ? uint64_t(double(bytes) * share) : bytes);
+  }
+  return sum;
+}
+
 /// Sets plan->localized.
 void localize(const Shape &s, const Conditions &c, Plan *plan) {
-  const uint64_t share = c.budget - c.budget / kAheadShare;
   uint64_t kept[kMaxGroups] = {};
   plan->localized = s.loops;
   for (unsigned k = s.loops; k-- > 0;) {
@@ -129,7 +144,8 @@ void localize(const Shape &s, const Conditions &c, Plan *plan) {
       }
       need = saturating_add(need, kept[g]);
     }
-    if (need > share) return;
+    const uint64_t ahead = most(c.budget / kAheadLeast, saturating_mul(kIterationsAhead, fetched_by(s, *plan, k, c.page)));
+    if (need > c.budget - least(ahead, c.budget / kAheadShare)) return;
     plan->localized = k;
   }
 }
@@ -140,7 +156,8 @@ void choose_release(const Shape &s, const Conditions &c, const Plan &plan, unsig
     const bool temporal = p->temporal >> k & 1, spatial = p->spatial >> k & 1;
     const bool kept = k >= plan.localized && !(c.at_once && temporal && k < s.ticked);
     if (!kept) {
-      if (temporal) p->priority += 1u << k;
+      if (temporal || spatial) p->priority += 1u << k;
+      if (spatial && k < s.ticked) p->comes_back = int8_t(k);
       continue;
     }
     if (temporal && p->release_loop < 0) p->release_loop = int8_t(k);

@@ -10,7 +10,9 @@
 // released.
 //
 // Priority (thesis, equation 4.1; OSDI 2000, equation 2): the sum of 2^depth(k) over the loops k in which the
-// group has temporal reuse that is not localized; depth 0 = outermost; 0 = never again.
+// group has temporal reuse that is not localized; depth 0 = outermost; 0 = never again. Spatial reuse that is not
+// localized counts as well, for those pages that the loop does not leave: down a matrix, column after column, 15 of 16
+// pages of a column are wanted by the next one, and those that are not must go first, or they are all that stays.
 //
 // Example, figure 4.3 of the thesis: MATVEC, c[i] += a[i][j] * b[j] in loops iter, i, j. a has temporal reuse
 // in iter: priority 1. b has it in iter and i: priority 3 when a row of b does not fit. When it does, b is
@@ -31,6 +33,7 @@ struct GroupPlan {
   /// the loop outside release_loop, or a localized loop with spatial reuse, else the ticked loop.
   /// -1: when the nest has finished.
   int8_t release_unit = 0;
+  int8_t comes_back = -1; ///< the innermost loop, outside the ticked one, with spatial reuse that is not localized; -1: none
   bool releases = false;
   bool stored = false; ///< another group, which stores, comes to its pages soon: they are fetched for that
   int8_t wide_loop = -1; ///< loop <= ticked whose next iterations want the neighbouring pages; -1: none

@@ -10,7 +10,8 @@ struct Releaser::Call {
   const Plan &plan;
   uint64_t *work;
   unsigned group;
-  Extent pending; ///< merged so far, not handed on
+  Extent pending;        ///< merged so far, not handed on
+  unsigned priority = 0; ///< of `pending`
 };
 
 void Releaser::start(const Shape &s, const Plan &plan, const Conditions &c) {
@@ -52,7 +53,7 @@ bool Releaser::advance(uint64_t program_step, Sink &sink, const Shape &s, const 
     if (begin >= finished) continue;
     if (*work == 0) return false;
     const uint64_t end = begin + least(finished - begin, units_for(loop, begin, s, *work));
-    Call call{sink, s, plan, work, 0, {}};
+    Call call{sink, s, plan, work, 0, {}, 0};
     release_units(call, loop, begin, end, cursor_.steps() / cursor_.steps_per(loop));
     unit_[level] = end;
     if (end < finished) return false;
@@ -68,7 +69,7 @@ void Releaser::finish(uint64_t program_step, Sink &sink, const Shape &s, const P
     const uint64_t end = divide_up(step, cursor_.steps_per(loop)); // the unit that was left half way as well
     if (groups_[level] == 0 || unit_[level] >= end || work == 0) continue;
     const uint64_t left = least(end - unit_[level], units_for(loop, unit_[level], s, work));
-    Call call{sink, s, plan, &work, 0, {}};
+    Call call{sink, s, plan, &work, 0, {}, 0};
     release_units(call, loop, end - left, end, end);
     unit_[level] = end;
   }
@@ -99,31 +100,40 @@ void Releaser::release_unit(Call &call, int loop, unsigned group, uint64_t unit,
   // by this loop if they were to be kept.
   const bool again = !last && loop >= 0 && g.stride[loop] == 0 && cursor_.index(unsigned(loop)) != 0;
   pieces_of(unit, &now);
+  const GroupPlan &plan = call.plan.group[group];
+  const int back = plan.comes_back;
+  const bool comes_back = back >= 0 && cursor_.index(unsigned(back)) + 1 < call.shape.trips[back];
   for (uint64_t i = 0; i < now.size(); ++i) {
     Extent e = now.at(i);
     if (*call.work > 0) --*call.work;
     while (!e.empty()) {
       const Extent kept = last || again ? Extent{} : after.first_overlap(e);
-      give(call, kept.empty() ? e : Extent{e.begin, kept.begin});
+      const Extent gone = kept.empty() ? e : Extent{e.begin, kept.begin};
+      const Extent wanted = comes_back ? common(gone, now.shifted(i, g.stride[back])) : Extent{gone.end, gone.end};
+      const unsigned left = back >= 0 ? plan.priority - (1u << back) : plan.priority;
+      give(call, {gone.begin, wanted.empty() ? gone.end : wanted.begin}, left);
+      give(call, wanted, plan.priority);
+      if (!wanted.empty()) give(call, {wanted.end, gone.end}, left);
       if (kept.empty()) break;
       e.begin = kept.end;
     }
   }
 }
 
-void Releaser::give(Call &call, Extent e) {
+void Releaser::give(Call &call, Extent e, unsigned priority) {
   if (e.empty()) return;
   Extent &h = call.pending;
-  if (e.begin <= h.end && h.begin <= e.end) {
+  if (priority == call.priority && e.begin <= h.end && h.begin <= e.end) {
     h = {least(h.begin, e.begin), most(h.end, e.end)};
     return;
   }
   hand_on(call);
   h = e;
+  call.priority = priority;
 }
 
 void Releaser::hand_on(Call &call) {
-  if (!call.pending.empty()) call.sink.release(call.pending, call.group, call.plan.group[call.group].priority);
+  if (!call.pending.empty()) call.sink.release(call.pending, call.group, call.priority);
   call.pending = {};
 }
 

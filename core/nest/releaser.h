@@ -34,7 +34,7 @@ private:
   uint64_t units_for(int loop, uint64_t unit, const Shape &, uint64_t work);
   void release_units(Call &, int loop, uint64_t begin, uint64_t end, uint64_t last);
   void release_unit(Call &, int loop, unsigned group, uint64_t unit, bool last);
-  void give(Call &, Extent);
+  void give(Call &, Extent, unsigned priority);
   void hand_on(Call &);
   uint64_t finished_units(int loop, uint64_t program_step) const;
 

@@ -39,7 +39,9 @@ void NestKeeper::keep_part(core::Extent e, uint64_t part) {
 void NestKeeper::keep_group(const OpenNest &nest, unsigned group, uint64_t part) {
   const core::Shape &shape = nest.policy.shape();
   if (shape.group[group].indirect) return keep_part(nest.hull[group], part);
-  if (nest.policy.plan().group[group].like != group) return;
+  const core::GroupPlan &plan = nest.policy.plan().group[group];
+  // Of a matrix down its columns most pages are wanted many columns from now: kept, they would outstay those of the next one.
+  if (plan.like != group || plan.comes_back >= 0) return;
   core::Pieces pieces;
   nest.policy.footprint(group, &pieces);
   const uint64_t n = pieces.size();

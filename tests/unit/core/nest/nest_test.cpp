@@ -2,6 +2,7 @@
 #include "core/nest/nest.h"
 #include "tests/unit/core/shapes.h"
 #include <gtest/gtest.h>
+#include <map>
 #include <memory>
 
 namespace pagecast::core::test {
@@ -211,6 +212,49 @@ TEST(Nest, KeptRowsAreReleasedOncePerSweep) {
   EXPECT_EQ(a, 3u * 20 << 19);
 }
 
+/// Memory that gives up released pages as core/memory/replacement.h has it: the lowest priority first, then the latest.
+struct SmallMemory {
+  SmallMemory(Play &play, uint64_t pages) : p(play), limit(pages) {}
+  /// Takes what has been fetched and released since.
+  void follow() {
+    for (; seen < p.sink.releases.size(); ++seen) {
+      const auto &r = p.sink.releases[seen];
+      for (Addr a = r.e.begin; a < r.e.end; a += kPage) {
+        const bool back = p.memory.map.test(a);
+        if (back) p.memory.map.clear({a, a + kPage}), released[std::min(r.priority, 1u)].push_back(a), place[a] = r.priority;
+      }
+    }
+    for (; taken < p.sink.fetches.size(); ++taken)
+      for (Addr a = p.sink.fetches[taken].e.begin; a < p.sink.fetches[taken].e.end; a += kPage) {
+        reads += !resident.count(a);
+        resident.insert(a);
+        place.erase(a);
+      }
+    for (auto &stack : released)
+      while (resident.size() > limit && !stack.empty()) {
+        const Addr a = stack.back();
+        stack.pop_back();
+        if (place.count(a) && resident.erase(a)) place.erase(a);
+      }
+  }
+  Play &p;
+  uint64_t limit, reads = 0;
+  size_t seen = 0, taken = 0;
+  std::set<Addr> resident;
+  std::map<Addr, unsigned> place;
+  std::vector<Addr> released[2];
+};
+
+TEST(Nest, DownColumnsWhatTheNextColumnWantsStays) {
+  // 2,048 rows of five pages; each column of 256 bytes touches 8 MiB, of which the next one wants 15 of 16 pages again.
+  constexpr uint64_t kRows = 2048, kColumns = 80;
+  Play p(nest_of({kColumns, kRows}, {array(kBase, {256, 5 * 4096 + 64})}), machine(6 << 20));
+  ASSERT_EQ(p.nest->plan().localized, 1u) << "a column does not fit";
+  SmallMemory memory(p, 1536);
+  for (uint64_t step = 0; step < p.nest->steps(); ++step) p.at(step), memory.follow();
+  EXPECT_LT(memory.reads, kColumns * kRows / 2) << "a quarter does not fit, and a sixteenth is new";
+}
+
 TEST(Nest, ColumnWalksFetchWideAndReleaseLate) {
   // 64 rows of 1 MiB, 2048 columns: sixteen kilobytes, four pages, of each row.
   const Shape s = nest_of({2048, 64}, {array(kBase, {8, 1 << 20})});
@@ -305,7 +349,8 @@ TEST(Nest, OnePageAndNoPageAndNoLoop) {
 /// Trips and strides go up to 2^64, so that a call which went through all that it might release would not end at all.
 TEST(Nest, AbsurdShapesDoBoundedWork) {
   std::mt19937_64 r(7);
-  constexpr uint64_t kMostReleases = 8 * kMaxPieces; // in a call: units are released as a whole, cut up by what comes next
+  constexpr uint64_t kMostReleases =
+      24 * kMaxPieces; // in a call: units are released as a whole, cut up by what comes next and again
   uint64_t released = 0;
   for (int i = 0; i < 300; ++i) {
     Shape s;

@@ -203,15 +203,15 @@ TEST(Plan, NeighboursDownAColumnAreKeptOnce) {
   const auto column = [&](core::Addr base) { return array(base, {8, row}); };
   Shape s =
       nest_of({3000, uint64_t(rows)}, {column(kBase), column(kBase + 2 * row), column(other), column(other + 2 * row)}, false);
-  const Plan p = make_plan(s, machine(36 << 20));
+  const Plan p = make_plan(s, machine(30 << 20));
   EXPECT_EQ(p.localized, 0u);
   EXPECT_EQ(p.group[0].release_unit, 0) << "once the columns of its page are done";
   s.group[1].base = other + 2 * (1u << 30);
-  EXPECT_EQ(make_plan(s, machine(36 << 20)).localized, 1u) << "of another array";
+  EXPECT_EQ(make_plan(s, machine(30 << 20)).localized, 1u) << "of another array";
   s.group[1].base = kBase + uint64_t(2 * row + 2048);
-  EXPECT_EQ(make_plan(s, machine(36 << 20)).localized, 1u) << "half of its pages are others";
+  EXPECT_EQ(make_plan(s, machine(30 << 20)).localized, 1u) << "half of its pages are others";
   s.group[1].base = kBase + uint64_t(rows / 2 * row);
-  EXPECT_EQ(make_plan(s, machine(36 << 20)).localized, 1u) << "half of its rows are others";
+  EXPECT_EQ(make_plan(s, machine(30 << 20)).localized, 1u) << "half of its rows are others";
 }
 
 TEST(Plan, IndirectGroupsAreLeftAlone) {
