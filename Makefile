@@ -37,6 +37,7 @@ venv: deps
 build: deps ## build what is used, into build/; the command is build/bin/pagecast
 	@cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING
 	@ninja -C $(BUILD) $(addsuffix /all,$(ROOMS)) # by itself: it stops at signals, which cmake --build does not pass on
+	@echo 'build: the command is $(BUILD)/bin/pagecast; $(BUILD)/bin/pagecast doctor says what this machine allows'
 
 units: build # the unit tests take a third of the time of a whole build, and who only uses Pagecast has no use for them
 	@ninja -C $(BUILD)

@@ -157,6 +157,8 @@ private:
     if (!all_.run->active)
       putWrapped(0, "Nothing was paged in this run, so nothing was measured: " +
                         (all_.run->whyNot.empty() ? "the data fitted in the budget" : all_.run->whyNot) + ".");
+    else if (!all_.run->compiled)
+      putWrapped(0, "The program that ran was not compiled with pagecast cc, so no line of it gave hints.");
     if (isStrange(all_))
       putWrapped(
           0, "None of its lines is in what is explained here: the statistics are of another program, or of another part of it.");
@@ -173,7 +175,7 @@ private:
   }
 
   /// Whether a line of which nothing was measured can be said to have had no hints.
-  bool tellsOfLines() const { return all_.run->hintsWereOn && !isStrange(all_) && !ranWithoutLines(); }
+  bool tellsOfLines() const { return all_.run->compiled && all_.run->hintsWereOn && !isStrange(all_) && !ranWithoutLines(); }
 
   void print(const ExplainedFunction &function) {
     out_ += '\n';

@@ -2,7 +2,7 @@
 #
 # Tests of the pass plugin. Run by hand:
 #
-#     lit -v -DPLUGIN=<build>/lib/pagecast/pagecast-llvm19.so tests/lit
+#     lit -v --param PLUGIN=<build>/lib/pagecast/pagecast-llvm19.so tests/lit
 #
 # Parameters: PLUGIN (or $PAGECAST_PLUGIN), the plugin; LLVM_BIN (or $PAGECAST_LLVM_BIN), the folder
 # of opt, clang and FileCheck of the same LLVM major; default /usr/lib/llvm-19/bin.

@@ -306,6 +306,13 @@ def test_a_run_without_hints_is_said_to_be_one(built, run):
     assert "no line numbers" not in text and "run: no hints" not in text
 
 
+def test_a_run_of_the_plain_program_is_said_to_be_one(built, run, tmp_path):
+    figures = json.loads((run / "s.json").read_text())
+    (tmp_path / "plain.json").write_text(json.dumps({**figures, "compiled": False, "sites": []}))
+    text = " ".join(built.run(built.pagecast, "explain", "--run", tmp_path / "plain.json", "p.c", cwd=run).stdout.split())
+    assert "not compiled with pagecast cc" in text and "run: " not in text
+
+
 def test_counts_of_zero_are_left_out(built, run, tmp_path):
     figures = json.loads((run / "s.json").read_text())
     for site in figures["sites"]:

@@ -239,6 +239,9 @@ def test_program_is_missing(tools, tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("x")
     one_sentence(tools.run(tools.pagecast, "run", "--", plain), "is not executable", "chmod +x", status=NOT_EXECUTABLE)
+    for name, compiler in (("solve.cpp", "cc"), ("climate.F90", "fc")):
+        (tmp_path / name).write_text("x")
+        one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / name), "is a source", f"pagecast {compiler} ", status=NOT_EXECUTABLE)
 
 
 def test_misspelt_option_and_command(tools):
