@@ -129,7 +129,8 @@ bool Shelf::wants(uint32_t slot) const {
 }
 
 uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
-  if (!memory_.chance.pays() || closing_ || sandboxed() || (!capacity_ && !open())) return count;
+  if (!memory_.options->second_chance || !memory_.chance.pays() || closing_ || sandboxed() || (!capacity_ && !open()))
+    return count;
   const uint64_t begun = os::now_ns();
   uint32_t left = 0, took = 0, taken[kCopied], place[kCopied], n = 0;
   const auto take_those = [&] {
