@@ -27,10 +27,9 @@ int self_pidfd = -1;
 // The pager's thread alone uses them. Opened early: a process that has given up privileges may not any more.
 int self_memory = -1;   ///< /proc/self/mem
 int self_page_map = -1; ///< /proc/self/pagemap
-/// A file in memory, and where it is mapped: copy_parts()'s.
+/// A file in memory: copy_parts()'s. It is not mapped: a program that replaces mappings could map over what it did not see coming.
 struct {
   int file = -1;
-  char *memory = nullptr;
   bool refused = false;
 } between;
 constexpr size_t kBetween = 128u << 10; ///< bytes
@@ -52,22 +51,15 @@ int open_memory() { return open_self(self_memory, "/proc/self/mem"); }
 int open_page_map() { return open_self(self_page_map, "/proc/self/pagemap"); }
 
 bool open_between() {
-  if (between.memory || between.refused) return between.memory;
+  if (between.file >= 0 || between.refused) return between.file >= 0;
   between.refused = true;
   between.file = own_descriptor(static_cast<int>(syscall(SYS_memfd_create, "pagecast-between", MFD_CLOEXEC)));
-  if (between.file < 0 || syscall(SYS_ftruncate, between.file, kBetween)) return false;
-  const long p = syscall(SYS_mmap, nullptr, kBetween, kReadWrite, MAP_SHARED | MAP_POPULATE, between.file, 0);
-  if (p == -1) return false;
-  between.memory = reinterpret_cast<char *>(p);
-  return true;
+  return between.file >= 0;
 }
 
 /// A child would share it.
 void close_between() {
-  if (!sandboxed()) {
-    if (between.memory) unmap(between.memory, kBetween);
-    close_own(between.file);
-  }
+  if (!sandboxed()) close_own(between.file);
   between = {};
 }
 
@@ -229,11 +221,10 @@ bool copy_parts(const iovec *to, const iovec *from, unsigned parts) {
   for (unsigned i = 0; i < parts; ++i) bytes += from[i].iov_len;
   // A write to a file reads memory through the page table. process_vm_readv takes hold of each page for each part of it, which
   // costs ten times as much.
-  if (bytes <= kBetween && open_between() && syscall(SYS_pwritev, between.file, from, parts, 0, 0) == static_cast<long>(bytes)) {
-    const char *at = between.memory;
-    for (unsigned i = 0; i < parts; at += to[i++].iov_len) memcpy(to[i].iov_base, at, to[i].iov_len);
+  const auto all = static_cast<long>(bytes);
+  if (bytes <= kBetween && open_between() && syscall(SYS_pwritev, between.file, from, parts, 0, 0) == all &&
+      syscall(SYS_preadv, between.file, to, parts, 0, 0) == all)
     return true;
-  }
   return process_vm_readv(getpid(), to, parts, from, parts, 0) == static_cast<ssize_t>(bytes);
 }
 
