@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/programs/launch.h"
+#include "cli/programs/compiler.h"
 #include "cli/programs/program_kind.h"
 #include "cli/programs/paths.h"
 #include "cli/text/message.h"
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <sys/stat.h>
@@ -123,12 +123,10 @@ fs::path requireProgram(const std::vector<std::string> &command, const std::stri
   }
   if (fs::is_directory(name, error))
     throw Failure{"the program " + name + " is a directory; name an executable file", kNotExecutable};
-  const std::string suffix = fs::path(name).extension();
-  for (const char *source : {".c", ".cc", ".cpp", ".cxx", ".f", ".f90", ".F90", ".f95"})
-    if (suffix == source)
-      throw Failure{name + " is a source; compile it first, as with pagecast " +
-                        (std::tolower(static_cast<unsigned char>(suffix[1])) == 'f' ? "fc" : "cc") + " -O2 -g " + name,
-                    kNotExecutable};
+  if (const auto language = languageOf(name))
+    throw Failure{name + " is a source; compile it first, as with pagecast " + (language == Language::kFortran ? "fc" : "cc") +
+                      " -O2 -g " + name,
+                  kNotExecutable};
   throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name, kNotExecutable};
 }
 

@@ -5,9 +5,9 @@
 // priority each group's pages are given up.
 //
 // Localized: from the innermost loop outwards, loop k is localized while everything that reuse in it and in
-// the loops inside it must keep fits in 3/4 of the budget (the rest is for prefetches). A group without reuse
-// in a loop streams through it and needs only what its inner loops keep, provided that its pages are
-// released.
+// the loops inside it must keep fits in the budget beside prefetches: these have 1/4 of it, or two iterations of
+// the loop where those fetch less, but at least 1/16. A group without reuse in a loop streams through it and needs
+// only what its inner loops keep, provided that its pages are released.
 //
 // Priority (thesis, equation 4.1; OSDI 2000, equation 2): the sum of 2^depth(k) over the loops k in which the
 // group has temporal reuse that is not localized; depth 0 = outermost; 0 = never again. Spatial reuse that is not

@@ -174,7 +174,6 @@ public:
   // --- fork, with no request under way ---
   /// Fewer files, where many have come together. Cost: reads and writes what moves.
   void merge_files(const PageTable &, PagedRegions &);
-  /// The thread that forks: what both sides will know each other by. 0 or -errno.
   /// Others of a fork may have pages of this process.
   bool has_others() const { return fork_files_.has_others(); }
   /// The last child has yet to take what it takes at once. In the child: it has.
@@ -189,6 +188,7 @@ public:
     others_seen_ns_ = now;
     fork_files_.look_for_ends();
   }
+  /// The thread that forks: what both sides will know each other by. 0 or -errno.
   int before_fork() { return fork_files_.before_fork(); }
   void after_fork() { fork_files_.after_fork(false); }
   /// In the child: the files are shared with the parent, and open() may follow.
