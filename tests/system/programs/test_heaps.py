@@ -103,9 +103,9 @@ def test_small_blocks_of_several_threads_are_not_killed(built, disk_dir, memory_
 
 def test_threads_that_allocate_while_others_fork_do_not_wait_for_each_other(built, disk_dir, tmp_path):
     """One that waits for a page in malloc has a lock that fork takes after the pager has been stopped."""
-    program = built.compile("clang-19", Path(__file__).parent / "heaps" / "forking_threads.c", "-O2", "-pthread", "-fno-builtin")
-    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", program, timeout=60)
-    assert done.stdout == built.output(program)
+    program, arguments = optimized(built, "clang-19", "arenas.c", "-fno-builtin"), ("150000", "2")
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", program, *arguments, timeout=60, env={"MALLOC_ARENA_MAX": "1"})
+    assert done.stdout == built.output(program, *arguments)
     assert figures["io"]["written_bytes"] > 8 << 20
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small blocks of several threads at once, more than memory: each has a heap of its own from the C library. A thread forks while the
-// others allocate, unless a number of items is given, and all of one's blocks are freed, heap by heap, before others come.
+// Small blocks of several threads at once, more than memory: each has a heap of its own from the C library. One thread forks while
+// the others allocate, or as many as follow a number of items; all of one's blocks are freed, heap by heap, before others come.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void *work(void *argument) {
   const uint64_t me = (uint64_t)(uintptr_t)argument;
   struct item *list = make(items, me << 32), *kept = NULL, *next;
   uint64_t s = sum(list);
-  if (forks && me == 1) {
+  if (me % 2 && me < 2 * (uint64_t)forks) {
     const pid_t child = fork();
     int status = 0;
     if (child == 0) _exit(sum(list) == s && sum(make(1000, 1)) ? 0 : 1);
@@ -56,7 +56,7 @@ static void *work(void *argument) {
 
 int main(int count, char **arguments) {
   items = count > 1 ? atol(arguments[1]) : 150000;
-  forks = count == 1;
+  forks = count == 1 ? 1 : count > 2 ? atoi(arguments[2]) : 0;
   pthread_t threads[kThreads];
   for (uint64_t i = 0; i < kThreads; i++) pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i);
   for (int i = 0; i < kThreads; i++) {
