@@ -269,7 +269,9 @@ static int iterate(const struct data_set *d, const struct layout *l, uint64_t it
     printf("energy: %.12e\n", energy);
     phase("iteration");
   }
-  MPI_Bcast(&right, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Request request;
+  MPI_Ibcast(&right, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+  wait_for(&request);
   const int status = end_measuring(s.fock, l->pairs, right && off <= 1e-6 && (iterations < 4 || change < 0.1 * first));
   free(s.weights), free(s.fock), free(s.core_buffer), free(s.buffer), free(s.x), free(s.xx);
   return status;

@@ -176,19 +176,26 @@ contains
     at = count * rank / j%ranks
   end function
 
-  !> Waits for all ranks, without a processor: there may be fewer of these than ranks.
-  subroutine meet()
-    integer :: request, status(mpi_status_size), error, pause
+  !> Waits without a processor: there may be fewer of these than ranks, and MPI's own waits keep one busy.
+  subroutine wait_for(request)
+    integer, intent(inout) :: request
+    integer :: status(mpi_status_size), error, pause
     integer(c_int) :: slept
     logical :: is_over
     pause = 20
-    call mpi_ibarrier(mpi_comm_world, request, error)
     do
       call mpi_test(request, is_over, status, error)
       if (is_over) exit
       slept = c_usleep(int(pause, c_int))
       pause = min(1000, 2 * pause)
     end do
+  end subroutine
+
+  !> Waits for all ranks.
+  subroutine meet()
+    integer :: request, error
+    call mpi_ibarrier(mpi_comm_world, request, error)
+    call wait_for(request)
   end subroutine
 
   !> The file of `bytes`; with `anew`, it is made, and else it must be there.
@@ -293,20 +300,23 @@ contains
   !> Each rank has set some of the values, and left 0 in the others: all get all of them. Sums with 0 are exact.
   subroutine share_values(values, count)
     integer(long), intent(in) :: count
-    real(dp), intent(inout) :: values(count)
-    real(dp), allocatable :: mine(:)
-    integer :: error
+    real(dp), intent(inout), target :: values(count)
+    real(dp), allocatable, target :: mine(:)
+    integer :: request, error
     call meet()
     mine = values
-    call mpi_allreduce(mine, values, int(count), mpi_double_precision, mpi_sum, mpi_comm_world, error)
+    call mpi_iallreduce(mine, values, int(count), mpi_double_precision, mpi_sum, mpi_comm_world, request, error)
+    call wait_for(request)
   end subroutine
 
   !> Whether the first rank says so.
   logical function agree(is_right)
     logical, intent(in) :: is_right
-    integer :: word(1), error
+    integer, target :: word(1)
+    integer :: request, error
     word = merge(1, 0, is_right)
-    call mpi_bcast(word, 1, mpi_integer, 0, mpi_comm_world, error)
+    call mpi_ibcast(word, 1, mpi_integer, 0, mpi_comm_world, request, error)
+    call wait_for(request)
     agree = word(1) == 1
   end function
 

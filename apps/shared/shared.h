@@ -108,16 +108,21 @@ static inline uint64_t part(const struct job *job, uint64_t count, int rank) {
   return count * (uint64_t)rank / (uint64_t)job->ranks;
 }
 
-/// Waits for all ranks, without a processor: there may be fewer of these than ranks.
-static inline void meet(void) {
+/// Waits without a processor: there may be fewer of these than ranks, and MPI's own waits keep one busy.
+static inline void wait_for(MPI_Request *request) {
   struct timespec pause = {0, 20000};
-  MPI_Request request;
   int is_over = 0;
-  MPI_Ibarrier(MPI_COMM_WORLD, &request);
-  for (MPI_Test(&request, &is_over, MPI_STATUS_IGNORE); !is_over; MPI_Test(&request, &is_over, MPI_STATUS_IGNORE)) {
+  for (MPI_Test(request, &is_over, MPI_STATUS_IGNORE); !is_over; MPI_Test(request, &is_over, MPI_STATUS_IGNORE)) {
     nanosleep(&pause, NULL);
     if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
   }
+}
+
+/// Waits for all ranks.
+static inline void meet(void) {
+  MPI_Request request;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  wait_for(&request);
 }
 
 /// The file of `bytes`; with `anew`, it is made or given that size, and else it must have it.
@@ -198,7 +203,9 @@ static inline void share_values(double *values, uint64_t count) {
   meet();
   for (uint64_t from = 0; from < count; from += PIECE) {
     const uint64_t some = count - from < PIECE ? count - from : PIECE;
-    MPI_Allreduce(MPI_IN_PLACE, values + from, (int)some, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, values + from, (int)some, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    wait_for(&request);
   }
 }
 

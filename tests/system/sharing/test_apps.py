@@ -2,6 +2,7 @@
 """apps/shared: programs of several ranks on one data set, whose results do not depend on how many there are, or on how they read."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -23,6 +24,13 @@ def test_results_do_not_depend_on_ranks_or_the_way_of_reading(built, run, name):
     sums = {checksum(run(count, plain, *size)) for count in (1, 2, 4)}
     sums |= {checksum(run(2, plain, *size, "--read")), checksum(run(2, hinted, *size))}
     assert len(sums) == 1, sums
+
+
+def test_ranks_wait_without_a_processor():
+    """MPI's own waits keep a processor busy, of which there are fewer than ranks: all of them go through wait_for()."""
+    sources = {p.name: p.read_text() for p in APPS.iterdir() if p.suffix in (".c", ".h", ".f90")}
+    blocking = re.compile(r"\bmpi_(all\w+|barrier|bcast|gather\w*|reduce\w*|scan|scatter\w*|send\w*|recv|wait\w*)\b", re.IGNORECASE)
+    assert len(sources) >= 6 and not {name: blocking.findall(text) for name, text in sources.items() if blocking.search(text)}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
