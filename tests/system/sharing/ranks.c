@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One of COUNT members that share a file: ranks FILE COUNT HOW. HOW is one of: once; stuck, in which member 1 never leaves its
-// nest, and an alarm ends it; fork, in which one process makes the others; threads, in which they
-// are threads; rows, in which each goes through its part a row at
+// nest, and an alarm ends it; slow, in which member 1 has by far the most to do; fork, in which one process makes the others;
+// threads, in which they are threads; rows, in which each goes through its part a row at
 // a time, over and over; reads, in which the file is read instead of mapped.
 #include <fcntl.h>
 #include <pthread.h>
@@ -61,7 +61,7 @@ static double member(int fd, long n, int number, int count, const char *how) {
   s += own(a, n * number / count, n * (number + 1) / count);
   const int stuck = !strcmp(how, "stuck") && number == 1;
   if (stuck) ualarm(100000, 0);
-  s += half(a, from, to, stuck ? 1L << 40 : 2);
+  s += half(a, from, to, stuck ? 1L << 40 : !strcmp(how, "slow") && number == 1 ? 2000 : 2);
   int which[4096];
   for (int i = 0; i < 4096; i++) which[i] = (int)(i * 7919L % n);
   return s + picked(a, which, 4096);

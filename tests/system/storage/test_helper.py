@@ -57,8 +57,8 @@ def start(tools, program, tmp_path):
         job.communicate()
 
 
-def expected(program, data) -> list[str]:
-    return sorted(subprocess.run([program, data / "data", str(RANKS), "once"], env={"PMI_RANK": str(r)}, capture_output=True, text=True,
+def expected(program, data, how: str = "once") -> list[str]:
+    return sorted(subprocess.run([program, data / "data", str(RANKS), how], env={"PMI_RANK": str(r)}, capture_output=True, text=True,
                                  check=True).stdout for r in range(RANKS))
 
 
@@ -156,6 +156,20 @@ def test_a_rank_that_is_killed_leaves_nothing_and_others_go_on(tools, program, d
         assert len(done) == RANKS - 1 and set(done) <= set(right)
         wait_until_gone(helper)
         assert set(os.listdir("/dev/shm")) <= shared
+
+
+def test_a_team_is_given_up_that_waits_for_one_of_them(tools, program, data, start, tmp_path):
+    """Three wait for the fourth all the time. From then on they ask for themselves, and results are as without."""
+    right = expected(program, data, "slow")
+    for attempt in range(ATTEMPTS):
+        file = tmp_path / f"report{attempt}.json"
+        with serving(tools, data, "--cache", "1M") as server:
+            assert end(start(server, f"reserved,interval=2,report={file.name}", "slow")[0]) == right
+        report = reported(file)
+        if report["given_up"]:
+            assert report["teams"] and all(m["meetings"] for m in report["members"] if m["rank"] != 1), report
+            return
+    raise AssertionError(f"no team was given up: {report}")
 
 
 def test_two_jobs_on_one_node_have_a_helper_each(tools, program, data, start):
