@@ -115,6 +115,7 @@ bool Engine::turn(uint64_t begun) {
   busy |= pager_.faults.retry();
   busy |= nests_.run();
   busy |= pager_.streams.push_on();
+  busy |= pager_.successions.push_on();
   busy |= hints_.take();
   const uint64_t now = os::now_ns();
   busy = pager_.keep_up(now, busy, forecasts_.soon());

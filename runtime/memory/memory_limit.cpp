@@ -38,7 +38,8 @@ void MemoryLimit::forked() {
 /// Bytes of the tables; where no page of a stretch is in memory, all but its pages' states have been given back.
 uint64_t MemoryLimit::tables() const {
   const uint64_t known = memory_.pages.slots_used(), listed = uint64_t{memory_.order.groups_used()} * core::Replacement::kGroup;
-  return known * sizeof(Page) + std::min(known, listed) * (sizeof(core::Replacement::Link) + kKernelTables);
+  return known * sizeof(Page) + std::min(known, listed) * (sizeof(core::Replacement::Link) + kKernelTables) +
+         memory_.successions_bytes;
 }
 
 void MemoryLimit::account() {

@@ -25,7 +25,12 @@ bool PagedMemory::start(const Options &given) {
 core::StreamInvestment *PagedMemory::investment_in(uint32_t slot) {
   PagedRegion *r = region_of(slot);
   if (!r) return nullptr;
-  return pages[slot].wanted_by == kInOrder ? &r->in_order : pages[slot].wanted_by == kApart ? &r->apart : nullptr;
+  switch (pages[slot].wanted_by) {
+  case kInOrder: return &r->in_order;
+  case kApart: return &r->apart;
+  case kSuccessive: return &successive;
+  default: return nullptr;
+  }
 }
 
 uint32_t PagedMemory::pop_unreleased(uint32_t *out, uint32_t max) {

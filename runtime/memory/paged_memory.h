@@ -8,6 +8,8 @@
 //
 // Pager's thread, but for the map, and for look-ups of regions (state/regions.h).
 #pragma once
+#include "core/faults/stream_investment.h"
+#include "core/faults/successions.h"
 #include "core/memory/cleaning.h"
 #include "core/memory/favour.h"
 #include "core/memory/release_trial.h"
@@ -24,6 +26,10 @@
 #include <cstdint>
 
 namespace pagecast {
+
+/// It was asked for along a succession: what comes so is read in the order of its last use, which tells as much of which pages
+/// are to stay as waits for them do (core/memory/which_end.h).
+inline bool is_successive(uint16_t site, uint32_t wanted_by) { return site == Statistics::kHistory && wanted_by == kSuccessive; }
 
 struct PagedMemory {
   explicit PagedMemory(Statistics &all) : statistics(all) {}
@@ -43,7 +49,8 @@ struct PagedMemory {
   /// The page has come to memory: a hint or a stream had asked for it, or else the program waited.
   void came(uint32_t slot) {
     favour.came(pages[slot].owner);
-    if (pages[slot].site || favour.is_favoured(pages[slot].owner)) end.came_foreseen(order, slot, used);
+    const Page &p = pages[slot];
+    if ((p.site && !is_successive(p.site, p.wanted_by)) || favour.is_favoured(p.owner)) end.came_foreseen(order, slot, used);
     else end.came(order, slot, used);
   }
   /// Pages to give up, where none is released; they leave the order.
@@ -96,6 +103,8 @@ struct PagedMemory {
   core::ReleaseTrial<Statistics::kSites + 1> release_trial; ///< by site
   core::Cleaning cleaning;
   uint32_t used = 0;  ///< pages resident, reading or kept as marks
+  core::StreamInvestment successive{core::Successions::kMostWindow}; ///< whether successions pay (core/faults/successions.h)
+  uint64_t successions_bytes = 0; ///< of what is known of them
   uint64_t shelf_bytes = 0; ///< of the runtime's memory, for pages that are about to go (shelf.h)
   uint64_t freed = 1; ///< counts what note_freed() was told
 

@@ -21,6 +21,7 @@
 #include "runtime/memory/waits.h"
 #include "runtime/pager/append_runs.h"
 #include "runtime/pager/stream_fetcher.h"
+#include "runtime/pager/succession_fetcher.h"
 #include "runtime/pager/fetcher.h"
 #include "runtime/pager/marks.h"
 
@@ -31,8 +32,9 @@ namespace pagecast {
 class FaultService {
 public:
   FaultService(PagedMemory &memory, MemoryLimit &limit, Placement &placement, Marks &marks, AppendRuns &runs, Fetcher &fetcher,
-               StreamFetcher &streams)
-      : memory_(memory), limit_(limit), placement_(placement), marks_(marks), runs_(runs), fetcher_(fetcher), streams_(streams) {}
+               StreamFetcher &streams, SuccessionFetcher &successions)
+      : memory_(memory), limit_(limit), placement_(placement), marks_(marks), runs_(runs), fetcher_(fetcher), streams_(streams),
+        successions_(successions) {}
   /// Serves those that have come. True: some have.
   bool take();
   /// Faults that found no room are waiting.
@@ -48,6 +50,7 @@ public:
 
 private:
   void take(const os::Fault &);
+  void follow(const os::Fault &, uint32_t slot, PageState before, core::Favour::Owner);
   void wait_for_room(const os::Fault &, uint32_t slot, uint64_t began);
   StallKind kind_of(const Page &before, uint32_t slot, bool served) const;
   bool serve(uint64_t place, bool write, core::Favour::Owner, bool again);
@@ -67,6 +70,7 @@ private:
   AppendRuns &runs_;
   Fetcher &fetcher_;
   StreamFetcher &streams_;
+  SuccessionFetcher &successions_;
   WaitingFaults waiting_;
 };
 

@@ -137,9 +137,10 @@ uint32_t Fetcher::begin_reading(PagedRegion &r, uint32_t slot, uint32_t pages, c
   if (pages == 0) return 0;
   ++r.in_flight;
   memory_.used += pages;
+  const bool foreseen = !asked.demand && !is_successive(asked.site, asked.wanted_by);
   for (uint32_t i = slot; i < slot + pages; ++i) {
     Page &p = memory_[i];
-    memory_.end.wanted(i, !asked.demand);
+    memory_.end.wanted(i, foreseen);
     p.state = PageState::kReading;
     p.flags = flags;
     p.again = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pages that were read but are kept out of the program's sight: the marks of streams (core/faults/fault_streams.h). Their
+// Pages that were read but are kept out of the program's sight: the marks of streams (core/faults/fault_streams.h) and of successions (core/faults/successions.h). Their
 // contents wait in a buffer here until the program faults on them, which then needs no read.
 //
 // Pager's thread.
@@ -34,7 +34,7 @@ public:
 private:
   const char *let_go(uint32_t slot);
 
-  static constexpr unsigned kMost = core::FaultStreams::kMost;
+  static constexpr unsigned kMost = core::FaultStreams::kMost + core::Favour::kMost + 1;
   PagedMemory &memory_;
   Placement &placement_;
   uint32_t slot_[kMost]; ///< whose contents are page i of buffer_, or kNoSlot

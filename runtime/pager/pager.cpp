@@ -36,7 +36,7 @@ bool Pager::start_tables(const Options &options, uint64_t budget) {
 int Pager::start(uint64_t budget, uint64_t data_bytes, char *why, unsigned capacity) {
   memory.order.attach(memory.pages.links(), memory.pages.capacity(), memory.pages.groups());
   shelf.start(budget);
-  if (!fetcher.start() || !marks.start() || !still.start()) {
+  if (!fetcher.start() || !marks.start() || !still.start() || !successions.start()) {
     write_text(why, capacity, "not enough memory for the pager");
     return -ENOMEM;
   }

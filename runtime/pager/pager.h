@@ -34,6 +34,7 @@
 #include "runtime/pager/fault_service.h"
 #include "runtime/pager/still_service.h"
 #include "runtime/pager/stream_fetcher.h"
+#include "runtime/pager/succession_fetcher.h"
 #include "runtime/pager/fetcher.h"
 #include "runtime/pager/map_sync.h"
 #include "runtime/pager/marks.h"
@@ -131,10 +132,11 @@ public:
   Fetcher fetcher{memory, limit, store, placement, margins, eviction, marks, shelf};
   AppendRuns runs{memory, limit};
   StreamFetcher streams{memory, limit, placement, marks, fetcher};
-  FaultService faults{memory, limit, placement, marks, runs, fetcher, streams};
+  SuccessionFetcher successions{memory, limit, marks, fetcher};
+  FaultService faults{memory, limit, placement, marks, runs, fetcher, streams, successions};
   StillService still{memory, limit, store, placement, marks};
   MapSync maps{memory, store, placement, discards, write_back, marks};
-  RegionChanges regions{memory, limit, placement, margins, eviction, marks, shelf, streams};
+  RegionChanges regions{memory, limit, placement, margins, eviction, marks, shelf, streams, successions};
 };
 
 } // namespace pagecast

@@ -141,6 +141,7 @@ void RegionChanges::forget_part(PagedRegion &r, uint64_t from, uint64_t to, bool
     forget_page(s, keep_region);
   memory_.residency.clear({from, to});
   streams_.forget(from, to);
+  successions_.forget(first, end);
   const iovec range{reinterpret_cast<void *>(from), to - from};
   os::discard(&range, 1);
   if (keep_region && r.origin.is_map())

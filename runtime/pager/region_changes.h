@@ -10,6 +10,7 @@
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/placement.h"
 #include "runtime/pager/stream_fetcher.h"
+#include "runtime/pager/succession_fetcher.h"
 #include "runtime/memory/shelf.h"
 #include "runtime/pager/marks.h"
 
@@ -20,9 +21,9 @@ namespace pagecast {
 class RegionChanges {
 public:
   RegionChanges(PagedMemory &memory, MemoryLimit &limit, Placement &placement, Margins &margins, Eviction &eviction, Marks &marks,
-                Shelf &shelf, StreamFetcher &streams)
+                Shelf &shelf, StreamFetcher &streams, SuccessionFetcher &successions)
       : memory_(memory), limit_(limit), placement_(placement), margins_(margins), eviction_(eviction), marks_(marks),
-        shelf_(shelf), streams_(streams) {}
+        shelf_(shelf), streams_(streams), successions_(successions) {}
   /// As far as pages have places in the backing store, bytes.
   void set_most(uint64_t bytes) { most_ = bytes; }
   /// Makes anonymous private [address, address+bytes) a region. 0 or -errno (then it stays as it was); -EFBIG: there are no places
@@ -53,6 +54,7 @@ private:
   Marks &marks_;
   Shelf &shelf_;
   StreamFetcher &streams_;
+  SuccessionFetcher &successions_;
   uint64_t most_ = ~uint64_t{0};
   bool too_far_said_ = false;
 };

@@ -16,14 +16,14 @@ uint32_t StreamFetcher::slot_at(int64_t place) {
   return memory_.slot_of(*memory_.regions.find(address), address);
 }
 
-void StreamFetcher::follow(uint64_t address, bool write, core::Favour::Owner owner) {
-  if (!memory_.options->history || nest_covers(address)) return;
+bool StreamFetcher::follow(uint64_t address, bool write, core::Favour::Owner owner) {
+  if (!memory_.options->history || nest_covers(address)) return true;
   PagedRegion *r = memory_.regions.find(address);
-  if (!r || r->draining) return;
+  if (!r || r->draining) return true;
   r->apart.fault(), r->in_order.fault();
   const auto found = fault_streams_.fault(static_cast<int64_t>(address), static_cast<int64_t>(r->base),
                                           static_cast<int64_t>(r->end()), limit_.pages() / kShare);
-  if (found.stream == core::FaultStreams::kNone) return;
+  if (found.stream == core::FaultStreams::kNone) return false;
   core::Stream &s = fault_streams_[found.stream];
   owner_[found.stream] = owner;
   if (found.started) give_up(found.replaced);
@@ -34,6 +34,7 @@ void StreamFetcher::follow(uint64_t address, bool write, core::Favour::Owner own
   else if (s.probe != core::Stream::kNoMark && memory_[slot_at(s.probe)].state == PageState::kClean) s.stores = false;
   s.probe = s.passed;
   settle_behind(s);
+  return true;
 }
 
 void StreamFetcher::settle_used(uint32_t slot) {

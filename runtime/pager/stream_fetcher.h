@@ -28,8 +28,9 @@ class StreamFetcher {
 public:
   StreamFetcher(PagedMemory &memory, const MemoryLimit &limit, Placement &placement, Marks &marks, Fetcher &fetcher)
       : memory_(memory), limit_(limit), placement_(placement), marks_(marks), fetcher_(fetcher) {}
-  /// The program faulted at an address whose page was not there; the fault itself is being served.
-  void follow(uint64_t address, bool write, core::Favour::Owner);
+  /// The program faulted at an address whose page was not there; the fault itself is being served. False: it is in no stream, nor
+  /// foreseen by a nest.
+  bool follow(uint64_t address, bool write, core::Favour::Owner);
   /// A first store to a page of a stream, right behind another one: so it goes on. False: it is not in a stream.
   bool stored(uint32_t slot);
   /// Asks for what is next in all streams. Once in each turn of the loop. True: something could be asked for.

@@ -36,8 +36,8 @@ enum PageFlag : uint8_t {
   kToMark = 128, ///< reading, to be kept as a mark
 };
 
-/// `wanted_by` of pages that streams of faults asked for: by the distance of their pages.
-enum StreamKind : uint32_t { kInOrder = 1, kApart = 2 };
+/// `wanted_by` of pages that were asked for because of faults: of streams, by the distance of their pages, or of a succession.
+enum StreamKind : uint32_t { kInOrder = 1, kApart = 2, kSuccessive = 3 };
 
 /// Widths of what a page remembers of the hint that asked for it.
 inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kWantedByBits = 21, kPageSiteBits = 13, kOwnerBits = 3;

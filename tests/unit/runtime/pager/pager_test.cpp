@@ -13,9 +13,11 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace pagecast;
@@ -129,6 +131,47 @@ TEST(Pager, StreamsSideBySideFaultLessThanOnceAPage) {
     for (uint64_t s = 0; s < kStreams; ++s) ASSERT_EQ(region[s * kEach + at], static_cast<char>(s + 1));
   EXPECT_LT(engine.statistics.fault_events, kStreams * kEach / page * 2 / 3);
   expect_budget_kept();
+}
+
+namespace {
+/// Pages of a region twice as large as memory, stored to and then read `passes` times; which comes when says `order`. Returns those
+/// that were read for faults.
+template <class Order> uint64_t walk(unsigned passes, Order order) {
+  constexpr uint32_t kPages = 2 * kBudget / 4096;
+  const uint64_t page = os::page_size();
+  char *region = map(kPages * page);
+  EXPECT_EQ(engine.add(address(region), kPages * page), 0);
+  std::vector<uint32_t> pages(kPages);
+  std::iota(pages.begin(), pages.end(), 0u);
+  order(pages);
+  for (uint32_t i : pages) region[i * page] = static_cast<char>(i % 127 + 1);
+  const uint64_t before = engine.statistics.not_prefetched;
+  for (unsigned pass = 0; pass < passes; ++pass) {
+    order(pages);
+    for (uint32_t i : pages) EXPECT_EQ(region[i * page], static_cast<char>(i % 127 + 1));
+  }
+  expect_valid();
+  return engine.statistics.not_prefetched - before;
+}
+} // namespace
+
+TEST(Pager, PagesThatAreWalkedInTheSameOrderAgainAreForeseen) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  std::mt19937_64 random(1);
+  bool first = true;
+  const uint64_t waits = walk(2, [&](auto &pages) {
+    if (std::exchange(first, false)) std::shuffle(pages.begin(), pages.end(), random);
+  });
+  EXPECT_LT(waits, kBudget / os::page_size()) << "more than so many are absent each time";
+  expect_budget_kept();
+}
+
+TEST(Pager, PagesThatAreWalkedInAnotherOrderEachTimeAreLeftToFaults) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  std::mt19937_64 random(1);
+  walk(2, [&](auto &pages) { std::shuffle(pages.begin(), pages.end(), random); });
+  EXPECT_LT(engine.statistics.streams.used + engine.statistics.streams.wasted, kBudget / os::page_size() / 2);
+  EXPECT_GE(engine.statistics.streams.switched_off, 1u);
 }
 
 /// `places` places of `each` pages, stored to before; each is gone through in order, which of them next at random. Returns
