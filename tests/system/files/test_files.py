@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -109,6 +110,27 @@ def test_a_cached_file_costs_no_call(built, programs, contents, disk_dir, tmp_pa
         assert done.stdout == built.run(plain, file, way).stdout
         assert figures["files"]["resident_at_start"] == PAGES
         assert figures["files"]["hinted_pages"] == 0 and figures["files"]["calls"] == 0
+
+
+def test_several_processes_have_each_block_read_once(built, programs, contents, disk_dir, tmp_path):
+    """What another has asked for is in the kernel's cache or on its way, and who comes to it looks there first."""
+    file, many = disk_dir / "file", 4
+    stats = [tmp_path / f"{i}.json" for i in range(many)]
+    expected = built.run(programs[0], write(file, contents), "sequential").stdout
+
+    def run():
+        write(file, contents)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
+        started = [subprocess.Popen([programs[1], file, "sequential"], stdout=subprocess.PIPE, text=True,
+                                    env=os.environ | {"PAGECAST_MEMORY": MEMORY, "PAGECAST_STATS": str(s)}) for s in stats]
+        assert [p.communicate()[0] for p in started] == [expected] * many and not any(p.returncode for p in started)
+        read = 512 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before)
+        figures = json.loads(stats[0].read_text())
+        assert not figures["files"]["regions"] or BYTES // 2 < read < 1.25 * BYTES
+        return figures
+
+    if until_hinted(run)["files"]["regions"]:
+        assert sum(json.loads(s.read_text())["files"]["calls"] for s in stats) > 0
 
 
 def test_nothing_is_done_where_the_file_fits(built, programs, contents, disk_dir, tmp_path):
