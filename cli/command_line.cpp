@@ -250,6 +250,9 @@ void addServe(CLI::App &app, ServeOptions &options) {
 void addDoctor(CLI::App &app, DoctorOptions &options) {
   CLI::App *doctor = app.add_subcommand("doctor", "say what this machine allows, and what to do about what it does not");
   doctor->add_flag("--json", options.json, "machine-readable");
+  doctor->add_option("--backing", options.backing, "directories and servers to look at, as run is given them")
+      ->type_name("DIR")
+      ->check(refuseEmpty);
   doctor->add_flag("--no-disk", options.noDisk, "do not measure the disk");
   doctor->add_option("--disk-seconds", options.diskSeconds, "how long to measure the disk; default 1")
       ->type_name("S")

@@ -103,7 +103,7 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   NestList List = findNests(F, LI, DT, SE, Speculated, T, Checks);
   Accesses.clear();
   markOverwrites(List.Nests, LI, DT, SE, AA, AM.getResult<TargetLibraryAnalysis>(F));
-  emitRemarks(List, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
+  emitRemarks(List, T, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
   fuseNests(List.Nests, SE);
   linkOverwrites(List.Nests);
   const bool Emits = !List.Nests.empty();

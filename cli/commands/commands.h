@@ -120,6 +120,7 @@ int serve(const ServeOptions &options);
 struct DoctorOptions {
   bool json = false;
   bool noDisk = false;
+  std::string backing; ///< as of `pagecast run`; empty: what run would take by itself
   double diskSeconds = 1;
 };
 

@@ -11,6 +11,7 @@
 #include "cli/text/spelling.h"
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <unistd.h>
@@ -29,6 +30,11 @@ std::string backingDirectory() {
   for (const char *name : {"PAGECAST_BACKING", "TMPDIR"})
     if (const auto directory = environment(name)) return *directory;
   return "/var/tmp";
+}
+
+bool existsAsDirectory(const std::string &path) {
+  std::error_code none;
+  return std::filesystem::is_directory(path, none);
 }
 
 const char *word(Status status) { return status == Status::kOk ? "ok" : status == Status::kWarn ? "warn" : "fail"; }
@@ -84,7 +90,7 @@ Check measureServer(Report &report, const std::string &address, double seconds) 
 
 Report examine(const DoctorOptions &options) {
   Report report;
-  report.backing = backingDirectory();
+  report.backing = options.backing.empty() ? backingDirectory() : options.backing;
   report.checks = {probeKernel(),       probeUserfaultfd(),    probeUserfaultfdFeatures(),
                    probeIoUring(),      probeProcessMadvise(), probeBackEnds(),
                    probeControlGroup(), probeMemory(),         probeLimit(),
@@ -98,10 +104,11 @@ Report examine(const DoctorOptions &options) {
       continue;
     }
     after = report.checks.insert(after, probeBacking(backing)) + 1;
+    if (!existsAsDirectory(backing)) continue; // which has just been said
     after = report.checks.insert(after, probeDirectIo(backing)) + 1;
   }
   for (const std::string &backing : backings)
-    if (!options.noDisk)
+    if (!options.noDisk && (isAddress(backing) || existsAsDirectory(backing)))
       report.checks.push_back(isAddress(backing)
                                   ? measureServer(report, backing, options.diskSeconds)
                                   : measure(report, backing, backings.size() > 1 ? " in " + backing : "", options.diskSeconds));

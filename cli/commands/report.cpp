@@ -18,7 +18,7 @@ std::string number(const char *format, double value) {
 /// What became of the program's data, in a word or a sentence.
 std::string stateOf(const MeasuredRun &run) {
   if (!run.active) return run.whyNot.empty() ? "nothing was paged" : "not paged: " + run.whyNot;
-  return run.finished ? "paged" : "paged; running, or ended without exit";
+  return run.finished ? "paged" : "paged; still running, or interrupted or killed";
 }
 
 Table tableOf(const std::vector<MeasuredRun> &runs) {

@@ -72,11 +72,16 @@ std::vector<std::string> wrapped(const std::string &text, size_t columns) {
   return out;
 }
 
-/// "entries 1, prefetched 5676, late 57": those that are not zero.
+/// "entries 1, prefetched hit 5676, late 57": those that are not zero, under the words of the glossary, which are the names of
+/// the fields without their underscores.
 std::string shown(const Counts &counts) {
   std::string out;
-  for (const auto &[name, count] : counts)
-    if (count) out += (out.empty() ? "" : ", ") + name + " " + std::to_string(count);
+  for (const auto &[name, count] : counts) {
+    if (!count) continue;
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    out += (out.empty() ? "" : ", ") + words + " " + std::to_string(count);
+  }
   return out.empty() ? "none" : out;
 }
 
@@ -163,7 +168,7 @@ private:
       putWrapped(
           0, "None of its lines is in what is explained here: the statistics are of another program, or of another part of it.");
     if (!all_.run->hintsWereOn)
-      putWrapped(0, "Hints were off in this run (PAGECAST_HINTS=0), so there are no figures of single lines.");
+      putWrapped(0, "Hints were off in this run (--option hints=0), so there are no figures of single lines.");
     if (ranWithoutLines()) putWrapped(0, "The program that ran has no line numbers; compile it with -g or -gline-tables-only.");
   }
 
@@ -185,7 +190,8 @@ private:
       if (nest.at.line)
         putLine("  nest at " + locationOf(nest.at, all_.mainFile) + (nest.source.empty() ? "" : ": " + nest.source));
       else if (function.nests.size() > 1) putLine("  in no nest");
-      const SourceLocation *previous = nullptr;
+      // The heading has just shown the nest's own line.
+      const SourceLocation *previous = nest.at.line && !nest.source.empty() ? &nest.at : nullptr;
       for (const Explained &one : nest.remarks) {
         if (!isShown(one)) continue;
         if (!previous || previous->file != one.remark.at.file || previous->line != one.remark.at.line) printSource(one);
@@ -215,7 +221,7 @@ private:
     for (size_t i = 1; i < lines.size(); ++i) putLine(std::string(indent, ' ') + lines[i]);
     if (all_.run && all_.run->active && one.expectsSite && tellsOfLines())
       putWrapped(indent,
-                 one.sites.empty() ? "run: no hints: below PAGECAST_GATE each time, or not reached while data were paged"
+                 one.sites.empty() ? "run: no hints: too few iterations each time, or not reached while data were paged"
                                    : "run: " + shown(totalOf(one.sites)),
                  Style::kMeasured);
   }
@@ -228,7 +234,7 @@ private:
   static std::string sentenceOf(const Explained &one) {
     if (const std::string strides = one.remark.value("Strides"); !strides.empty()) {
       const std::string members = one.remark.value("References"), from = one.remark.value("Low"), to = one.remark.value("High");
-      return one.remark.value("Access") + ": " + stridesInWords(strides) +
+      return one.remark.value("Access") + ": " + stridesInWords(strides, one.remark.value("Call")) +
              (members.empty() ? "" : "; " + members + " references together, over bytes " + from + " to " + to) +
              (one.remark.text().find("index of an indirect") == std::string::npos ? "" : "; index of an indirect reference");
     }

@@ -51,12 +51,16 @@ std::string loopName(size_t outside) {
 
 } // namespace
 
-std::string stridesInWords(const std::string &strides) {
+std::string stridesInWords(const std::string &strides, const std::string &call) {
   const std::vector<std::string> parts = partsOf(strides);
   std::string out;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string &one = parts[parts.size() - 1 - i];
     if (one.empty()) continue;
+    if (i == 0 && !call.empty()) {
+      out = "byte after byte, by " + call;
+      continue;
+    }
     out += (out.empty() ? "" : ", ") + distance(simplified(one)) + " each iteration" + loopName(i);
   }
   return out;

@@ -6,7 +6,8 @@
 
 namespace pagecast::cli {
 
-/// "8 * m, 8" becomes "8 bytes each iteration, 8 * m bytes each iteration of the loop outside".
-std::string stridesInWords(const std::string &strides);
+/// "8 * m, 8" becomes "8 bytes each iteration, 8 * m bytes each iteration of the loop outside". `call`: the function that stands
+/// for the innermost loop, as memset may; empty: none.
+std::string stridesInWords(const std::string &strides, const std::string &call);
 
 } // namespace pagecast::cli

@@ -4,6 +4,7 @@
 
 #include "emit/Remarks.h"
 #include "emit/SourceNames.h"
+#include "nests/Transfers.h"
 #include "pagecast/abi.h"
 
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -41,7 +42,15 @@ template <typename Remark> Remark &&around(Remark &&R, const DebugLoc &Nest) {
   return std::forward<Remark>(R);
 }
 
-OptimizationRemark hinted(const Nest &N, const Group &G) {
+/// The call that the innermost loop stands for; empty: none. Its iterations are bytes, which nobody has written as a loop.
+StringRef callOf(const Nest &N, const Group &G, const Transfers &T) {
+  const Loop *L = N.Loops.back();
+  const auto Parts = L->contains(G.Leading) ? T.parts(L) : std::nullopt;
+  if (!Parts) return "";
+  return !Parts->From ? "memset" : T.isMove(L) ? "memmove" : "memcpy";
+}
+
+OptimizationRemark hinted(const Nest &N, const Group &G, const Transfers &T) {
   using ore::NV;
   std::string Name = sourceName(G);
   DebugLoc Where = G.where();
@@ -61,17 +70,18 @@ OptimizationRemark hinted(const Nest &N, const Group &G) {
   if (G.Members.size() > 1)
     R << ", group of " << NV("References", unsigned(G.Members.size())) << " references over bytes [" << NV("Low", G.Lo) << ", "
       << NV("High", G.Hi) << ")";
+  if (StringRef Call = callOf(N, G, T); !Call.empty()) R << ", by a call of " << NV("Call", Call);
   if (G.Flags & PAGECAST_INDEX) R << ", index of an indirect reference";
   return R;
 }
 
 } // namespace
 
-void emitRemarks(const NestList &List, OptimizationRemarkEmitter &ORE) {
+void emitRemarks(const NestList &List, const Transfers &T, OptimizationRemarkEmitter &ORE) {
   for (const Nest &N : List.Nests) {
     for (const Group &G : N.Groups)
       if (!(G.Flags & PAGECAST_COMPARED))
-        ORE.emit([&] { return around(hinted(N, G), N.root()->getOutermostLoop()->getStartLoc()); });
+        ORE.emit([&] { return around(hinted(N, G, T), N.root()->getOutermostLoop()->getStartLoc()); });
     if (N.Strips)
       ORE.emit([&] {
         Loop *L = N.Loops[N.Ticked];

@@ -14,7 +14,7 @@ class OptimizationRemarkEmitter;
 namespace pagecast {
 
 /// Emits the remarks. It comes before the transformation, while expressions still describe the loops.
-void emitRemarks(const NestList &List, llvm::OptimizationRemarkEmitter &ORE);
+void emitRemarks(const NestList &List, const Transfers &T, llvm::OptimizationRemarkEmitter &ORE);
 
 } // namespace pagecast
 

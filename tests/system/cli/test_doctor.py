@@ -56,6 +56,17 @@ def test_bad_backing_directory_fails_with_advice(tools, tmp_path):
     assert backing["status"] == "fail" and backing["advice"]
 
 
+def test_backing_can_be_named_as_for_run(tools, tmp_path):
+    """What is no directory is said to be none, once."""
+    (tmp_path / "file").touch()
+    for named in (tmp_path / "file", tmp_path / "none"):
+        done = tools.run(tools.pagecast, "doctor", "--json", "--backing", named)
+        report = json.loads(done.stdout)
+        failed = [c for c in report["checks"] if c["status"] == "fail"]
+        assert done.returncode == 1 and [c["name"] for c in failed] == ["backing"], failed
+        assert str(named) in failed[0]["detail"] and report["backing"] == str(named) and report["disks"] == []
+
+
 def test_the_file_system_of_the_backing_directory_is_named(tools, disk_dir):
     if os.geteuid() != 0:
         pytest.skip("mounting needs root")

@@ -91,8 +91,9 @@ def test_text_is_aligned_and_fits(built, source, tmp_path):
     assert len([l for l in lines if l in ("product", "gather", "list")]) == 3
     columns = {l.index(name) for l in lines for name in (" Hinted ", " HintedIndirect ", " UnknownTripCount ") if name in l}
     assert len(columns) == 1, done.stdout
-    # The source line is said once, with its two references below.
+    # The source line is said once, with its two references below, and the line of a nest in its heading alone.
     assert sum("s += a[i * m + j] * b[j];" in l for l in lines) == 1
+    assert [l for l in lines if "for (; p; p = p->next)" in l] == ["  nest at 20: for (; p; p = p->next)"], done.stdout
 
 
 def test_colours_only_on_a_terminal(built, source):
@@ -268,7 +269,7 @@ def test_measurements_stand_beside_their_lines(built, run):
 
 def test_what_has_no_counterpart_is_said(built, run, tmp_path):
     text = built.run(built.pagecast, "explain", "--run", "s.json", "p.c", cwd=run).stdout
-    assert text.count("run: no hints: below PAGECAST_GATE each time, or not reached") == 1 and text.count("run: entries 1") == 2
+    assert text.count("run: no hints: too few iterations each time, or not reached") == 1 and text.count("run: entries 1") == 2
     figures = json.loads((run / "s.json").read_text())
     figures["sites"] += [
         {**figures["sites"][0], "line": 999, "name": "gone", "prefetched": 77, "newly_counted": 5},
@@ -279,7 +280,7 @@ def test_what_has_no_counterpart_is_said(built, run, tmp_path):
     assert [(s["name"], s["file"]) for s in strangers if s["file"] != "other.c"] == [("gone", "p.c"), ("by hand", None)]
     assert strangers[0]["measured"]["newly_counted"] == 5 and strangers[2]["line"] is None
     text = built.run(built.pagecast, "explain", "--run", tmp_path / "more.json", "p.c", cwd=run).stdout
-    assert "p.c:999 gone in " in text and "prefetched 77" in text and "newly_counted 5" in text
+    assert "p.c:999 gone in " in text and "prefetched 77" in text and "newly counted 5" in text and "_hit" not in text and "prefetched hit" in text
     assert "by hand" in text and "1 site of the run is in another file" in text
 
 
@@ -302,7 +303,7 @@ def test_a_run_without_hints_is_said_to_be_one(built, run):
     done = built.run(built.pagecast, "run", "--memory", "16M", "--backing", "/var/tmp", "--option", "hints=0", "--stats", "off.json", "--", "./p", cwd=run)
     assert done.returncode == 0
     text = " ".join(built.run(built.pagecast, "explain", "--run", "off.json", "p.c", cwd=run).stdout.split())
-    assert "Hints were off in this run (PAGECAST_HINTS=0)" in text
+    assert "Hints were off in this run (--option hints=0)" in text
     assert "no line numbers" not in text and "run: no hints" not in text
 
 
@@ -336,7 +337,7 @@ def test_what_faults_foretold_stands_by_itself(built, run, tmp_path):
     all = explained(built, "--run", tmp_path / "with.json", "p.c", cwd=run)
     assert all["fault_streams"]["prefetched"] == 77 and all["fault_streams"]["switched_off"] == 3 and all["sites_without_remark"] == []
     text = built.run(built.pagecast, "explain", "--run", tmp_path / "with.json", "p.c", cwd=run).stdout
-    assert "Foretold by faults alone" in text and "prefetched 77" in text and "switched_off 3" in text and "no remark is about" not in text
+    assert "Foretold by faults alone" in text and "prefetched 77" in text and "switched off 3" in text and "no remark is about" not in text
 
 
 def test_what_slices_cost_and_bring_is_said(built, run, tmp_path):
@@ -454,6 +455,15 @@ def test_distances_are_said_in_words(built, tmp_path):
                  "to Hinted read and written: 8 bytes each iteration, the same bytes in each iteration of the loop outside"):
         assert said in text, text
     assert "strides" not in text and "%" not in text
+
+
+def test_a_loop_that_became_a_call_is_said_to_be_one(built, tmp_path):
+    (tmp_path / "m.c").write_text("void clear(double *d, long n) {\n  for (long i = 0; i < n; i++)\n    d[i] = 0;\n}\n"
+                                  "void move(double *restrict d, double *restrict s, long n) {\n  for (long i = 0; i < n; i++)\n"
+                                  "    d[i] = s[i];\n}\n")
+    text = " ".join(built.run(built.pagecast, "explain", tmp_path / "m.c", "--", "-O2").stdout.split())
+    assert "d Hinted overwritten: byte after byte, by memset" in text and "1 byte" not in text, text
+    assert "s Hinted read: byte after byte, by memcpy" in text, text
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

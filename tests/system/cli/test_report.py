@@ -46,6 +46,13 @@ def test_a_report_has_a_row_for_each_run(tools, run, tmp_path):
     assert "not paged: large data fit in the budget" in idle and "%" not in idle
 
 
+def test_a_run_that_was_interrupted_is_said_to_be_one(tools, run, tmp_path):
+    cut_short = tmp_path / "cut.json"
+    cut_short.write_text(json.dumps(json.loads(run.read_text()) | {"finished": False}))
+    said = tools.run(tools.pagecast, "report", cut_short)
+    assert said.stdout.splitlines()[1].endswith("  paged; still running, or interrupted or killed"), said
+
+
 def test_a_report_as_json_says_what_the_file_says(tools, run):
     (said,) = json.loads(tools.run(tools.pagecast, "report", "--json", run).stdout)
     wrote = json.loads(run.read_text())
