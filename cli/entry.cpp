@@ -7,21 +7,30 @@
 // Everything else, and a program that is not found at once, goes on to the C library's own beginning as if nothing had happened.
 //
 // Nothing of the C library may be used here: neither a function nor a variable of a thread. Until the program has begun, the
-// controller's process shares memory with it, and so does nothing but wait.
+// controller's process shares memory with it, and so does nothing but wait. It waits for what the kernel does when a thread leaves the
+// memory that others share with it: it clears a word that the thread has named, and wakes who waits for it. A pipe would cost 15 us.
+//
+// The kernel begins a process on its parent's processor, and looks for an idle one when a program begins: it would move the program,
+// away from its caches, and leave the controller. So the controller is moved first.
 #include "cli/entry.h"
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <sys/syscall.h>
 
 namespace {
 
-constexpr long kCloseOnExec = 02000000, kWaitAll = 0x40000000, kSetMask = 2;
+constexpr long kWaitAll = 0x40000000, kSetMask = 2;
 constexpr unsigned long kAllSignals = ~(3ul << 31); ///< but the C library's own two
 constexpr long kNoFile = -2, kNoPermission = -13, kNoDirectory = -20;
 constexpr int kLongestPath = 4096;
+constexpr int kBegun = 0, kUndecided = 1, kNoProgram = 2;
+constexpr int kProcessors = 8192; ///< as many as Linux can have
+constexpr int kBits = 64;
 
-struct {
-  int ends[2];
-} gate; ///< its end comes when the program has begun; a byte in it says that there is none
+int state = kUndecided; ///< of the program; the kernel writes kBegun
+unsigned long allowed[kProcessors / kBits]; ///< processors that the program may use, and so its controller
+unsigned long others[kProcessors / kBits]; ///< all of these but the one that it begins on
+long allowed_bytes; ///< how much of them the kernel has; 0 or less: it does not tell
 alignas(16) char stack[4096]; ///< the controller's until then
 char path[kLongestPath];
 
@@ -79,6 +88,16 @@ bool join(const char *directory, const char *name) {
   }
 }
 
+/// Has the controller wait, and begin, on another processor, if there is one.
+void move_away(long controller) {
+  allowed_bytes = call(SYS_sched_getaffinity, 0, sizeof allowed, address(allowed));
+  unsigned own = 0;
+  if (allowed_bytes <= 0 || call(SYS_getcpu, address(&own)) || own >= kProcessors) return;
+  for (long i = 0; i < kProcessors / kBits; i++) others[i] = allowed[i];
+  others[own / kBits] &= ~(1ul << own % kBits);
+  call(SYS_sched_setaffinity, controller, allowed_bytes, address(others)); // which fails where there is no other
+}
+
 /// Becomes the program, or returns: then the C library's execvp() finds out what is wrong, or what else to do.
 void become(char **command, char **environment) {
   const auto execute = [&](const char *file) { return call(SYS_execve, address(file), address(command), address(environment)); };
@@ -107,31 +126,33 @@ long pagecast_clone(char *top, long *first);
 
 /// In the controller's process. Returns when the program has begun.
 __attribute__((used)) void pagecast_wait() {
-  char byte;
-  call(SYS_close, gate.ends[1]);
-  if (call(SYS_read, gate.ends[0], address(&byte), 1) != 0) call(SYS_exit_group, 0);
+  int now;
+  while ((now = __atomic_load_n(&state, __ATOMIC_ACQUIRE)) == kUndecided)
+    call(SYS_futex, address(&state), FUTEX_WAIT, kUndecided);
+  if (now == kNoProgram) call(SYS_exit_group, 0);
+  if (allowed_bytes > 0) call(SYS_sched_setaffinity, 0, allowed_bytes, address(allowed));
 }
 
 /// `first`: what the kernel has put on the stack. Returns where the C library is to go on.
 __attribute__((used)) void pagecast_begin(long *first) {
   char **const arguments = reinterpret_cast<char **>(first + 1), **const environment = arguments + first[0] + 1;
   char **const command = command_in(arguments);
-  if (!command || call(SYS_pipe2, address(gate.ends), kCloseOnExec)) return;
+  if (!command) return;
   const unsigned long all = kAllSignals;
   unsigned long before = 0;
   call(SYS_rt_sigprocmask, kSetMask, address(&all), address(&before), sizeof all);
-  pagecast_begun_program = static_cast<int>(call(SYS_getpid));
+  pagecast_begun_program = static_cast<int>(call(SYS_set_tid_address, address(&state)));
   const long controller = pagecast_clone(stack + sizeof stack, first);
   call(SYS_rt_sigprocmask, kSetMask, address(&before), 0, sizeof before);
   if (controller > 0) {
     call(SYS_prctl, PR_SET_PTRACER, controller); // where only ancestors may trace
+    move_away(controller);
     become(command, environment);
-    call(SYS_write, gate.ends[1], address("x"), 1);
+    __atomic_store_n(&state, kNoProgram, __ATOMIC_RELEASE);
+    call(SYS_futex, address(&state), FUTEX_WAKE, 1);
     call(SYS_wait4, controller, 0, kWaitAll);
   }
   pagecast_begun_program = 0;
-  call(SYS_close, gate.ends[0]);
-  call(SYS_close, gate.ends[1]);
 }
 
 } // extern "C"

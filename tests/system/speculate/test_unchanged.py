@@ -98,6 +98,23 @@ def test_signals_reach_the_program_once(speculation, stats, sent):
     assert process.returncode == 0
 
 
+def test_the_controller_may_use_the_processors_of_the_program(speculation):
+    """It is kept away from the program's only while that begins. Where there is no other, both begin on the same."""
+    allowed = sorted(os.sched_getaffinity(0))
+    script = """import os, time
+own = os.sched_getaffinity(0)
+with open('/proc/self/task/%d/children' % os.getpid()) as file: child = int(file.read())
+end = time.monotonic() + 20
+while os.sched_getaffinity(child) != own or open('/proc/%d/comm' % child).read() != 'pagecast-watch\\n':
+    if time.monotonic() > end: raise SystemExit('the controller has %s' % os.sched_getaffinity(child))
+    time.sleep(0.01)
+print(sorted(own), sorted(os.listdir('/proc/self/fd')))"""
+    for some in (allowed, allowed[-1:]):
+        line = ["taskset", "-c", ",".join(map(str, some)), *speculation.command("/usr/bin/python3", "-c", script, stats=False)]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+        assert (done.stdout, done.stderr, done.returncode) == (f"{some} ['0', '1', '2', '3']\n", "", 0)
+
+
 @pytest.mark.parametrize("separator", [["--"], []])
 def test_the_program_is_found_as_by_other_commands(tools, tmp_path, separator):
     """Without options, the command becomes it before the C library has begun, which must not be seen: neither where the program is
