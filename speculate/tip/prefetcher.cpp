@@ -327,8 +327,15 @@ void Prefetcher::passed(uint64_t inode, uint64_t offset, const char *path) {
   uint64_t found = tail_;
   while (found != end && !is_here(items_[found & (kQueue - 1)].hint)) found++;
   if (found == end) return;
-  for (; tail_ != found; tail_++)
-    if (!items_[tail_ & (kQueue - 1)].dropped) counts_.late++;
+  // Hints are in the program's order only within what a copy gives, or the command line: names that the program has still to come to
+  // stand before those of a copy that was made later.
+  const uint32_t copy = items_[found & (kQueue - 1)].hint.copy;
+  for (uint64_t at = tail_; at != found; at++) {
+    Item &item = items_[at & (kQueue - 1)];
+    if (item.dropped || item.hint.copy != copy) continue;
+    item.dropped = true;
+    counts_.late++;
+  }
   consumed_ = fetched_; // what was fetched before it has been read, or never will be
   wake();
 }

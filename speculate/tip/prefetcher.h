@@ -8,7 +8,7 @@
 //   lead     bytes that were fetched and not read yet: bounded by a share of memory, so that nothing is evicted unread
 //   cancel   what a copy that went astray has left in the queue is dropped
 //   kept     what a device's file system does not keep in memory is not fetched: one hint of each kind finds out
-//   passed   the program already waits for a hint: what stands before it in the queue is too late and dropped
+//   passed   the program already waits for a hint: what the same copy has given before it is too late and dropped
 //
 // Example: slices. 1,024 hints of 2 KiB, each a megabyte apart, 32 at a time: the program finds each row in memory.
 //

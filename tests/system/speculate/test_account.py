@@ -67,8 +67,7 @@ def test_what_is_named_and_not_read_is_hinted_in_error(speculation, storage, fil
     account = figures["account"]
     assert done.stdout.decode() == f"{(FILES - 10) * BLOCKS * 4096}\n"
     not_read = 10 * BLOCKS
-    assert account["blocks_in_error"] >= not_read, "a machine that is busy elsewhere may not come to what is named last"
-    assert account["blocks_in_error"] == account["prefetched_unused"] == not_read
+    assert account["blocks_in_error"] == account["prefetched_unused"] == not_read, figures
     assert account["hints_in_error"] == 10
     assert (FILES - 20) * BLOCKS <= account["blocks_hinted"] <= (FILES - 10) * BLOCKS
     assert account["prefetched_fully"] + account["prefetched_partly"] <= (FILES - 10) * BLOCKS

@@ -116,6 +116,25 @@ TEST_F(PrefetcherTest, WhatTheProgramHasPassedIsDropped) {
   EXPECT_EQ(settled().late, 29u);
 }
 
+TEST_F(PrefetcherTest, NamesAreNotPassedByWhatACopyHintsOfAnEarlierFile) {
+  constexpr uint32_t kCommandLine = 0, kCopy = 1;
+  prefetcher.set_lead(0);
+  const std::string first = cold_file("first", 8192);
+  const uint64_t inode_of_first = inode;
+  prefetcher.give(hint(HintKind::kRange, first, 0, 4096, kCopy));
+  settled();
+  for (int i = 0; i < 5; i++)
+    prefetcher.give(hint(HintKind::kAny, cold_file("named" + std::to_string(i), 4096), 0, 0, kCommandLine));
+  inode = inode_of_first;
+  prefetcher.give(hint(HintKind::kRange, first, 0, 4096, kCopy));
+  prefetcher.give(hint(HintKind::kRange, first, 4096, 4096, kCopy));
+  prefetcher.passed(inode_of_first, 4096, nullptr);
+  prefetcher.set_lead(1 << 30);
+  const PrefetchCounts counts = settled();
+  EXPECT_EQ(counts.late, 1u);
+  EXPECT_EQ(counts.done + counts.in_memory, 1u + 5u + 1u);
+}
+
 TEST_F(PrefetcherTest, AMuchLaterHintOfTheSamePlaceIsNotTakenForThisOne) {
   const std::string path = cold_file("a", 1 << 20);
   prefetcher.set_lead(0);
