@@ -10,6 +10,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402, the backend comes first
 
 plt.rcParams["svg.hashsalt"] = "pagecast"
+plt.rcParams["svg.fonttype"] = "none"  # text stays text: files of a third of the size, which can be searched
 
 
 def save(figure, json_file: Path, name: str) -> Path:
