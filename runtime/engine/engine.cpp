@@ -150,10 +150,11 @@ bool Engine::look_out(core::Polling::What what, uint64_t patience) {
   return found;
 }
 
-/// The slicer's thread wants a processor now and then, which the kernel's count of those that run seldom shows.
+/// The slicer's thread wants a processor now and then, which the kernel's count of those that run seldom shows. It looks at slices
+/// that are switched off every millisecond only.
 static bool slices_run() {
   for (OpenNest &nest : OpenNests())
-    if (nest.runs() && nest.sliced.load(std::memory_order_relaxed)) return true;
+    if (nest.runs() && nest.slice_runs()) return true;
   return false;
 }
 
@@ -162,7 +163,7 @@ void Engine::sleep() {
   const uint64_t begun = os::now_ns();
   const auto what = pager_.waited_for() ? core::Polling::kRead : core::Polling::kFault;
   const bool soon = what == core::Polling::kRead || begun - last_fault_ns_ < core::Polling::kMost;
-  if (!soon || !pager_.started() || slices_run()) return sleep(waited_for());
+  if (!soon || !pager_.started() || (options().slices && slices_run())) return sleep(waited_for());
   if (polling_.wants_sample(begun)) {
     polling_.sample(processors_.running(), sandboxed() ? 1 : processors_.usable(begun), begun);
     statistics.pager_cpu_ns = os::thread_cpu_ns();

@@ -5,6 +5,7 @@
 
 #include "runtime/state/locks.h"
 #include "runtime/state/pages.h"
+#include "runtime/state/statistics.h"
 
 #include <algorithm>
 #include <new>
@@ -30,6 +31,11 @@ void make(OpenNest &nest) {
 }
 
 } // namespace
+
+bool OpenNest::slice_runs() const {
+  const SliceStatistics *const slice = costs.load(std::memory_order_relaxed);
+  return sliced.load(std::memory_order_relaxed) && !(slice && slice->is_off.load(std::memory_order_relaxed));
+}
 
 OpenNest *claim_nest() {
   for (OpenNest &nest : nest_table) {

@@ -102,6 +102,8 @@ struct OpenNest {
   uint64_t step() const { return ticks.steps(__atomic_load_n(&ticket.step, __ATOMIC_ACQUIRE)); }
   /// Open, and the pager has begun to move it. Pager's thread.
   bool runs() const { return state.load(std::memory_order_acquire) == kOpen && started; }
+  /// It has a slice, which is not switched off for long. Any thread, without a promise that it stays so.
+  bool slice_runs() const;
 };
 
 inline constexpr unsigned kMostOpenNests = 32;

@@ -34,7 +34,7 @@ struct SliceStatistics {
   std::atomic<uint64_t> pager_ns{0};  ///< processor time of the pager's thread, for hints
   int64_t saved_ns = 0;               ///< that the program was faster by
   uint64_t trials = 0, switched_off = 0;
-  bool is_off = false;
+  std::atomic<bool> is_off{false};
 };
 
 /// What went wrong with the backing store (disk_errors.h).

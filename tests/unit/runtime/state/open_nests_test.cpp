@@ -2,6 +2,7 @@
 #include "runtime/state/open_nests.h"
 
 #include "runtime/kernel/os.h"
+#include "runtime/state/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -57,6 +58,24 @@ TEST(OpenNests, WhatAFenceHoldsBackIsNotMissed) {
   for (int fault = 0; fault < 64; ++fault) nest_missed(place);
   EXPECT_FALSE(nest_covers(place)) << "it was to ask, and did not: streams may";
   open_nest_mask.fetch_and(~(1u << number_of(nest)));
+  nest->state = OpenNest::kFree;
+}
+
+TEST(OpenNests, ASliceThatIsSwitchedOffDoesNotRun) {
+  OpenNest *nest = claim_nest();
+  ASSERT_NE(nest, nullptr);
+  SliceStatistics slice;
+  EXPECT_FALSE(nest->slice_runs()) << "it has none";
+  nest->sliced = true;
+  EXPECT_TRUE(nest->slice_runs()) << "nobody has looked at it yet";
+  nest->costs = &slice;
+  EXPECT_TRUE(nest->slice_runs());
+  slice.is_off = true;
+  EXPECT_FALSE(nest->slice_runs());
+  slice.is_off = false;
+  EXPECT_TRUE(nest->slice_runs()) << "it is tried again";
+  nest->sliced = false;
+  nest->costs = nullptr;
   nest->state = OpenNest::kFree;
 }
 
