@@ -48,8 +48,12 @@ public:
     if (waited_[0] + waited_[1] < kMostCounted) return;
     for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_}) *n /= 2;
   }
-  /// The program waits for a page that had waited in vain. `away`: pages that have gone since it did, of a memory of so many.
-  void missed(uint64_t away, uint32_t memory) { lost_ += away < memory / kShare; }
+  /// The program waits for a page that had waited in vain. `away`: pages that have gone since it did, of a memory of so many. Pages
+  /// wait until as many others have come to wait, of which only those go that are not touched.
+  void missed(uint64_t away, uint32_t memory) {
+    const double waited = waited_[0] + waited_[1], went = waited - touched_[0] - touched_[1];
+    lost_ += double(away) * waited < double(memory / kShare) * went;
+  }
   /// Decides anew. `gone`: pages that have gone from memory so far, which holds `memory`.
   void judge(uint64_t gone, uint32_t memory, const Costs &costs) {
     if (!pays_) {

@@ -100,6 +100,30 @@ TEST(SecondChance, EndsWhereAllIsUsedAlike) {
   EXPECT_LT(with.reads, without.reads * 51 / 50);
 }
 
+/// Most pages that wait are touched, so that few go while many have come to wait.
+TEST(SecondChance, KeepsWhatIsUsedWhereNearlyAllOfItFits) {
+  const auto use = [](Memory &memory) {
+    std::mt19937 random(1);
+    for (unsigned i = 0; i < 1'000'000; ++i) {
+      const double part = double(random() % 10'000) / 10'000;
+      memory.touch(i % 128 ? static_cast<uint32_t>(part * part * part * kMemory) : kMemory + random() % (6 * kMemory));
+    }
+  };
+  Memory with(7 * kMemory, true), without(7 * kMemory, false);
+  use(with), use(without);
+  EXPECT_TRUE(with.pays());
+  EXPECT_LT(with.reads, without.reads * 3 / 4);
+}
+
+TEST(SecondChance, EndsWhereNearlyAllFitsAndIsUsedAlike) {
+  Memory with(kMemory * 21 / 20, true), without(kMemory * 21 / 20, false);
+  at_random(with, kMemory * 21 / 20, 4'000'000);
+  at_random(without, kMemory * 21 / 20, 4'000'000);
+  EXPECT_FALSE(with.pays());
+  EXPECT_LT(with.came_back, with.reads / 8);
+  EXPECT_LT(with.reads, without.reads * 51 / 50);
+}
+
 TEST(SecondChance, EndsWhereNothingIsUsedAgain) {
   Memory memory(1u << 20, true);
   for (uint32_t i = 0; i < 1u << 20; ++i) memory.touch(i);
