@@ -204,6 +204,8 @@ private:
 
 /// Anonymous memory of this process that is resident, bytes; 0 if that cannot be found out.
 uint64_t own_anonymous_bytes();
+/// Processes that the calling thread has made and not waited for; 0 if that cannot be found out.
+unsigned own_children();
 
 // --- threads and wake-ups ------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ constexpr uint64_t kBaseOwnBytes = 2u << 20; ///< code, stacks, rings, statistic
 constexpr uint64_t kKernelTables = 8;        ///< bytes of the kernel's page tables for each page
 /// For so long a fork waits for memory for its child, and a store for that of a copy. Then they get what is left: others may hold
 /// all of it, and give nothing back.
-constexpr uint64_t kMostForkNs = 500'000'000, kMostStoreNs = 1'000'000'000;
+constexpr uint64_t kMostForkNs = 2'000'000'000, kMostStoreNs = 1'000'000'000;
 /// A child stores to most of what it ever will of its parent's unpaged memory within that time.
 constexpr uint64_t kCopiedNs = 2'000'000'000;
 } // namespace
@@ -123,11 +123,13 @@ bool MemoryLimit::has_room_for_child(uint64_t now) {
   else allowance_.look_soon();
   follow(now);
   constexpr uint64_t kPlenty = 4;
-  const uint64_t bytes = memory_.statistics.own_bytes + unpaged();
-  if (for_child_ == 0 && allowance_.has_beside_kept(kPlenty * bytes)) return true;
+  const uint64_t bytes = memory_.statistics.own_bytes + unpaged(), plenty = kPlenty * (bytes + Allowance::kLeastOfMany);
+  if (for_child_ == 0 && allowance_.has_beside_kept(plenty)) return true;
   if (store_.child_starts()) return false; // the one before takes its part first
   if (for_child_ == 0) {
-    for_child_ = bytes;
+    // What a process shares with one that is there already takes memory until both have given it up. So room for more children is
+    // made before the first of them.
+    for_child_ = has_others() ? bytes : plenty;
     account();
   }
   return !over();

@@ -137,15 +137,14 @@ int make_piece_region(Engine &engine, unsigned i, bool newest) {
   return 0;
 }
 
-/// Starts the paging of everything, or of the newest allocation, at `newest`. `at_once`: also if all fit in the budget. Called
-/// with the lock held.
-void page_allocations(uint64_t newest, bool at_once = false) {
+/// Starts the paging of everything, or of the newest allocation, at `newest`. Called with the lock held.
+void page_allocations(uint64_t newest, Begin begin = Begin::kExceeding) {
   if (freed_bytes() && !runtime_fits(total + freed_bytes())) freed_drop();
   uint64_t sparse = 0;
   for (unsigned i = 0; i < count && !runtime_fits(total); ++i)
     sparse += allocations[i].kind == Allocation::kSparse ? allocations[i].bytes : 0;
   const uint64_t held = total + freed_bytes();
-  Engine *memory = runtime_engine(held, held - sparse, at_once),
+  Engine *memory = runtime_engine(held, held - sparse, begin),
          *files = file_total ? runtime_file_engine(total, file_total) : nullptr;
   if (!memory && !files) return;
   for (unsigned i = 0; i < count; ++i) {
@@ -262,8 +261,14 @@ void allocations_page() {
 
 bool allocations_begin() {
   Guard guard(locks::allocations);
-  if (!runtime_pages_memory()) page_allocations(kNoAllocation, true);
+  if (!runtime_pages_memory()) page_allocations(kNoAllocation, Begin::kAsked);
   return runtime_pages_memory();
+}
+
+void allocations_page_to_fork() {
+  if (runtime_pages_memory() || !allocation_near(0, ~0ull)) return;
+  Guard guard(locks::allocations);
+  if (runtime_must_page_to_fork(total)) page_allocations(kNoAllocation, Begin::kForking);
 }
 
 uint64_t allocations_set_memory(uint64_t bytes) {

@@ -71,6 +71,10 @@ void allocations_page();
 /// Pages all large data now, whatever the budget. False: they cannot be paged. Any thread.
 bool allocations_begin();
 
+/// Before a fork, with its lock held: pages large data where there may be no memory for copies of what the child shares. Those that
+/// store to it would be killed.
+void allocations_page_to_fork();
+
 /// The user's limit of the budget from now on, bytes; returns the one before. May start the paging. Any thread.
 uint64_t allocations_set_memory(uint64_t bytes);
 

@@ -97,6 +97,7 @@ void hold() {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // it would take the locks along
   locks::forks.acquire();
+  allocations_page_to_fork();
   for (;;) {
     const Engine *before = runtime_running_engine();
     fork_needs(); // while there is a pager, and no other lock of ours is held

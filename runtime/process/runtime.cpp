@@ -60,6 +60,7 @@ std::atomic<uint64_t> small_asked{0}; ///< bytes of small blocks asked for since
 uint64_t started_ns = 0;
 std::atomic<bool> may_start{false}; ///< nothing is paged before the constructor is done, which may have made threads for it
 bool refused = false; ///< paging was needed and could not be had: said once
+bool fork_refused = false; ///< a fork would have been better with paging, which could not be had
 bool files_refused = false; ///< there cannot even be hints for files
 std::atomic<uint64_t> left_alone{0}; ///< mapped files that advice cannot move
 char refused_why[1700];
@@ -188,12 +189,14 @@ Engine *running(Engine *made) {
 }
 
 /// Why an engine is started.
-enum class Start { kMemory, kFiles, kAtOnce };
+enum class Start { kMemory, kFiles, kAtOnce, kFork };
 
 constexpr const char *reason_of(Start start) {
   if (start == Start::kFiles)
     return "mapped files and large data of %llu MiB exceed the budget of %llu MiB: advice for the files";
   if (start == Start::kAtOnce) return "large data of %llu MiB, and a budget of %llu MiB: paging, as the program asks for it";
+  if (start == Start::kFork)
+    return "large data of %llu MiB, of a budget of %llu MiB, are shared with a child: paging, as there may be no memory for copies";
   return "large data of %llu MiB and what paging takes itself exceed the budget of %llu MiB: paging";
 }
 
@@ -213,7 +216,7 @@ bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, Start why) {
     return false;
   }
   Engine *made = running(make_pager(data_bytes, filled_bytes));
-  if (!made) made = running(make_adviser(filled_bytes, files));
+  if (!made && why != Start::kFork) made = running(make_adviser(filled_bytes, files)); // memory in a file would be copied
   if (!made) return false;
   made->set_cap(options.memory);
   handlers_watch();
@@ -342,13 +345,35 @@ int runtime_write_statistics(int fd) {
   return own < 0 ? own : write_now(own, false);
 }
 
-Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, bool at_once) {
+bool runtime_must_page_to_fork(uint64_t data_bytes) {
+  if (data_bytes < kLeastMemory || runtime_pages_memory() || refused || fork_refused || !options.enable || !may_start.load() ||
+      options.backend == BackEnd::kAdvise || sandboxed())
+    return false;
+  os::MemoryWatch memory;
+  core::Pool pools[core::kMostPools];
+  memory.open();
+  const unsigned n = memory.look(pools);
+  memory.close();
+  uint64_t left = UINT64_MAX;
+  for (unsigned i = 0; i < n; ++i) left = std::min(left, pools[i].free - std::min(pools[i].free, core::reserve(pools[i])));
+  return core::saturating_mul(os::own_anonymous_bytes(), os::own_children() + 1) > left;
+}
+
+Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, Begin begin) {
   runtime_options();
   Engine *running = engine.load(std::memory_order_acquire);
   if (runtime_pages_memory()) return running;
   if (refused || !options.enable || !may_start.load() || sandboxed()) return nullptr;
+  const bool at_once = begin != Begin::kExceeding;
   if (at_once) budget = find_budget(allocations_in_memory());
   else follow_limit(data_bytes);
+  if (begin == Begin::kForking) {
+    fork_refused = running || !start_engine(data_bytes, filled_bytes, Start::kFork);
+    if (fork_refused) return nullptr;
+    small_blocks_watch.is_paged.store(true, std::memory_order_relaxed);
+    small_blocks_watch.left.store(0, std::memory_order_relaxed);
+    return engine.load(std::memory_order_relaxed);
+  }
   if (!at_once && data_bytes <= unpaged_budget(data_bytes)) return watch_small_blocks(data_bytes), nullptr;
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
               : start_engine(data_bytes, filled_bytes, at_once ? Start::kAtOnce : Start::kMemory)) {

@@ -24,10 +24,15 @@ extern SmallBlocksWatch small_blocks_watch;
 /// Reads the options once. Any thread, any time, also before constructors have run.
 const Options &runtime_options();
 
-/// The pager, if large data of `data_bytes` must be paged: starts it the first time that they exceed the
-/// budget, or now (`at_once`). The disk should have room for `filled_bytes`. NULL: they fit, or cannot be paged here (said
-/// once). Called with the allocations' lock held.
-Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, bool at_once);
+/// When large data are to be paged: when they exceed the budget; now, as the program asks for it; or now, as there may be no memory
+/// for the copies of what a fork shares.
+enum class Begin { kExceeding, kAsked, kForking };
+/// The pager, if large data of `data_bytes` must be paged: starts it the first time. The disk should have room for `filled_bytes`. NULL:
+/// they fit, or cannot be paged here (said once). Called with the allocations' lock held.
+Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, Begin);
+/// Whether large data of `data_bytes` are to be paged before a fork: paging can make room for copies of what is shared then, and what
+/// is left would not hold all of them. Cost: 50 us.
+bool runtime_must_page_to_fork(uint64_t data_bytes);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
 /// The calling thread is starting the paging just now: what it allocates is for that.

@@ -41,6 +41,13 @@ def test_who_stores_to_what_a_fork_shares_is_not_killed(tools, memory_group, dis
     assert (done.returncode, done.stdout) == (0, tools.output(program, *map(str, how))), done.stderr[-500:]
 
 
+def test_a_parent_that_fits_has_children_that_do_not(tools, memory_group, disk_dir):
+    """What the parent holds needs no paging: it begins at the fork, and makes room before the children have the same pages."""
+    program = tools.compile("clang-19", Path(__file__).parent / "forks.c", "-O2")
+    done = run_in(tools, memory_group, 48, program, "24", "4", "1", "0", disk_dir=disk_dir)
+    assert (done.returncode, done.stdout) == (0, tools.output(program, "24", "4", "1", "0")), done.stderr[-500:]
+
+
 def test_workers_of_a_pool_are_not_killed(tools, memory_group, disk_dir):
     expected = subprocess.run([sys.executable, "-c", WORKERS], capture_output=True, text=True, check=True).stdout
     done = run_in(tools, memory_group, 56, sys.executable, "-c", WORKERS, disk_dir=disk_dir)
