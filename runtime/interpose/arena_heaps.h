@@ -4,6 +4,8 @@
 // more and more may be used. What they grow by is large data, as of the heap at the break (library_heap.h), once all of them
 // together are more than a small part of the budget.
 //
+// Where memory lives in a file (files/memory_file.h) they stay as they are: other threads store to them while they would move.
+//
 // A block in each is kept for good: else the C library would unmap a heap that nobody uses, without a word.
 #pragma once
 #include <cstdint>
