@@ -355,7 +355,8 @@ bool runtime_must_page_to_fork(uint64_t data_bytes) {
   const unsigned n = memory.look(pools);
   memory.close();
   uint64_t left = UINT64_MAX;
-  for (unsigned i = 0; i < n; ++i) left = std::min(left, pools[i].free - std::min(pools[i].free, core::reserve(pools[i])));
+  for (unsigned i = 0; i < n; ++i) // in the machine's memory a fork is what it is without us; most children only call exec
+    if (!pools[i].machine) left = std::min(left, pools[i].free - std::min(pools[i].free, core::reserve(pools[i])));
   return core::saturating_mul(os::own_anonymous_bytes(), os::own_children() + 1) > left;
 }
 

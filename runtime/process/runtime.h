@@ -31,7 +31,7 @@ enum class Begin { kExceeding, kAsked, kForking };
 /// they fit, or cannot be paged here (said once). Called with the allocations' lock held.
 Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, Begin);
 /// Whether large data of `data_bytes` are to be paged before a fork: paging can make room for copies of what is shared then, and what
-/// is left would not hold all of them. Cost: 50 us.
+/// is left in a control group would not hold all of them. Cost: 50 us.
 bool runtime_must_page_to_fork(uint64_t data_bytes);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
