@@ -6,7 +6,7 @@ namespace pagecast::core {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000, kSecond = 1000 * kMillisecond;
-constexpr uint64_t kRiseNs = 4 * kSecond, kAloneFaster = 4; ///< to rise by all of the pool; and where nobody else wants it
+constexpr uint64_t kRiseNs = 4 * kSecond; ///< to rise by all of the pool
 constexpr uint64_t kFill = 6;             ///< of what is free, the part that may be filled between two looks
 constexpr uint64_t kDeadBand = 1024; ///< smaller changes than this part of the budget are noise
 constexpr uint64_t kNotable = 128; ///< a fall by more than this part is somebody who takes memory
@@ -146,7 +146,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
     budget_ = budget;
   } else if (budget > budget_ + budget_ / kDeadBand) {
     const uint64_t step = saturating_mul(size / 4096, least(passed, kSecond) / 1000) / (kRiseNs / 1000 / 4096);
-    budget_ = least(budget, saturating_add(budget_, shared ? step : kAloneFaster * step));
+    budget_ = least(budget, saturating_add(budget_, step));
   }
   longest_ns_ = budget_ != before ? kLongNs : least(longest_ns_ * 2, kCalmNs);
   // A program that holds less than the least may use the reserve, as far as there is any: a newcomer must begin somewhere.

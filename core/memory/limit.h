@@ -12,7 +12,7 @@
 // and one that holds less finds enough to grow (the dynamic thresholds of Choudhury and Hahne, 1998, for the
 // queues of a switch). What a program that is none of ours takes is given back in equal parts in the same way.
 //
-// The limit falls at once and rises by a quarter of the pool in a second, or at once where nobody else is in the fullest pool. Between two looks at the pools the program
+// The limit falls at once and rises by a quarter of the pool in a second. Between two looks at the pools the program
 // may fill only a part of what was free (the ceiling), so that several that fill the same pool at the same time do not
 // exhaust it. Who is alone in the fullest pool may fill all of it. While others stall for memory in a pool (pressure-stall
 // information), its reserve grows. It also grows while the program's code is read again and again.
