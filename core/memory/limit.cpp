@@ -22,9 +22,8 @@ constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs =
 /// so far apart that the last step could tell, up to that part. After ten seconds without, it shrinks by a step in a second.
 constexpr uint64_t kCodeRate = 4u << 20, kCodeStep = 64, kCodeMost = 8, kCodeStepNs = 100 * kMillisecond,
                    kCodeForNs = 10 * kSecond;
-/// When no files are read any more, what is kept for them stays for kReadForNs, and is taken back then. Where they are read again
-/// soon after that, it stays twice as long the next time, up to kMostReadForNs.
-constexpr uint64_t kReadForNs = kSecond / 4, kMostReadForNs = 2 * kSecond, kForgottenNs = 5 * kSecond;
+/// When no files are read any more, what is kept for them stays for as long as kReadForNs, and is taken back in kReadRelaxNs.
+constexpr uint64_t kReadForNs = kSecond, kReadRelaxNs = kSecond;
 /// What is kept for them, in read-aheads of the kernel; at most this part of the pool. When a program comes to the first page of
 /// one, the kernel begins to read the next one, while all of the rest may still be on its way. Of the one before, the program may
 /// be copying from the last folio.
@@ -76,19 +75,16 @@ uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t now_ns, uint
   return usual + usual / 1024 * s.strain;
 }
 
-uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns) {
+uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns, uint64_t passed_ns) {
   const uint64_t read = s.files_read ? minus(p.files_read, s.files_read) : 0;
   s.files_read = most(s.files_read, p.files_read);
   const uint64_t for_files =
       least(saturating_mul(p.read_ahead, kReadAheads) + least(p.read_ahead, kLargestFolio), p.size / kReadAheadPart);
   if (read >= kSomeRead) {
-    const uint64_t away = now_ns - s.files_ns;
-    if (s.reads_stay_ns == 0 || away > kForgottenNs) s.reads_stay_ns = kReadForNs;
-    else if (s.for_reads == 0) s.reads_stay_ns = least(2 * s.reads_stay_ns, kMostReadForNs);
     s.files_ns = now_ns;
     s.for_reads = for_files;
-  } else if (now_ns - s.files_ns >= s.reads_stay_ns) {
-    s.for_reads = 0;
+  } else if (now_ns - s.files_ns >= kReadForNs) {
+    s.for_reads = minus(s.for_reads, for_files / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
   }
   return s.for_reads;
 }
@@ -118,7 +114,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   keeps_for_reads_ = false;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t code = room_for_code(pool[i], strain_[i], now_ns_, passed),
-                   reads = room_for_reads(pool[i], strain_[i], now_ns_);
+                   reads = room_for_reads(pool[i], strain_[i], now_ns_, passed);
     const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed) + most(code, reads);
     keeps_for_reads_ |= reads != 0;
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);

@@ -115,13 +115,12 @@ private:
     uint64_t code = 0, code_ns = 0; ///< bytes that are left for code, and when that was last found to be too little
     uint64_t files_read = 0, files_ns = 0; ///< as in Pool, and when files were last seen being read
     uint64_t for_reads = 0; ///< bytes that are kept for what is read ahead of the program
-    uint64_t reads_stay_ns = 0; ///< for so long after the last read
   };
   /// Bytes to leave in a pool, beside its reserve, for code that was read again.
   static uint64_t room_for_code(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
   uint64_t strained_reserve(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns) const;
   /// What is kept for files that are read, bytes.
-  static uint64_t room_for_reads(const Pool &, Strain &, uint64_t now_ns);
+  static uint64_t room_for_reads(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0}, kept_ = 0, size_ = ~uint64_t{0};
