@@ -14,6 +14,7 @@
 #include "runtime/kernel/message.h"
 #include "runtime/process/modules.h"
 #include "runtime/process/named_maps.h"
+#include "runtime/process/unpaged_budget.h"
 #include "runtime/profile/profile.h"
 #include "runtime/state/report.h"
 #include "runtime/state/open_nests.h"
@@ -46,17 +47,7 @@ constexpr Options too_early = [] {
   return o;
 }();
 
-uint64_t budget = 0;
-uint64_t looked_ns = 0; ///< when that was
-constexpr uint64_t kLookNs = 50000000;
-/// Looks come faster when less than this part of the budget is left: a program fills a gigabyte in a third of a second.
-constexpr uint64_t kNearNs = 2000000, kNearPart = 4;
-/// Small blocks asked for between two looks: this part of what was left at the first.
-constexpr uint64_t kSmallPart = 8;
-constexpr uint64_t kLeastSmall = 1u << 20;
-uint64_t small_known =
-    UINT64_MAX / 4; ///< bytes that the process held beside its large data, when they were last counted: perhaps all
-std::atomic<uint64_t> small_asked{0}; ///< bytes of small blocks asked for since
+constinit UnpagedBudget budget(options);
 uint64_t started_ns = 0;
 std::atomic<bool> may_start{false}; ///< nothing is paged before the constructor is done, which may have made threads for it
 bool refused = false; ///< paging was needed and could not be had: said once
@@ -70,56 +61,6 @@ int statistics_file = kNotOpen; ///< or the error that it could not be opened wi
 alignas(Engine) char engine_memory[sizeof(Engine)];
 std::atomic<Engine *> engine{nullptr};
 
-/// What large data may hold now (core/memory/limit.h), of which `used` bytes are held.
-uint64_t find_budget(uint64_t used) {
-  os::MemoryWatch memory;
-  core::Pool pools[core::kMostPools];
-  memory.open();
-  const unsigned n = memory.look(pools);
-  memory.close();
-  core::Limit limit;
-  limit.start(options.memory, kLeastMemory);
-  limit.update(looked_ns = os::now_ns(), used, pools, n);
-  return limit.budget();
-}
-
-/// What large data may hold before paging begins: the pager, too, must find memory then, or the kernel ends the program. Where
-/// memory moves to a file instead, the kernel pages it, and little is needed.
-uint64_t unpaged_budget(uint64_t data_bytes) {
-  const uint64_t own = options.backend == BackEnd::kAdvise ? 0 : Engine::bytes_to_start(options.backing, budget, data_bytes);
-  return budget > own ? budget - own : 0;
-}
-
-/// What is not large data and cannot be paged, of `anonymous` bytes that the process holds beside large data of `data_bytes`.
-/// All that was asked for since it was last known may have been stored to.
-uint64_t small_bytes(uint64_t anonymous, uint64_t data_bytes) {
-  const uint64_t least = anonymous > data_bytes ? anonymous - data_bytes : 0;
-  return std::clamp(small_known + small_asked.load(std::memory_order_relaxed), least, anonymous);
-}
-
-/// The budget of a program that holds all its large data in memory, found out anew from time to time: the limit may have
-/// fallen, or what is not large data may have grown. The next block is the occasion to begin paging then. Before it does, how
-/// much is small is counted, since what was asked for may have been freed again.
-void follow_limit(uint64_t data_bytes) {
-  if (data_bytes <= kLeastMemory) return;
-  const bool near = data_bytes > budget - budget / kNearPart;
-  if (os::now_ns() - looked_ns < (near ? kNearNs : kLookNs)) return;
-  const uint64_t anonymous = os::own_anonymous_bytes(), small = small_bytes(anonymous, data_bytes);
-  budget = find_budget(anonymous - small);
-  if (data_bytes <= unpaged_budget(data_bytes) || small == (anonymous > data_bytes ? anonymous - data_bytes : 0)) return;
-  small_asked.store(0, std::memory_order_relaxed);
-  small_known = anonymous - std::min(anonymous, allocations_in_memory());
-  budget = find_budget(anonymous - small_known);
-}
-
-/// Small blocks are watched while nothing is paged and large data are such that paging could make room for them.
-void watch_small_blocks(uint64_t data_bytes) {
-  const uint64_t unpaged = unpaged_budget(data_bytes), left = unpaged > data_bytes ? unpaged - data_bytes : 0;
-  small_blocks_watch.left.store(data_bytes > kLeastMemory ? static_cast<int64_t>(std::max(left / kSmallPart, kLeastSmall))
-                                                          : SmallBlocksWatch::kNot,
-                                std::memory_order_relaxed);
-}
-
 void pager_thread() { reinterpret_cast<Engine *>(engine_memory)->run(); }
 void adviser_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run(); }
 void large_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_large(); }
@@ -129,7 +70,7 @@ void reads_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_rea
 /// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
 bool keep_memory_in_file(Engine &p, uint64_t filled_bytes) {
   if (options.backend == BackEnd::kPager) return false;
-  const uint64_t overflow = filled_bytes > budget ? filled_bytes - budget : 0;
+  const uint64_t overflow = filled_bytes > budget.bytes() ? filled_bytes - budget.bytes() : 0;
   char why[800];
   const int error = p.files().has_memory() ? 0 : p.files().start_memory(overflow, why, sizeof why);
   if (error == 0) {
@@ -150,7 +91,7 @@ Engine *make_pager(uint64_t data_bytes, uint64_t filled_bytes) {
   if (missing) return snprintf(refused_why, sizeof refused_why, "%s", missing), nullptr;
   Engine *made = new (engine_memory) Engine;
   made->expect(std::min(data_bytes, os::own_anonymous_bytes()));
-  refused_error = made->prepare(options, budget, filled_bytes, refused_why, sizeof refused_why / 2);
+  refused_error = made->prepare(options, budget.bytes(), filled_bytes, refused_why, sizeof refused_why / 2);
   if (refused_error) return nullptr;
   snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "pager");
   return made;
@@ -162,7 +103,7 @@ Engine *make_adviser(uint64_t filled_bytes, bool files) {
   if (options.backend == BackEnd::kPager) return nullptr;
   char why[400];
   Engine *made = new (engine_memory) Engine;
-  if (made->prepare_files(options, budget, why, sizeof why)) return nullptr;
+  if (made->prepare_files(options, budget.bytes(), why, sizeof why)) return nullptr;
   made->statistics.stalls_are_measured = false;
   snprintf(made->statistics.back_end, sizeof made->statistics.back_end, "%.800s", refused_why);
   return files || keep_memory_in_file(*made, filled_bytes) ? made : nullptr;
@@ -222,9 +163,16 @@ bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, Start why) {
   handlers_watch();
   nests_start(made);
   engine.store(made, std::memory_order_release);
-  tell(reason_of(why), static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20));
+  tell(reason_of(why), static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget.bytes() >> 20));
   if (options.hints) modules_set_gates(std::min(options.gate, kLeastSmallNest));
   return true;
+}
+
+/// The engine, by which memory is paged from now on.
+Engine *now_paged() {
+  small_blocks_watch.is_paged.store(true, std::memory_order_relaxed);
+  small_blocks_watch.left.store(0, std::memory_order_relaxed); // watched, by the engine
+  return engine.load(std::memory_order_relaxed);
 }
 
 /// Whether the program's heap is not this library's, but a sanitizer's or one that is linked into the program. Whose it is,
@@ -253,7 +201,7 @@ int write_now(int file, bool finished) {
   static Statistics none;
   Engine *running = engine.load(std::memory_order_acquire);
   Statistics &s = running ? running->statistics : none;
-  if (!running) s.budget_bytes = budget;
+  if (!running) s.budget_bytes = budget.bytes();
   s.files.left_alone = left_alone.load();
   const double wall = static_cast<double>(os::now_ns() - started_ns) * 1e-9;
   return write_statistics(s, file, running != nullptr, why_inactive(), wall, finished);
@@ -296,10 +244,10 @@ const Options &runtime_options() {
     set_verbose(options.verbose);
     Statistics::hints_are_on.store(options.hints, std::memory_order_relaxed);
     if (options.profile) options.enable = false;
-    budget = find_budget(0);
-    if (options.memory != kAuto && budget < options.memory)
+    budget.find(0);
+    if (options.memory != kAuto && budget.bytes() < options.memory)
       tell("PAGECAST_MEMORY is more than this process may have; %llu MiB are used",
-           static_cast<unsigned long long>(budget >> 20));
+           static_cast<unsigned long long>(budget.bytes() >> 20));
     small_blocks_watch.below.store(options.enable && options.rows ? std::min(options.rows, options.large) : options.large,
                                    std::memory_order_relaxed);
     options_read.store(1, std::memory_order_release);
@@ -307,7 +255,7 @@ const Options &runtime_options() {
   return options;
 }
 
-uint64_t runtime_budget() { return budget; }
+uint64_t runtime_budget() { return budget.bytes(); }
 
 bool runtime_starts_here() { return starts_here; }
 
@@ -316,17 +264,17 @@ uint64_t runtime_set_memory(uint64_t bytes) {
   const uint64_t before = options.memory;
   options.memory = std::max(bytes, kLeastMemory);
   if (Engine *running = engine.load(std::memory_order_acquire)) running->set_cap(options.memory);
-  else budget = find_budget(allocations_in_memory());
+  else budget.find(allocations_in_memory());
   return before;
 }
 
-bool runtime_fits(uint64_t data_bytes) { return data_bytes <= unpaged_budget(data_bytes); }
+bool runtime_fits(uint64_t data_bytes) { return data_bytes <= budget.unpaged(data_bytes); }
 
 bool runtime_small_blocks(uint64_t bytes) {
   const auto n = static_cast<int64_t>(bytes);
   if (Engine *running = runtime_pages_memory() ? runtime_running_engine() : nullptr)
     return running->note_small_blocks(bytes), false;
-  small_asked.fetch_add(bytes, std::memory_order_relaxed);
+  budget.asked_small(bytes);
   const int64_t left = small_blocks_watch.left.load(std::memory_order_relaxed);
   return left != SmallBlocksWatch::kNot && small_blocks_watch.left.fetch_sub(n, std::memory_order_relaxed) <= n;
 }
@@ -349,15 +297,7 @@ bool runtime_must_page_to_fork(uint64_t data_bytes) {
   if (data_bytes < kLeastMemory || runtime_pages_memory() || refused || fork_refused || !options.enable || !may_start.load() ||
       options.backend == BackEnd::kAdvise || sandboxed())
     return false;
-  os::MemoryWatch memory;
-  core::Pool pools[core::kMostPools];
-  memory.open();
-  const unsigned n = memory.look(pools);
-  memory.close();
-  uint64_t left = UINT64_MAX;
-  for (unsigned i = 0; i < n; ++i) // in the machine's memory a fork is what it is without us; most children only call exec
-    if (!pools[i].machine) left = std::min(left, pools[i].free - std::min(pools[i].free, core::reserve(pools[i])));
-  return core::saturating_mul(os::own_anonymous_bytes(), os::own_children() + 1) > left;
+  return budget.copies_exceed();
 }
 
 Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, Begin begin) {
@@ -366,29 +306,23 @@ Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, Begin begin) 
   if (runtime_pages_memory()) return running;
   if (refused || !options.enable || !may_start.load() || sandboxed()) return nullptr;
   const bool at_once = begin != Begin::kExceeding;
-  if (at_once) budget = find_budget(allocations_in_memory());
-  else follow_limit(data_bytes);
+  if (at_once) budget.find(allocations_in_memory());
+  else budget.follow(data_bytes);
   if (begin == Begin::kForking) {
     fork_refused = running || !start_engine(data_bytes, filled_bytes, Start::kFork);
-    if (fork_refused) return nullptr;
-    small_blocks_watch.is_paged.store(true, std::memory_order_relaxed);
-    small_blocks_watch.left.store(0, std::memory_order_relaxed);
-    return engine.load(std::memory_order_relaxed);
+    return fork_refused ? nullptr : now_paged();
   }
-  if (!at_once && data_bytes <= unpaged_budget(data_bytes)) return watch_small_blocks(data_bytes), nullptr;
+  if (!at_once && runtime_fits(data_bytes)) return budget.watch_small_blocks(data_bytes), nullptr;
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
-              : start_engine(data_bytes, filled_bytes, at_once ? Start::kAtOnce : Start::kMemory)) {
-    small_blocks_watch.is_paged.store(true, std::memory_order_relaxed);
-    small_blocks_watch.left.store(0, std::memory_order_relaxed); // watched, by the engine from now on
-    return engine.load(std::memory_order_relaxed);
-  }
+              : start_engine(data_bytes, filled_bytes, at_once ? Start::kAtOnce : Start::kMemory))
+    return now_paged();
   refused = true;
   if (at_once) {
     say("the program asks for paging, but its data cannot be paged: %s. It runs as it would without pagecast", refused_why);
     return nullptr;
   }
   say("the program's large data (%llu MiB) exceed the budget of %llu MiB, but they cannot be paged: %s. It runs as it would without pagecast",
-      static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget >> 20), refused_why);
+      static_cast<unsigned long long>(data_bytes >> 20), static_cast<unsigned long long>(budget.bytes() >> 20), refused_why);
   return nullptr;
 }
 
@@ -399,8 +333,8 @@ Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes) {
       sandboxed())
     return nullptr;
   if (running) return running;
-  follow_limit(data_bytes + file_bytes);
-  if (data_bytes + file_bytes <= unpaged_budget(data_bytes)) return nullptr;
+  budget.follow(data_bytes + file_bytes);
+  if (data_bytes + file_bytes <= budget.unpaged(data_bytes)) return nullptr;
   if (start_engine(data_bytes + file_bytes, 0, Start::kFiles)) // what memory holds fits: no room on the disk is needed yet
     return files_refused ? nullptr : engine.load(std::memory_order_relaxed);
   files_refused = true;
