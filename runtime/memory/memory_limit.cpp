@@ -39,7 +39,7 @@ void MemoryLimit::forked() {
 uint64_t MemoryLimit::tables() const {
   const uint64_t known = memory_.pages.slots_used(), listed = uint64_t{memory_.order.groups_used()} * core::Replacement::kGroup;
   return known * sizeof(Page) + std::min(known, listed) * (sizeof(core::Replacement::Link) + kKernelTables) +
-         memory_.successions_bytes;
+         memory_.successions.bytes();
 }
 
 void MemoryLimit::account() {

@@ -77,4 +77,20 @@ void PagedMemory::stream_wasted(uint32_t slot) {
   ++statistics.streams.wasted;
 }
 
+void PagedMemory::settle_used(uint32_t slot) {
+  Page &p = pages[slot];
+  if ((p.flags & kPrefetched) && p.site == Statistics::kHistory) stream_used(slot);
+  p.flags &= static_cast<uint8_t>(~kPrefetched);
+}
+
+void PagedMemory::settle_wasted(uint32_t slot) {
+  Page &p = pages[slot];
+  if (p.site != Statistics::kHistory || !(p.flags & kPrefetched) || !resident(p.state)) return;
+  p.flags &= static_cast<uint8_t>(~kPrefetched);
+  stream_wasted(slot);
+  ++statistics.site[Statistics::kHistory].unused;
+  order.release(slot, 0, unwritten(p.state));
+  residency.clear(extent(slot, 1));
+}
+
 } // namespace pagecast

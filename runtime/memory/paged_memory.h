@@ -58,9 +58,13 @@ struct PagedMemory {
   /// The page goes, and when. A thread waits for one that went.
   void went(uint32_t slot) { pages[slot].wanted_by = low_bits(gone() / kGoneUnit, kWantedByBits); }
   void waited(core::Favour::Owner owner, const Page &before);
-  /// A page that a stream of faults brought in was used, or went before that.
+  /// A page that a stream of faults or a succession brought in was used, or went before that.
   void stream_used(uint32_t slot);
   void stream_wasted(uint32_t slot);
+  /// The program has passed a page: if it was brought in so, it was used.
+  void settle_used(uint32_t slot);
+  /// The program will not come to a page that may have been brought in so: if it is there, and not known to have been used, it goes first.
+  void settle_wasted(uint32_t slot);
   uint32_t slot_of(const Region &r, uint64_t address) const {
     return r.first_slot + static_cast<uint32_t>((address - r.base) >> shift);
   }
@@ -102,9 +106,9 @@ struct PagedMemory {
   core::Favour favour; ///< whose pages stay, of those that nobody released
   core::ReleaseTrial<Statistics::kSites + 1> release_trial; ///< by site
   core::Cleaning cleaning;
-  uint32_t used = 0;  ///< pages resident, reading or kept as marks
-  core::StreamInvestment successive{core::Successions::kMostWindow}; ///< whether successions pay (core/faults/successions.h)
-  uint64_t successions_bytes = 0; ///< of what is known of them
+  uint32_t used = 0; ///< pages resident, reading or kept as marks
+  core::Successions successions;
+  core::StreamInvestment successive{core::Successions::kMostWindow}; ///< whether successions pay
   uint64_t shelf_bytes = 0; ///< of the runtime's memory, for pages that are about to go (shelf.h)
   uint64_t freed = 1; ///< counts what note_freed() was told
 

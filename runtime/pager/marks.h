@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pages that were read but are kept out of the program's sight: the marks of streams (core/faults/fault_streams.h) and of successions (core/faults/successions.h). Their
-// contents wait in a buffer here until the program faults on them, which then needs no read.
+// Pages that were read but are kept out of the program's sight: the marks of streams (core/faults/fault_streams.h) and of
+// successions (core/faults/successions.h). Their contents wait in a buffer here until the program faults on them, which then needs
+// no read.
 //
 // Pager's thread.
 #pragma once

@@ -37,12 +37,6 @@ bool StreamFetcher::follow(uint64_t address, bool write, core::Favour::Owner own
   return true;
 }
 
-void StreamFetcher::settle_used(uint32_t slot) {
-  Page &p = memory_[slot];
-  if ((p.flags & kPrefetched) && p.site == Statistics::kHistory) memory_.stream_used(slot);
-  p.flags &= static_cast<uint8_t>(~kPrefetched);
-}
-
 core::StreamInvestment &StreamFetcher::investment(PagedRegion &r, const core::Stream &s) {
   return s.sequential() ? r.in_order : r.apart;
 }
@@ -50,7 +44,7 @@ core::StreamInvestment &StreamFetcher::investment(PagedRegion &r, const core::St
 /// Pages that the program has passed, but for the last window, were used.
 void StreamFetcher::settle_behind(core::Stream &s) {
   const int64_t end = s.passed - s.stride * s.window;
-  for (; s.steps(s.settled, end) > 0; s.settled += s.stride) settle_used(slot_at(s.settled));
+  for (; s.steps(s.settled, end) > 0; s.settled += s.stride) memory_.settle_used(slot_at(s.settled));
 }
 
 /// The stream will not be moved on any more: what was fetched beyond its mark was not used, and goes first.
@@ -64,16 +58,8 @@ void StreamFetcher::give_up(const core::Stream &s) {
       marks_.drop(slot);
       continue;
     }
-    if (p.site != Statistics::kHistory || !(p.flags & kPrefetched) || !PagedMemory::resident(p.state)) continue;
-    if (s.steps(used, place) < 0) {
-      settle_used(slot);
-      continue;
-    }
-    p.flags &= static_cast<uint8_t>(~kPrefetched);
-    memory_.stream_wasted(slot);
-    ++memory_.statistics.site[Statistics::kHistory].unused;
-    memory_.order.release(slot, 0, PagedMemory::unwritten(p.state));
-    memory_.residency.clear(memory_.extent(slot, 1));
+    if (s.steps(used, place) >= 0) memory_.settle_wasted(slot);
+    else if (p.site == Statistics::kHistory && PagedMemory::resident(p.state)) memory_.settle_used(slot);
   }
 }
 

@@ -41,7 +41,6 @@ public:
 private:
   uint32_t slot_at(int64_t place);
   static core::StreamInvestment &investment(PagedRegion &, const core::Stream &);
-  void settle_used(uint32_t slot);
   void watch(unsigned stream, core::StreamInvestment &);
   void settle_behind(core::Stream &);
   void give_up(const core::Stream &);

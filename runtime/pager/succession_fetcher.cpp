@@ -16,7 +16,7 @@ bool SuccessionFetcher::start() {
   using S = core::Successions;
   auto *next = static_cast<uint32_t *>(os::reserve(uint64_t{PageTable::kSlots} * sizeof(uint32_t)));
   auto *used = static_cast<uint8_t *>(os::reserve(PageTable::kSlots / S::kGroup));
-  if (next && used) successions_.attach(next, used);
+  if (next && used) memory_.successions.attach(next, used);
   return next && used;
 }
 
@@ -26,17 +26,16 @@ void SuccessionFetcher::follow(uint32_t slot, bool write, core::Favour::Owner ow
   core::StreamInvestment &investment = memory_.successive;
   investment.fault();
   const uint32_t mark = t.way.mark;
-  const S::Event event = successions_.waits(t.way, slot);
-  memory_.successions_bytes = successions_.bytes();
+  const S::Event event = memory_.successions.waits(t.way, slot);
   if (event == S::kStrayed) return;
   if (event == S::kCame) used(t, mark);
   else if (event == S::kLost) give_up(t);
   else if (t.count) used(t, t.asked[t.count - 1]); // it came to the end of what was known
   if (event == S::kForeseen) investment.missed();
   t.stores = write;
-  if (successions_.after(t.way.end) == S::kNone) return;
+  if (memory_.successions.after(t.way.end) == S::kNone) return;
   if (!investment.pays()) return investment.forgone();
-  successions_.ask(t.way, limit_.pages() / kShare);
+  memory_.successions.ask(t.way, limit_.pages() / kShare);
   t.blocked = 0;
 }
 
@@ -51,7 +50,7 @@ bool SuccessionFetcher::push_on() {
 bool SuccessionFetcher::push_on(Thread &t, core::Favour::Owner owner) {
   bool busy = false;
   for (uint32_t n = kAtOnce; n && t.way.left; --n) {
-    const uint32_t slot = successions_.next(t.way, [this](uint32_t s) { return memory_[s].state == PageState::kAbsent; });
+    const uint32_t slot = memory_.successions.next(t.way, [this](uint32_t s) { return memory_[s].state == PageState::kAbsent; });
     PagedRegion *r = slot == core::Successions::kNone ? nullptr : memory_.region_of(slot);
     if (!r || r->draining || t.count == 2 * core::Successions::kMostWindow) {
       t.way.left = 0;
@@ -64,7 +63,7 @@ bool SuccessionFetcher::push_on(Thread &t, core::Favour::Owner owner) {
     }
     busy = true;
     t.asked[t.count++] = slot;
-    if (successions_.asked(t.way, slot)) memory_[slot].flags |= kToMark;
+    if (memory_.successions.asked(t.way, slot)) memory_[slot].flags |= kToMark;
   }
   return busy;
 }
@@ -73,11 +72,7 @@ bool SuccessionFetcher::push_on(Thread &t, core::Favour::Owner owner) {
 void SuccessionFetcher::used(Thread &t, uint32_t mark) {
   uint32_t *end = std::find(t.asked, t.asked + t.count, mark);
   if (end != t.asked + t.count) ++end;
-  for (const uint32_t *slot = t.asked; slot != end; ++slot) {
-    Page &p = memory_[*slot];
-    if ((p.flags & kPrefetched) && p.site == Statistics::kHistory) memory_.stream_used(*slot);
-    p.flags &= static_cast<uint8_t>(~kPrefetched);
-  }
+  for (const uint32_t *slot = t.asked; slot != end; ++slot) memory_.settle_used(*slot);
   t.count -= static_cast<uint32_t>(end - t.asked);
   memmove(t.asked, end, t.count * sizeof *end);
 }
@@ -90,12 +85,7 @@ void SuccessionFetcher::give_up(Thread &t) {
     if (p.site != Statistics::kHistory) continue;
     if (p.state == PageState::kMark) marks_.drop(slot);
     if (p.state == PageState::kReading) p.flags &= static_cast<uint8_t>(~kToMark);
-    if (!(p.flags & kPrefetched) || !PagedMemory::resident(p.state)) continue;
-    p.flags &= static_cast<uint8_t>(~kPrefetched);
-    memory_.stream_wasted(slot);
-    ++memory_.statistics.site[Statistics::kHistory].unused;
-    memory_.order.release(slot, 0, PagedMemory::unwritten(p.state));
-    memory_.residency.clear(memory_.extent(slot, 1));
+    memory_.settle_wasted(slot);
   }
   t.count = 0;
 }

@@ -3,8 +3,8 @@
 // Fetching ahead of a program that walks its data in the same order again, wherever its pages lie: core/faults/successions.h says
 // which come next. It sees the waits that are in no stream of faults (stream_fetcher.h), and none that a nest foresees.
 //
-// Nothing is fetched until waits have come in the order that was noted (core/faults/stream_investment.h), and when what was
-// fetched goes unused.
+// Where what was fetched goes unused, nothing is for a while, and then not before waits come in the order that was noted
+// (core/faults/stream_investment.h).
 //
 // Pager's thread.
 #pragma once
@@ -51,7 +51,6 @@ private:
   const MemoryLimit &limit_;
   Marks &marks_;
   Fetcher &fetcher_;
-  core::Successions successions_;
   Thread thread_[core::Favour::kMost + 1];
 };
 
