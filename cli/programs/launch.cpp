@@ -6,6 +6,8 @@
 #include "cli/text/message.h"
 #include <cerrno>
 #include <cstdlib>
+#include <map>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,6 +90,25 @@ void preloadUnlessCompiledWithPagecast(const fs::path &program) {
 /// runtime. Without its hooks it keeps no cache of memory that it registered, and that is all.
 void keepMappingsFromUcx() { setenv("UCX_MEM_EVENTS", "no", 0); }
 
+/// What runs scripts of this name, or nothing.
+const char *runnerOf(const fs::path &file) {
+  static const std::map<std::string_view, const char *> known = {{".py", "python3"}, {".R", "Rscript"}, {".r", "Rscript"},
+                                                                 {".m", "octave"},   {".jl", "julia"},  {".pl", "perl"},
+                                                                 {".sh", "sh"}};
+  const auto found = known.find(file.extension().string());
+  return found == known.end() ? nullptr : found->second;
+}
+
+/// Ends where a file that cannot be started is for another program to run or to compile.
+void refuseScriptOrSource(const std::string &name) {
+  if (const char *runner = runnerOf(name))
+    throw Failure{name + " is a script; write what runs it, too: -- " + runner + " " + name, kNotExecutable};
+  if (const auto language = languageOf(name))
+    throw Failure{name + " is a source; compile it first, as with pagecast " + (language == Language::kFortran ? "fc" : "cc") +
+                      " -O2 -g " + name,
+                  kNotExecutable};
+}
+
 [[noreturn]] void become(const fs::path &program, const std::vector<std::string> &command) {
   std::vector<char *> raw;
   for (const std::string &word : command) raw.push_back(const_cast<char *>(word.c_str()));
@@ -113,6 +134,7 @@ fs::path requireProgram(const std::vector<std::string> &command, const std::stri
   if (name.empty()) throw Failure{"the program's name is empty; write " + usage};
   if (const auto path = findProgram(name)) return *path;
   std::error_code error;
+  if (fs::is_regular_file(name, error)) refuseScriptOrSource(name);
   if (name.find('/') == std::string::npos && !fs::is_directory(name, error))
     throw Failure{"the program " + name + " was not found in PATH; give its path, such as ./" + name, kNotFound};
   if (!fs::exists(name, error)) {
@@ -123,10 +145,6 @@ fs::path requireProgram(const std::vector<std::string> &command, const std::stri
   }
   if (fs::is_directory(name, error))
     throw Failure{"the program " + name + " is a directory; name an executable file", kNotExecutable};
-  if (const auto language = languageOf(name))
-    throw Failure{name + " is a source; compile it first, as with pagecast " + (language == Language::kFortran ? "fc" : "cc") +
-                      " -O2 -g " + name,
-                  kNotExecutable};
   throw Failure{"the program " + name + " is not executable; make it so with chmod +x " + name, kNotExecutable};
 }
 

@@ -242,6 +242,11 @@ def test_program_is_missing(tools, tmp_path):
     for name, compiler in (("solve.cpp", "cc"), ("climate.F90", "fc")):
         (tmp_path / name).write_text("x")
         one_sentence(tools.run(tools.pagecast, "run", "--", tmp_path / name), "is a source", f"pagecast {compiler} ", status=NOT_EXECUTABLE)
+    for name, interpreter in (("rows.py", "python3"), ("rows.R", "Rscript"), ("rows.m", "octave")):
+        (tmp_path / name).write_text("x")
+        for given in (name, f"./{name}", tmp_path / name):  # as found in the folder, though not in PATH
+            said = f"is a script; write what runs it, too: -- {interpreter} {given}"
+            one_sentence(tools.run(tools.pagecast, "run", "--", given, cwd=tmp_path), said, status=NOT_EXECUTABLE)
 
 
 def test_misspelt_option_and_command(tools):
