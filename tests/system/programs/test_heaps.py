@@ -75,6 +75,12 @@ def test_small_blocks_of_the_c_library_are_paged(built, disk_dir, tmp_path):
     assert done.stdout == expected.stdout and not json.loads((tmp_path / "none.json").read_text())["active"], "not where that is not wanted"
 
 
+def test_the_runtime_looks_into_no_table_of_the_loader(built):
+    """These are in the program's heap, which is paged, where libraries were loaded by the program itself. Octave hung so."""
+    flags = built.run("readelf", "-d", built.pagecast.parents[1] / "lib" / "libpagecast.so").stdout
+    assert "BIND_NOW" in flags
+
+
 def share_of(figures) -> float:
     """Of the limit, what holds the program's pages, those on the shelf included."""
     budget = figures["budget"]
