@@ -205,11 +205,33 @@ void answer_facts(uint64_t unique, uint64_t node) {
   reply(unique, 0, &out, sizeof out);
 }
 
+/// What the kernel's handle of an open directory is: all that is in it. A million names would take hours if each part of the answer began
+/// with the first again.
+struct Names {
+  struct One {
+    uint64_t number;
+    uint32_t type;
+    std::string name;
+  };
+  std::vector<One> all;
+};
+
+/// 0: it cannot be read.
+uint64_t open_names(const std::string &path) {
+  DIR *const directory = opendir(path.c_str());
+  if (!directory) return 0;
+  Names *const names = new Names;
+  while (const dirent *const entry = readdir(directory)) names->all.push_back({entry->d_ino, entry->d_type, entry->d_name});
+  closedir(directory);
+  return reinterpret_cast<uint64_t>(names);
+}
+
 void answer_open(uint64_t unique, uint64_t node, bool directory) {
-  const int file = open(path_of(node).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return reply(unique, errno, nullptr, 0);
+  const int file = directory ? -1 : open(path_of(node).c_str(), O_RDONLY | O_CLOEXEC);
+  const uint64_t names = directory ? open_names(path_of(node)) : 0;
+  if (directory ? !names : file < 0) return reply(unique, errno, nullptr, 0);
   fuse_open_out out = {};
-  out.fh = static_cast<uint64_t>(file);
+  out.fh = directory ? names : static_cast<uint64_t>(file);
   if (!forgets) out.open_flags = FOPEN_KEEP_CACHE | (directory ? FOPEN_CACHE_DIR : 0);
   if (asks && !directory) wait_for_facts(node); // else its facts are known: no server is asked
   reply(unique, 0, &out, sizeof out);
@@ -226,26 +248,23 @@ void answer_read(uint64_t unique, uint64_t node, const fuse_read_in &in, uint32_
 
 /// All names at once; what the kernel has no room for it asks for again.
 void answer_names(uint64_t unique, uint64_t node, const fuse_read_in &in) {
+  const std::vector<Names::One> &all = reinterpret_cast<const Names *>(in.fh)->all;
   std::vector<char> out;
-  DIR *const directory = opendir(path_of(node).c_str());
-  if (!directory) return reply(unique, errno, nullptr, 0);
   if (in.offset == 0) wait_for_facts(node);
-  uint64_t number = 0;
-  while (const dirent *const entry = readdir(directory)) {
-    if (number++ < in.offset) continue;
-    const size_t length = strlen(entry->d_name), room = FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET + length);
+  for (uint64_t number = in.offset; number < all.size(); number++) {
+    const Names::One &one = all[number];
+    const size_t length = one.name.size(), room = FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET + length);
     if (out.size() + room > in.size) break;
     fuse_dirent made = {};
-    made.ino = entry->d_ino;
-    made.off = number;
+    made.ino = one.number;
+    made.off = number + 1;
     made.namelen = static_cast<uint32_t>(length);
-    made.type = entry->d_type;
+    made.type = one.type;
     const size_t at = out.size();
     out.resize(at + room);
     memcpy(out.data() + at, &made, FUSE_NAME_OFFSET);
-    memcpy(out.data() + at + FUSE_NAME_OFFSET, entry->d_name, length);
+    memcpy(out.data() + at + FUSE_NAME_OFFSET, one.name.data(), length);
   }
-  closedir(directory);
   reply(unique, 0, out.data(), out.size());
 }
 
@@ -284,7 +303,8 @@ void answer(const char *request) {
   case FUSE_RELEASE:
   case FUSE_RELEASEDIR:
     memcpy(&release, body, sizeof release);
-    close(static_cast<int>(release.fh));
+    if (in.opcode == FUSE_RELEASE) close(static_cast<int>(release.fh));
+    else delete reinterpret_cast<Names *>(release.fh);
     return reply(in.unique, 0, nullptr, 0);
   case FUSE_FLUSH: return reply(in.unique, 0, nullptr, 0);
   case FUSE_FORGET:
