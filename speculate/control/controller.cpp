@@ -166,7 +166,7 @@ bool Controller::sleep_until_something(uint64_t nanoseconds) {
 
 void Controller::refuse_early(pid_t program) {
   const char *const reason = refusal(program);
-  for (unsigned i = 0; reason && i < count_; i++) watched_[i].refused = true;
+  for (unsigned i = 0; reason && i < count_; i++) watched_[i].refused |= watched_[i].thread.process() == program;
   if (reason) warn(reason);
 }
 

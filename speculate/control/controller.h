@@ -35,6 +35,7 @@ struct Watched {
   bool unhinted = false; ///< this wait is for something that was not hinted when it was looked at last: `awaited`
   Awaited awaited;
   uint64_t named = 0; ///< the executable whose arguments have been taken for names of files
+  uint64_t asked = 0; ///< ns: when it was last of interest what it sleeps in
   bool refused = false;
   bool was_copied = false;
   uint64_t reads = 0; ///< calls of one that was, when they were looked at last

@@ -35,15 +35,23 @@ Watched *Controller::watched(pid_t process, pid_t thread) {
 void Controller::visit(pid_t process) {
   pid_t threads[kThreads];
   const unsigned found = threads_of(process, threads, kThreads);
+  bool overlaps = false; // its descriptor may be closed: threads tell of an io_uring all the same
   for (unsigned i = 0; i < found; i++) {
     Watched *one = watched(process, threads[i]);
     if (!one && count_ < kWatched) {
       Watched fresh;
       if (!fresh.thread.open(process, threads[i])) continue;
+      if (fresh.thread.works_for_ring()) {
+        fresh.thread.close();
+        overlaps = true;
+        continue;
+      }
       one = new (&watched_[count_++]) Watched(fresh);
     }
     if (one) one->present = true;
   }
+  for (unsigned i = 0; i < count_ && overlaps; i++)
+    if (watched_[i].thread.process() == process && !watched_[i].refused) refuse(watched_[i], kOwnIo);
 }
 
 void Controller::refresh_tree(pid_t program) {

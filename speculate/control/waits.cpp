@@ -9,6 +9,7 @@
 namespace pagecast::speculate {
 namespace {
 
+constexpr uint64_t kAskEvery = 50000000;  ///< ns: what it is that a thread sleeps in
 constexpr uint64_t kCopyNeeds = 30000000; ///< ns that a copy is given to come ahead
 constexpr uint64_t kSlowCopyNeeds = 100000000; ///< ns, if none of its hints has met a wait: it has idle priority
 constexpr uint64_t kMostMisses = 4;       ///< waits that a copy may miss, and one more for each so many hits:
@@ -40,7 +41,11 @@ bool Controller::is_waiting(Watched &one, const Look &look) {
   if (look.runs == one.last.runs && one.last.state == 'S') return one.by_name;
   const Call call = one.thread.call();
   one.by_name = call.known && call.number >= 0 && may_stop_in(call.number, true);
-  return one.by_name;
+  // Reads past the page cache have it there, too, and an io_uring everywhere.
+  if (one.by_name || one.refused || one.looked < one.asked + kAskEvery) return one.by_name;
+  one.asked = one.looked;
+  if (const char *const reason = own_reading(one.thread.process(), call)) refuse(one, reason);
+  return false;
 }
 
 void Controller::examine(Watched &one, uint64_t now) {
@@ -106,7 +111,7 @@ void Controller::account_wait(Watched &one, uint64_t now) {
   Awaited &awaited = one.awaited;
   find_awaited(one.thread.process(), call, &awaited);
   if (awaited.kind == Awaited::Kind::kUnknown) return;
-  if (awaited.direct) return refuse(one, "it reads past the page cache (O_DIRECT), and so overlaps its reads itself");
+  if (awaited.direct) return refuse(one, kDirect);
   one.unhinted = !is_hinted(awaited) || (eager_ && !copied_);
   if (!one.unhinted) {
     if (!one.judged) {
@@ -188,6 +193,7 @@ void Controller::account_short_wait(Watched &one, uint64_t passed) {
   if (!one.worth.pays_briefly(one.looked, price) || !prepare()) return;
   const Call call = one.thread.call();
   if (call.is_fault()) return; // on so fast a disk the kernel's own reading around faults is as good
+  if (const char *const reason = own_reading(one.thread.process(), call)) return refuse(one, reason);
   give_names(one, call);
   make_copy(one, one.looked, call, true);
 }

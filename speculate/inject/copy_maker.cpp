@@ -4,6 +4,7 @@
 #include "speculate/inject/stub.h"
 #include "speculate/inject/tracee.h"
 #include "speculate/sandbox/filter.h"
+#include "speculate/watch/awaited.h"
 #include "speculate/watch/clock.h"
 #include <algorithm>
 #include <cstddef>
@@ -92,6 +93,7 @@ const char *find_refusal(pid_t process) {
   const uint32_t trap = SECCOMP_RET_TRAP;
   if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &trap)) return "the host does not allow seccomp filters";
   if (is_elsewhere(process)) return "it has a file system of its own";
+  if (has_own_io(process)) return kOwnIo;
   return nullptr;
 }
 
@@ -195,7 +197,7 @@ CopyMade CopyMaker::make(const Thread &original, const Look &seen, const CopyPla
   if (lock_up(original, back, plan, code + stub.call_at, &made)) made.outcome = Made::kCopy;
   else if (descriptors_.own_io) {
     made.outcome = Made::kNever;
-    made.reason = "it overlaps its input itself (io_uring or userfaultfd)";
+    made.reason = kOwnIo;
   }
   return made;
 }

@@ -40,6 +40,10 @@ DescriptorKind kind_of(const struct stat &facts) {
   return DescriptorKind::kOther;
 }
 
+bool is_own_io(const char *target) {
+  return !strncmp(target, "anon_inode:[io_uring]", 21) || !strncmp(target, "anon_inode:[userfaultfd]", 24);
+}
+
 void describe(pid_t process, int number, DescriptorOrder *to, bool *own_io) {
   memset(to, 0, sizeof *to);
   to->number = number;
@@ -55,10 +59,23 @@ void describe(pid_t process, int number, DescriptorOrder *to, bool *own_io) {
   if (length <= 0 || static_cast<size_t>(length) >= sizeof target) return;
   target[length] = 0;
   if (target[0] == '/' && !strstr(target, " (deleted)")) memcpy(to->path, target, static_cast<size_t>(length) + 1);
-  if (!strncmp(target, "anon_inode:[io_uring]", 21) || !strncmp(target, "anon_inode:[userfaultfd]", 24)) *own_io = true;
+  if (is_own_io(target)) *own_io = true;
 }
 
 } // namespace
+
+bool has_own_io(pid_t process) {
+  static int numbers[kListed]; // only the controller's first thread asks
+  const unsigned listed = numbers_in(process, "fd", numbers, kListed);
+  char path[64], target[32];
+  for (unsigned i = 0; i < listed; i++) {
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", process, numbers[i]);
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    target[std::max<ssize_t>(length, 0)] = 0;
+    if (is_own_io(target)) return true;
+  }
+  return false;
+}
 
 void Positions::read(pid_t process) {
   int numbers[kMost];

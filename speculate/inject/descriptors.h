@@ -13,6 +13,9 @@ struct Descriptors {
   DescriptorOrder order[kMaxDescriptors];
 };
 
+/// Whether the process has an io_uring or a userfaultfd among its first few thousand descriptors.
+bool has_own_io(pid_t process);
+
 /// Where the files of `process` stand: read while it is stopped, since the clone shares them. Only the first ones.
 struct Positions {
   static constexpr unsigned kMost = 24;

@@ -124,6 +124,14 @@ void find_awaited_path(pid_t process, const Call &call, char *to, size_t capacit
     to[0] = 0;
 }
 
+const char *own_reading(pid_t process, const Call &call) {
+  if (!call.known || call.number < 0) return nullptr;
+  if (call.number == SYS_io_uring_enter) return kOwnIo;
+  Awaited awaited;
+  find_awaited(process, call, &awaited);
+  return awaited.direct ? kDirect : nullptr;
+}
+
 bool is_listing(const Call &call) {
   if (!call.known) return false;
   if (call.number == SYS_getdents64) return true;

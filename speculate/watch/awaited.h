@@ -19,6 +19,12 @@ void find_awaited(pid_t process, const Call &call, Awaited *);
 /// The file that it waits for, in either case; empty where there is none.
 void find_awaited_path(pid_t process, const Call &call, char *to, size_t capacity);
 
+/// Why a program is left alone that overlaps its reads itself.
+inline constexpr const char *kOwnIo = "it overlaps its input itself (io_uring or userfaultfd)";
+inline constexpr const char *kDirect = "it reads past the page cache (O_DIRECT), and so overlaps its reads itself";
+/// One of these, if the call is such a read; else nullptr. Cost: at most two files of /proc.
+const char *own_reading(pid_t process, const Call &call);
+
 /// Whether it lists a directory, or opens one to do so.
 bool is_listing(const Call &call);
 /// The device that the call's directory is on, as far as memory knows; 0 where it does not.

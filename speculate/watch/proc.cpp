@@ -118,6 +118,16 @@ bool Thread::is_ending() const {
   return !seen.alive || seen.state == 'Z' || seen.state == 'X' || pagecast::speculate::is_ending(process_);
 }
 
+bool Thread::works_for_ring() const {
+  constexpr int kFlags = 9;                // as numbered in proc(5)
+  constexpr unsigned long kWorker = 0x10; // PF_IO_WORKER
+  char text[512];
+  if (process_ == thread_ || !stat_.read(text, sizeof text)) return false;
+  const char *at = strrchr(text, ')');
+  for (int number = 2; at && number < kFlags; number++) at = strchr(at + 1, ' ');
+  return at && strtoul(at, nullptr, 10) & kWorker;
+}
+
 uint64_t Thread::reads() {
   char text[512];
   if (!io_.is_open() && !open_for(io_, process_, thread_, "io")) return 0;

@@ -54,6 +54,8 @@ public:
   Call call() const;
   /// It is gone or about to be, with its process or by itself.
   bool is_ending() const;
+  /// It is the kernel's, and carries out what the process asks of an io_uring. It has no memory of a program's thread to be copied.
+  bool works_for_ring() const;
   /// Calls by which it has read so far, of whatever file; 0 where that is not told.
   uint64_t reads();
   pid_t process() const { return process_; }

@@ -12,6 +12,7 @@ import pytest
 from speculating import speculation, storage  # noqa: F401
 
 HERE = Path(__file__).parent
+OWN_IO = "it overlaps its input itself (io_uring or userfaultfd)"
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +73,22 @@ def test_a_directory_of_many_names(speculation, storage, tmp_path):
     assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (0, sorted(plain.stdout.splitlines()), b"")
 
 
-def test_what_is_already_overlapped_is_left_alone(speculation, storage, data):
-    script = ("import mmap, os\nf = os.open('file', os.O_RDONLY | os.O_DIRECT)\nb = mmap.mmap(-1, 4096)\nn = 0\n"
-              "for i in range(100):\n    n += os.preadv(f, [b], i * 37 % 60 << 20)\nprint(n)\n")
-    done = speculation.run("/usr/bin/python3", "-c", script, cwd=storage(data))
-    assert (done.stdout, done.returncode) == (b"409600\n", 0)
-    assert done.stderr in (b"", b"pagecast: warning: the program runs without hints: it reads past the page cache (O_DIRECT), and so "
-                                b"overlaps its reads itself\n")
+@pytest.mark.parametrize("how,reason", [("direct", "it reads past the page cache (O_DIRECT), and so overlaps its reads itself"),
+                                        ("mixed", OWN_IO), ("ring", OWN_IO), ("closed", OWN_IO)])
+def test_what_is_already_overlapped_is_left_alone(speculation, storage, tmp_path, how, reason):
+    """It reads until it has been said why."""
+    program, until = tmp_path / "overlapping", tmp_path / "until"
+    subprocess.run(["cc", "-O2", "-w", HERE / "overlapping.c", "-o", program], check=True)
+    (tmp_path / "data").mkdir()
+    with open(tmp_path / "data" / "file", "wb") as file:
+        file.truncate(65 << 20)
+    place = storage(tmp_path / "data")
+    with subprocess.Popen(speculation.command(program, place / "file", until, how), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        said = process.stderr.readline()
+        until.touch()
+        output, more = process.communicate(timeout=60)
+    if process.returncode == 77:
+        pytest.skip("no io_uring here")
+    assert (said, output, more, process.returncode) == (f"pagecast: warning: the program runs without hints: {reason}\n", "wrong 0\n", "", 3)
+    figures = speculation.figures()
+    assert figures["copies"]["made"] == sum(figures["copies"]["ended"].values()) == 0
