@@ -44,6 +44,7 @@ void Controller::make_copy(Watched &one, uint64_t now, const Call &call, bool br
     const std::lock_guard lock(feeding_);
     channel_->stop = 0;
     channel_->careful = one.careful;
+    channel_->unlisted = prefetcher_.listings_of(0).is_in_vain();
     channel_->progress = channel_->position = 0;
     channel_->ended = channel_->call = 0;
     channel_->calls = channel_->reads = channel_->answered_reads = channel_->hinted_reads = 0;

@@ -171,6 +171,13 @@ long open_known(int directory, const char *path, int flags, uint64_t inode) {
   return guess_file(directory, path, flags, inode, known ? &facts : nullptr);
 }
 
+/// Whether nothing is in memory of a name: to open it would have to wait.
+bool is_unknown(int directory, const char *path) {
+  const long look = open_how(directory, path, kPathOnly | kNoFollow | kCloseOnExec, kResolveCached);
+  if (look >= 0) call(__NR_close, look);
+  return look == -kAgain;
+}
+
 /// A file that the copy seems to have created.
 long take_created(int directory, const char *path, int flags) {
   const long number = take(Kind::kSink, flags);
@@ -205,8 +212,11 @@ long open_file(int directory, const char *path, int flags) {
   char known[kPathBytes];
   const bool composed = compose(known, sizeof Descriptor::path, directory_of(directory), path);
   if (composed && created_file(known)) return take_created(directory, path, flags);
-  const bool regular = composed && is_known_regular(known, &inode);
-  if (regular && mode == kReadOnly && !(flags & (kDirectoryOnly | kPathOnly))) return open_known(directory, path, flags, inode);
+  if (composed && mode == kReadOnly && !(flags & (kDirectoryOnly | kPathOnly))) {
+    bool regular = is_known_regular(known, &inode);
+    if (!regular && is_unknown(directory, path)) regular = learn_names(known) && is_known_regular(known, &inode);
+    if (regular) return open_known(directory, path, flags, inode);
+  }
   const long number = open_unknown(directory, path, flags);
   return number == -kNoEntry && flags & kCreate ? take_created(directory, path, flags) : number;
 }

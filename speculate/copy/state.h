@@ -61,6 +61,7 @@ struct State {
       slow_opens; ///< two for each, less the quick ones: where a server is asked at each open, the copy could not get ahead by it
   unsigned written;
   Written files[kWritten];
+  uint64_t missed; ///< hash of the directory of the last name that nothing was in memory of
   char directory[256]; ///< the working directory
   Descriptor table[kTable];
   unsigned mapped;
@@ -97,6 +98,8 @@ void wait_for_original();
 void remember_name(const char *path, uint64_t inode);
 /// Is it a regular file? Its number as the directory tells it.
 bool is_known_regular(const char *path, uint64_t *inode);
+/// Nothing is in memory of the last of the path's names. True: its directory has been listed for that, which tells of the others, too.
+bool learn_names(const char *path);
 
 // opens.cpp
 long open_file(int directory, const char *path, int flags);

@@ -49,7 +49,8 @@ long quick_facts(int directory, const char *path, Stat *to, int flags) {
   }
   if (look != -kAgain) return look;
   uint64_t inode = 0;
-  if (!composed || !is_known_regular(full, &inode)) return -kAgain;
+  if (!composed) return -kAgain;
+  if (!is_known_regular(full, &inode) && !(learn_names(full) && is_known_regular(full, &inode))) return -kAgain;
   state.channel->guesses++;
   give_hint(HintKind::kStat, full, device_of(directory), inode, 0, 0);
   make_up(*to, inode, kGuessedSize);

@@ -75,7 +75,7 @@ struct Channel {
   uint64_t ahead_limit; ///< bytes that position may be beyond progress
   uint64_t tail;
   uint32_t listening; ///< 1: the reader of the ring sleeps until `head` changes
-  uint32_t unused;
+  uint32_t unlisted;  ///< 1: the storage lists directories anew for everyone, so the copy lists none of its own accord
   // The copy's part.
   uint32_t ended; ///< Ended
   uint32_t call;  ///< the number of the call that ended it, or of the step of its set-up

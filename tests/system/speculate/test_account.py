@@ -25,7 +25,7 @@ def files(tmp_path):
 def accounted(speculation, *command, **how) -> tuple[subprocess.CompletedProcess, dict]:
     line = speculation.command(*command)
     line[2:2] = ["--account"]
-    done = subprocess.run(line, capture_output=True, timeout=60, **how)
+    done = subprocess.run(line, capture_output=True, timeout=60, start_new_session=True, **how)
     return done, speculation.figures()
 
 
