@@ -85,7 +85,11 @@ private:
     uint64_t made = 0; ///< bytes of the visits right before it that made new data, if it does so too
     unsigned uses = 0;
     bool makes = false; ///< no visit before it touched what it touches
-    Use use[kUses];
+    /// Constructed as they are added, so that visits that are yet to come are all zero, and take no memory.
+    union {
+      Use use[kUses];
+    };
+    Visit() {}
   };
   static bool alike(const Visit &, const Visit &);
   const Visit &visit(uint64_t number) const { return visit_[number % kVisits]; }

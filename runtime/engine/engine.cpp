@@ -28,7 +28,7 @@ static const char *lacking(int error) {
 }
 
 int Engine::start_tables(const Options &options, uint64_t budget, char *why, unsigned capacity) {
-  hints_.start();
+  hints_.start(budget);
   forecasts_.start(budget);
   int error = pager_.start_tables(options, budget) ? 0 : -ENOMEM;
   if (!error) error = files_.start(options, pager_.memory.residency, pager_.memory.pages, statistics, budget);
@@ -273,7 +273,7 @@ int Engine::recover() {
   fork_.forked();
   nests_.finish(false);
   nests_.forked();
-  hints_.start();
+  hints_.start(budget());
   sleeping_.store(0);
   started_.store(0);
   inherited_ = true;

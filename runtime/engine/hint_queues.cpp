@@ -5,15 +5,21 @@
 #include "runtime/state/open_nests.h"
 #include "runtime/state/statistics.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace pagecast {
 namespace {
 /// Looked at in one turn of the loop.
 constexpr unsigned kByHand = 64, kOfSlices = 512;
+/// Of a budget in pages, the part that slices may be ahead by hints that wait. Each takes 32 bytes.
+constexpr uint64_t kWaitingShare = 16;
 } // namespace
 
-void HintQueues::start() {
+void HintQueues::start(uint64_t budget) {
   by_hand_.start();
-  of_slices_.start();
+  const uint64_t waiting = std::clamp<uint64_t>((budget >> os::page_shift()) / kWaitingShare, kOfSlices, kMostOfSlices);
+  of_slices_.start(std::bit_floor(static_cast<uint32_t>(waiting)));
 }
 
 bool HintQueues::push_by_hand(const Hint &hint) {

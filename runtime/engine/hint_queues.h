@@ -18,7 +18,8 @@ namespace pagecast {
 class HintQueues {
 public:
   HintQueues(Pager &pager, Advise &files, const Forecasts &forecasts) : pager_(pager), files_(files), forecasts_(forecasts) {}
-  void start();
+  /// `budget`: bytes of memory that the program may hold.
+  void start(uint64_t budget);
   /// False when the queue is full. Any thread.
   bool push_by_hand(const Hint &);
   bool push_of_slice(const Hint &hint) { return of_slices_.push(hint); }
@@ -40,8 +41,9 @@ private:
   Pager &pager_;
   Advise &files_;
   const Forecasts &forecasts_;
-  HintRing<1024> by_hand_;
-  HintRing<8192> of_slices_;
+  static constexpr uint32_t kMostByHand = 1024, kMostOfSlices = 8192;
+  HintRing<kMostByHand> by_hand_;
+  HintRing<kMostOfSlices> of_slices_;
   uint64_t blocked_ = 0; ///< what PagedMemory::freed was when the oldest hint of a slice found no room
 };
 

@@ -23,11 +23,13 @@ struct Hint {
   core::Extent extent(unsigned page_shift) const { return {address, address + (uint64_t{pages} << page_shift)}; }
 };
 
-template <unsigned kSize> class HintRing {
-  static_assert((kSize & (kSize - 1)) == 0);
+template <unsigned kMost> class HintRing {
+  static_assert((kMost & (kMost - 1)) == 0);
 
 public:
-  void start() {
+  /// For so many hints, a power of two: those that come go through all of its cells, whose memory is in use from then on.
+  void start(uint32_t size = kMost) {
+    unused_ = kMost - size;
     tail_.store(0, std::memory_order_relaxed);
     head_.store(0, std::memory_order_relaxed);
     for (Cell &cell : cells_)
@@ -37,7 +39,7 @@ public:
   bool push(const Hint &hint) {
     uint64_t at = tail_.load(std::memory_order_relaxed);
     for (;;) {
-      Cell &cell = cells_[at % kSize];
+      Cell &cell = cells_[place(at)];
       const int64_t difference = static_cast<int64_t>(turn(at) - at);
       if (difference < 0) return false;
       if (difference > 0) {
@@ -53,19 +55,19 @@ public:
   /// The oldest hint, which stays in the queue; NULL when empty. Pager's thread.
   const Hint *front() const {
     const uint64_t head = head_.load(std::memory_order_relaxed);
-    return turn(head) == head + 1 ? &cells_[head % kSize].hint : nullptr;
+    return turn(head) == head + 1 ? &cells_[place(head)].hint : nullptr;
   }
 
   /// The first `pages` of the oldest hint have been seen to, but not all of it. Pager's thread.
   void shorten(uint32_t pages, unsigned page_shift) {
-    Hint &hint = cells_[head_.load(std::memory_order_relaxed) % kSize].hint;
+    Hint &hint = cells_[place(head_.load(std::memory_order_relaxed))].hint;
     hint.address += static_cast<uint64_t>(pages) << page_shift;
     hint.pages -= pages;
   }
 
   void pop() {
     const uint64_t head = head_.load(std::memory_order_relaxed);
-    set_turn(head, head + kSize);
+    set_turn(head, head + kMost - unused_);
     head_.store(head + 1, std::memory_order_release);
   }
 
@@ -82,11 +84,13 @@ private:
     std::atomic<uint64_t> rounds;
     Hint hint;
   };
-  uint64_t turn(uint64_t at) const { return cells_[at % kSize].rounds.load(std::memory_order_acquire) + at % kSize; }
-  void set_turn(uint64_t at, uint64_t turn) { cells_[at % kSize].rounds.store(turn - at % kSize, std::memory_order_release); }
+  uint64_t place(uint64_t at) const { return at & (kMost - 1 - unused_); }
+  uint64_t turn(uint64_t at) const { return cells_[place(at)].rounds.load(std::memory_order_acquire) + place(at); }
+  void set_turn(uint64_t at, uint64_t turn) { cells_[place(at)].rounds.store(turn - place(at), std::memory_order_release); }
+  uint64_t unused_ = 0; ///< cells
   alignas(64) std::atomic<uint64_t> tail_{0};
   alignas(64) std::atomic<uint64_t> head_{0}; ///< changed by the pager's thread alone
-  alignas(64) Cell cells_[kSize];
+  alignas(64) Cell cells_[kMost];
 };
 
 } // namespace pagecast

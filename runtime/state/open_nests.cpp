@@ -3,6 +3,7 @@
 // The table of nests, and what other threads have to tell the nests in them.
 #include "runtime/state/open_nests.h"
 
+#include "runtime/kernel/os.h"
 #include "runtime/state/locks.h"
 #include "runtime/state/pages.h"
 #include "runtime/state/statistics.h"
@@ -27,6 +28,7 @@ void make(OpenNest &nest) {
   Guard guard(locks::nest_table);
   if (made.load(std::memory_order_relaxed) & bit) return;
   new (&nest) OpenNest;
+  os::give_back_zeros(&nest, sizeof nest); // most of it: what belongs to slices, and to many groups
   made.fetch_or(bit, std::memory_order_release);
 }
 

@@ -148,6 +148,12 @@ TEST(Forecast, WhatIsMadeFirstIsExpectedFirst) {
   EXPECT_EQ(p.forecast->next_use(array(5), true).later.start, 70 * kMiB) << "nothing was made right before it";
 }
 
+TEST(Forecast, VisitsToComeTakeNoMemory) {
+  const auto memory = std::make_unique<uint64_t[]>(sizeof(Forecast) / sizeof(uint64_t) + 1);
+  new (memory.get()) Forecast;
+  EXPECT_EQ(std::count(memory.get(), memory.get() + sizeof(Forecast) / sizeof(uint64_t), 0), sizeof(Forecast) / sizeof(uint64_t));
+}
+
 TEST(Forecast, UsesThatOverlapAreCountedOnce) {
   Program p;
   Forecast::Use uses[3];

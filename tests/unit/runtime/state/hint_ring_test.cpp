@@ -38,6 +38,22 @@ TEST(HintRing, BeginsAnewAfterUse) {
   EXPECT_EQ(ring.front()->address, 100u);
 }
 
+TEST(HintRing, KeepsToFewCellsWhereFewAreAskedFor) {
+  static HintRing<4096> ring;
+  ring.start(8);
+  for (uint32_t i = 0; i < 100; ++i) {
+    for (uint32_t j = 0; j < 8; ++j) ASSERT_TRUE(ring.push({i + j, 1, Hint::kFetch, 0, 0, 0, 0}));
+    ASSERT_FALSE(ring.push({99, 1, Hint::kFetch, 0, 0, 0, 0}));
+    for (uint32_t j = 0; j < 8; ++j) {
+      ASSERT_NE(ring.front(), nullptr);
+      ASSERT_EQ(ring.front()->address, i + j);
+      ring.pop();
+    }
+  }
+  const auto *bytes = reinterpret_cast<const char *>(&ring);
+  for (size_t i = 1024; i < sizeof ring; ++i) ASSERT_EQ(bytes[i], 0) << "at " << i;
+}
+
 TEST(HintRing, NothingIsLostBetweenThreads) {
   static HintRing<64> ring;
   ring.start();
