@@ -36,6 +36,8 @@ void Nest::share(uint64_t budget, uint32_t left_to_others, uint64_t program_step
 }
 
 void Nest::release_along(uint32_t kept, uint64_t program_step) {
+  for (unsigned g = 0; g < shape_.groups; ++g)
+    if (shape_.group[g].scattered) return;
   conditions_.crowded = true;
   share(conditions_.budget, kept, program_step);
 }

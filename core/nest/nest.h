@@ -25,6 +25,8 @@ public:
   void share(uint64_t budget, uint32_t left_to_others, uint64_t program_step);
   /// The nest fits, but only where pages are that others may want sooner than what it has finished with: it releases
   /// as it goes, but for the groups whose bit is set in `kept`. Cost: as start().
+  /// Not where there are scattered groups: what these touch is not given up, so that all else would go before it. A list of rows
+  /// that is gone through again for each column went each time for the columns, which are wanted once.
   void release_along(uint32_t kept, uint64_t program_step);
 
   /// Iterations of the ticked loop per step (a multiple of 64 when the loop is strip-mined).

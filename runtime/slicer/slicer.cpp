@@ -96,12 +96,12 @@ uint64_t steps_at_once(Engine &engine, const OpenNest &nest, unsigned stage, con
   const uint64_t left = shape.trips[shape.ticked] - core::least(shape.trips[shape.ticked], cursor.first());
   const uint64_t steps = core::most(1, core::least(core::least(most, left / strip), every * SliceMachine::kLanes / strip));
   const uint64_t bytes = nest.policy.plan().step_bytes, stride = bytes ? core::most(1, os::page_size() / bytes) : steps;
+  if (steps == 1) return 1;
   core::Cursor ahead = cursor;
-  for (uint64_t n = stride; n < steps; n += stride) {
+  return SliceSampling::ready(steps, stride, [&](uint64_t n) {
     ahead.seek(cursor.position() + n);
-    if (!index_ready(engine, nest, ahead)) return n;
-  }
-  return steps;
+    return index_ready(engine, nest, ahead);
+  });
 }
 
 /// One step of one stage, or `steps` that follow each other; adds to `spent`. False: something that it needs is on its way.
@@ -127,7 +127,7 @@ bool run_step(Engine &engine, OpenNest &nest, const core::Cursor &cursor, unsign
     SliceSampling &sampling = nest.slice_sampling[stage - 1];
     call.every = sampling.every();
     const bool done = run_call(engine, call, hints, &outcome, spent);
-    if (!sampling.ran(machine.in_order() || outcome != SliceOutcome::kDone)) return done;
+    if (!sampling.ran(machine.in_order() || outcome != SliceOutcome::kDone, !done)) return done;
     call.every = 1;
     return run_call(engine, call, hints, &outcome, spent);
   }

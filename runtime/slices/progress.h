@@ -222,9 +222,18 @@ public:
   }
   uint64_t every() const { return every_; }
 
-  /// A run with every() has touched places in order, or not. True: it must be run again, with all iterations.
-  bool ran(bool in_order) {
-    if (!can_) return false;
+  /// How many of `steps` steps can be run at once: is_ready(n) tells whether what step n reads is there. It is asked of the first in
+  /// each `stride` steps, which read no more than a page, and of the last. The first one of all is ready.
+  template <class IsReady> static uint64_t ready(uint64_t steps, uint64_t stride, IsReady is_ready) {
+    for (uint64_t n = stride; n < steps; n += stride)
+      if (!is_ready(n)) return n - stride + 1; // the page may begin anywhere after the look before
+    return is_ready(steps - 1) ? steps : (steps - 1) / stride * stride + 1;
+  }
+
+  /// A run with every() has touched places in order, or not. True: it must be run again, with all iterations. `early`: it met what
+  /// is still on its way, and will be run again; what lies beyond that is unknown, and says nothing of the order.
+  bool ran(bool in_order, bool early = false) {
+    if (!can_ || early) return false;
     if (in_order) {
       if (++good_ >= wait_ && every_ < kMost) every_ *= kTimes;
       return false;

@@ -304,6 +304,18 @@ TEST(Nest, InMemoryThatIsFullItReleasesAlthoughItFits) {
   EXPECT_TRUE(kept.sink.releases.empty());
 }
 
+TEST(Nest, BesideScatteredGroupsWhatFitsIsNotReleased) {
+  Shape s = sweep(200);
+  s.group[s.groups] = array(uint64_t{1} << 40, {0});
+  s.group[s.groups].indirect = s.group[s.groups].scattered = true;
+  ++s.groups;
+  Play p(s, machine(4 << 20));
+  p.nest->release_along(0, 0);
+  p.run(0, p.nest->steps());
+  p.nest->finish(p.nest->steps(), p.sink);
+  EXPECT_TRUE(p.sink.releases.empty()) << "the list would go before the pages that it names, which nobody gives up";
+}
+
 TEST(Nest, WhatAnotherNestUsesLaterIsLeftToIt) {
   Play p(sweep(200), machine(400 << 10));
   p.nest->share(400 << 10, 1, 0);

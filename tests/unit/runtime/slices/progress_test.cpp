@@ -235,5 +235,22 @@ TEST(SliceState, StepsCanBeRunAgain) {
   EXPECT_EQ(s.before(50).value[0], 49u);
 }
 
+TEST(SliceSampling, WhatIsOnItsWaySaysNothingOfTheOrder) {
+  SliceSampling s;
+  s.start(true);
+  for (unsigned i = 0; i < 3; ++i) s.ran(true);
+  for (unsigned i = 0; i < 100; ++i) EXPECT_FALSE(s.ran(false, true));
+  EXPECT_EQ(s.every(), SliceSampling::kMost);
+}
+
+TEST(SliceSampling, StepsAreRunAtOnceAsFarAsTheirPagesAreThere) {
+  const auto ready_before = [](uint64_t end) { return [end](uint64_t n) { return n < end; }; };
+  EXPECT_EQ(SliceSampling::ready(128, 16, ready_before(128)), 128u);
+  EXPECT_EQ(SliceSampling::ready(128, 16, ready_before(40)), 33u) << "a page that begins between two looks";
+  EXPECT_EQ(SliceSampling::ready(128, 16, ready_before(120)), 113u) << "and behind the last but one";
+  EXPECT_EQ(SliceSampling::ready(10, 16, ready_before(5)), 1u);
+  EXPECT_EQ(SliceSampling::ready(10, 16, ready_before(10)), 10u);
+}
+
 } // namespace
 } // namespace pagecast
