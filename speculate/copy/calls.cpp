@@ -98,6 +98,8 @@ long answer_opening(long number, const Arguments &x) {
   case __NR_fcntl: return control_file(static_cast<int>(x.a), static_cast<int>(x.b), x.c);
   case __NR_chdir: return change_directory(at<char>(x.a), -1);
   case __NR_fchdir: return change_directory(nullptr, static_cast<int>(x.a));
+  case __NR_mkdir: return make_directory(kCwd, at<char>(x.a));
+  case __NR_mkdirat: return make_directory(static_cast<int>(x.a), at<char>(x.b));
   default: return -kNoSystemCall; // openat2: programs try another call
   }
 }
@@ -159,7 +161,9 @@ long answer(long number, const Arguments &x, Context &context) {
   case __NR_dup3:
   case __NR_fcntl:
   case __NR_chdir:
-  case __NR_fchdir: return answer_opening(number, x);
+  case __NR_fchdir:
+  case __NR_mkdir:
+  case __NR_mkdirat: return answer_opening(number, x);
   case __NR_stat:
   case __NR_lstat:
   case __NR_fstat:

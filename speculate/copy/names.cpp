@@ -21,8 +21,8 @@ constexpr unsigned kListed = 32 << 10; ///< bytes
 constexpr int kMostLists = 64; ///< parts of so many bytes of one directory: as many names as there is room for
 alignas(8) char listed[kListed];
 
-/// Of a directory that has been listed: what no name can be.
-constexpr const char *kWasListed = "//";
+/// Behind a directory's path: what no name can be.
+constexpr const char *kWasListed = "//", *kWasMade = "///";
 
 void append(char *to, unsigned at, const char *name) {
   while ((to[at++] = *name++) != 0) {}
@@ -93,6 +93,31 @@ bool learn_names(const char *path) {
   directory[end] = 0;
   list_names(directory, end);
   return true;
+}
+
+namespace {
+
+/// Whether there is room for it.
+bool mark_made(char *to, const char *path) {
+  unsigned length = 0;
+  while (path[length]) length++;
+  if (length + 4 >= kPathBytes) return false;
+  memcpy(to, path, length);
+  append(to, length, kWasMade);
+  return true;
+}
+
+} // namespace
+
+void remember_made(const char *path) {
+  char marked[kPathBytes];
+  if (mark_made(marked, path)) remember_name(marked, 1);
+}
+
+bool is_made(const char *path) {
+  char marked[kPathBytes];
+  uint64_t number;
+  return mark_made(marked, path) && is_known_regular(marked, &number);
 }
 
 } // namespace pagecast::speculate

@@ -291,4 +291,11 @@ long change_directory(const char *path, int number) {
   return result;
 }
 
+/// It seems to have been made, and is there when the program looks, as one that copies a tree does before it goes on.
+long make_directory(int directory, const char *path) {
+  char full[kPathBytes];
+  if (compose(full, sizeof full, directory_of(directory), path)) remember_made(full);
+  return 0;
+}
+
 } // namespace pagecast::speculate

@@ -127,7 +127,8 @@ long read_vectors(int number, const Vector *vectors, long count, int64_t offset)
 long pass_through(int number, int64_t *offset, int64_t length) {
   Descriptor *const file = descriptor(number);
   if (!file) return -kBadDescriptor;
-  if (file->kind != Kind::kRegular) end(Ended::kUnreadable, __NR_sendfile);
+  const bool guessed = file->kind == Kind::kGuess;
+  if (!guessed && file->kind != Kind::kRegular) end(Ended::kUnreadable, __NR_sendfile);
   int64_t &at = offset ? *offset : file->position;
   const int64_t left = file->size - at;
   if (left <= 0) return 0;
@@ -135,7 +136,9 @@ long pass_through(int number, int64_t *offset, int64_t length) {
   refuse_written(*file);
   state.channel->reads++;
   wait_for_original();
-  hint_read(*file, at, passed < static_cast<int64_t>(4 * kSmallFile) ? passed : static_cast<int64_t>(4 * kSmallFile), false);
+  const int64_t most = static_cast<int64_t>(4 * kSmallFile);
+  if (!guessed || file->known) hint_read(*file, at, passed < most ? passed : most, false);
+  else state.channel->hinted_reads++; // all of it was hinted when it was opened
   at += passed;
   state.channel->position += static_cast<uint64_t>(passed);
   return passed;

@@ -13,7 +13,7 @@
 namespace pagecast::speculate {
 
 inline constexpr int kTable = 1024;      ///< descriptors above are not the copy's to use
-inline constexpr unsigned kWritten = 64; ///< files
+inline constexpr unsigned kWritten = 1024; ///< files
 
 enum class Kind : uint8_t {
   kClosed,
@@ -100,6 +100,9 @@ void remember_name(const char *path, uint64_t inode);
 bool is_known_regular(const char *path, uint64_t *inode);
 /// Nothing is in memory of the last of the path's names. True: its directory has been listed for that, which tells of the others, too.
 bool learn_names(const char *path);
+/// A directory that the copy seems to have made.
+void remember_made(const char *path);
+bool is_made(const char *path);
 
 // opens.cpp
 long open_file(int directory, const char *path, int flags);
@@ -111,6 +114,7 @@ long duplicate(int from, int to, int flags);
 long control_file(int number, int command, long argument);
 long list_directory(int number, char *to, long capacity);
 long change_directory(const char *path, int number);
+long make_directory(int directory, const char *path);
 
 // reads.cpp
 long read_file(int number, char *to, int64_t length, int64_t offset); ///< offset -1: at the file's position

