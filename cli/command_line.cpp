@@ -197,6 +197,8 @@ void addProfile(CLI::App &app, ProfileOptions &options, ShowProfileOptions &show
   profile->add_option("--epochs", options.epochs, "parts that the time is divided into; default 500")
       ->type_name("N")
       ->check(wholeBetween(1, 10000));
+  profile->add_flag("--entries", options.withEntries,
+                    "also each entry of each loop, with its times: what a simulation of the run takes");
   profile->prefix_command();
   profile->footer(kProfileNotes);
   CLI::App *shown = profile->add_subcommand("show", "say who shares what in each phase: pagecast profile show [OPTIONS] P.JSON");

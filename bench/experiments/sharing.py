@@ -2,8 +2,8 @@
 """Programs of several ranks against one I/O node with a small storage cache and a slow disk: who should prefetch, measured.
 
 The programs of apps/shared map their data sets by `pagecast run --map`; the node is `pagecast serve` with a latency below its cache,
-one request at a time. All schemes in turns, outputs compared. Prints what `make sharing-sim` computes beside what is measured. The
-JSON is written after each run; cells that are in it already stay there.
+one request at a time. All schemes in turns, outputs compared. Prints beside each what a simulation of the same run says, which takes its
+entries from a profile on a local file. The JSON is written after each run; cells that are in it already stay there.
 
     python bench sharing --only hf              one program: minutes
     python bench sharing --only hf --continue   the runs that the JSON lacks, after an interruption
@@ -36,6 +36,7 @@ from harness.report import Screen, build_sha256, parse_size, provenance, write_j
 LEAST_MULTIPLE = 40  # data over cache; the paper's were 75 to 110
 CHECKSUM = r"^checksum: (\S+)$"
 MEMORY = "16M"       # of each rank: the least that the runtime takes
+FOR_PAGES = "8M"     # of that, what is left for pages of the export by its helper and what is being written
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,17 @@ SCHEMES = {
 
 @dataclass(frozen=True)
 class Program:
-    simulated: str
     size: str             # so that each rank reads several times what its memory holds
     options: tuple[str, ...] = ()
+    for_pages: str = FOR_PAGES  # of a rank's memory, less what it has large data in beside the data set
     writes: bool = False  # a data set then serves one run
 
 
 PROGRAMS = {
-    "hf": Program("HF", "160M", ("--iterations", "2")),
-    "vis": Program("3D-vis", "64M", ("--views", "1")),
-    "cholesky": Program("Cholesky", "64M", ("--block", "256"), writes=True),
-    "mgrid": Program("Mgrid", "64M", ("--iterations", "1"), writes=True),
+    "hf": Program("160M", ("--iterations", "2")),
+    "vis": Program("64M", ("--views", "1")),
+    "cholesky": Program("64M", ("--block", "256"), for_pages="2M", writes=True),  # a slab of the matrix
+    "mgrid": Program("64M", ("--iterations", "1"), writes=True),
 }
 
 
@@ -206,19 +207,45 @@ def what_the_helper_did(options) -> dict:
             "meetings": total("meetings"), "met_s": total("met_s")}
 
 
-def make_profile(name: str, programs: dict, options):
-    """Of the program on an eighth of the data, with as many ranks."""
-    path, small = profile_file(name, options), options.work / "data" / f"{name}.small"
-    size = max(parse_size(size_of(name, options)) // 8, 1 << 20)
-    ends = ["--data", small, "--size", size, *PROGRAMS[name].options]
+def profiled_run(name: str, programs: dict, options, path: Path, data: Path, size: "int | str", ranks: int, *more):
+    """A profile of the program on a local file, which may be small."""
+    ends = ["--data", data, "--size", size, *PROGRAMS[name].options]
     for command in ([mpi("mpirun"), "-n", 2, programs["plain"]["path"], *ends, "--make"],
-                    [options.build / "bin" / "pagecast", "profile", "-o", path, "--", mpi("mpirun"), "-n", options.ranks,
+                    [options.build / "bin" / "pagecast", "profile", *more, "-o", path, "--", mpi("mpirun"), "-n", ranks,
                      programs["pagecast"]["path"], *ends, "--made"]):
-        with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+        with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "PAGECAST_LARGE": "64K"}) as run:
             _, errors = run.communicate(timeout=options.timeout)
         if run.returncode != 0:
             raise Failed(f"{name}: no profile could be taken: {errors[-300:]}")
+
+
+def make_profile(name: str, programs: dict, options):
+    """Of the program on an eighth of the data, with as many ranks."""
+    small = options.work / "data" / f"{name}.small"
+    profiled_run(name, programs, options, profile_file(name, options), small, max(parse_size(size_of(name, options)) // 8, 1 << 20), options.ranks)
     small.unlink()
+
+
+def simulate(name: str, programs: dict, options, ranks: int) -> dict:
+    """What the simulation says of a run with so many ranks, under each scheme by its name there."""
+    entries = options.work / f"{name}.entries.json"
+    profiled_run(name, programs, options, entries, options.work / "data" / name, size_of(name, options), ranks, "--entries")
+    command = [options.build / "bin" / "pagecast-sharing-sim", "--run", entries, "--cache", cache_for(name, options), "--block", options.block, "--memory",
+               PROGRAMS[name].for_pages, "--latency", round(1000 * options.latency), "--rate", options.rate, "--cores", len(os.sched_getaffinity(0))]
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    entries.unlink()
+    if done.returncode != 0:
+        raise Failed(f"{name}: the run could not be simulated: {done.stderr[-300:]}")
+    return json.loads(done.stdout)["schemes"]
+
+
+def simulations(name: str, programs: dict, options) -> dict:
+    """Of each scheme, with as many ranks as it has; none without the simulator."""
+    if not (options.build / "bin" / "pagecast-sharing-sim").exists():
+        return {}
+    ranks = {s: max(options.ranks - SCHEMES[s].reserved, 1) for s in options.schemes}
+    by_ranks = {n: simulate(name, programs, options, n) for n in sorted(set(ranks.values()))}
+    return {s: by_ranks[ranks[s]][SCHEMES[s].simulated] for s in options.schemes}
 
 
 def command_of(name: str, scheme: Scheme, programs: dict, socket: str, options) -> list:
@@ -303,8 +330,9 @@ def measure(name: str, options, screen: Screen, results: Results):
     right = expected(name, programs, options)
     if any(SCHEMES[s].profiled for s in options.schemes):
         make_profile(name, programs, options)
+    foretold = simulations(name, programs, options)
     cells = {s: results.cell_for({"program": name, "scheme": s, "ranks": options.ranks, "cache": cache_for(name, options), "block": options.block,
-                                  "latency": options.latency, "rate": options.rate, "size": size_of(name, options), "build": programs, "expected": right})
+                                  "latency": options.latency, "rate": options.rate, "size": size_of(name, options), "build": programs, "expected": right, "simulated": foretold.get(s)})
              for s in options.schemes}
     for turn in range(options.runs):
         for scheme in options.schemes:
@@ -333,19 +361,15 @@ def saved(cell: dict, over: "dict | None") -> "float | None":
     return 100 * (1 - statistics.median(times(cell)) / statistics.median(times(over))) if over and times(cell) and times(over) else None
 
 
-def simulated(options) -> list[dict]:
-    simulator = options.build / "bin" / "pagecast-sharing-sim"
-    done = subprocess.run([simulator, "--processors", str(options.ranks), "--quick"], capture_output=True, text=True)
-    return json.loads(done.stdout)["cells"] if done.returncode == 0 else []
+def foretold(cell: dict) -> list[str]:
+    """What the simulation says, in seconds, and how far that is from the median."""
+    if not cell.get("simulated"):
+        return ["–", "–"]
+    seconds = cell["simulated"]["micros"] / 1e6
+    return [f"{seconds:.2f}", f"{100 * (seconds / statistics.median(times(cell)) - 1):+.0f} %" if times(cell) else "–"]
 
 
-def simulated_saving(cells: list[dict], program: str, scheme: str, ranks: int) -> "float | None":
-    of = {c["scheme"]: c["micros"] for c in cells if c["program"] == PROGRAMS[program].simulated and c["processors"] == ranks}
-    by, none = of.get(SCHEMES[scheme].simulated), of.get("none")
-    return 100 * (1 - by / none) if by and none else None
-
-
-def sharing_markdown(cells: list[dict], foretold: list[dict]) -> str:
+def sharing_markdown(cells: list[dict]) -> str:
     show = lambda value: "–" if value is None else f"{value:.1f} %"  # noqa: E731
     rows = []
     for cell in cells:
@@ -359,10 +383,10 @@ def sharing_markdown(cells: list[dict], foretold: list[dict]) -> str:
         code = cell["build"]["pagecast"]["code_bytes"] / cell["build"]["plain"]["code_bytes"] - 1
         compiling = (statistics.median(cell["build"]["pagecast"]["compile_s"]) / statistics.median(cell["build"]["plain"]["compile_s"]) - 1)
         rows.append([cell["program"], cell["scheme"], str(cell["ranks"]), spread(times(cell)) if right else "**wrong results**",
-                     show(saved(cell, none)), show(simulated_saving(foretold, cell["program"], cell["scheme"], cell["ranks"])), of_disk("reads"),
+                     show(saved(cell, none)), *foretold(cell), of_disk("reads"),
                      of_disk("writes"), harmful, waits, processors,
                      f"{100 * compiling:.0f} %", f"{100 * code:.0f} %"])
-    return table(["program", "scheme", "ranks", "s, median (spread)", "over none", "simulated", "disk reads", "writes", "harmful", "meetings, s",
+    return table(["program", "scheme", "ranks", "s, median (spread)", "over none", "simulated, s", "off by", "disk reads", "writes", "harmful", "meetings, s",
                   "processors, s", "compile time", "code"], rows)
 
 
@@ -397,7 +421,7 @@ def work() -> int:
     finally:
         shutil.rmtree(options.work, ignore_errors=True)
     fresh = results.fresh
-    print(sharing_markdown(fresh, simulated(options)))
+    print(sharing_markdown(fresh))
     drawn = figure(fresh, options.json)
     screen.say(f"sharing: {options.json}" + (f" and {drawn}" if drawn else ""))
     wrong = [c for c in fresh if any(not r["is_right"] for r in c["runs"])]

@@ -83,6 +83,7 @@ int top(const TopOptions &options);
 struct ProfileOptions {
   std::string file; ///< to be written; empty: profile.json
   uint32_t epochs = 500;
+  bool withEntries = false;
   std::vector<std::string> command;
 };
 

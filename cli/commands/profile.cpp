@@ -54,9 +54,10 @@ void profile(const ProfileOptions &options) {
   const fs::path parts = fs::absolute(*folder / "parts");
   fs::create_directory(parts);
   setenv("PAGECAST_PROFILE", parts.c_str(), 1);
+  if (options.withEntries) setenv("PAGECAST_PROFILE_ENTRIES", "1", 1);
   const SignalsPassedOn signals;
   const Ended ended = runChild(signals, [&] { preloadAndBecome(program, options.command); });
-  const Profile made = join(readParts(parts), options.epochs);
+  const Profile made = join(readParts(parts), options.epochs, options.withEntries);
   folder.reset();
   writeProfile(made, file);
   say(made, options.file.empty() ? "profile.json" : options.file);

@@ -38,7 +38,9 @@ void insertShare(const core::Reference &r, uint64_t k, uint64_t count, uint64_t 
 
 class Joining {
 public:
-  Joining(const std::vector<Part> &parts, uint32_t epochs) : parts_(parts) { out_.epochs = epochs; }
+  Joining(const std::vector<Part> &parts, uint32_t epochs, bool withEntries) : parts_(parts), withEntries_(withEntries) {
+    out_.epochs = epochs;
+  }
 
   Profile go() {
     findTime();
@@ -145,7 +147,12 @@ private:
     return uint32_t(static_cast<unsigned __int128>(at) * out_.epochs / length_);
   }
 
+  double secondsAt(uint64_t time) const { return double(time > begin_ ? time - begin_ : 0) * 1e-9; }
+
   void add(const Part &part, const PartTouch &touch, uint32_t phase, uint32_t member, uint32_t dataSet) {
+    if (withEntries_)
+      out_.entries.push_back({member, phase, dataSet, secondsAt(touch.begin), secondsAt(touch.end ? touch.end : part.end),
+                              touch.stored, touch.reference});
     const ProfileDataSet &set = out_.dataSets[dataSet];
     Collected &into = collected_[{phase, member, dataSet}];
     into.blocks.resize(core::block_set_words(set.blocks()));
@@ -169,14 +176,21 @@ private:
         for (const BlockRange &run : runsOf(set)) touched.epochs.push_back({epoch, run.first, run.count});
       out_.phases[phase].touched.push_back(std::move(touched));
     }
+    for (uint32_t i = 0; i < out_.phases.size(); ++i) out_.phases[i].number = i;
     std::erase_if(out_.phases, [](const ProfilePhase &phase) { return phase.touched.empty() && phase.unseen == 0; });
     for (ProfilePhase &phase : out_.phases)
       if (phase.touched.empty()) phase.firstEpoch = 0; // it is not known when it was
     std::stable_sort(out_.phases.begin(), out_.phases.end(),
                      [](const ProfilePhase &a, const ProfilePhase &b) { return a.firstEpoch < b.firstEpoch; });
+    std::map<uint32_t, uint32_t> now; // the index of each phase, by its number
+    for (uint32_t i = 0; i < out_.phases.size(); ++i) now[out_.phases[i].number] = i;
+    for (ProfileEntry &entry : out_.entries) entry.phase = now.at(entry.phase);
+    std::stable_sort(out_.entries.begin(), out_.entries.end(),
+                     [](const ProfileEntry &a, const ProfileEntry &b) { return a.begin < b.begin; });
   }
 
   const std::vector<Part> &parts_;
+  const bool withEntries_;
   Profile out_;
   uint64_t begin_ = 0, length_ = 1;
   std::map<Key, uint32_t> members_;
@@ -186,6 +200,8 @@ private:
 
 } // namespace
 
-Profile join(const std::vector<Part> &parts, uint32_t epochs) { return Joining(parts, epochs).go(); }
+Profile join(const std::vector<Part> &parts, uint32_t epochs, bool withEntries) {
+  return Joining(parts, epochs, withEntries).go();
+}
 
 } // namespace pagecast::cli

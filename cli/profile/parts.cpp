@@ -111,7 +111,8 @@ private:
     const auto phase = phases_.find(r.phase);
     const auto dataSet = dataSets_.find(r.data_set);
     if (phase == phases_.end() || dataSet == dataSets_.end()) return false;
-    PartTouch touch{r.thread, phase->second, uint32_t(dataSet->second), wall(r.begin_ns), r.end_ns ? wall(r.end_ns) : 0, {}};
+    PartTouch touch{r.thread, phase->second,         uint32_t(dataSet->second), wall(r.begin_ns), r.end_ns ? wall(r.end_ns) : 0,
+                    {},       core::Stored(r.stored)};
     touch.reference.first = r.first;
     touch.reference.span = r.span;
     touch.reference.loops = r.loops;

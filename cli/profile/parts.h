@@ -3,6 +3,7 @@
 // What the processes of a program wrote while a profile was taken (core/sharing/touch_records.h), as it was written.
 #pragma once
 #include "core/sharing/reference.h"
+#include "core/sharing/touch_records.h"
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -29,6 +30,7 @@ struct PartTouch {
   uint32_t thread = 0, phase = 0, dataSet = 0; ///< the last two are indices into the vectors below
   uint64_t begin = 0, end = 0;                 ///< end 0: the process has ended in it
   core::Reference reference;
+  core::Stored stored = core::Stored::kNo;
 };
 
 struct Part {

@@ -39,6 +39,20 @@ Json jsonOf(const ProfilePhase &phase) {
           {"touched", touched}};
 }
 
+Json jsonOf(const ProfileEntry &entry) {
+  Json loops = Json::array();
+  for (uint32_t k = 0; k < entry.reference.loops; ++k) loops.push_back({entry.reference.trips[k], entry.reference.stride[k]});
+  return {{"member", entry.member},
+          {"phase", entry.phase},
+          {"data_set", entry.dataSet},
+          {"begin", entry.begin},
+          {"end", entry.end},
+          {"stored", uint32_t(entry.stored)},
+          {"first", entry.reference.first},
+          {"span", entry.reference.span},
+          {"loops", loops}};
+}
+
 Json jsonOf(const Profile &profile) {
   Json out = {{"version", kVersion},        {"kind", "pagecast profile"}, {"program", profile.program},
               {"seconds", profile.seconds}, {"epochs", profile.epochs},   {"block_bytes", core::kStorageBlock},
@@ -50,6 +64,7 @@ Json jsonOf(const Profile &profile) {
   for (const ProfileDataSet &set : profile.dataSets)
     out["data_sets"].push_back({{"path", set.path}, {"bytes", set.bytes}, {"grain_blocks", set.grain()}});
   for (const ProfilePhase &phase : profile.phases) out["phases"].push_back(jsonOf(phase));
+  for (const ProfileEntry &entry : profile.entries) out["entries"].push_back(jsonOf(entry));
   return out;
 }
 

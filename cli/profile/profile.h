@@ -2,6 +2,8 @@
 //
 // A profile: who touched which blocks of which file in each phase, and when (PACT 2008, section 4.2 and figure 4).
 #pragma once
+#include "core/sharing/reference.h"
+#include "core/sharing/touch_records.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,7 +48,16 @@ struct ProfilePhase {
   bool isNest = false;
   uint32_t references = 0, unseen = 0;
   uint32_t firstEpoch = 0, lastEpoch = 0;
+  uint32_t number = 0; ///< in the order in which they were found
   std::vector<Touched> touched;
+};
+
+/// What one reference of a nest touches each time that a member enters it, or one read. Seconds since the start.
+struct ProfileEntry {
+  uint32_t member = 0, phase = 0, dataSet = 0;
+  double begin = 0, end = 0;
+  core::Stored stored = core::Stored::kNo;
+  core::Reference reference;
 };
 
 struct Profile {
@@ -58,6 +69,7 @@ struct Profile {
   std::vector<Member> members;
   std::vector<ProfileDataSet> dataSets;
   std::vector<ProfilePhase> phases; ///< in the order in which they began
+  std::vector<ProfileEntry> entries; ///< where they are asked for; they are not read again
 };
 
 /// Writes it as JSON. Throws Failure.

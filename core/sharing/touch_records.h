@@ -10,7 +10,7 @@
 namespace pagecast::core {
 
 inline constexpr char kProfileMagic[8] = {'p', 'g', 'c', 't', 'o', 'u', 'c', 'h'};
-inline constexpr uint32_t kProfileVersion = 1;
+inline constexpr uint32_t kProfileVersion = 2;
 
 struct ProfileHead {
   char magic[8];
@@ -31,6 +31,13 @@ enum class RecordKind : uint32_t {
   kNest,    ///< NestRecord
   kCaller,  ///< CallerRecord
   kTouch,   ///< TouchRecord
+};
+
+/// What becomes of the bytes that a reference touches.
+enum class Stored : uint16_t {
+  kNo,
+  kSome, ///< some are stored to
+  kAll,  ///< all are, and none is read before
 };
 
 struct RecordHead {
@@ -65,7 +72,9 @@ struct CallerRecord {
 /// One entry of a nest, and what one of its references touches of a data set; or one read.
 struct TouchRecord {
   RecordHead head;
-  uint32_t thread, phase, data_set, loops;
+  uint32_t thread, phase, data_set;
+  uint16_t loops;
+  uint16_t stored;    ///< Stored
   uint64_t begin_ns, end_ns; ///< the end is 0 until the nest is left
   int64_t first;             ///< as Reference has it
   uint64_t span;

@@ -60,6 +60,11 @@ bool reference_of(const pagecast_nest &d, const uint64_t *args, const core::Shap
   return true;
 }
 
+core::Stored stored_by(const pagecast_group &g) {
+  if (g.flags & PAGECAST_OVERWRITES) return core::Stored::kAll;
+  return g.flags & PAGECAST_WRITES ? core::Stored::kSome : core::Stored::kNo;
+}
+
 /// Then the nest is noted, if only to say that not all of it is seen.
 bool goes_through_indices_to_a_file(const pagecast_nest &d, const uint64_t *args, unsigned g) {
   const uint64_t base = args[d.loops + g * (1 + d.loops)];
@@ -70,7 +75,7 @@ bool goes_through_indices_to_a_file(const pagecast_nest &d, const uint64_t *args
 
 bool start(const Options &options) {
   part.start(options.profile);
-  if (!sets.start(options.large) || !touches.start(os::now_ns())) return false;
+  if (!sets.start(options.large) || !touches.start(os::now_ns(), !options.profile_entries)) return false;
   prepare_callers();
   on.store(true, std::memory_order_release);
   return true;
@@ -96,7 +101,7 @@ bool enter(const pagecast_nest &d, const uint64_t *args, Entry *entry) {
     if (!reference_of(d, args, shape, g, &touched, &data_set)) continue;
     const uint32_t phase = touches.nest(d);
     if (phase == Touches::kNone) break;
-    if (uint64_t *end = touches.add(phase, data_set, touched, now)) entry->end_ns[entry->count++] = end;
+    if (uint64_t *end = touches.add(phase, data_set, touched, stored_by(d.group[g]), now)) entry->end_ns[entry->count++] = end;
   }
   return entry->count != 0;
 }
@@ -152,7 +157,7 @@ void read(int fd, int64_t at, uint64_t bytes) {
   const uint32_t phase = touches.caller(caller);
   if (phase == Touches::kNone) return;
   const uint64_t now = os::now_ns();
-  if (uint64_t *end = touches.add(phase, data_set, touched, now)) *end = now;
+  if (uint64_t *end = touches.add(phase, data_set, touched, core::Stored::kNo, now)) *end = now;
 }
 
 } // namespace pagecast::profile

@@ -73,7 +73,8 @@ char *copied(char *to, const char *text) {
 
 } // namespace
 
-bool Touches::start(uint64_t now_ns) {
+bool Touches::start(uint64_t now_ns, bool leaves_out_repeated) {
+  leaves_out_repeated_ = leaves_out_repeated;
   started_ns_ = now_ns;
   seen_ = static_cast<Seen *>(os::reserve(kSeen * sizeof(Seen)));
   return seen_ != nullptr;
@@ -144,21 +145,23 @@ bool Touches::is_repeated(uint64_t key, uint64_t now_ns) {
   return false;
 }
 
-uint64_t *Touches::add(uint32_t phase, uint32_t data_set, const core::Reference &touched, uint64_t now_ns) {
+uint64_t *Touches::add(uint32_t phase, uint32_t data_set, const core::Reference &touched, core::Stored stored, uint64_t now_ns) {
   const auto thread = static_cast<uint32_t>(os::thread_id());
   const auto block = static_cast<int64_t>(core::kStorageBlock);
-  uint64_t key = mixed(mixed(uint64_t{part_.generation()} << 32 | thread, phase), data_set);
+  uint64_t key =
+      mixed(mixed(uint64_t{part_.generation()} << 32 | thread, phase), uint64_t{data_set} << 2 | static_cast<uint64_t>(stored));
   key = mixed(mixed(key, static_cast<uint64_t>(touched.first / block)),
               static_cast<uint64_t>((touched.first + static_cast<int64_t>(touched.span)) / block));
   for (uint32_t k = 0; k < touched.loops; ++k)
     key = mixed(mixed(key, touched.trips[k]), static_cast<uint64_t>(touched.stride[k]));
-  if (is_repeated(key, now_ns) || !announce(data_set)) return nullptr;
+  if ((leaves_out_repeated_ && is_repeated(key, now_ns)) || !announce(data_set)) return nullptr;
   auto *r = part_.append<core::TouchRecord>(core::RecordKind::kTouch, 16 * touched.loops);
   if (!r) return nullptr;
   r->thread = thread;
   r->phase = phase;
   r->data_set = data_set;
-  r->loops = touched.loops;
+  r->loops = static_cast<uint16_t>(touched.loops);
+  r->stored = static_cast<uint16_t>(stored);
   r->begin_ns = now_ns;
   r->end_ns = 0;
   r->first = touched.first;

@@ -35,7 +35,7 @@ class Touches {
 public:
   constexpr Touches(Part &part, DataSets &sets) : part_(part), sets_(sets) {}
   /// False: no memory.
-  bool start(uint64_t now_ns);
+  bool start(uint64_t now_ns, bool leaves_out_repeated);
 
   /// The numbers of phases. kNone: there are too many, or there is no room.
   static constexpr uint32_t kNone = ~0u;
@@ -43,7 +43,7 @@ public:
   uint32_t caller(const void *address);
 
   /// Where its end is to be stored, or NULL if the touch is left out.
-  uint64_t *add(uint32_t phase, uint32_t data_set, const core::Reference &, uint64_t now_ns);
+  uint64_t *add(uint32_t phase, uint32_t data_set, const core::Reference &, core::Stored, uint64_t now_ns);
 
 private:
   void follow_part();
@@ -65,6 +65,7 @@ private:
   Part &part_;
   DataSets &sets_;
   Seen *seen_ = nullptr;
+  bool leaves_out_repeated_ = true;
   uint64_t started_ns_ = 0;
   uint32_t phases_ = 0, generation_ = 0; ///< so many phases in that part
   Caller callers_[kMostCallers] = {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// pagecast-sharing-sim: the cells of the figures of PACT 2008, as JSON.
+// pagecast-sharing-sim: the cells of the figures of PACT 2008, as JSON; or those of a run that was recorded.
+#include "simulator/sharing/recorded_file.h"
+#include "simulator/sharing/replay.h"
 #include "simulator/sharing/schemes.h"
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -103,6 +105,37 @@ void by_all_else(Cells *cells, uint32_t processors) {
   }
 }
 
+json cell_of(const RunReport &r) {
+  json cell = {{"micros", r.micros},
+               {"disk_reads", r.disk_reads},
+               {"disk_writes", r.disk_writes},
+               {"disk_bytes", r.disk_bytes},
+               {"requests", r.requests},
+               {"meetings", r.meetings},
+               {"teams", r.teams}};
+  for (const pagecast::core::NamedCount &count : pagecast::core::kClientCounts) cell[count.name] = r.counts.*count.value;
+  return cell;
+}
+
+/// Prints the recorded run under each scheme. Returns the command's exit status.
+int replay_all(const std::string &file, const RunMachine &m) {
+  RecordedRun run;
+  if (const std::string refusal = read_recorded(file, &run); !refusal.empty()) {
+    std::fprintf(stderr, "pagecast-sharing-sim: %s\n", refusal.c_str());
+    return 2;
+  }
+  if (m.cache / m.block < 4) {
+    std::fprintf(stderr, "pagecast-sharing-sim: a cache has at least four blocks\n");
+    return 2;
+  }
+  json cells = json::object();
+  for (const Named &named : kMain) cells[named.name] = cell_of(replay(run, m, named.scheme));
+  for (const uint32_t helpers : {1u, 2u, 3u})
+    cells[std::to_string(helpers) + " reserved"] = cell_of(replay(run, m, reserved(helpers)));
+  std::printf("%s\n", json{{"version", 1}, {"members", run.members}, {"schemes", cells}}.dump(1).c_str());
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -112,7 +145,24 @@ int main(int argc, char **argv) {
   bool is_quick = false;
   app.add_option("--processors", most, "The most processors")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_flag("--quick", is_quick, "Only what varies the number of processors");
+  std::string recorded;
+  RunMachine m;
+  const CLI::AsSizeValue size(false);
+  app.add_option("--run", recorded, "A run that pagecast profile --entries has recorded, instead of the figures");
+  app.add_option("--cores", m.processors, "With --run: processors that its members share")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--block", m.block, "... bytes of a storage block")->transform(size)->capture_default_str();
+  app.add_option("--cache", m.cache, "... of the node's cache")->transform(size)->capture_default_str();
+  app.add_option("--memory", m.memory, "... that each member has for pages")->transform(size)->capture_default_str();
+  app.add_option("--latency", m.latency, "... microseconds of a request to the disk")->capture_default_str();
+  app.add_option("--rate", m.rate, "... bytes that the disk moves in a second; 0: at once")
+      ->transform(size)
+      ->capture_default_str();
+  app.add_option("--request", m.request, "... microseconds of a processor for a request to the node")->capture_default_str();
+  app.add_option("--turn", m.turn, "... of the disk's thread between two requests")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  if (!recorded.empty()) return replay_all(recorded, m);
   Cells cells(shared_programs());
   by_processors(&cells, most);
   for (const uint32_t processors : {8u, 16u})

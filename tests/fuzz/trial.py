@@ -38,7 +38,7 @@ DRAWN = {
     "BACKEND": ("pager",),
     "FAR": ("independent",),
 }
-LEFT_ALONE = {"ENABLE", "JOB", "MEMORY", "BACKING", "MAP", "PATIENCE", "PROFILE", "STATS", "VERBOSE"}
+LEFT_ALONE = {"ENABLE", "JOB", "MEMORY", "BACKING", "MAP", "PATIENCE", "PROFILE", "PROFILE_ENTRIES", "STATS", "VERBOSE"}
 
 
 def runtime_options(build: Path) -> set[str]:

@@ -23,16 +23,22 @@ def test_cells_are_added_to_those_that_are_there(tools, tmp_path):
         pytest.skip("MPICH and nbdkit are needed; apt install mpich libmpich-dev nbdkit")
     earlier = {"program": "vis", "scheme": "none", "ranks": 7, "cache": "8M", "block": "256K", "latency": 10, "size": "320M", "expected": "", "runs": []}
     (tmp_path / "sharing.json").write_text(json.dumps({"cells": [earlier]}))
-    done = measure(tools, tmp_path, "--size", "1M", "--cache", "16K", "--block", "4K", "--latency", "0", "--runs", "1", "--only", "hf,independent,adaptive",
+    done = measure(tools, tmp_path, "--size", "1M", "--cache", "16K", "--block", "4K", "--latency", "0", "--runs", "1", "--only", "hf,none,independent,adaptive",
                    "--ranks", "2")
     assert done.returncode == 0 and "| hf | independent | 2 |" in done.stdout, done.stderr
     cells = json.loads((tmp_path / "sharing.json").read_text())["cells"]
-    assert [(c["scheme"], c["ranks"]) for c in cells] == [("none", 7), ("independent", 2), ("adaptive", 2)]
+    assert [(c["scheme"], c["ranks"]) for c in cells] == [("none", 7), ("none", 2), ("independent", 2), ("adaptive", 2)]
     assert all(r["is_right"] and r["checksum"] == c["expected"] for c in cells for r in c["runs"])
     assert all(r["disk"]["bytes"] >= 200 << 12 for c in cells for r in c["runs"]), "all integrals came from the node"
     # The loop over HF's iterations is a nest of its own, whose slice goes through small tables: the integrals are not left to it.
-    asked = cells[1]["runs"][0]["counts"]
+    asked = cells[2]["runs"][0]["counts"]
     assert asked["prefetches"] + asked["duplicate"] + asked["dropped"] > 100
+    # The simulation of the same run: without a scheme, each page is asked for once, and every rank reads the same of the core's.
+    none, foretold = cells[1]["runs"][0], cells[1]["simulated"]
+    references = {k: v["hits"] + v["late"] + v["misses"] for k, v in (("measured", none["counts"]), ("simulated", foretold))}
+    assert abs(references["simulated"] - references["measured"]) <= 0.05 * references["measured"], references
+    assert abs(foretold["disk_bytes"] - none["disk"]["bytes"]) <= 0.05 * none["disk"]["bytes"]
+    assert all(sum(c["simulated"][k] for k in ("prefetches", "duplicate", "dropped")) > 100 for c in cells[2:])
     assert (tmp_path / "sharing-schemes.svg").exists() and not (tmp_path / "work").exists()
 
 

@@ -4,6 +4,8 @@
 import json
 import sys
 
+import pytest
+
 from places import ROOT
 
 
@@ -31,3 +33,14 @@ def test_what_is_missing_or_wrong_is_a_sentence(tools, tmp_path):
     assert done.returncode == 2 and "run make build" in done.stderr
     done = simulate(tools, tmp_path, "--processors", "0")
     assert done.returncode == 2 and "--processors" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    (None, "cannot be read"), ("{", "is no profile"), ('{"members": [], "data_sets": []}', "has no entries; pagecast profile --entries"),
+    ('{"members": [], "data_sets": [], "entries": []}', "touched nothing"),
+    ('{"members": [1], "data_sets": [], "entries": [{"member": 1, "phase": 0, "begin": 0, "end": 1}]}', "is no profile")])
+def test_a_run_that_is_none_is_a_sentence(tools, tmp_path, text, sentence):
+    if text is not None:
+        (tmp_path / "p.json").write_text(text)
+    done = tools.run(tools.build / "bin" / "pagecast-sharing-sim", "--run", tmp_path / "p.json")
+    assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1, done.stderr

@@ -182,6 +182,19 @@ def test_rows_that_are_read_over_and_over_are_few_records(tools, ranks, files, t
     assert 32 * 72 < head[7] < 51200 * 72 / 4
 
 
+def test_entries_are_all_there_where_they_are_asked_for(tools, ranks, files, tmp_path):
+    """64 rows are read 200 times: what a simulation makes again must not lack those that touch the same blocks as the one before."""
+    file = tmp_path / "p.json"
+    done = tools.run(tools.pagecast, "profile", "--entries", "-o", file, "--", ranks, files(1), 2, "rows", env={"PMI_RANK": "1"})
+    assert done.returncode == 0, done.stderr
+    made = json.loads(file.read_text())
+    entries = [e for e in made["entries"] if made["phases"][e["phase"]]["function"] == "row"]
+    assert len(entries) == 12800
+    begins = [e["begin"] for e in entries]
+    assert begins == sorted(begins) and all(e["end"] >= e["begin"] and e["stored"] == 0 for e in entries)
+    assert {e["first"] // 8192 for e in entries} == set(range(64, 128)), "each row of its part, to the byte"
+
+
 def test_under_mpi_ranks_are_those_of_mpi(tools, ranks, show, files, tmp_path):
     launcher = shutil.which("mpirun") or shutil.which("mpiexec")
     if not launcher:
