@@ -8,6 +8,7 @@
 //
 // Pager's thread, but for the map, and for look-ups of regions (state/regions.h).
 #pragma once
+#include "core/faults/passed_pages.h"
 #include "core/faults/stream_investment.h"
 #include "core/faults/successions.h"
 #include "core/memory/cleaning.h"
@@ -105,6 +106,7 @@ struct PagedMemory {
   core::SecondChance chance; ///< of these; shelf.h has them
   core::Favour favour; ///< whose pages stay, of those that nobody released
   core::ReleaseTrial<Statistics::kSites + 1> release_trial; ///< by site
+  core::PassedNotes passed; ///< pages behind streams of faults
   core::Cleaning cleaning;
   uint32_t used = 0; ///< pages resident, reading or kept as marks
   core::Successions successions;

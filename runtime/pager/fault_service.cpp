@@ -165,6 +165,10 @@ bool FaultService::refill(PagedRegion &r, uint64_t place, bool write, core::Favo
   const uint32_t slot = memory_.slot_of(r, place);
   const bool expected = !write && r.may_expect_stores() && r.store_predictor.expected();
   memory_.statistics.releases_regretted += memory_.release_trial.faulted(slot, memory_.gone(), memory_.used);
+  if (const unsigned kind = memory_.passed.regretted(slot, memory_.gone(), memory_.used); kind != core::PassedNotes::kNone) {
+    r.passed[kind].regretted();
+    ++memory_.statistics.releases_regretted;
+  }
   const Page before = memory_[slot];
   if (!fetcher_.read_around(r, around(r, slot, place), slot, {0, 0, 0, write || expected, true, {}, owner})) return false;
   memory_.waited(owner, before);

@@ -33,7 +33,7 @@ bool StreamFetcher::follow(uint64_t address, bool write, core::Favour::Owner own
   if (write) s.stores = true;
   else if (s.probe != core::Stream::kNoMark && memory_[slot_at(s.probe)].state == PageState::kClean) s.stores = false;
   s.probe = s.passed;
-  settle_behind(s);
+  settle_behind(*r, s);
   return true;
 }
 
@@ -42,9 +42,33 @@ core::StreamInvestment &StreamFetcher::investment(PagedRegion &r, const core::St
 }
 
 /// Pages that the program has passed, but for the last window, were used.
-void StreamFetcher::settle_behind(core::Stream &s) {
+void StreamFetcher::settle_behind(PagedRegion &r, core::Stream &s) {
   const int64_t end = s.passed - s.stride * s.window;
-  for (; s.steps(s.settled, end) > 0; s.settled += s.stride) memory_.settle_used(slot_at(s.settled));
+  for (; s.steps(s.settled, end) > 0; s.settled += s.stride) {
+    const uint32_t slot = slot_at(s.settled);
+    memory_.settle_used(slot);
+    if (s.sequential()) leave_behind(r, slot);
+  }
+}
+
+/// A page that a stream in order has passed goes before what is used at random, while that pays.
+void StreamFetcher::leave_behind(PagedRegion &r, uint32_t slot) {
+  const Page &p = memory_[slot];
+  if (memory_.options->release != ReleasePolicy::kBuffered || !PagedMemory::resident(p.state) || r.pinned ||
+      memory_.favour.is_favoured(p.owner) || memory_.order.is_free(slot) || memory_.order.is_released(slot))
+    return;
+  const bool dirty = PagedMemory::unwritten(p.state);
+  core::PassedPages &pages = r.passed[dirty];
+  if (core::PassedNotes::notes(slot)) {
+    memory_.passed.passed(slot, dirty, memory_.gone());
+    pages.passed();
+  } else if (!pages.pays()) {
+    ++memory_.statistics.releases_forgone;
+    return;
+  }
+  memory_.residency.clear(memory_.extent(slot, 1)); // a hint comes through and rescues it
+  memory_.order.release(slot, 0, dirty);
+  ++memory_.statistics.site[Statistics::kHistory].released;
 }
 
 /// The stream will not be moved on any more: what was fetched beyond its mark was not used, and goes first.

@@ -8,8 +8,8 @@
 //
 // Where what was fetched went unused, nothing is for a while (core/faults/stream_investment.h).
 //
-// Pages behind a stream stay as all others do, and go first in, first out: faults do not prove that the program has
-// finished with anything.
+// Pages behind a stream in order are released, while that is not regretted (core/faults/passed_pages.h): they go before all that is
+// used at random. Of those behind other streams nothing is known, and they go as all others do.
 //
 // Pager's thread.
 #pragma once
@@ -42,7 +42,8 @@ private:
   uint32_t slot_at(int64_t place);
   static core::StreamInvestment &investment(PagedRegion &, const core::Stream &);
   void watch(unsigned stream, core::StreamInvestment &);
-  void settle_behind(core::Stream &);
+  void settle_behind(PagedRegion &, core::Stream &);
+  void leave_behind(PagedRegion &, uint32_t slot);
   void give_up(const core::Stream &);
   bool push_on(unsigned stream);
   uint32_t push_run(PagedRegion &, core::Stream &, uint32_t slot, uint32_t pages);

@@ -6,6 +6,7 @@
 #pragma once
 #include "core/faults/append_streams.h"
 #include "core/faults/fault_streams.h"
+#include "core/faults/passed_pages.h"
 #include "core/faults/store_predictor.h"
 #include "core/faults/stream_investment.h"
 #include "core/faults/surroundings.h"
@@ -68,6 +69,7 @@ struct PagedRegion : Region {
   core::AppendStreams refill; ///< the same of pages that have contents
   /// Streams of faults (pager/stream_fetcher.h), by the distance of their pages.
   core::StreamInvestment apart{core::FaultStreams::kMostWindowApart}, in_order{core::FaultStreams::kMostWindow};
+  core::PassedPages passed[core::PassedNotes::kKinds]; ///< behind streams in order: clean pages, and unwritten ones
   core::Surroundings surroundings;
   core::StorePredictor store_predictor; ///< whether pages that are read for loads will be stored to
   /// Whether pages may be made writable, and so dirty, before a store to them comes. Not those of an export that is mapped:

@@ -65,7 +65,7 @@ struct Children {
 } // namespace
 
 TEST(PagerFork, KeepsWhatAStreamHoldsBackWhereTheStackIs) {
-  START_ENGINE(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kNone); // what is passed goes in the order in which it came
   char *region = map(kBytes);
   ASSERT_EQ(engine.add(address(region), kBytes), 0);
   store(region, 0);
@@ -82,7 +82,7 @@ TEST(PagerFork, KeepsWhatAStreamHoldsBackWhereTheStackIs) {
 
 /// Children that stay make a file each; when they crowd, all contents move to the last one and the others are closed.
 TEST(PagerFork, MovesWhatAStreamHoldsBackWithTheRestOfItsFile) {
-  START_ENGINE(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kNone); // what is passed goes in the order in which it came
   char *region = map(kBytes);
   ASSERT_EQ(engine.add(address(region), kBytes), 0);
   store(region, 0);

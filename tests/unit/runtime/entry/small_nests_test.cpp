@@ -51,7 +51,7 @@ struct Nest {
   pagecast_nest description{};
 };
 
-/// Arrays one behind the other, of which the first ones are not in memory any more.
+/// Arrays one behind the other, of which the first ones are not in memory any more: nothing is released.
 struct Arrays {
   Arrays() {
     EXPECT_EQ(engine.add(address(memory), kArrays * kArrayBytes), 0);
@@ -68,7 +68,7 @@ struct Arrays {
 };
 
 TEST(SmallNests, AbsentRowsAreAskedForTogether) {
-  START_ENGINE(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kNone);
   Arrays arrays;
   Nest nest(2);
   const uint64_t missed = engine.statistics.not_prefetched;
@@ -83,7 +83,7 @@ TEST(SmallNests, AbsentRowsAreAskedForTogether) {
 }
 
 TEST(SmallNests, RowsThatFollowAtAConstantDistanceAreAskedForAsWell) {
-  START_ENGINE(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kNone);
   Arrays arrays;
   Nest first(1), second(2);
   for (uint64_t turn = 0; turn < core::Companions::kSure; ++turn) {
@@ -99,7 +99,7 @@ TEST(SmallNests, RowsThatFollowAtAConstantDistanceAreAskedForAsWell) {
 }
 
 TEST(SmallNests, EntriesWhoseRowsAreInMemoryArePassedOver) {
-  START_ENGINE(ReleasePolicy::kBuffered);
+  START_ENGINE(ReleasePolicy::kNone);
   Arrays arrays;
   Nest nest(2);
   const uint64_t last = kArrayBytes / kRowBytes - 1;

@@ -211,8 +211,30 @@ TEST(Pager, PlacesAtRandomAreReadAlone) {
   EXPECT_LT(engine.statistics.site[Statistics::kHistory].prefetched, kPlaces * kEach / 16);
 }
 
-TEST(Pager, WhatIsAroundPagesInNoOrderComesWithThem) {
+/// A block of a third of the budget is in use at random while another, of four times the budget, is filled and read in order.
+TEST(Pager, WhatStreamsHavePassedGoesBeforeWhatIsInUse) {
   START_ENGINE(ReleasePolicy::kBuffered);
+  const uint64_t page = os::page_size(), pages = kBudget / 3 / page, passed = kBudget * 4 / page;
+  char *used = map(pages * page), *once = map(passed * page);
+  ASSERT_EQ(engine.add(address(used), pages * page), 0);
+  ASSERT_EQ(engine.add(address(once), passed * page), 0);
+  std::mt19937_64 random(5);
+  for (uint64_t i = 0; i < pages; ++i) used[i * page] = static_cast<char>(i * 7 + 1);
+  for (unsigned round = 0; round < 2; ++round)
+    for (uint64_t i = 0; i < passed; ++i) {
+      if (round == 0) once[i * page] = static_cast<char>(i * 5 + 1);
+      else ASSERT_EQ(once[i * page], static_cast<char>(i * 5 + 1));
+      const uint64_t at = random() % pages;
+      ASSERT_EQ(used[at * page], static_cast<char>(at * 7 + 1));
+    }
+  settled_fault_events();
+  EXPECT_GT(engine.statistics.site[Statistics::kHistory].released, passed);
+  expect_valid();
+  expect_budget_kept();
+}
+
+TEST(Pager, WhatIsAroundPagesInNoOrderComesWithThem) {
+  START_ENGINE(ReleasePolicy::kNone); // what is passed goes in the order in which it came
   const uint64_t page = os::page_size(), pages = kBudget / 4 / page, others = kBudget * 3 / 2;
   char *region = map(pages * page), *other = map(others);
   ASSERT_EQ(engine.add(address(region), pages * page), 0);
