@@ -27,6 +27,7 @@
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <link.h>
 #include <new>
 
 extern char **environ;
@@ -175,12 +176,31 @@ Engine *now_paged() {
   return engine.load(std::memory_order_relaxed);
 }
 
+/// The module that defines malloc. A program at a fixed address that takes malloc's, as Debian's python3 is, stands for malloc itself
+/// where it is looked up, with a jump to it: then the first of the other modules that has it, in the order in which all are searched.
+/// False if none is found.
+bool module_of_malloc(Dl_info *found) {
+  void *at = dlsym(RTLD_DEFAULT, "malloc");
+  const ElfW(Sym) *symbol = nullptr;
+  if (!at || !dladdr1(at, found, reinterpret_cast<void **>(const_cast<ElfW(Sym) **>(&symbol)), RTLD_DL_SYMENT)) return false;
+  if (!symbol || symbol->st_shndx != SHN_UNDEF) return true;
+  link_map *module = nullptr;
+  if (!dladdr1(at, found, reinterpret_cast<void **>(&module), RTLD_DL_LINKMAP)) return false;
+  while ((module = module->l_next)) {
+    void *handle = dlopen(module->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) continue;
+    at = dlsym(handle, "malloc");
+    dlclose(handle);
+    if (at && dladdr(at, found) && found->dli_fbase == reinterpret_cast<void *>(module->l_addr)) return true;
+  }
+  return false;
+}
+
 /// Whether the program's heap is not this library's, but a sanitizer's or one that is linked into the program. Whose it is,
 /// refused_why says.
 bool has_other_allocator() {
-  void *allocate = dlsym(RTLD_DEFAULT, "malloc");
   Dl_info theirs, ours;
-  if (!allocate || !dladdr(allocate, &theirs) || !dladdr(reinterpret_cast<void *>(&runtime_engine), &ours)) return false;
+  if (!module_of_malloc(&theirs) || !dladdr(reinterpret_cast<void *>(&runtime_engine), &ours)) return false;
   if (theirs.dli_fbase == ours.dli_fbase) return false;
   snprintf(refused_why, sizeof refused_why,
            "the program's heap is another allocator's, of %s, and other large data fit in the budget", theirs.dli_fname);

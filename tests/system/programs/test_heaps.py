@@ -75,6 +75,16 @@ def test_small_blocks_of_the_c_library_are_paged(built, disk_dir, tmp_path):
     assert done.stdout == expected.stdout and not json.loads((tmp_path / "none.json").read_text())["active"], "not where that is not wanted"
 
 
+def test_a_program_that_takes_the_address_of_malloc_has_no_heap_of_its_own(built, tmp_path):
+    """At a fixed address, as Debian's python3 is: looking malloc up finds the program's jump to it."""
+    (tmp_path / "fixed.c").write_text("#include <stdlib.h>\nint main(void) { void *(*volatile allocate)(size_t) = malloc; return !allocate(9); }\n")
+    built.run("clang-19", "-fno-pic", "-no-pie", tmp_path / "fixed.c", "-o", tmp_path / "fixed")
+    found = [line.split() for line in built.run("readelf", "--dyn-syms", "-W", tmp_path / "fixed").stdout.splitlines() if " malloc@" in line]
+    assert len(found) == 1 and found[0][6] == "UND" and int(found[0][1], 16), "malloc's address is one of the program's"
+    done = built.run(built.pagecast, "run", "--stats", tmp_path / "stats.json", "--", tmp_path / "fixed")
+    assert done.returncode == 0 and json.loads((tmp_path / "stats.json").read_text())["why_not"] == "large data fit in the budget"
+
+
 def test_the_runtime_looks_into_no_table_of_the_loader(built):
     """These are in the program's heap, which is paged, where libraries were loaded by the program itself. Octave hung so."""
     flags = built.run("readelf", "-d", built.pagecast.parents[1] / "lib" / "libpagecast.so").stdout
