@@ -137,6 +137,14 @@ void JobHelper::tell(const Opened &o, uint64_t asked) {
   if (word.exchange(static_cast<uint32_t>(asked), std::memory_order_seq_cst) != asked) wake(o);
 }
 
+/// Whether there are servers that it can ask for all that the nest will touch: else its members had a helper that does nothing.
+bool JobHelper::can_ask(const Opened &o) const {
+  return std::all_of(o.foreseen.begin(), o.foreseen.end(), [&](const core::Foreseen &f) {
+    const Served &s = exports_[f.data_set];
+    return s.bytes && s.connections->any() && !s.connections->lost();
+  });
+}
+
 void JobHelper::say_misfits() {
   for (const Opened &o : opened_)
     if (scheme_.kind == JobScheme::kByProfile && o.rank >= scheme_.ranks && !misfits_said_) {
@@ -154,8 +162,10 @@ void JobHelper::regroup() {
   std::vector<std::vector<Opened>> wanted;
   say_misfits();
   alone_.clear();
+  const auto can_be_asked_for = [&](const Opened &o) { return can_ask(o); };
   for (const auto &[phase, members] : phases)
-    if (!price_[phase].pays(now_ns()) || !price_of_all_.pays(now_ns())) {
+    if (!price_[phase].pays(now_ns()) || !price_of_all_.pays(now_ns()) ||
+        !std::all_of(members.begin(), members.end(), can_be_asked_for)) {
       for (const Opened &o : members) alone_.push_back(o), alone_.back().is_settled = true;
     } else
       for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, now_ns(), &alone_)) wanted.push_back(std::move(team));
@@ -245,6 +255,10 @@ void JobHelper::follow() {
   std::vector<uint64_t> blocks;
   bool is_any_too_dear = false;
   for (const auto &team : teams_) {
+    if (!std::all_of(team->members().begin(), team->members().end(), [&](const Opened &o) { return can_ask(o); })) {
+      is_any_too_dear = true; // its server has gone
+      continue;
+    }
     for (size_t m = 0; m < team->members().size(); ++m) {
       const Opened &member = team->members()[m];
       const auto now = std::find_if(opened_.begin(), opened_.end(), [&](const Opened &o) { return o.is(member); });

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """pagecast run --far: the helper that asks an I/O node ahead for ranks that share, and what is left of it."""
 
+import argparse
 import contextlib
 import json
 import os
@@ -130,6 +131,26 @@ def processors(line: str) -> set[int]:
     """Of a list such as 0-2,5."""
     pairs = [part.partition("-") for part in line.split()[1].split(",")]
     return {p for first, _, last in pairs for p in range(int(first), int(last or first) + 1)}
+
+
+@pytest.mark.parametrize("far", ["reserved", "live"])
+def test_a_helper_that_cannot_ask_serves_nobody(program, data, start, tmp_path, far):
+    """Its server takes no requests for its cache. Members would meet for nothing."""
+    (data / "data").write_bytes(bytes(8 * WORDS))
+    socket = tmp_path / "memory.sock"
+    server = subprocess.Popen(["nbdkit", "-f", "-U", socket, "--filter=nocache", "memory", str(8 * WORDS), "cachemode=none"])
+    try:
+        while not socket.exists():
+            assert server.poll() is None
+            time.sleep(0.01)
+        report = tmp_path / "job.json"
+        job, _ = start(argparse.Namespace(socket=socket), f"{far},report={report}")
+        assert end(job) == expected(program, data)
+        found = reported(report)
+        assert (found["teams"], found["asked_blocks"], found["left_blocks"]) == (0, 0, 0)
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def test_without_a_scheme_nothing_is_started_and_nothing_asked(tools, program, data, start):
