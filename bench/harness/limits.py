@@ -95,6 +95,16 @@ class MemoryGroup:
                         return True
         return False
 
+    def hits(self) -> int:
+        """How often memory was asked for that the limit did not leave; 0 where the kernel does not say."""
+        with contextlib.suppress(OSError, ValueError):
+            return int((self.path / "memory.failcnt").read_text())
+        with contextlib.suppress(OSError):
+            for line in (self.path / "memory.events").read_text().splitlines():
+                if line.startswith("max "):
+                    return int(line.split()[1])
+        return 0
+
     def _remove(self):
         """Ends what is left in the group (only what was started into it) and removes it."""
         for _ in range(100):

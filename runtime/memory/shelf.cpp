@@ -49,8 +49,10 @@ void Shelf::close() {
   limit_.account();
 }
 
+/// By memory that is free now: pages that are given up for it are copied here before their own memory is free.
 void Shelf::grow() {
-  const uint32_t step = std::min(std::max(capacity_ / kSteps, 1u), capacity_ - grown_);
+  const uint32_t step = std::min({std::max(capacity_ / kSteps, 1u), capacity_ - grown_, limit_.free_pages()});
+  if (step == 0) return;
   for (const uint32_t end = grown_ + step; grown_ < end; ++grown_) {
     entry_[grown_].state = Entry::kFree;
     append(free_, grown_);
