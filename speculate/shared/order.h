@@ -32,7 +32,7 @@ struct SharedOrder {
   char path[256];
 };
 
-inline constexpr unsigned kMaxDescriptors = 256, kMaxShared = 64, kMaxMapped = 32, kMaxFilter = 512;
+inline constexpr unsigned kMaxDescriptors = 1024, kMaxShared = 64, kMaxMapped = 32, kMaxFilter = 512;
 inline constexpr uint64_t kLeastMapped = 64u << 10; ///< bytes of a mapping that is worth to be looked after
 inline constexpr uint64_t kMostCopiedShare =
     16u << 20; ///< bytes that are in shared anonymous memory, of all mappings; what holds more becomes unreadable

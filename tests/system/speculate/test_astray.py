@@ -51,15 +51,19 @@ def test_what_goes_wrong_in_a_copy_stays_there(speculation, storage, data, astra
     assert not copies_of(astray)
 
 
-def test_thousands_of_open_files(speculation, storage, data):
+@pytest.mark.parametrize("count", [600, 10000])
+def test_many_open_files(speculation, storage, data, count):
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 11000:
         pytest.skip("the hard limit of open files is below 11,000")
     script = ("import os, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (11000, 11000))\n"
-              "held = [os.open('/dev/null' if i % 2 else '/etc/passwd', os.O_RDONLY) for i in range(10000)]\n"
+              f"held = [os.open('/dev/null' if i % 2 else '/etc/passwd', os.O_RDONLY) for i in range({count})]\n"
               "f = os.open('file', os.O_RDONLY)\nprint(sum(os.pread(f, 4096, i * 37 % 60 << 20)[0] for i in range(60)))\n")
-    place = storage(data)
-    done = speculation.run("/usr/bin/python3", "-c", script, cwd=place)
-    assert (done.stdout, done.stderr, done.returncode) == (f"{60 * ord('x')}\n".encode(), b"", 0)
+    for _ in range(3):  # where others compute, a copy may come too late
+        done = speculation.run("/usr/bin/python3", "-c", script, cwd=storage(data))
+        assert (done.stdout, done.stderr, done.returncode) == (f"{60 * ord('x')}\n".encode(), b"", 0)
+        if count > 1000 or speculation.figures()["copies"]["hinted"] >= 30:  # a copy's table ends there
+            return
+    raise AssertionError(speculation.figures())
 
 
 def test_a_directory_of_many_names(speculation, storage, tmp_path):
