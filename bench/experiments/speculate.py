@@ -53,7 +53,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--add", action="store_true", help="keep the runs of the same cells that are in the JSON: for pieces of some minutes")
     parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=CONTENDERS, help="no others: for pieces of some minutes, too")
-    parser.add_argument("--slices", type=int, default=9, help="how many are drawn: of the paper's 25, as many as leave ten minutes for all")
+    parser.add_argument("--slices", type=int, default=5, help="how many are drawn: of the paper's 25, as many as leave ten minutes for all")
     parser.add_argument("--scale", type=float, default=1, help="of all data: 0.1 for a trial")
     parser.add_argument("--json", type=Path, default=ROOT / "results" / "speculate.json")
     parser.add_argument("--work", type=Path, help="directory for data, on a disk; default BUILD/speculate-data")
