@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +125,14 @@ def test_nothing_is_done_when_all_is_in_memory(speculation, tree):
     figures = speculation.figures()
     assert beside.returncode == 0
     assert figures["copies"]["made"] == figures["prefetch"]["hints"] == figures["original"]["stopped_ns"] == 0
+
+
+def test_each_way_to_end_is_explained(speculation):
+    """The summary has the words of the statistics."""
+    assert speculation.run("true").returncode == 0
+    text = (Path(__file__).parents[3] / "docs" / "speculate.md").read_text()
+    words = set(speculation.figures()["copies"]["ended"])
+    assert len(words) == 11 and {word for word in words if f"| `{word}` |" in text} == words
 
 
 def test_a_controller_has_nothing_before_it_is_needed(speculation):
