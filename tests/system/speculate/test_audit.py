@@ -62,7 +62,7 @@ def test_each_call_of_a_copy_is_on_the_list(speculation, storage, tmp_path, prog
             with tracing(tmp_path / f"tracing{i}") as buffer:
                 line = speculation.command(*command)
                 line[2:2] = ["--eager"]  # several copies, of which one gets somewhere
-                subprocess.run(line, capture_output=True, timeout=120, cwd=place)
+                subprocess.run(line, capture_output=True, timeout=120, cwd=place, start_new_session=True)
                 calls = calls_of_copies(buffer)
             if len(calls) > 3:
                 break
