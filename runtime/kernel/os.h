@@ -39,8 +39,11 @@ uint64_t process_cpu_ns();
 /// have locked themselves (RLIMIT_MEMLOCK): an eighth at most, but for those who have no limit.
 bool may_lock(uint64_t bytes);
 
-/// Zeroed address space without memory behind it until touched. NULL on failure.
+/// Zeroed address space without memory behind it until touched, and then page by page: where the machine gives large pages to all,
+/// each table of which little is used would take 2 MiB. NULL on failure.
 void *reserve(size_t bytes);
+/// The same for data of the program, which gets large pages where it would by itself.
+void *reserve_for_program(size_t bytes);
 /// Zeroed private memory. `populate`: at once. NULL on failure.
 void *map_memory(size_t bytes, bool populate);
 int unmap(void *addr, size_t bytes);

@@ -133,7 +133,12 @@ static void *raw_mmap(size_t bytes, int flags) {
   return p == -1 ? nullptr : reinterpret_cast<void *>(p);
 }
 
-void *reserve(size_t bytes) { return raw_mmap(bytes, MAP_NORESERVE); }
+void *reserve(size_t bytes) {
+  void *p = reserve_for_program(bytes);
+  if (p) syscall(SYS_madvise, p, bytes, MADV_NOHUGEPAGE); // fails where the kernel has none
+  return p;
+}
+void *reserve_for_program(size_t bytes) { return raw_mmap(bytes, MAP_NORESERVE); }
 void *map_memory(size_t bytes, bool populate) { return raw_mmap(bytes, populate ? MAP_POPULATE : 0); }
 
 void *map_buffer(size_t bytes) {

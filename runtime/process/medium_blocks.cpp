@@ -66,7 +66,7 @@ bool reserve_range() {
   if (sandboxed()) return false;
   Guard guard(locks::medium);
   if (base.load(std::memory_order_relaxed)) return true;
-  void *tables = os::reserve(core::FreeRuns::bytes(kGranules)), *range = tables ? os::reserve(kRange) : nullptr;
+  void *tables = os::reserve(core::FreeRuns::bytes(kGranules)), *range = tables ? os::reserve_for_program(kRange) : nullptr;
   if (!range || os::protect_mapping(reinterpret_cast<uint64_t>(range), kRange, PROT_NONE, -1)) {
     if (range) os::unmap(range, kRange);
     if (tables) os::unmap(tables, core::FreeRuns::bytes(kGranules));

@@ -297,6 +297,29 @@ TEST(OsBuffer, IsThereBeginsWithALargePageAndLeavesNothingAround) {
   }
 }
 
+/// What the kernel says of the mapping at `address` (VmFlags in /proc/self/smaps).
+std::string flags_of(const void *address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    if (sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2)
+      here = begin <= reinterpret_cast<uintptr_t>(address) && reinterpret_cast<uintptr_t>(address) < end;
+    else if (here && line.rfind("VmFlags:", 0) == 0) return line + " ";
+  }
+  return "";
+}
+
+TEST(OsMemory, TablesTakeMemoryPageByPageAndDataOfTheProgramAsItsOwnWould) {
+  constexpr size_t kBytes = 64u << 20;
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "this kernel has no large pages";
+  void *table = os::reserve(kBytes), *data = os::reserve_for_program(kBytes);
+  EXPECT_NE(flags_of(table).find(" nh "), std::string::npos) << flags_of(table);
+  EXPECT_EQ(flags_of(data).find(" nh "), std::string::npos) << flags_of(data);
+  os::unmap(table, kBytes);
+  os::unmap(data, kBytes);
+}
+
 TEST(OsMemory, BytesInMemoryAreThoseOfTouchedPages) {
   const uint64_t page = os::page_size(), pages = 10000; // more than one call of the kernel's
   auto *memory = static_cast<char *>(mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
