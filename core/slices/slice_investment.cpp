@@ -81,22 +81,12 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
 /// It is off. The last whole period is what it will be compared to.
 void SliceInvestment::rest(const Progress &p, uint64_t now) {
   const uint64_t rested = now - least(now, off_since_);
-  const bool slower = rested >= most(kLeastRest, rest_ / kEarly) && clearly_slower(with_, kSlower);
-  if (period_.full() && !slower) follow(period_);
+  const bool slower = rested >= kLeastRest && clearly_slower(with_, kSlower);
   if (period_.full() || slower) {
     without_ = period_;
     period_ = {};
   }
-  if ((rested < rest_ && !slower) || !p.may_begin) return;
-  cost_before_ = cost_;
-  begin(kWarming);
-}
-
-/// A nest whose steps grow longer little by little is not slower for want of its slice: what it is compared to grows with it.
-void SliceInvestment::follow(const Period &period) {
-  if (!without_.full() || without_.work == 0 || period.work == 0) return;
-  const double times = each(period.ns, period.work, 1) / each(without_.ns, without_.work, 1);
-  if (times > 1 && times < kDrift) with_.ns = static_cast<uint64_t>(static_cast<double>(with_.ns) * times);
+  if ((rested >= rest_ || slower) && p.may_begin) begin(kWarming);
 }
 
 /// What the slice brings for each iteration. Where a period ended early, it is clear which of the two is slower, and not by how
@@ -135,7 +125,6 @@ void SliceInvestment::judge(const Period &with, const Period &without, uint64_t 
 /// `rest`: at least, in which it rests for the first time.
 void SliceInvestment::switch_off(uint64_t now, uint64_t rest) {
   rest_ = most(switched_off_++ > 0 ? least(2 * rest_, kMostRest) : 0, rest);
-  rest_ = most(rest_, least(kDuty * (cost_ - cost_before_), kMostRest));
   off_since_ = now;
   put_off_ = false;
   trial_at_ = kFirstTrial;

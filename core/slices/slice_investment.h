@@ -9,8 +9,8 @@
 //   with      it runs, and what the nest does in kPeriod of time is noted
 //   draining  it rests, and the nest goes over what it had asked for
 //   without   it rests, and what the nest does is noted; then it runs again, or is switched off if that is the second time
-//   off       it rests for kFirstRest (kLeastRest if it has asked for nothing), twice as long each time, and for at least kDuty times
-//             what it has cost since it came back; less where the nest becomes much slower all at once
+//   off       it rests for kFirstRest (kLeastRest if it has asked for nothing), twice as long each time; less where the nest
+//             becomes much slower
 //   warming   it runs again, and has kSettle to get ahead; then it is as in `with`, and compared to what was before
 //
 // Example: the nest does a million iterations in 48 ms with the slice, which takes 40 ms for them, and in 30 ms without. The slice
@@ -42,11 +42,6 @@ public:
   static constexpr uint64_t kSettle = 8 * kMs;
   static constexpr uint64_t kFirstRest = 1000 * kMs, kMostRest = 64000 * kMs, kLeastRest = 100 * kMs;
   static constexpr uint64_t kDear = 4;
-  static constexpr uint64_t kDuty = 8;
-  static constexpr uint64_t kEarly = 32; ///< of its rest, the part that it rests however slow the nest becomes
-  /// Times by which the nest may become slower from one period to the next without being taken for another one: rows of a triangle
-  /// grow longer.
-  static constexpr double kDrift = 1.25;
   static constexpr double kSlower = 2; ///< times; a period in which the nest is so much slower need not be full
   /// The same just after the slice stopped: streams of faults find their way in some ms, in which the nest was seen to be up to
   /// 5.6 times slower, and then faster than with the slice.
@@ -90,7 +85,6 @@ private:
   bool asks_for_nothing();
   bool clearly_slower(const Period &other, double times) const;
   void rest(const Progress &, uint64_t now);
-  void follow(const Period &);
   bool pays(const Period &with, const Period &without, uint64_t step) const;
   static double gain(const Period &with, const Period &without, uint64_t step);
   void judge(const Period &with, const Period &without, uint64_t now);
@@ -99,7 +93,6 @@ private:
   Phase phase_ = kRunning;
   Period period_, with_, without_;
   uint64_t cost_ = 0, since_trial_ = 0, trial_at_ = kFirstTrial;
-  uint64_t cost_before_ = 0; ///< when it came back
   uint64_t foreseen_ = 0; ///< since the last verdict, as since_trial_
   uint64_t asked_ = 0, since_look_ = 0; ///< since the last look: pages, and cost
   uint64_t off_since_ = 0, rest_ = kFirstRest;
