@@ -135,7 +135,8 @@ static void *raw_mmap(size_t bytes, int flags) {
 
 void *reserve(size_t bytes) {
   void *p = reserve_for_program(bytes);
-  if (p) syscall(SYS_madvise, p, bytes, MADV_NOHUGEPAGE); // fails where the kernel has none
+  // Fails where the kernel has none. A sandbox need not allow it.
+  if (p && !sandboxed()) syscall(SYS_madvise, p, bytes, MADV_NOHUGEPAGE);
   return p;
 }
 void *reserve_for_program(size_t bytes) { return raw_mmap(bytes, MAP_NORESERVE); }
