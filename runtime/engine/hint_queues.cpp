@@ -13,7 +13,7 @@ namespace {
 /// Looked at in one turn of the loop.
 constexpr unsigned kByHand = 64, kOfSlices = 512;
 /// Of a budget in pages, the part that slices may be ahead by hints that wait. Each takes 32 bytes.
-constexpr uint64_t kWaitingShare = 16;
+constexpr uint64_t kWaitingShare = 2;
 } // namespace
 
 void HintQueues::start(uint64_t budget) {
