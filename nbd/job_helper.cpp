@@ -137,12 +137,14 @@ void JobHelper::tell(const Opened &o, uint64_t asked) {
   if (word.exchange(static_cast<uint32_t>(asked), std::memory_order_seq_cst) != asked) wake(o);
 }
 
-/// Whether there are servers that it can ask for all that the nest will touch: else its members had a helper that does nothing.
-bool JobHelper::can_ask(const Opened &o) const {
-  return std::all_of(o.foreseen.begin(), o.foreseen.end(), [&](const core::Foreseen &f) {
+/// Whether there are servers that it can ask for all that the members' nests will touch: else they had a helper that does nothing.
+bool JobHelper::can_ask(const std::vector<Opened> &members) const {
+  const auto is_served = [&](const core::Foreseen &f) {
     const Served &s = exports_[f.data_set];
     return s.bytes && s.connections->any() && !s.connections->lost();
-  });
+  };
+  return std::all_of(members.begin(), members.end(),
+                     [&](const Opened &o) { return std::all_of(o.foreseen.begin(), o.foreseen.end(), is_served); });
 }
 
 void JobHelper::say_misfits() {
@@ -162,10 +164,8 @@ void JobHelper::regroup() {
   std::vector<std::vector<Opened>> wanted;
   say_misfits();
   alone_.clear();
-  const auto can_be_asked_for = [&](const Opened &o) { return can_ask(o); };
   for (const auto &[phase, members] : phases)
-    if (!price_[phase].pays(now_ns()) || !price_of_all_.pays(now_ns()) ||
-        !std::all_of(members.begin(), members.end(), can_be_asked_for)) {
+    if (!price_[phase].pays(now_ns()) || !price_of_all_.pays(now_ns()) || !can_ask(members)) {
       for (const Opened &o : members) alone_.push_back(o), alone_.back().is_settled = true;
     } else
       for (auto &team : teams_of(members, scheme_, sets_, words_, ranks_, now_ns(), &alone_)) wanted.push_back(std::move(team));
@@ -253,10 +253,10 @@ bool JobHelper::is_too_dear(JobTeam &team) {
 /// Asks for what teams have come to, and gives up those that cost more than they can bring.
 void JobHelper::follow() {
   std::vector<uint64_t> blocks;
-  bool is_any_too_dear = false;
+  bool is_any_to_end = false;
   for (const auto &team : teams_) {
-    if (!std::all_of(team->members().begin(), team->members().end(), [&](const Opened &o) { return can_ask(o); })) {
-      is_any_too_dear = true; // its server has gone
+    if (!can_ask(team->members())) {
+      is_any_to_end = true; // its server has gone
       continue;
     }
     for (size_t m = 0; m < team->members().size(); ++m) {
@@ -267,10 +267,10 @@ void JobHelper::follow() {
     while (team->next(&blocks)) ask(blocks);
     for (const Opened &o : team->members()) tell(o, team->asked());
     if (!is_too_dear(*team)) continue;
-    is_any_too_dear = true;
+    is_any_to_end = true;
     report_.given_up();
   }
-  if (!is_any_too_dear) return;
+  if (!is_any_to_end) return;
   regroup();
   answer_alone();
 }

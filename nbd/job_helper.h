@@ -36,7 +36,7 @@ private:
   bool look();
   bool read_entry(uint32_t place, uint32_t entry, Opened *);
   bool is_alive(uint32_t place) const;
-  bool can_ask(const Opened &) const;
+  bool can_ask(const std::vector<Opened> &members) const;
   void wake(const Opened &);
   void tell(const Opened &, uint64_t asked);
   bool is_in_team(const Opened &) const;
