@@ -88,20 +88,19 @@ class MemoryGroup:
 
     def was_killed(self) -> bool:
         """Whether the out-of-memory killer struck in this group."""
-        for name in ("memory.oom_control", "memory.events"):
-            with contextlib.suppress(OSError):
-                for line in (self.path / name).read_text().splitlines():
-                    if line.startswith("oom_kill ") and line.split()[1] != "0":
-                        return True
-        return False
+        return any(self._counted(name, "oom_kill") for name in ("memory.oom_control", "memory.events"))
 
     def hits(self) -> int:
         """How often memory was asked for that the limit did not leave; 0 where the kernel does not say."""
         with contextlib.suppress(OSError, ValueError):
             return int((self.path / "memory.failcnt").read_text())
+        return self._counted("memory.events", "max")
+
+    def _counted(self, name: str, word: str) -> int:
+        """The number behind the word in a file of the group; 0 where there is none."""
         with contextlib.suppress(OSError):
-            for line in (self.path / "memory.events").read_text().splitlines():
-                if line.startswith("max "):
+            for line in (self.path / name).read_text().splitlines():
+                if line.startswith(f"{word} "):
                     return int(line.split()[1])
         return 0
 

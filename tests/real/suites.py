@@ -46,22 +46,23 @@ def testfixture(log: str) -> Results:
 _SQLITE = ("select1 select4 join where insert delete update index trans lock pager1 wal shared vacuum collate1 "
            "func expr aggnested in subquery trigger1 malloc io pragma backup incrblob attach tempdb bigfile")
 
+
+def in_tests(name: str, what: str) -> Suite:
+    """One of automake's, whose tests lie in the folder tests."""
+    return Suite(name, what, build=f"{CONFIGURE}; make -j$JOBS; make -C tests check TESTS=",
+                 test="make -k -j$JOBS -C tests check", results=automake)
+
+
 SUITES = (
-    Suite("grep", "text search: grep's own tests, most of which start it several times",
-          build=f"{CONFIGURE}; make -j$JOBS; make -C tests check TESTS=",
-          test="make -k -j$JOBS -C tests check", results=automake),
+    in_tests("grep", "text search: grep's own tests, most of which start it several times"),
     Suite("tar", "archives: tar's own tests, each of which writes and reads some",
           build=f"{CONFIGURE}; make -j$JOBS; make -C tests check TESTSUITEFLAGS=--list",
           test="make -k -C tests check TESTSUITEFLAGS=\"-j$JOBS $TESTSUITEFLAGS\"", results=autotest),
     Suite("sed", "the stream editor: sed's own tests",
           build=f"{CONFIGURE}; make -j$JOBS; make -j$JOBS check SUBDIRS=. TESTS=",
           test="make -k -j$JOBS check SUBDIRS=.", results=automake),
-    Suite("diffutils", "differences between files: the tests of diff, cmp, diff3 and sdiff",
-          build=f"{CONFIGURE}; make -j$JOBS; make -C tests check TESTS=",
-          test="make -k -j$JOBS -C tests check", results=automake),
-    Suite("gzip", "compression: gzip's own tests, many of them of its scripts",
-          build=f"{CONFIGURE}; make -j$JOBS; make -C tests check TESTS=",
-          test="make -k -j$JOBS -C tests check", results=automake),
+    in_tests("diffutils", "differences between files: the tests of diff, cmp, diff3 and sdiff"),
+    in_tests("gzip", "compression: gzip's own tests, many of them of its scripts"),
     Suite("sqlite3", "a database: files of its own tests, in one process each",
           build="./configure --quiet --disable-shared CFLAGS=-O1; make -j$JOBS testfixture",
           test=f"for t in {_SQLITE}; do [ ! -f test/$t.test ] || ./testfixture test/$t.test; done",
