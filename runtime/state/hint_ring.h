@@ -87,7 +87,7 @@ private:
   uint64_t place(uint64_t at) const { return at & (kMost - 1 - unused_); }
   uint64_t turn(uint64_t at) const { return cells_[place(at)].rounds.load(std::memory_order_acquire) + place(at); }
   void set_turn(uint64_t at, uint64_t turn) { cells_[place(at)].rounds.store(turn - place(at), std::memory_order_release); }
-  uint64_t unused_ = 0; ///< cells
+  uint64_t unused_ = 0; ///< cells; these are counted, so that a ring that is not used yet is all zeros
   alignas(64) std::atomic<uint64_t> tail_{0};
   alignas(64) std::atomic<uint64_t> head_{0}; ///< changed by the pager's thread alone
   alignas(64) Cell cells_[kMost];
