@@ -103,7 +103,8 @@ uint32_t Allowance::pages_within(uint64_t bytes, uint64_t own) const {
 
 bool Allowance::divide(uint64_t own_bytes, uint64_t file_bytes) {
   const uint64_t budget = limit_.budget();
-  statistics_->budget_bytes = budget;
+  // What the runtime takes is partly estimated, from above, and what is counted may come to a little more than there is.
+  statistics_->budget_bytes = std::min(budget, limit_.size() - std::min(limit_.size(), limit_.kept()));
   budget_.store(budget, std::memory_order_relaxed);
   // Beside paged memory, files get up to a quarter: the kernel would leave their pages what nobody else wants.
   const uint64_t share = std::min(file_bytes, budget / 4), rest = budget - share;
