@@ -28,6 +28,10 @@ constexpr uint64_t kReadForNs = kSecond, kReadRelaxNs = kSecond;
 /// one, the kernel begins to read the next one, while all of the rest may still be on its way. Of the one before, the program may
 /// be copying from the last folio.
 constexpr uint64_t kReadAheads = 2, kReadAheadPart = 2, kLargestFolio = 2u << 20;
+/// The kernel reads up to four times as much ahead as the last time, so that no more than that is kept.
+constexpr uint64_t kReadGrowth = 4;
+/// For so long what is read may be for a wait of the code's: it is counted when the wait begins.
+constexpr uint64_t kCodeCreditNs = 100 * kMillisecond;
 constexpr uint64_t kPage = 4096;
 
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
@@ -75,14 +79,33 @@ uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t now_ns, uint
   return usual + usual / 1024 * s.strain;
 }
 
+uint64_t Limit::most_for_reads(const Pool &p) {
+  return least(saturating_mul(p.read_ahead, kReadAheads) + least(p.read_ahead, kLargestFolio), p.size / kReadAheadPart);
+}
+
+/// The part of what was read that is the code's. A wait has the kernel read around one page.
+uint64_t Limit::read_for_code(const Pool &p, Strain &s, uint64_t now_ns, uint64_t read) {
+  const uint64_t waits = s.code_waits ? minus(p.code_waits, s.code_waits) : 0;
+  s.code_waits = p.code_waits;
+  if (now_ns >= s.credit_ns || p.code_waits == 0) s.code_credit = 0;
+  if (waits) {
+    s.code_credit =
+        least(saturating_add(s.code_credit, saturating_mul(waits, p.read_ahead)), saturating_mul(p.read_ahead, kReadAheads));
+    s.credit_ns = now_ns + kCodeCreditNs;
+  }
+  const uint64_t covered = least(read, s.code_credit);
+  s.code_credit -= covered;
+  return covered;
+}
+
 uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns, uint64_t passed_ns) {
-  const uint64_t read = s.files_read ? minus(p.files_read, s.files_read) : 0;
+  const uint64_t all = s.files_read ? minus(p.files_read, s.files_read) : 0, read = all - read_for_code(p, s, now_ns, all);
   s.files_read = most(s.files_read, p.files_read);
-  const uint64_t for_files =
-      least(saturating_mul(p.read_ahead, kReadAheads) + least(p.read_ahead, kLargestFolio), p.size / kReadAheadPart);
+  const uint64_t for_files = most_for_reads(p);
+  s.read_since = s.for_reads || read >= kSomeRead ? saturating_add(s.read_since, read) : 0;
   if (read >= kSomeRead) {
     s.files_ns = now_ns;
-    s.for_reads = for_files;
+    s.for_reads = most(s.for_reads, least(for_files, saturating_mul(s.read_since, kReadGrowth)));
   } else if (now_ns - s.files_ns >= kReadForNs) {
     s.for_reads = minus(s.for_reads, for_files / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
   }
@@ -111,12 +134,12 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0},
            kept_in_fullest = 0;
   bool shared = pools == 0;
-  keeps_for_reads_ = false;
+  keeps_all_for_reads_ = false;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
     const uint64_t code = room_for_code(pool[i], strain_[i], now_ns_, passed),
                    reads = room_for_reads(pool[i], strain_[i], now_ns_, passed);
     const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed) + most(code, reads);
-    keeps_for_reads_ |= reads != 0;
+    keeps_all_for_reads_ |= reads != 0 && reads == most_for_reads(pool[i]);
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
     share = least(share, pool[i].shared ? could - could / (kShares + 1) : could);
     if (const uint64_t left = minus(pool[i].free, kept); left <= available) {

@@ -39,6 +39,9 @@ struct Pool {
   /// Bytes of files that the program had read from disks since any begin; 0 = not known.
   uint64_t files_read = 0;
   uint64_t read_ahead = 0; ///< bytes that the kernel reads at once, ahead of who reads a file
+  /// Waits for pages of mapped files in it, counted before they are read, since any begin, where the program maps none but its code;
+  /// 0 = not known.
+  uint64_t code_waits = 0;
 };
 inline constexpr unsigned kMostPools = 8;
 
@@ -52,6 +55,8 @@ inline constexpr unsigned kMostPools = 8;
 ///
 /// While the program reads files from disks, Limit keeps twice what the kernel reads ahead, and a folio more. Pages that are being
 /// read cannot be given up, and without swap the kernel ends a program that needs a page while all of its page cache is on its way.
+/// Of a short file it keeps four times what was read: so much more may be on its way next. What is read for the program's code, which
+/// comes by faults and is no stream, is no file that is read.
 uint64_t reserve(const Pool &);
 
 class Limit {
@@ -77,8 +82,9 @@ public:
   uint64_t free() const { return free_; }
   /// What was to be left free in that pool, bytes.
   uint64_t kept() const { return kept_; }
-  /// Something is kept for files that are read (kSomeRead or more between two looks).
-  bool keeps_for_reads() const { return keeps_for_reads_; }
+  /// As much as may be is kept for files that are read (kSomeRead or more between two looks). Else another look may keep more, when
+  /// more has been read.
+  bool keeps_all_for_reads() const { return keeps_all_for_reads_; }
   /// So many bytes of files between two looks: files are being read.
   static constexpr uint64_t kSomeRead = 256u << 10;
   /// Nobody else holds memory in the fullest pool.
@@ -115,17 +121,21 @@ private:
     uint64_t code = 0, code_ns = 0; ///< bytes that are left for code, and when that was last found to be too little
     uint64_t files_read = 0, files_ns = 0; ///< as in Pool, and when files were last seen being read
     uint64_t for_reads = 0; ///< bytes that are kept for what is read ahead of the program
+    uint64_t read_since = 0; ///< bytes, since something was kept
+    uint64_t code_waits = 0, code_credit = 0, credit_ns = 0; ///< as in Pool; bytes that may be read for them yet, until then
   };
   /// Bytes to leave in a pool, beside its reserve, for code that was read again.
   static uint64_t room_for_code(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
   uint64_t strained_reserve(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns) const;
   /// What is kept for files that are read, bytes.
   static uint64_t room_for_reads(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
+  static uint64_t read_for_code(const Pool &, Strain &, uint64_t now_ns, uint64_t read);
+  static uint64_t most_for_reads(const Pool &);
 
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0}, kept_ = 0, size_ = ~uint64_t{0};
   uint64_t share_ = ~uint64_t{0}; ///< the budget if there were no cap
-  bool rising_ = false, worth_waiting_ = false, alone_ = false, keeps_for_reads_ = false;
+  bool rising_ = false, worth_waiting_ = false, alone_ = false, keeps_all_for_reads_ = false;
   uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;
   Strain strain_[kMostPools];
 };

@@ -264,7 +264,7 @@ void MemoryWatch::close() {
   *this = MemoryWatch();
 }
 
-unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read) {
+unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read, bool maps_files) {
   char text[8192];
   unsigned n = 0;
   bool swaps = false;
@@ -303,6 +303,7 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read) {
       if (waited && inactive + active < limit / kMuchCache) g.refaults += again - std::min(again, g.seen_refaults);
       g.seen_refaults = again;
       p.refaults = 1 + g.refaults;
+      if (!maps_files && !p.shared) p.code_waits = 1 + number_after(text, v2_ ? "pgmajfault " : "total_pgmajfault ");
     }
     if (cache < kFewBytes && !p.shared) // else it is page cache that hits the limit, and goes then
       p.hits = read_hits(g.hits, v2_) + refusals_;

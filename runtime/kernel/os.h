@@ -148,8 +148,8 @@ public:
   void mind_files();
   void close();
   /// How things stand. `pools`: room for core::kMostPools. Returns how many there are, in an order that stays.
-  /// `files_read`: core::Pool's; the caller's to know. Any thread, one at a time.
-  unsigned look(core::Pool *pools, uint64_t files_read = 0);
+  /// `files_read`: core::Pool's; the caller's to know, as is whether the program maps files beside its code. Any thread, one at a time.
+  unsigned look(core::Pool *pools, uint64_t files_read = 0, bool maps_files = true);
   /// Whether, at the last look, files were being read in a group where others hold memory that could be put on swap for them.
   bool beside_others() const { return beside_others_; }
   /// A process of ours and its sockets hold memory of the groups, too, which comes and goes: they count as shared with others.

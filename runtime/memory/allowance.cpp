@@ -46,7 +46,7 @@ uint64_t Allowance::files_read() {
 void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion) {
   seen_cap_ = cap_.load(std::memory_order_relaxed);
   core::Pool pools[core::kMostPools];
-  const unsigned n = memory_.look(pools, seen_read_ = files_read());
+  const unsigned n = memory_.look(pools, seen_read_ = files_read(), maps_files_);
   for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion;
   const uint64_t before = limit_.budget(), had = std::min(before, used_bytes + spare);
   limit_.cap(seen_cap_);
@@ -76,7 +76,7 @@ bool Allowance::moved(uint64_t now) {
   read_ns_ = now;
   placed_ = 0;
   // A program that begins to read a file can fill what is kept free before the next look.
-  return memory_.moved() || (!limit_.keeps_for_reads() && files_read() >= seen_read_ + core::Limit::kSomeRead);
+  return memory_.moved() || (!limit_.keeps_all_for_reads() && files_read() >= seen_read_ + core::Limit::kSomeRead);
 }
 
 void Allowance::note_change(uint64_t before) {

@@ -55,6 +55,8 @@ public:
   void look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_motion);
   /// From the next look on: whether others of a fork may have pages of the program.
   void have_others(bool any) { others_ = any; }
+  /// The same: whether the program maps files beside its code.
+  void have_files(bool any) { maps_files_ = any; }
   /// Another look may allow more pages: the ceiling rises, and has not come to what is left beside the files.
   bool rising() const { return limit_.rising() && limit_.ceiling() < limit_.budget() - for_files(); }
   /// By so much that it is better to wait for it than to evict.
@@ -125,7 +127,7 @@ private:
   uint32_t placed_ = 0; ///< pages, since the limits were last read
   uint32_t copied_ = 0; ///< pages, since the last look
   uint64_t used_then_ = 0, free_then_ = ~uint64_t{0}; ///< bytes, at the last look: what the program used, and what it may take
-  bool others_ = false;
+  bool others_ = false, maps_files_ = false;
   uint64_t read_ns_ = 0; ///< when that was
   uint32_t over_most_ = 0; ///< while more is used than may be: the most that was
   uint32_t over_from_ = 0; ///< and the most that may be used meanwhile

@@ -87,6 +87,7 @@ void MemoryLimit::follow(uint64_t now) {
   if (!is_time_to_look(now)) return;
   const uint64_t grown = small_blocks.begin_look();
   allowance_.have_others(has_others());
+  allowance_.have_files(files_.bytes() != 0);
   allowance_.look(now, used_bytes(), kept_free(), in_motion());
   if (allowance_.beside_others()) files_.mind_reads(now);
   account();

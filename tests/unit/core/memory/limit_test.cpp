@@ -243,7 +243,12 @@ TEST(Limit, WhoReadsFilesKeepsWhatTheKernelReadsAheadFree) {
   EXPECT_EQ(limit.budget(), before);
   pool.files_read += 300 << 10;
   limit.update(20 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before - (1200 << 10)) << "as much as the kernel may read next";
+  EXPECT_FALSE(limit.keeps_all_for_reads());
+  pool.files_read += 3 * kMiB;
+  limit.update(21 * kMs, 200 * kMiB, &pool, 1);
   EXPECT_EQ(limit.budget(), before - 10 * kMiB);
+  EXPECT_TRUE(limit.keeps_all_for_reads());
   pool.files_read -= 200 << 10; // pages were asked for that have not come yet
   limit.update(30 * kMs, 200 * kMiB, &pool, 1);
   pool.files_read += 200 << 10;
@@ -251,6 +256,53 @@ TEST(Limit, WhoReadsFilesKeepsWhatTheKernelReadsAheadFree) {
   EXPECT_EQ(limit.budget(), before - 10 * kMiB);
   for (uint64_t s = 2; s <= 4; ++s) limit.update(s * 1000 * kMs, 200 * kMiB, &pool, 1);
   EXPECT_GE(limit.budget(), before - before / 1024) << "it is the program's again when nothing is read";
+}
+
+TEST(Limit, OfAShortFileLittleIsKept) {
+  Limit limit;
+  Pool pool = read_pool();
+  limit.start(kNoCap, kLowest);
+  limit.update(1, 200 * kMiB, &pool, 1);
+  const uint64_t before = limit.budget();
+  for (uint64_t file = 0; file < 5; ++file) { // each is forgotten when the next one comes
+    pool.files_read += 512 << 10;
+    limit.update((10000 * file + 10) * kMs, 200 * kMiB, &pool, 1);
+    EXPECT_EQ(limit.budget(), before - 2 * kMiB);
+    for (uint64_t ms = 20; ms <= 5000; ms += 10) limit.update((10000 * file + ms) * kMs, 200 * kMiB, &pool, 1);
+    EXPECT_GE(limit.budget(), before - before / 1024);
+  }
+}
+
+TEST(Limit, WhatIsReadForCodeIsNoFile) {
+  Limit limit;
+  Pool pool = read_pool();
+  pool.code_waits = 100; // of long ago
+  limit.start(kNoCap, kLowest);
+  limit.update(1, 200 * kMiB, &pool, 1);
+  const uint64_t before = limit.budget();
+  ++pool.code_waits;
+  for (unsigned i = 1; i <= 4; ++i) { // one wait has the kernel read as much as it does at once
+    pool.files_read += kMiB;
+    limit.update(i * 10 * kMs, 200 * kMiB, &pool, 1);
+    EXPECT_EQ(limit.budget(), before);
+  }
+  pool.files_read += kMiB;
+  limit.update(50 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before - 4 * kMiB) << "more than that is a file";
+}
+
+TEST(Limit, AWaitForCodeOfLongAgoCoversNothing) {
+  Limit limit;
+  Pool pool = read_pool();
+  pool.code_waits = 100;
+  limit.start(kNoCap, kLowest);
+  limit.update(1, 200 * kMiB, &pool, 1);
+  const uint64_t before = limit.budget();
+  pool.code_waits += 1000;
+  limit.update(10 * kMs, 200 * kMiB, &pool, 1);
+  pool.files_read += 3 * kMiB;
+  limit.update(200 * kMs, 200 * kMiB, &pool, 1);
+  EXPECT_EQ(limit.budget(), before - 10 * kMiB);
 }
 
 TEST(Limit, ALargeReadAheadTakesNoMoreThanAPartOfASmallGroup) {
@@ -265,6 +317,7 @@ TEST(Limit, ALargeReadAheadTakesNoMoreThanAPartOfASmallGroup) {
     pool.files_read += kMiB;
     limit.update(i * 10 * kMs, 20 * kMiB, &pool, 1);
   }
+  EXPECT_TRUE(limit.keeps_all_for_reads());
   EXPECT_EQ(limit.budget(), 32 * kMiB - reserve(pool) - 16 * kMiB);
 }
 
