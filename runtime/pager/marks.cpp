@@ -8,7 +8,7 @@ namespace pagecast {
 
 bool Marks::start() {
   std::fill_n(slot_, kMost, kNoSlot);
-  buffer_ = static_cast<char *>(os::map_memory(bytes(), true));
+  buffer_ = static_cast<char *>(os::map_memory(bytes(), false));
   return buffer_ != nullptr;
 }
 

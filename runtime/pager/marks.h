@@ -39,7 +39,7 @@ private:
   PagedMemory &memory_;
   Placement &placement_;
   uint32_t slot_[kMost]; ///< whose contents are page i of buffer_, or kNoSlot
-  char *buffer_ = nullptr;
+  char *buffer_ = nullptr; ///< takes memory for as many pages as were kept at once, each of which counts as used while it is
 };
 
 } // namespace pagecast
