@@ -105,13 +105,16 @@ bool find_ranges(OpenNest &nest, const pagecast_slice &s) {
 }
 
 /// Whether the nest around, with its slice, may bring what lies there. What its survey has seen is known; a range that depends on
-/// loads, and a single place, may lie anywhere.
+/// loads, and a single place, may lie anywhere in the block that it is of, or, where nobody knows that, anywhere.
 bool may_bring(Engine &engine, const OpenNest &around, core::Extent e) {
   const core::Shape &shape = around.policy.shape();
   for (unsigned g = 0; g < shape.groups; ++g) {
     if (!shape.group[g].indirect && !core::common(core::reach_of(shape, shape.group[g]), e).empty()) return true;
     if (!(around.description->group[g].flags & PAGECAST_INDIRECT) || around.dropped >> g & 1) continue;
-    if (around.touch_stage[g] || around.hull[g].empty() || !core::common(around.hull[g], e).empty()) return true;
+    const bool is_seen = !around.touch_stage[g] && !around.hull[g].empty();
+    const Region block = is_seen ? Region{} : engine.look_up(shape.group[g].base);
+    const core::Extent within = is_seen ? around.hull[g] : core::Extent{block.base, block.base + block.bytes};
+    if (within.empty() || !core::common(within, e).empty()) return true;
   }
   for (unsigned i = 0; i < around.pinned_count; ++i)
     if (const Region r = engine.look_up(around.pinned[i]); e.begin - r.base < r.bytes) return true;

@@ -2,7 +2,8 @@
 //
 // What a program does with exports: `read PATH` maps and reads a path that knows of none; `share URI` stores to one through
 // pagecast.h; `rank PATH I N` stores one of N parts of a path, and reads all; `turns PATH I N` stores
-// to tiles of a path that go around N ranks, and reads all, three times; `wait URI` goes on when it is told to.
+// to tiles of a path that go around N ranks, and reads all, three times; `rounds PATH N` reads all in each of at most 3 rounds, between
+// which it works on tables of its own; `wait URI` goes on when it is told to.
 #include <errno.h>
 #include <fcntl.h>
 #include <pagecast/pagecast.h>
@@ -118,6 +119,37 @@ static int turns(const char *path, int me, int ranks) {
   return 0;
 }
 
+enum { TABLE = 1 << 20, ROW = 1 << 15, PIECE = 1 << 19 }; ///< words
+static volatile long piece = PIECE; ///< nobody knows how many there are
+
+/// The slice of the loop over rounds goes through rows and single places of the table, and does not know of `p`.
+__attribute__((noinline)) static uint64_t go_round(const uint64_t *p, long n, const uint64_t *table, const long *rows,
+                                                   long rounds) {
+  uint64_t s = 0;
+  for (long r = 0; r < rounds; r++) {
+    for (long from = 0, to; from < n; from = to) {
+      to = n - from > piece ? from + piece : n;
+      for (long i = from; i < to; i++) s += p[i] * 31;
+    }
+    for (long i = 0; i < rows[r]; i++) s += table[rows[r] * r + i];
+    s += table[rows[r] * rows[r] % TABLE];
+  }
+  return s;
+}
+
+static int rounds(const char *path, long count) {
+  const int fd = open(path, O_RDONLY);
+  struct stat s;
+  if (fd < 0 || fstat(fd, &s)) return failed("open");
+  const uint64_t *p = mmap(NULL, s.st_size, PROT_READ, MAP_SHARED, fd, 0);
+  uint64_t *table = calloc(TABLE, sizeof *table);
+  if (p == MAP_FAILED || !table) return failed("mmap");
+  for (long i = 0; i < TABLE; i++) table[i] = 1;
+  const long rows[] = {ROW, ROW + 1, ROW + 2};
+  printf("%lx\n", go_round(p, s.st_size / 8, table, rows, count));
+  return 0;
+}
+
 static int wait_for(const char *uri) {
   const char *p = pagecast_map(uri, 0, 0, 0);
   if (!p) return failed("pagecast_map");
@@ -133,6 +165,7 @@ int main(int argc, char **argv) {
   if (argc == 3 && !strcmp(argv[1], "share")) return share(argv[2]);
   if (argc == 5 && !strcmp(argv[1], "rank")) return rank(argv[2], atoi(argv[3]), atoi(argv[4]));
   if (argc == 5 && !strcmp(argv[1], "turns")) return turns(argv[2], atoi(argv[3]), atoi(argv[4]));
+  if (argc == 4 && !strcmp(argv[1], "rounds")) return rounds(argv[2], atoi(argv[3]));
   if (argc == 3 && !strcmp(argv[1], "wait")) return wait_for(argv[2]);
   void *map = argc == 4 ? pagecast_map(argv[1], strtoul(argv[2], NULL, 0), strtoul(argv[3], NULL, 0), PAGECAST_MAP_WRITE) : NULL;
   return map ? puts("mapped"), 0 : failed("pagecast_map");

@@ -114,6 +114,20 @@ def test_far_hints_have_the_server_read_each_block_once_ahead(tools, start, tmp_
     assert "--far 'most' is no scheme" in said
 
 
+def test_a_loop_over_rounds_does_not_keep_hints_from_what_each_round_reads(tools, start, tmp_path):
+    """Its slice touches single places of a table, which are not the export's."""
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "words").write_bytes((1).to_bytes(8, "little") * WORDS)
+    rounds = 3
+    table = sum((1 << 15) + r + 1 for r in range(rounds))
+    with serving(tools, data, "--cache", "1M") as server:
+        uri = server.uri.replace("///?", "///words?")
+        status, out, said = end(start("rounds", "words", rounds, maps=[f"words={uri}"], far="independent"))
+        assert (status, out) == (0, f"{31 * WORDS * rounds + table:x}\n"), said
+    assert json.loads((tmp_path / "stats").read_text())["far"]["asked_blocks"] > 0
+
+
 @pytest.mark.check
 def test_what_is_stored_is_the_exports_and_the_childs(start, memory_server):
     _, uri = memory_server(WORDS * 8)
