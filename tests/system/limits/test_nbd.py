@@ -315,6 +315,13 @@ def test_an_export_that_is_too_small_or_in_use_is_refused(serve, run, plain):
     assert ended(first, "\n")[:2] == (0, plain)
 
 
+def test_an_export_that_cannot_be_written_is_refused(serve, run, plain):
+    """The program then is as it would be without, and no page is asked for."""
+    _, address = serve("--readonly", "memory", "128M")
+    status, out, err = ended(run(address))
+    assert (status, out) == (0, plain) and f"they cannot be paged: backing {address}: the server does not let it be written" in err
+
+
 @pytest.mark.parametrize("address", ["nbd://127.0.0.1:1/", "nbd+unix:///?socket=/nonexistent", "nbd://"])
 def test_who_does_not_answer_is_refused(run, plain, address):
     status, out, err = ended(run(address))
