@@ -6,8 +6,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -91,6 +94,20 @@ int fetch_facts(const char *path) {
 
 namespace {
 
+/// A file system in user space keeps what it lists in the directory's own pages, or not at all. Then the rest need not be listed to
+/// know it. False, too, where that cannot be told: of another user's directory, of another kind of file system, by an older kernel.
+bool is_dropped(int directory) {
+  const struct {
+    uint64_t offset, length;
+  } all = {0, 0};
+  struct {
+    uint64_t cached, dirty, written_back, evicted, recently_evicted;
+  } pages = {};
+  struct statfs kind;
+  return syscall(kCacheStat, directory, &all, &pages, 0) == 0 && pages.cached == 0 && fstatfs(directory, &kind) == 0 &&
+         kind.f_type == FUSE_SUPER_MAGIC;
+}
+
 int list(const char *path, char *scratch, int reads, Listing *listing) {
   const uint64_t begin = monotonic_now();
   int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC);
@@ -99,10 +116,14 @@ int list(const char *path, char *scratch, int reads, Listing *listing) {
   bool more = true;
   for (int i = 0; i < reads && more; i++) {
     more = syscall(SYS_getdents64, directory, scratch, kScratchBytes) > 0;
-    if (i == 0) listing->first = monotonic_now() - begin;
+    if (i > 0) continue;
+    listing->first = monotonic_now() - begin;
+    listing->dropped = listing->may_stop && more && is_dropped(directory);
+    if (listing->dropped) break;
   }
-  struct stat facts;
-  if (reads > 1 && fstat(directory, &facts) == 0) listing->device = facts.st_dev; // which may ask a server
+  struct statx facts;
+  if (reads > 1 && statx(directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &facts) == 0) // no server is asked
+    listing->device = makedev(facts.stx_dev_major, facts.stx_dev_minor);
   ::close(directory);
   return 0;
 }

@@ -43,8 +43,10 @@ private:
 /// The facts of a name. 0 or -errno.
 int fetch_facts(const char *path);
 struct Listing {
-  uint64_t device = 0; ///< that the directory is on
-  uint64_t first = 0;  ///< ns until the first names came
+  bool may_stop = false; ///< given: if what is listed is seen to be dropped at once, the rest is of no use
+  bool dropped = false;  ///< it was
+  uint64_t device = 0;   ///< that the directory is on
+  uint64_t first = 0;    ///< ns until the first names came
 };
 /// The names in a directory, as far as `scratch` goes many times over. 0 or -errno.
 int fetch_names(const char *path, char *scratch, Listing *listing);

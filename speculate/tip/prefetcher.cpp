@@ -156,9 +156,11 @@ bool Prefetcher::is_listed_in_vain(const Hint &hint) {
 
 int Prefetcher::fetch_names(const Hint &hint, char *scratch) {
   Listing listing, again;
+  listing.may_stop = !is_known(hint, kListings);
   const int failure = speculate::fetch_names(hint.path, scratch, &listing);
   Hint of = hint;
   of.device = listing.device; // which was not known of a name of the command line
+  for (unsigned i = 0; i < Kept::kTries && listing.dropped; i++) saw(of, kListings, false, true);
   for (unsigned i = 0; i < Kept::kTries && !failure && !is_known(of, kListings); i++) {
     const bool there = fetch_first_names(hint.path, scratch, &again) == 0 && Kept::is_from_memory(listing.first, again.first);
     saw(of, kListings, there, Kept::is_clearly_not(listing.first, again.first));

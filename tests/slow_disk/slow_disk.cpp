@@ -73,6 +73,7 @@ void wait_until(uint64_t when) {
 
 struct Asked {
   uint64_t requests = 0, bytes = 0;
+  uint64_t lists = 0; ///< requests for names, which are not among the others
 };
 std::mutex counting;
 std::unordered_map<std::string, Asked> by_name;
@@ -90,12 +91,23 @@ std::string name_of_thread(uint32_t thread) {
   return name;
 }
 
-void count_for(uint32_t thread, uint64_t length) {
-  const std::lock_guard lock(counting);
+/// With the lock.
+Asked &asked_by(uint32_t thread) {
   std::string &name = names_of_threads[thread];
   if (name.empty() || name == "?") name = name_of_thread(thread);
-  by_name[name].requests++;
-  by_name[name].bytes += length;
+  return by_name[name];
+}
+
+void count_for(uint32_t thread, uint64_t length) {
+  const std::lock_guard lock(counting);
+  Asked &asked = asked_by(thread);
+  asked.requests++;
+  asked.bytes += length;
+}
+
+void count_list_for(uint32_t thread) {
+  const std::lock_guard lock(counting);
+  asked_by(thread).lists++;
 }
 
 void print_counts() {
@@ -103,7 +115,8 @@ void print_counts() {
   printf("{\"requests\": %lu, \"bytes\": %lu, \"at_once\": %lu, \"by\": {", requests.load(), bytes.load(), most_waiting.load());
   const char *comma = "";
   for (const auto &[name, asked] : by_name) {
-    printf("%s\"%s\": {\"requests\": %lu, \"bytes\": %lu}", comma, name.c_str(), asked.requests, asked.bytes);
+    printf("%s\"%s\": {\"requests\": %lu, \"bytes\": %lu, \"lists\": %lu}", comma, name.c_str(), asked.requests, asked.bytes,
+           asked.lists);
     comma = ", ";
   }
   printf("}}\n");
@@ -247,7 +260,8 @@ void answer_read(uint64_t unique, uint64_t node, const fuse_read_in &in, uint32_
 }
 
 /// All names at once; what the kernel has no room for it asks for again.
-void answer_names(uint64_t unique, uint64_t node, const fuse_read_in &in) {
+void answer_names(uint64_t unique, uint64_t node, const fuse_read_in &in, uint32_t thread) {
+  count_list_for(thread);
   const std::vector<Names::One> &all = reinterpret_cast<const Names *>(in.fh)->all;
   std::vector<char> out;
   if (in.offset == 0) wait_for_facts(node);
@@ -299,7 +313,8 @@ void answer(const char *request) {
   case FUSE_READ:
   case FUSE_READDIR:
     memcpy(&read, body, sizeof read);
-    return in.opcode == FUSE_READ ? answer_read(in.unique, in.nodeid, read, in.pid) : answer_names(in.unique, in.nodeid, read);
+    return in.opcode == FUSE_READ ? answer_read(in.unique, in.nodeid, read, in.pid)
+                                  : answer_names(in.unique, in.nodeid, read, in.pid);
   case FUSE_RELEASE:
   case FUSE_RELEASEDIR:
     memcpy(&release, body, sizeof release);
