@@ -26,7 +26,8 @@ constexpr uint64_t kSettled = 50000000;  ///< ns: a program that runs so long is
 constexpr uint64_t kShortest = 350000, kLongest = 20000000; ///< ns from look to look
 constexpr uint64_t kQuietParts = 16, kLongestQuiet = 500000000; ///< ns, after so many times as long without a wait
 constexpr uint64_t kShort = 1000000;                         ///< ns, while waits are short: a look costs some 70 us
-constexpr uint64_t kInVain = 4000000;                        ///< ns, while something is waited for that no hint can bring
+constexpr uint64_t kInVain = 4000000;                        ///< ns, while nothing can be done about what is waited for
+constexpr uint64_t kFar = 16 * kInVain;                      ///< ns of waiting: so far from a copy, some of it may be missed
 constexpr uint64_t kTreeEvery = 20000000;                   ///< ns
 constexpr uint64_t kLittleMemory = 256u << 20;              ///< bytes
 constexpr uint64_t kShareEvery = 50000000;                  ///< ns
@@ -180,12 +181,15 @@ void Controller::look(pid_t program, uint64_t now) {
   check_copy(now);
   judge_trial(now);
   judge_hints(now);
-  bool waits = false, long_waits = false, in_vain = false;
+  bool waits = false, short_waits = false, long_waits = false, in_vain = false;
   for (unsigned i = 0; i < count_; i++) {
-    examine(watched_[i], monotonic_now());
-    waits |= watched_[i].wait_begin != 0;
-    long_waits |= watched_[i].long_wait;
-    in_vain |= watched_[i].in_vain;
+    Watched &one = watched_[i];
+    examine(one, monotonic_now());
+    const bool near = copied_ || (!one.refused && one.worth.lacks(now) < kFar);
+    waits |= one.wait_begin != 0;
+    short_waits |= near && one.wait_begin != 0;
+    long_waits |= near && one.long_wait;
+    in_vain |= one.in_vain;
   }
   follow_progress();
   follow_memory(now);
@@ -194,7 +198,8 @@ void Controller::look(pid_t program, uint64_t now) {
   const uint64_t longer = now - wait_seen_ < kLongest ? period_ + period_ / 4 : period_ * 2;
   period_ = in_vain && !copied_    ? kInVain
             : long_waits || eager_ ? kShortest
-            : waits                ? kShort
+            : short_waits          ? kShort
+            : waits                ? kInVain
                                    : std::min(longer, longest_period(now));
 }
 

@@ -22,6 +22,12 @@ bool Worth::pays_briefly(uint64_t now, uint64_t price) const {
   return now >= not_before_ && waits_for(kShareBrief) && waited_ + briefly_ >= factor * price;
 }
 
+uint64_t Worth::lacks(uint64_t now) const {
+  if (now < not_before_) return ~uint64_t{0};
+  const uint64_t needed = kBasicPrice * (useless_ ? kFactorAfterUseless << std::min(useless_ - 1, kMostDoublings) : kFactor);
+  return needed > waited_ + briefly_ ? needed - waited_ - briefly_ : 0;
+}
+
 void Worth::ended(uint64_t now, uint64_t done, uint64_t missed) {
   const bool useful = done >= kLeastDone + kDonePerMiss * missed;
   if (useful) {

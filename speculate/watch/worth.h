@@ -49,6 +49,8 @@ public:
   bool pays(uint64_t now, uint64_t price) const;
   /// By short waits alone: the copy is made in whichever wait comes next.
   bool pays_briefly(uint64_t now, uint64_t price) const;
+  /// ns of waiting at least that are still to come before a copy can pay; more than any wait while none is made at all.
+  uint64_t lacks(uint64_t now) const;
   uint64_t briefly() const { return briefly_; } ///< ns since the last copy
   uint64_t at_length() const { return waited_; } ///< the same, in long waits
   /// A copy has been made.

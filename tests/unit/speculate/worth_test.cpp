@@ -100,6 +100,25 @@ TEST(Worth, UselessCopiesCostLessThanTwoPercent) {
   EXPECT_LT(static_cast<double>(spent), 0.02 * static_cast<double>(now));
 }
 
+/// Who is far from a copy need not be looked at closely.
+TEST(Worth, WhatIsLackingToACopy) {
+  Worth worth;
+  const uint64_t price = Worth::price(0);
+  EXPECT_EQ(worth.lacks(0), 2 * price);
+  worth.waited(price);
+  worth.waited_briefly(price / 2);
+  EXPECT_EQ(worth.lacks(0), price / 2);
+  worth.waited(price);
+  EXPECT_EQ(worth.lacks(0), 0u);
+  worth.made();
+  worth.ended(0, 0, 1);
+  EXPECT_GT(worth.lacks(Worth::kPause - 1), 1000 * kSecond) << "none is made";
+  EXPECT_EQ(worth.lacks(Worth::kPause), 50 * price);
+  worth.ended(0, 0, 1);
+  worth.waited(price);
+  EXPECT_EQ(worth.lacks(kSecond), 99 * price);
+}
+
 TEST(Worth, AUsefulCopyMakesTheNextCheap) {
   Worth worth;
   const uint64_t price = Worth::price(0);
