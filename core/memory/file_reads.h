@@ -43,4 +43,22 @@ private:
   uint64_t seen_more_ = 0, seen_asked_ = 0, credit_ = 0, bytes_ = 0;
 };
 
+/// How much of files a program's page faults read from disks, as they do code: what it reads from disks less what its read calls
+/// give it, which may be in memory already. Not thread-safe.
+class FaultReads {
+public:
+  /// `files`: bytes that it has read from disks, pages of regions aside; `calls`: bytes that its read calls gave. Returns the bytes
+  /// that faults have read until now, and 1.
+  uint64_t update(uint64_t files, uint64_t calls) {
+    const uint64_t read = files - std::min(files, seen_files_), given = calls - std::min(calls, seen_calls_);
+    bytes_ += read - std::min(read, given);
+    seen_files_ = files;
+    seen_calls_ = calls;
+    return bytes_ + 1;
+  }
+
+private:
+  uint64_t seen_files_ = 0, seen_calls_ = 0, bytes_ = 0;
+};
+
 } // namespace pagecast::core

@@ -18,10 +18,6 @@ constexpr uint64_t kHitStrain = 512, kHitForNs = 10 * kSecond;
 /// to take that back.
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
 
-/// Code was read again at more than this rate, bytes a second: more of the pool is left for it, by this part of the pool at a time,
-/// so far apart that the last step could tell, up to that part. After ten seconds without, it shrinks by a step in a second.
-constexpr uint64_t kCodeRate = 4u << 20, kCodeStep = 64, kCodeMost = 8, kCodeStepNs = 100 * kMillisecond,
-                   kCodeForNs = 10 * kSecond;
 /// When no files are read any more, what is kept for them stays for as long as kReadForNs, and is taken back in kReadRelaxNs.
 constexpr uint64_t kReadForNs = kSecond, kReadRelaxNs = kSecond;
 /// What is kept for them, in read-aheads of the kernel; at most this part of the pool. When a program comes to the first page of
@@ -32,7 +28,6 @@ constexpr uint64_t kReadAheads = 2, kReadAheadPart = 2, kLargestFolio = 2u << 20
 constexpr uint64_t kReadGrowth = 4;
 /// For so long what is read may be for a wait of the code's: it is counted when the wait begins.
 constexpr uint64_t kCodeCreditNs = 100 * kMillisecond;
-constexpr uint64_t kPage = 4096;
 
 /// Bytes of page cache, so that 4,096 pages of it are inactive at all times; 20 MiB were not enough.
 constexpr uint64_t kTrimmed = 32u << 20;
@@ -112,20 +107,6 @@ uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns, uint64
   return s.for_reads;
 }
 
-uint64_t Limit::room_for_code(const Pool &p, Strain &s, uint64_t now_ns, uint64_t passed_ns) {
-  const uint64_t again = s.refaults && p.refaults > s.refaults ? (p.refaults - s.refaults) * kPage : 0;
-  const bool waits = s.code_ns && now_ns - s.code_ns < kCodeStepNs; // for what the last step does
-  if (!waits) s.refaults = p.refaults;
-  const uint64_t passed = most(least(passed_ns, kSecond), kCodeStepNs);
-  if (!waits && again > kCodeRate / 1000 * (passed / kMillisecond)) {
-    s.code = least(s.code + p.size / kCodeStep, p.size / kCodeMost);
-    s.code_ns = now_ns;
-  } else if (s.code && now_ns - s.code_ns >= kCodeForNs) {
-    s.code = minus(s.code, p.size / kCodeStep / 1000 * (passed_ns / kMillisecond));
-  }
-  return s.code;
-}
-
 void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned pools, uint64_t spare) {
   const bool first = now_ns_ == 0;
   const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
@@ -134,12 +115,13 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0},
            kept_in_fullest = 0;
   bool shared = pools == 0;
-  keeps_all_for_reads_ = false;
+  keeps_all_for_reads_ = code_comes_back_ = false;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
-    const uint64_t code = room_for_code(pool[i], strain_[i], now_ns_, passed),
+    const uint64_t code = strain_[i].code.update(pool[i].code, pool[i].size, now_ns_),
                    reads = room_for_reads(pool[i], strain_[i], now_ns_, passed);
     const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed) + most(code, reads);
     keeps_all_for_reads_ |= reads != 0 && reads == most_for_reads(pool[i]);
+    code_comes_back_ |= strain_[i].code.comes_back();
     const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
     share = least(share, pool[i].shared ? could - could / (kShares + 1) : could);
     if (const uint64_t left = minus(pool[i].free, kept); left <= available) {

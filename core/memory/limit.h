@@ -15,8 +15,10 @@
 // The limit falls at once and rises by a quarter of the pool in a second. Between two looks at the pools the program
 // may fill only a part of what was free (the ceiling), so that several that fill the same pool at the same time do not
 // exhaust it. Who is alone in the fullest pool may fill all of it. While others stall for memory in a pool (pressure-stall
-// information), its reserve grows. It also grows while the program's code is read again and again.
+// information), its reserve grows. It also grows while the program's code is read again and again (code_room.h).
 #pragma once
+#include "core/memory/code_room.h"
+
 #include <cstdint>
 
 namespace pagecast::core {
@@ -33,9 +35,7 @@ struct Pool {
   uint64_t hits = 0;
   /// Page cache of files that are read in it, bytes, where others hold memory in it that the kernel could put on swap for them.
   uint64_t read = 0;
-  /// Pages of files that were read again soon after they had gone, while this program waited for such and there was little page
-  /// cache, since any begin; 0 = not known. They are its code, mostly.
-  uint64_t refaults = 0;
+  CodeReads code = {}; ///< reads of files in it
   /// Bytes of files that the program had read from disks since any begin; 0 = not known.
   uint64_t files_read = 0;
   uint64_t read_ahead = 0; ///< bytes that the kernel reads at once, ahead of who reads a file
@@ -87,6 +87,8 @@ public:
   bool keeps_all_for_reads() const { return keeps_all_for_reads_; }
   /// So many bytes of files between two looks: files are being read.
   static constexpr uint64_t kSomeRead = 256u << 10;
+  /// Code of the program is read again and again: CodeRoom::comes_back().
+  bool code_comes_back() const { return code_comes_back_; }
   /// Nobody else holds memory in the fullest pool.
   bool alone() const { return alone_; }
   /// The size of the smallest pool, bytes.
@@ -117,15 +119,12 @@ private:
     uint64_t stalled_ns = 0;
     uint64_t strain = 0; ///< in 1/1024: by how many times the reserve has grown
     uint64_t hits = 0, hit_ns = 0; ///< hits of the limit, and when the last ones were seen
-    uint64_t refaults = 0;
-    uint64_t code = 0, code_ns = 0; ///< bytes that are left for code, and when that was last found to be too little
+    CodeRoom code; ///< what is left for code
     uint64_t files_read = 0, files_ns = 0; ///< as in Pool, and when files were last seen being read
     uint64_t for_reads = 0; ///< bytes that are kept for what is read ahead of the program
     uint64_t read_since = 0; ///< bytes, since something was kept
     uint64_t code_waits = 0, code_credit = 0, credit_ns = 0; ///< as in Pool; bytes that may be read for them yet, until then
   };
-  /// Bytes to leave in a pool, beside its reserve, for code that was read again.
-  static uint64_t room_for_code(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
   uint64_t strained_reserve(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns) const;
   /// What is kept for files that are read, bytes.
   static uint64_t room_for_reads(const Pool &, Strain &, uint64_t now_ns, uint64_t passed_ns);
@@ -135,7 +134,7 @@ private:
   uint64_t cap_ = ~uint64_t{0}, lowest_ = 0;
   uint64_t budget_ = 0, ceiling_ = 0, free_ = ~uint64_t{0}, kept_ = 0, size_ = ~uint64_t{0};
   uint64_t share_ = ~uint64_t{0}; ///< the budget if there were no cap
-  bool rising_ = false, worth_waiting_ = false, alone_ = false, keeps_all_for_reads_ = false;
+  bool rising_ = false, worth_waiting_ = false, alone_ = false, keeps_all_for_reads_ = false, code_comes_back_ = false;
   uint64_t now_ns_ = 0, restless_until_ns_ = 0, interval_ns_ = kShortNs, longest_ns_ = kLongNs;
   Strain strain_[kMostPools];
 };

@@ -55,7 +55,7 @@ bool MemoryFile::may_move(uint64_t address, uint64_t bytes, bool fresh) const {
   os::Mapping m[kMappings];
   const unsigned n = os::mappings(address, address + bytes, m, kMappings);
   for (unsigned i = 0; i < n; at = m[i++].end)
-    if (m[i].begin != at || !m[i].plain || m[i].protection != kReadWrite) return false;
+    if (m[i].begin != at || !m[i].plain() || m[i].protection != kReadWrite) return false;
   if (at != address + bytes) return false;
   if (!os::other_threads() && !os::may_have_io_under_way()) return true;
   if (!fresh) return false;

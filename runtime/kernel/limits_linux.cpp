@@ -25,7 +25,6 @@ constexpr uint64_t kFewBytes = 1u << 20; ///< of others, that shells and launche
 /// Page cache that is taken for code: more than executables and libraries have that are started cold (5 MiB).
 constexpr uint64_t kUsualFiles = 8u << 20;
 constexpr uint64_t kSomeFiles = 2u << 20; ///< of so much, files are being read, perhaps
-constexpr uint64_t kMuchCache = 8; ///< page cache of more than this part of a group is not code alone
 constexpr uint64_t kNoLimit = 1ull << 60; ///< version 1 writes "no limit" as a number near 2^63, version 2 as "max"
 
 int open_in(const char *directory, const char *file, int how = O_RDONLY) {
@@ -214,8 +213,10 @@ void MemoryWatch::watch_refusals(const Group &g, const char *directory) {
 void MemoryWatch::forked() {
   event_ = -1;
   refused_ = -1;
-  close_own(statm_); // the parent's
-  statm_ = -1;
+  for (int *of_parent : {&statm_, &io_}) {
+    close_own(*of_parent);
+    *of_parent = -1;
+  }
   for (Group &g : group_) {
     close_own(g.control);
     g.control = -1;
@@ -229,6 +230,7 @@ void MemoryWatch::open(int event, int refused) {
   meminfo_ = own_descriptor(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
   pressure_ = own_descriptor(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   statm_ = own_descriptor(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  io_ = own_descriptor(::open("/proc/self/io", O_RDONLY | O_CLOEXEC));
   char directory[1024];
   if (!group_path("memory", directory, sizeof directory, &v2_)) return;
   const size_t root = strlen(v2_ ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
@@ -256,7 +258,7 @@ void MemoryWatch::open(int event, int refused) {
 void MemoryWatch::mind_files() { read_ahead_ = largest_read_ahead(); }
 
 void MemoryWatch::close() {
-  for (const int fd : {meminfo_, pressure_, statm_}) close_own(fd);
+  for (const int fd : {meminfo_, pressure_, statm_, io_}) close_own(fd);
   for (unsigned i = 0; i < groups_; ++i)
     for (const int fd : {group_[i].limit, group_[i].high, group_[i].usage, group_[i].stat, group_[i].pressure, group_[i].control,
                          group_[i].swap, group_[i].hits})
@@ -269,9 +271,8 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read, bool maps_fil
   unsigned n = 0;
   bool swaps = false;
   beside_others_ = false;
-  const uint64_t waits = waits_for_files();
-  const bool waited = waits > seen_waits_;
-  seen_waits_ = waits;
+  core::CodeReads code{.waits = waits_for_files()};
+  if (groups_ && read_text(io_, text, 256)) code.by_faults = fault_reads_.update(files_read, number_after(text, "rchar:"));
   if (uint64_t posted = 0; refused_ >= 0 && syscall(SYS_read, refused_, &posted, sizeof posted) > 0) refusals_ += posted;
   if (read_text(meminfo_, text, 1024)) {
     swaps = statm_ >= 0 && number_after(text, "SwapTotal:") != 0;
@@ -299,10 +300,9 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read, bool maps_fil
       const uint64_t usual = usual_files(limit);
       p.read = others && inactive + active > usual ? inactive + active - usual : 0;
       beside_others_ |= others;
-      const uint64_t again = number_after(text, v2_ ? "workingset_refault_file " : "total_workingset_refault_file ");
-      if (waited && inactive + active < limit / kMuchCache) g.refaults += again - std::min(again, g.seen_refaults);
-      g.seen_refaults = again;
-      p.refaults = 1 + g.refaults;
+      code.again = 1 + number_after(text, v2_ ? "workingset_refault_file " : "total_workingset_refault_file ");
+      code.cache = inactive + active;
+      p.code = code;
       if (!maps_files && !p.shared) p.code_waits = 1 + number_after(text, v2_ ? "pgmajfault " : "total_pgmajfault ");
     }
     if (cache < kFewBytes && !p.shared) // else it is page cache that hits the limit, and goes then

@@ -12,7 +12,9 @@ namespace pagecast::os {
 struct Mapping {
   uint64_t begin, end;
   int protection;   ///< PROT_READ and so on
-  bool plain;       ///< private, with no file behind it
+  bool own;         ///< private
+  uint64_t file;    ///< its inode; 0: there is no file behind it
+  bool plain() const { return own && !file; }
 };
 /// The first `most` mappings that overlap [begin, end), cut to it, in order. 0: none, or they cannot be told.
 /// Cost: 0.3 us for each mapping of the process below `end`.

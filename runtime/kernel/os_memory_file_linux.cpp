@@ -2,6 +2,7 @@
 #include "runtime/kernel/os_memory_file.h"
 
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/sandbox.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -37,11 +38,11 @@ bool parse(const char *line, Mapping *m) {
   m->end = strtoull(rest + 1, &rest, 16);
   if (strlen(rest) < 6) return false;
   m->protection = (rest[1] == 'r' ? PROT_READ : 0) | (rest[2] == 'w' ? PROT_WRITE : 0) | (rest[3] == 'x' ? PROT_EXEC : 0);
-  m->plain = rest[4] == 'p';
+  m->own = rest[4] == 'p';
   strtoull(rest + 5, &rest, 16); // offset
   while (*rest == ' ') ++rest;
   rest = strchr(rest, ' '); // past the device
-  m->plain = m->plain && rest && strtoull(rest, nullptr, 10) == 0;
+  m->file = rest ? strtoull(rest, nullptr, 10) : ~uint64_t{0};
   return true;
 }
 
@@ -83,6 +84,34 @@ unsigned mappings(uint64_t begin, uint64_t end, Mapping *out, unsigned most) {
     return n < most;
   });
   return n;
+}
+
+static void advise(uint64_t begin, uint64_t end, int advice) { syscall(SYS_madvise, begin, end - begin, advice); }
+
+unsigned read_code_in_pieces() {
+  constexpr unsigned kMostPieces = 4096; // of 65,530 mappings that a process may have
+  if (sandboxed()) return 0;
+  unsigned split = 0, pieces = 0;
+  Mapping before{};
+  uint64_t code = 0; // the file of the last code
+  each_mapping([&](const char *line) {
+    Mapping m;
+    if (!parse(line, &m)) return true;
+    const bool read = m.own && m.file && (m.protection & (PROT_READ | PROT_WRITE)) == PROT_READ;
+    if (read && (m.protection & PROT_EXEC) && m.end - m.begin > kCodePiece && pieces < kMostPieces) {
+      code = m.file;
+      ++split;
+      if (before.file == code) advise(before.begin, before.end, MADV_RANDOM);
+      advise(m.begin, m.end, MADV_RANDOM);
+      for (uint64_t at = m.begin / kCodePiece * kCodePiece + kCodePiece; at < m.end; at += 2 * kCodePiece, pieces += 2)
+        advise(at, std::min(m.end, at + kCodePiece), MADV_NOHUGEPAGE);
+    } else if (read && m.file == code) {
+      advise(m.begin, m.end, MADV_RANDOM);
+    }
+    before = read ? m : Mapping{};
+    return true;
+  });
+  return split;
 }
 
 bool may_have_io_under_way() {

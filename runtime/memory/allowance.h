@@ -74,6 +74,8 @@ public:
   void pressed(bool in_motion);
   /// Whether page cache should be given up for the sake of others: os::MemoryWatch.
   bool beside_others() const { return memory_.beside_others(); }
+  /// Whether, at the last look, code of the program was read again and again from a disk that reads far ahead.
+  bool code_comes_back() const { return limit_.code_comes_back() && memory_.read_ahead() > os::kCodePiece; }
   /// How many pages may be stored to that others of a fork have as well, each of which takes memory for a copy: as many as there is
   /// memory for by the last look, less what came since.
   uint32_t copies(uint64_t used_bytes) const;

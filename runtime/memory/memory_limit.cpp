@@ -90,6 +90,7 @@ void MemoryLimit::follow(uint64_t now) {
   allowance_.have_files(files_.bytes() != 0);
   allowance_.look(now, used_bytes(), kept_free(), in_motion());
   if (allowance_.beside_others()) files_.mind_reads(now);
+  if (allowance_.code_comes_back()) os::read_code_in_pieces();
   account();
   small_blocks.looked(grown, allowance_.room_beside(memory_.bytes(free_pages())), over());
 }

@@ -38,7 +38,7 @@ protected:
   uint64_t take(bool fresh) { return file_.take(address(0), kPages * page_, kSlot, fresh); }
   bool in_file(uint64_t page) const {
     os::Mapping m;
-    return os::mappings(address(page), address(page + 1), &m, 1) == 1 && !m.plain;
+    return os::mappings(address(page), address(page + 1), &m, 1) == 1 && !m.plain();
   }
 
   static constexpr uint32_t kSlot = 256;

@@ -2,6 +2,7 @@
 //
 // Ranges that mprotect and mlock have split into several of the kernel's mappings.
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/os_memory_file.h"
 
 #include <atomic>
 #include <cerrno>
@@ -227,6 +228,31 @@ TEST(Processors, AreNoneToSpareWhereThereIsAQuota) {
   std::filesystem::remove(group, error);
   if (processors == 0) GTEST_SKIP() << "no quota can be set";
   EXPECT_EQ(processors, 1);
+}
+
+TEST(Code, IsReadInPieces) {
+  constexpr uint64_t kBytes = 8 * os::kCodePiece;
+  char name[] = "/tmp/pagecast-code-XXXXXX";
+  const int fd = mkstemp(name);
+  ASSERT_GE(fd, 0);
+  unlink(name);
+  ASSERT_EQ(ftruncate(fd, kBytes), 0);
+  const auto map = [&](int protection) {
+    return reinterpret_cast<uint64_t>(mmap(nullptr, kBytes, protection, MAP_PRIVATE, fd, 0));
+  };
+  const uint64_t code = map(PROT_READ | PROT_EXEC), stored = map(PROT_READ | PROT_WRITE);
+  const auto parts = [&](uint64_t at) {
+    os::Mapping m[32];
+    return os::mappings(at, at + kBytes, m, 32);
+  };
+  EXPECT_EQ(parts(code), 1u);
+  EXPECT_GE(os::read_code_in_pieces(), 1u);
+  EXPECT_EQ(parts(code), code % os::kCodePiece ? 9u : 8u);
+  EXPECT_EQ(parts(stored), 1u);
+  EXPECT_EQ(os::read_code_in_pieces(), 0u) << "they are in pieces already";
+  munmap(reinterpret_cast<void *>(code), kBytes);
+  munmap(reinterpret_cast<void *>(stored), kBytes);
+  close(fd);
 }
 
 TEST(MemoryWatch, OwnMemoryIsCounted) {
