@@ -30,6 +30,11 @@ struct Context {
 };
 static_assert(__builtin_offsetof(Context, mask) == 296); // as of ucontext_t
 
+struct Polled {
+  int number;
+  short wanted, seen;
+};
+
 struct Arguments {
   long a, b, c, d, e, f;
 };
@@ -139,6 +144,40 @@ long answer_advice(long number, const Arguments &x) {
   return 0;
 }
 
+/// Whoever would write to a pipe or a socket can do so at once: it goes nowhere. What comes from there would never come.
+long poll_descriptors(Polled *polled, unsigned long count, bool waits, long number) {
+  constexpr short kReadable = 0x41, kWritable = 0x104, kNone = 0x20; // POLLIN and POLLRDNORM, POLLOUT and POLLWRNORM, POLLNVAL
+  long ready = 0;
+  for (unsigned long i = 0; i < count; i++) {
+    Polled &one = polled[i];
+    const Descriptor *const file = descriptor(one.number);
+    const int possible = file && file->kind == Kind::kOther ? kWritable : kReadable | kWritable;
+    one.seen = one.number < 0 ? 0 : file ? static_cast<short>(one.wanted & possible) : kNone;
+    ready += one.seen != 0;
+  }
+  if (ready == 0 && waits) end(Ended::kCall, number);
+  return ready;
+}
+
+/// Most files cannot be polled, which programs find out by trying: Go's do at each file that they open. What can be is somebody else's.
+long answer_polling(long number, const Arguments &x) {
+  switch (number) {
+  case __NR_epoll_create: return take_other(0);
+  case __NR_epoll_create1: return take_other(static_cast<int>(x.a));
+  case __NR_eventfd2: return take_other(static_cast<int>(x.b));
+  case __NR_epoll_ctl: {
+    const Descriptor *const file = descriptor(static_cast<int>(x.c));
+    if (!file || !descriptor(static_cast<int>(x.a))) return -kBadDescriptor;
+    return file->kind == Kind::kOther ? 0 : -kPermission;
+  }
+  case __NR_poll: return poll_descriptors(at<Polled>(x.a), static_cast<unsigned long>(x.b), static_cast<int>(x.c) != 0, number);
+  case __NR_ppoll: return poll_descriptors(at<Polled>(x.a), static_cast<unsigned long>(x.b), true, number);
+  default: // epoll_wait and epoll_pwait: to look is answered, to wait is not
+    if (static_cast<int>(x.d) != 0) end(Ended::kCall, number);
+    return 0;
+  }
+}
+
 long answer(long number, const Arguments &x, Context &context) {
   switch (number) {
   case __NR_read:
@@ -180,6 +219,14 @@ long answer(long number, const Arguments &x, Context &context) {
   case __NR_pwritev2: return answer_writing(number, x);
   case __NR_fadvise64:
   case __NR_readahead: return answer_advice(number, x);
+  case __NR_poll:
+  case __NR_ppoll:
+  case __NR_epoll_create:
+  case __NR_epoll_create1:
+  case __NR_eventfd2:
+  case __NR_epoll_ctl:
+  case __NR_epoll_wait:
+  case __NR_epoll_pwait: return answer_polling(number, x);
   case __NR_getpid:
   case __NR_gettid:
   case __NR_getppid:

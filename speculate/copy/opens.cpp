@@ -221,6 +221,8 @@ long open_file(int directory, const char *path, int flags) {
   return number == -kNoEntry && flags & kCreate ? take_created(directory, path, flags) : number;
 }
 
+long take_other(int flags) { return take(Kind::kOther, flags); }
+
 bool make_real(int number) {
   Descriptor &guess = state.table[number];
   const int flags = static_cast<int>(guess.flags);

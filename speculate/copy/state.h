@@ -106,6 +106,8 @@ bool is_made(const char *path);
 
 // opens.cpp
 long open_file(int directory, const char *path, int flags);
+/// A descriptor of something that is no file; `flags` as of open().
+long take_other(int flags);
 /// Makes a guessed file a real one, however long that takes. False: there is none.
 bool make_real(int number);
 void adopt(int number, const Stat &facts, int flags, const char *path);

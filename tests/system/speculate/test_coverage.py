@@ -61,6 +61,24 @@ def test_what_is_passed_on_without_being_read(speculation, storage, tree, tmp_pa
 
 
 @pytest.mark.alone  # counts what a copy at idle priority does
+def test_programs_that_try_to_poll_each_file(speculation, storage, tree):
+    """As those in Go do, which are told that files cannot be polled. Rsync polls its pipe before it writes."""
+    script = ("import os, select\ne, n, p = select.epoll(), 0, select.poll()\np.register(1, select.POLLOUT)\nfor d, _, names in os.walk('.'):\n"
+              "    for name in names:\n        f = os.open(os.path.join(d, name), os.O_RDONLY)\n        try:\n            e.register(f)\n"
+              "        except PermissionError:\n            pass\n        e.poll(0)\n        n += len(p.poll()) + len(os.read(f, 1 << 20))\n"
+              "        os.close(f)\nprint(n)\n")
+    plain = speculation.plain("/usr/bin/python3", "-c", script, cwd=tree)
+    for _ in range(3):  # where others compute, a copy may come too late
+        beside = speculation.run("/usr/bin/python3", "-c", script, cwd=storage(tree))
+        assert (beside.stdout, beside.stderr, beside.returncode) == (plain.stdout, b"", 0)
+        figures = speculation.figures()
+        assert figures["copies"]["ended"]["call"] == 0, figures
+        if figures["prefetch"]["done"] >= 0.7 * 240:
+            return
+    raise AssertionError(figures)
+
+
+@pytest.mark.alone  # counts what a copy at idle priority does
 def test_slices_through_a_large_file(speculation, storage, tmp_path):
     """Reads at places that depend on nothing that is read."""
     (tmp_path / "volume").mkdir()
