@@ -265,6 +265,10 @@ std::string host_refusal(std::string *advice) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   }
+  if (traced && facts_of(getpid(), getpid()).filtered) { // which programs inherit from whoever starts them
+    *advice = "in a container, start it without a seccomp profile, as by --security-opt seccomp=unconfined";
+    return "programs have a seccomp filter already";
+  }
   if (traced) return "";
   *advice =
       "set kernel.yama.ptrace_scope to 0 or 1; in a container, give it --cap-add SYS_PTRACE or a profile that allows ptrace";

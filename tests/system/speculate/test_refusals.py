@@ -20,22 +20,39 @@ def same(done, reason: str):
     assert done.stderr == (WARNING + reason + "\n" if reason else "")
 
 
+@pytest.fixture(scope="module")
+def filtered(tmp_path_factory):
+    """A program that refuses one system call to the command that it becomes, as containers may: filtered NUMBER COMMAND."""
+    place = tmp_path_factory.mktemp("filtered")
+    (place / "filtered.c").write_text(
+        '#include <linux/seccomp.h>\n#include <linux/filter.h>\n#include <stdlib.h>\n#include <sys/prctl.h>\n'
+        '#include <unistd.h>\n'
+        'int main(int n, char **v) {\n  struct sock_filter all[] = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, 0},\n'
+        '    {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (unsigned)atoi(v[1])}, {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},\n'
+        '    {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | 1}};\n'
+        '  struct sock_fprog program = {4, all};\n  (void)n;\n  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);\n'
+        '  prctl(PR_SET_SECCOMP, 2, &program);\n  execvp(v[2], v + 2);\n  return 1;\n}\n')
+    subprocess.run(["cc", place / "filtered.c", "-o", place / "filtered"], check=True)
+    return place / "filtered"
+
+
 @pytest.mark.parametrize("refused", ["-1", "101", "317", "310"], ids=["nothing", "ptrace", "seccomp", "process_vm_readv"])
-def test_a_program_with_a_filter_of_its_own(speculation, tmp_path, refused):
+def test_a_program_with_a_filter_of_its_own(speculation, filtered, refused):
     """Containers have one, and it may refuse what copies need."""
-    source = tmp_path / "filtered.c"
-    source.write_text('#include <linux/seccomp.h>\n#include <linux/filter.h>\n#include <stdlib.h>\n#include <sys/prctl.h>\n'
-                      '#include <unistd.h>\n'
-                      'int main(int n, char **v) {\n  struct sock_filter all[] = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, 0},\n'
-                      '    {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (unsigned)atoi(v[1])}, {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},\n'
-                      '    {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | 1}};\n'
-                      '  struct sock_fprog program = {4, all};\n  (void)n;\n  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);\n'
-                      '  prctl(PR_SET_SECCOMP, 2, &program);\n  execvp(v[2], v + 2);\n  return 1;\n}\n')
-    subprocess.run(["cc", source, "-o", tmp_path / "filtered"], check=True)
     # The filter that the program was started with is the controller's, too: it is inherited.
-    done = subprocess.run([tmp_path / "filtered", refused, *speculation.command("/usr/bin/python3", "-c", SCRIPT, stats=False)],
+    done = subprocess.run([filtered, refused, *speculation.command("/usr/bin/python3", "-c", SCRIPT, stats=False)],
                           capture_output=True, text=True, timeout=30)
     same(done, "it has a seccomp filter of its own")
+
+
+@pytest.mark.parametrize("refused,reason,advice", [("101", "programs cannot be traced", "kernel.yama.ptrace_scope"),
+                                                   ("317", "seccomp filters are not allowed", "allow the seccomp system call"),
+                                                   ("-1", "programs have a seccomp filter already", "seccomp=unconfined")],
+                         ids=["ptrace", "seccomp", "filter"])
+def test_the_doctor_says_what_the_host_refuses(tools, filtered, refused, reason, advice):
+    done = subprocess.run([filtered, refused, tools.pagecast, "doctor"], capture_output=True, text=True, timeout=60)
+    line = next(line for line in done.stdout.splitlines() if line.split()[1:2] == ["speculation"])
+    assert line.startswith("warn") and f"{reason}: pagecast speculate runs programs without hints" in line and advice in done.stdout
 
 
 def test_a_program_under_another_tracer(speculation):
