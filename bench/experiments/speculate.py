@@ -154,8 +154,9 @@ def run_once(program: Program, storage: str, contender: str, data: Path, options
 def contenders_of(program: Program, storage: str) -> list[str]:
     if storage == "cached":
         return ["plain", "speculating", "again"]  # the plain program again: what the machine itself makes of equal runs
-    # Readers ahead know of no cache: what they read too early would be evicted.
-    return ["plain", "speculating", *(["hinted"] if program.hinted else []), *([] if without_cache(storage) != storage else ["ahead"])]
+    # Readers ahead know of no cache: what they read too early would be evicted. Runs on a fast disk differ by more than what is looked for.
+    return ["plain", "speculating", *(["hinted"] if program.hinted else []), *([] if without_cache(storage) != storage else ["ahead"]),
+            *(["again"] if without_cache(storage) == "disk" else [])]
 
 
 def is_accounted(storage: str) -> bool:
@@ -172,14 +173,19 @@ def sized_for(storage: str, options) -> argparse.Namespace:
     return larger
 
 
+def order_of(contenders: list[str], turn: int) -> list[str]:
+    """Each is first in turn, and what it comes after changes, too: a run leaves something to the next, as a journal to be written."""
+    first = turn % max(1, len(contenders))  # none: only an account is wanted
+    return (contenders[first:] + contenders[:first])[::-1 if turn // max(1, len(contenders)) % 2 else 1]
+
+
 def measure(program: Program, storage: str, data: Path, options, old: list[dict]) -> dict:
     contenders = [c for c in contenders_of(program, storage) if c in options.contenders]
     if storage == "cached":
         adopt_controllers()
     runs: dict[str, list] = {contender: [] for contender in contenders}
     for turn in range(CACHED_RUNS if storage == "cached" else options.runs):
-        first = turn % max(1, len(contenders))  # none: only an account is wanted
-        for contender in contenders[first:] + contenders[:first]:
+        for contender in order_of(contenders, turn):
             runs[contender].append(run_once(program, storage, contender, data, options))
             print(f"{program.name} on {storage}: {contender} {runs[contender][-1]['seconds']:.3f} s", flush=True)
     if is_accounted(storage) and "accounted" in options.contenders and not any(c["runs"].get("accounted") for c in old if (c["program"], c["storage"]) == (program.name, storage)):

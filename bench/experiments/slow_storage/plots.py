@@ -28,11 +28,11 @@ def times(cells: list[dict]):
         return None
     figure, axes = plt.subplots(figsize=(2 + 1.1 * len(chosen), 4), layout="constrained")
     for i, contender in enumerate(CONTENDERS):
-        bars = [(x + 0.2 * i, seconds(c, contender) / seconds(c, "plain")) for x, c in enumerate(chosen) if seconds(c, contender)]
+        bars = [(x + 0.16 * i, seconds(c, contender) / seconds(c, "plain")) for x, c in enumerate(chosen) if seconds(c, contender)]
         if bars:
-            axes.bar(*zip(*bars), 0.2, label=CONTENDERS[contender])
+            axes.bar(*zip(*bars), 0.16, label=CONTENDERS[contender])
     axes.set(ylabel="time over plain")
-    axes.set_xticks([x + 0.3 for x in range(len(chosen))], [f"{c['program']}\n{c['storage']}" for c in chosen], fontsize=8)
+    axes.set_xticks([x + 0.32 for x in range(len(chosen))], [f"{c['program']}\n{c['storage']}" for c in chosen], fontsize=8)
     axes.legend()
     return figure
 

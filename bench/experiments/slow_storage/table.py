@@ -5,12 +5,13 @@ from statistics import median
 
 from harness.markdown import document, table
 
-CONTENDERS = {"plain": "plain", "speculating": "speculating", "hinted": "hinted by hand", "ahead": "readers ahead"}
+CONTENDERS = {"plain": "plain", "speculating": "speculating", "hinted": "hinted by hand", "ahead": "readers ahead",
+              "again": "plain again"}
 OURS = "pagecast-"  # how the names of our threads and processes begin
 
 MEANING = ("Each cell: seconds, median of the runs, and in brackets the share of the plain program's time that is cut. Before each run nothing is in "
            "memory but the programs themselves; on `cached` all is. Hinted by hand: the same program with hints of its own. Readers ahead: "
-           "32 threads that read the files in the program's order, the ceiling. All in memory: medians over plain, in brackets the least.")
+           "32 threads that read the files in the program's order, the ceiling. Plain again: how much of a difference is the machine's. All in memory: medians over plain, in brackets the least.")
 HINTING = ("Bytes that the storage was asked for, by whoever asked first. By hints: asked by the prefetcher. In error: asked in all beyond what the "
            "plain program asks for, as a share of what the prefetcher asked. Reads: of the copies; dilation: processor time of the copies for each "
            "read over that of the program beside and after them.")

@@ -48,6 +48,21 @@ def test_cells_of_other_storage_stay(tmp_path):
     assert {(c["storage"], c["runs"]["speculating"][0]["seconds"]) for c in json.loads(file.read_text())["cells"]} == {("slow-4x15", 3), ("disk", 2)}
 
 
+def test_each_contender_comes_first_and_after_different_ones():
+    orders = [speculate.order_of(["a", "b", "c"], turn) for turn in range(6)]
+    assert [order[0] for order in orders[:3]] == ["a", "b", "c"] and all(sorted(order) == ["a", "b", "c"] for order in orders)
+    assert {order[order.index("b") - 1] for order in orders if order[0] != "b"} == {"a", "c"}
+    assert speculate.order_of([], 1) == []
+
+
+def test_the_disk_has_a_plain_run_beside_the_plain_one():
+    assert "again" in speculate.contenders_of(speculate.PROGRAMS["tar"], "disk")
+    assert "again" not in speculate.contenders_of(speculate.PROGRAMS["tar"], "slow-4x15")
+    text = speculate_markdown({"machine": {"commit": "c" * 40, "kernel": "6", "processors": 2, "files": 1, "objects": 2, "slices": 3, "edge": 4},
+                               "cells": [{**cell(1, again=[run(4.1)]), "storage": "disk"}]})
+    assert "4.100 (-2%)" in text
+
+
 def test_the_tables_have_what_the_papers_have():
     machine = {"commit": "c" * 40, "kernel": "6", "processors": 2, "files": 1, "objects": 2, "slices": 3, "edge": 4}
     counted = cell(1, accounted=[run(9, statistics={**STATISTICS, "account": ACCOUNT})])
