@@ -46,6 +46,7 @@ public:
   uint64_t crowded() const { return crowded_.load(std::memory_order_relaxed); }
 
 private:
+  uint32_t spare(uint32_t *victims, uint32_t count);
   uint32_t give_up(uint32_t slot, uint32_t pages, bool *stuck);
   void give_up_written(uint32_t slot, uint32_t pages);
   void put_back(uint32_t slot, uint32_t pages);
