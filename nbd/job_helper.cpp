@@ -207,13 +207,12 @@ bool JobHelper::is_in_team(const Opened &o) const {
   });
 }
 
-/// How many intervals a member without a team has: what all that are alone in its phase ask for at a time is at most three quarters of
-/// the cache, since each soon reads what has come for it into its own memory.
+/// How many intervals a member without a team has, so that all that are alone in its phase do not ask for too much at a time.
 uint64_t JobHelper::intervals_alone(const Opened &o) const {
   std::vector<Opened> alone;
   for (const Opened &other : opened_)
     if (other.phase == o.phase && !is_in_team(other)) alone.push_back(other);
-  return intervals_of(alone, scheme_, sets_, words_, 2 * most_blocks(teams_.size() + 1));
+  return intervals_of(alone, scheme_, sets_, words_, core::kAloneTimes * most_blocks(teams_.size() + 1));
 }
 
 /// Those without a team ask for themselves, once others have had time to come; those whose team has gone need not wait. Some of

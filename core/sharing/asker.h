@@ -4,7 +4,7 @@
 // both. While the helper has not answered, nobody does, for a moment: what the process asked for then the helper would ask for,
 // too. Where it has not answered in time, or has gone, the process asks. It asks, too, where the helper has declined, since the
 // process shares with nobody: no one else wants these blocks, but several that follow each other are one request of the disk then.
-// The answer has intervals so short that those of all who are alone find room in the cache.
+// The answer has intervals so short that all who are alone do not ask for too much at a time.
 //
 // Example: a nest is laid open at 0 ms, and answered at 3 ms: the helper asks. Where it is killed at 50 ms, the process asks from
 // there on.

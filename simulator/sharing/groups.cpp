@@ -42,7 +42,7 @@ void Groups::make(Nest nest, const StepsOfAll &steps) {
     teams = scheme_.reserved;
   } else teams = clusters(steps, members, &team_of);
   for (uint32_t t = 0; t < teams; ++t) add(nest, steps, those_of(t, members, team_of), true, most_blocks(teams));
-  add(nest, steps, those_of(core::kAlone, members, team_of), false, 2 * most_blocks(teams + 1));
+  add(nest, steps, those_of(core::kAlone, members, team_of), false, core::kAloneTimes * most_blocks(teams + 1));
 }
 
 uint64_t Groups::most_blocks(uint64_t teams) const {

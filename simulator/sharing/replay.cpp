@@ -95,9 +95,15 @@ private:
     m.step = m.issued = m.asked = 0;
     m.interval = ~uint64_t{0};
     m.group = groups_.find(visit.entry->phase, visit.occurrence, r);
-    m.intervals = std::min<uint64_t>(m.group ? m.group->intervals : own_intervals(*visit.entry), m.steps.size());
+    m.intervals = std::min<uint64_t>(intervals_of(m.group, *visit.entry), m.steps.size());
     if (m.group && m.group->has_helper) come(r);
     go_on(r);
+  }
+
+  /// Who is alone has those of the others that are, if they are shorter than its own.
+  uint64_t intervals_of(const Group *group, const RecordedEntry &e) const {
+    if (group && group->has_helper) return group->intervals;
+    return std::max(own_intervals(e), group ? group->intervals : 1);
   }
 
   uint64_t own_intervals(const RecordedEntry &e) const {

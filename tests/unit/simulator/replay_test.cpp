@@ -137,6 +137,21 @@ TEST(Replay, WhoSharesWithNobodyHasNoHelper) {
   EXPECT_EQ(live.disk_bytes, 8 * 20 * kBlock);
 }
 
+TEST(Replay, WhoSharesWithNobodyHasRequestsAsLargeAsUnderIndependent) {
+  constexpr uint32_t kMembers = 8, kArrays = 3, kBlocks = 20;
+  RecordedRun run{kMembers, kMembers * kArrays * kBlocks * kBlock, {}};
+  for (uint32_t m = 0; m < kMembers; ++m) {
+    run.entries.push_back(entry(m, 0, 0, 1000, pages(m * kBlocks * kPagesOfBlock, kBlocks * kPagesOfBlock)));
+    for (uint32_t a = 1; a < kArrays; ++a)
+      run.entries.back().references.push_back(pages((a * kMembers + m) * kBlocks * kPagesOfBlock, kBlocks * kPagesOfBlock));
+  }
+  const RunReport live = replay(run, machine(24), {SchemeKind::kLive}),
+                  independent = replay(run, machine(24), {SchemeKind::kIndependent});
+  EXPECT_EQ(live.teams, 0u);
+  EXPECT_LE(live.disk_reads, independent.disk_reads * 21 / 20);
+  EXPECT_LE(live.micros, independent.micros * 21 / 20);
+}
+
 TEST(Replay, WhatWasStoredIsWrittenAndReadAnew) {
   RecordedRun run{2, 8 * kBlock, {}};
   run.entries = {entry(0, 0, 0, 10, pages(0, 32, core::Stored::kSome)), entry(1, 0, 0, 10, pages(32, 32, core::Stored::kSome)),
