@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -176,6 +177,21 @@ def test_a_rank_that_is_killed_leaves_nothing_and_others_go_on(tools, program, d
         done = end(job)
         assert len(done) == RANKS - 1 and set(done) <= set(right)
         wait_until_gone(helper)
+        assert set(os.listdir("/dev/shm")) <= shared
+
+
+def test_under_mpi_a_killed_rank_ends_the_job_and_nothing_is_left(tools, program, data, tmp_path):
+    """The launcher ends the others, and says so by its exit status. The helper goes with them."""
+    launcher = shutil.which("mpirun.mpich") or shutil.which("mpirun")
+    if not launcher:
+        pytest.skip("there is no mpirun; apt install mpich")
+    shared = set(os.listdir("/dev/shm"))
+    with serving(tools, data, "--cache", "1M", "--latency", "1") as server:
+        done = tools.run(tools.pagecast, "run", "--far", "live", "--map", f"data={server.uri.replace('///?', '///data?')}", "--",
+                         "/bin/sh", "-c", 'echo "$PAGECAST_JOB" >helper; exec "$@"', "sh", launcher, "-n", RANKS, program, "data", RANKS, "stuck",
+                         env={"PAGECAST_GATE": "4K"}, cwd=tmp_path)
+        assert done.returncode != 0, done.stdout
+        wait_until_gone(int((tmp_path / "helper").read_text()))
         assert set(os.listdir("/dev/shm")) <= shared
 
 
