@@ -74,7 +74,8 @@ void Shelf::keep_up() {
   } else if (free_.count == 0 && grown_ < capacity_) {
     grow();
   }
-  if (closing_ || taken_ > grown_ / kLookShare) write_next();
+  // Pages that could not be written when that was last tried are in the way: as none is taken, none would be counted either.
+  if (closing_ || lacks_place_ || taken_ > grown_ / kLookShare) write_next();
 }
 
 // --- places ----------------------------------------------------------------------------------------
@@ -116,7 +117,8 @@ void Shelf::drop(uint32_t place) {
 /// The oldest page goes for another. False: it is to be written first.
 bool Shelf::make_place() {
   if (free_.count) return true;
-  if (waiting_.first == kNone || entry_[waiting_.first].state != Entry::kWaits || entry_[waiting_.first].dirty) return false;
+  if (waiting_.first == kNone || entry_[waiting_.first].state != Entry::kWaits || entry_[waiting_.first].dirty)
+    return lacks_place_ = true, false;
   drop(waiting_.first);
   return true;
 }
@@ -236,6 +238,7 @@ void Shelf::show(uint32_t slot, bool write) {
 /// Writes the oldest pages that are dirty, many at a time, so that they can go when their places are needed.
 void Shelf::write_next() {
   taken_ = 0;
+  lacks_place_ = false;
   if (!closing_ && free_.count > grown_ / kLookShare) return;
   uint32_t left = closing_ ? waiting_.count : grown_ / kWrittenShare;
   for (uint32_t place = waiting_.first; place != kNone && left; --left) {

@@ -93,6 +93,7 @@ private:
   uint32_t left_ = 0; ///< places of the state kLeft
   uint32_t taken_ = 0; ///< pages, since write_next() looked
   uint64_t take_ns_ = 0; ///< what taking a page costs, lately
+  bool lacks_place_ = false; ///< since then: the oldest page is to be written first
   bool closing_ = false;
 };
 

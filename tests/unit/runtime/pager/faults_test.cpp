@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -409,6 +410,28 @@ TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
   for (uint64_t i = 0; i < bytes; i += page) ASSERT_EQ(stored[i], mark(i)) << i;
   expect_valid();
   EXPECT_EQ(engine.statistics.disk_errors.no_room, 0u);
+}
+
+/// Those on the shelf could not be written when it was their turn, and nobody comes to them.
+TEST(PagerFaults, WhatCouldNotBeWrittenDoesNotKeepOthersFromTheirSecondChance) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  const uint64_t pages = 3 * test_budget / page;
+  char *region = map(pages * page);
+  ASSERT_EQ(engine.add(address(region), pages * page), 0);
+  for (uint64_t i = 0; i < pages; ++i) region[i * page] = 1;
+  std::mt19937 random(1);
+  const auto load = [&](uint64_t begin, uint64_t end) { // in no order that is foreseen
+    for (uint64_t i = begin; i < end; ++i) ASSERT_EQ(region[(begin + random() % (end - begin)) * page], 1);
+  };
+  load(0, pages / 6);
+  test_options.second_chance = true;
+  failing::writing = -ENOSPC;
+  load(pages / 6, pages / 3);
+  const uint64_t full = engine.statistics.second_chance.waited;
+  failing::writing = 0;
+  load(pages / 3, pages * 2 / 3);
+  EXPECT_GT(engine.statistics.second_chance.waited, full + 100);
+  expect_valid();
 }
 
 TEST(PagerFaults, WhatHasBeenReadWaitsWhileNothingCanGoForWantOfRoom) {
