@@ -12,8 +12,9 @@
 //            nothing is saved. Nor is it where a page is not used again while it stays, until as many have gone as memory holds.
 //            Until enough have waited again, a read is taken as saved
 //
-// What it costs and what it saves is compared, for each page that waits; where it costs more, it rests kFirstRest times as long as it
-// was tried, twice as often each time up to kMostRest. Time is counted in pages that go.
+// What it costs and what it saves is compared, for each page that waits. Where it costs more it rests, until the program has waited for
+// reads kLossShare times as long as all that was tried took, and twice as long each time up to kMostPatience, unless it has paid since.
+// A program that only grows has nothing to use again, and waits for no reads: so its rest ends soon after it begins to.
 //
 // Example: of pages that wait 15 % are touched, of those that wait again 30, and 10 % of those that went are read again in as long a
 // time. A read takes 90 us, a fault without one 22, and having a page wait 2: of 100 pages that wait, 15 come back for 0.3 ms, all
@@ -34,7 +35,8 @@ public:
   static constexpr uint32_t kEnough = 256; ///< pages that have waited,
   static constexpr uint32_t kFills = 3; ///< and at least so many times as many as may wait
   static constexpr double kMostCounted = 4096; ///< then all counts are halved
-  static constexpr uint32_t kFirstRest = 8, kMostRest = 64; ///< times as long as it was tried
+  static constexpr uint32_t kLossShare = 32, kMostPatience = 8;
+  static constexpr uint32_t kPaid = 2; ///< times as many pages as decide, after which it has paid
 
   struct Costs {
     uint64_t read_ns, fault_ns, wait_ns; ///< of a read; of a fault without one; of having a page wait
@@ -45,33 +47,40 @@ public:
   void waited(bool again, bool touched) {
     waited_[again] += 1;
     touched_[again] += touched;
+    ++tried_;
     if (waited_[0] + waited_[1] < kMostCounted) return;
     for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_}) *n /= 2;
   }
-  /// The program waits for a page that had waited in vain. `away`: pages that have gone since it did, of a memory of so many. Pages
-  /// wait until as many others have come to wait, of which only those go that are not touched.
+  /// The program waits for a page that had waited in vain. `away`: pages that have gone since it did, of a memory of so many. It is
+  /// lost if it would still be waiting had it come a second time: pages wait until as many others still wait as may. Those that are
+  /// touched leave their places to others, so that they wait the longer the more are touched.
   void missed(uint64_t away, uint32_t memory) {
-    const double waited = waited_[0] + waited_[1], went = waited - touched_[0] - touched_[1];
-    lost_ += double(away) * waited < double(memory / kShare) * went;
+    const double waited = waited_[0] + waited_[1], touched = (touched_[0] + touched_[1]) / std::max(waited, 1.0);
+    const double longer = touched > 0 && touched < 1 ? -std::log1p(-touched) / touched : 1;
+    lost_ += double(away) < double(memory / kShare) * (1 - touched) * longer;
   }
-  /// Decides anew. `gone`: pages that have gone from memory so far, which holds `memory`.
-  void judge(uint64_t gone, uint32_t memory, const Costs &costs) {
+  /// Decides anew. `reads`: pages that the program has waited for so far, of a memory that holds `memory`.
+  void judge(uint64_t reads, uint32_t memory, const Costs &costs) {
     if (!pays_) {
-      if (gone >= rest_until_) pays_ = true, began_ = gone;
+      pays_ = double(reads - rests_since_) * double(costs.read_ns) >= tried_ns_ * kLossShare * patience_;
+      if (pays_) patience_ = std::min(patience_ * 2, kMostPatience);
       return;
     }
+    const uint64_t decide = std::max(kEnough, kFills * (memory / kShare));
+    if (tried_ < decide) return;
     const double waited = waited_[0] + waited_[1], came_back = touched_[0] + touched_[1];
-    if (waited == 0) began_ = gone;
-    if (waited < std::max(kEnough, kFills * (memory / kShare))) return;
-    const double touched = came_back / waited, saved = saved_by(lost_ / std::max(waited - came_back, 1.0));
-    if (touched * saved * double(costs.read_ns) >= touched * double(costs.fault_ns) + double(costs.wait_ns)) {
-      next_rest_ = kFirstRest;
+    const double saved = saved_by(lost_ / std::max(waited - came_back, 1.0));
+    const double gain =
+        came_back * (saved * double(costs.read_ns) - double(costs.fault_ns)) - waited * double(costs.wait_ns); // ns
+    if (gain >= 0) {
+      if (waited_[1] >= kEnoughAgain && tried_ >= kPaid * decide) patience_ = 1;
       return;
     }
     pays_ = false;
     ++switched_off_;
-    rest_until_ = gone + (gone - began_) * next_rest_;
-    next_rest_ = std::min(next_rest_ * 2, kMostRest);
+    rests_since_ = reads;
+    tried_ = 0;
+    tried_ns_ = came_back * double(costs.fault_ns) + waited * double(costs.wait_ns);
     for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_}) *n = 0;
   }
   uint32_t switched_off() const { return switched_off_; }
@@ -93,8 +102,10 @@ private:
   }
 
   double waited_[2] = {}, touched_[2] = {}, lost_ = 0; ///< pages
-  uint64_t began_ = 0, rest_until_ = 0; ///< in pages that have gone
-  uint32_t next_rest_ = kFirstRest, switched_off_ = 0, draw_ = 1;
+  double tried_ns_ = 0; ///< what the last trial took, lately
+  uint64_t tried_ = 0; ///< pages that have waited in this trial
+  uint64_t rests_since_ = 0; ///< in reads
+  uint32_t patience_ = 1, switched_off_ = 0, draw_ = 1;
   bool pays_ = true;
 };
 

@@ -63,7 +63,7 @@ void Shelf::grow() {
 
 void Shelf::keep_up() {
   const core::SecondChance::Costs costs{store_.latency_ns() + kFaultNs, kFaultNs + take_ns_, take_ns_};
-  memory_.chance.judge(memory_.gone(), memory_.used, costs);
+  memory_.chance.judge(memory_.statistics.not_prefetched, memory_.used, costs);
   memory_.statistics.second_chance.switched_off = memory_.chance.switched_off();
   if (!capacity_) return;
   if (!memory_.chance.pays() || target() < capacity_ / 2) closing_ = true;
