@@ -76,6 +76,7 @@ bool JobHelper::read_entry(uint32_t place, uint32_t entry, Opened *out) {
   Opened o{place, entry, serial, job_.member[place].rank, e.phase, {}, now_ns(), e.done.load(std::memory_order_relaxed)};
   const uint32_t count = std::min(e.foreseen_count, JobEntry::kMostForeseen);
   o.foreseen.assign(e.foreseen, e.foreseen + count);
+  o.own_intervals = e.own_intervals;
   std::atomic_thread_fence(std::memory_order_acquire);
   if (e.serial.load(std::memory_order_relaxed) != serial) return false;
   o.done = std::min(o.done, uint64_t{1} << JobEntry::kDoneShift);
@@ -207,12 +208,12 @@ bool JobHelper::is_in_team(const Opened &o) const {
   });
 }
 
-/// How many intervals a member without a team has, so that all that are alone in its phase do not ask for too much at a time.
+/// How many intervals a member without a team has, by what all that are alone in its phase ask for at a time.
 uint64_t JobHelper::intervals_alone(const Opened &o) const {
   std::vector<Opened> alone;
   for (const Opened &other : opened_)
     if (other.phase == o.phase && !is_in_team(other)) alone.push_back(other);
-  return intervals_of(alone, scheme_, sets_, words_, core::kAloneTimes * most_blocks(teams_.size() + 1));
+  return nbd::intervals_alone(o, alone, scheme_, sets_, words_, most_blocks(teams_.size() + 1));
 }
 
 /// Those without a team ask for themselves, once others have had time to come; those whose team has gone need not wait. Some of

@@ -114,6 +114,13 @@ uint64_t intervals_of(const std::vector<Opened> &members, const JobScheme &schem
   }));
 }
 
+uint64_t intervals_alone(const Opened &o, const std::vector<Opened> &alone, const JobScheme &scheme,
+                         const std::vector<core::DataSetBlocks> &sets, uint64_t words, uint64_t most) {
+  const uint64_t few = intervals_of(alone, scheme, sets, words, core::kAloneMost * most),
+                 many = intervals_of(alone, scheme, sets, words, core::kAloneLeast * most);
+  return std::clamp(o.own_intervals, few, std::max(few, many));
+}
+
 JobTeam::JobTeam(std::vector<Opened> members, const JobScheme &scheme, const std::vector<core::DataSetBlocks> &sets,
                  uint64_t words, uint64_t most)
     : members_(std::move(members)), sets_(sets), words_(words), before_(words), before_that_(words), known_(words) {

@@ -21,6 +21,7 @@ struct Opened {
   std::vector<core::Foreseen> foreseen;
   uint64_t seen_ns = 0; ///< when it was seen first
   uint64_t done = 0; ///< of 2^32
+  uint64_t own_intervals = 0; ///< that it has by itself
   bool is_served = false; ///< it has been in a team
   bool is_settled = false; ///< of who is alone: nobody is to come with whom it may share
 
@@ -44,6 +45,10 @@ struct JobScheme {
 /// in one. `most` 0: any number.
 uint64_t intervals_of(const std::vector<Opened> &members, const JobScheme &, const std::vector<core::DataSetBlocks> &,
                       uint64_t words, uint64_t most);
+
+/// The intervals of a member of a phase who is among those without a team. `most`: blocks that a team might ask for in one.
+uint64_t intervals_alone(const Opened &, const std::vector<Opened> &alone, const JobScheme &,
+                         const std::vector<core::DataSetBlocks> &, uint64_t words, uint64_t most);
 
 /// A team at work.
 class JobTeam {

@@ -58,10 +58,11 @@ template <class Largest> uint64_t fitting_interval(uint64_t length, uint64_t mos
   return length;
 }
 
-/// What those who are in no team may ask for in an interval, all together: so many times what one team may. Each reads what has come
-/// for it into its own memory soon, so that this may be more than the cache holds. Where they had less, three quarters of it, eight
-/// members with three arrays asked for one or two blocks of each at a time, and the disk had a fifth more requests.
-inline constexpr uint64_t kAloneTimes = 8;
+/// What those who are in no team ask for in an interval, all together: at least, and at most, so many times what one team may. Between
+/// these, each has the interval that it has by itself. Where there is room, requests are larger for it. And each reads what has come for
+/// it into its own memory soon, so that they may be more than the cache holds: where they were three quarters of it at most, eight members
+/// with three arrays asked for one or two blocks of each at a time, and the disk had a fifth more requests.
+inline constexpr uint64_t kAloneLeast = 2, kAloneMost = 8;
 
 /// A data set's blocks within the sets of a job, in which all data sets follow each other.
 struct DataSetBlocks {

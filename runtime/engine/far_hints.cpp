@@ -74,7 +74,7 @@ void FarHints::begin(const OpenNest &nest) {
   }
   cut(n, intervals, nest.policy.steps());
   n.phase = phase_of(nest);
-  n.entry = n.intervals ? lay_open(nest) : -1;
+  n.entry = n.intervals ? lay_open(nest, n.intervals) : -1;
   n.asker.open(n.entry >= 0, os::now_ns());
   if (!n.intervals || before_) return;
   set_ = static_cast<uint64_t *>(os::reserve(kMostWords * sizeof *set_));
@@ -119,7 +119,7 @@ void FarHints::ask(const OpenNest &nest, const PagedRegion &r, uint64_t interval
 }
 
 /// Tells the helper what the nest will touch. The entry in the job, or -1: there is no helper, or it has no room.
-int FarHints::lay_open(const OpenNest &nest) {
+int FarHints::lay_open(const OpenNest &nest, uint64_t intervals) {
   const int entry = job_.join(static_cast<int>(pager_.memory.options->job)) && job_.has_helper() ? job_.find_entry() : -1;
   if (entry < 0) return -1;
   JobEntry &e = job_[entry];
@@ -127,6 +127,7 @@ int FarHints::lay_open(const OpenNest &nest) {
   const core::Shape &shape = nest.policy.shape();
   e.phase = Job::phase_of(d.file, d.function, d.line);
   e.foreseen_count = 0;
+  e.own_intervals = static_cast<uint32_t>(std::min<uint64_t>(intervals, 0xffffffff));
   for (unsigned g = 0; g < shape.groups; ++g) {
     const core::Group &group = shape.group[g];
     const PagedRegion *r = export_of(group);
@@ -161,7 +162,7 @@ uint64_t FarHints::be_served(OpenNest &nest, Nest &n, uint64_t step) {
     return asked < now + 2 && asked < verdict.intervals ? step + 1 : step_of(now + 1, steps, verdict.intervals);
   }
   nest.served.store(nullptr, std::memory_order_relaxed);
-  if (verdict.kind == JobVerdict::kOwn && verdict.intervals > n.intervals) // others read, too, and the cache is small
+  if (verdict.kind == JobVerdict::kOwn && verdict.intervals) // others read, too: as the cache has room for all
     cut(n, verdict.intervals, steps);
   if (who == core::Asker::Who::kProcess)
     return std::min(go_on_alone(nest, n, step), step_of(core::rescale(step, steps, n.intervals) + 1, steps, n.intervals));

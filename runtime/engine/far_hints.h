@@ -72,7 +72,7 @@ private:
   Phase *phase_of(const OpenNest &);
   bool pays(Nest &, uint64_t step, uint64_t steps);
   uint64_t go_on_alone(OpenNest &, Nest &, uint64_t step);
-  int lay_open(const OpenNest &);
+  int lay_open(const OpenNest &, uint64_t intervals);
   uint64_t be_served(OpenNest &, Nest &, uint64_t step);
 
   Pager &pager_;

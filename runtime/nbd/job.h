@@ -40,6 +40,7 @@ struct JobEntry {
   // --- the member's ---
   std::atomic<uint32_t> serial; ///< odd: open, and what follows stays until it is even
   uint32_t foreseen_count;
+  uint32_t own_intervals; ///< that it has by itself
   uint64_t phase; ///< the nest, by its name
   core::Foreseen foreseen[kMostForeseen];
   std::atomic<uint64_t> done; ///< of 2^kDoneShift

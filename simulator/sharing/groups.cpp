@@ -42,7 +42,7 @@ void Groups::make(Nest nest, const StepsOfAll &steps) {
     teams = scheme_.reserved;
   } else teams = clusters(steps, members, &team_of);
   for (uint32_t t = 0; t < teams; ++t) add(nest, steps, those_of(t, members, team_of), true, most_blocks(teams));
-  add(nest, steps, those_of(core::kAlone, members, team_of), false, core::kAloneTimes * most_blocks(teams + 1));
+  add(nest, steps, those_of(core::kAlone, members, team_of), false, most_blocks(teams + 1));
 }
 
 uint64_t Groups::most_blocks(uint64_t teams) const {
@@ -65,7 +65,7 @@ uint32_t Groups::clusters(const StepsOfAll &steps, const std::vector<uint32_t> &
   return core::make_teams(densities.data(), count, {scheme_.threshold, smallest}, team_of->data());
 }
 
-/// `most`: blocks of an interval.
+/// `most`: blocks of a team's interval.
 void Groups::add(Nest nest, const StepsOfAll &steps, const std::vector<uint32_t> &members, bool has_helper, uint64_t most) {
   if (members.empty()) return;
   auto group = std::make_unique<Group>();
@@ -80,7 +80,12 @@ void Groups::add(Nest nest, const StepsOfAll &steps, const std::vector<uint32_t>
     for (const Blocks &blocks : group->unions) most_of_one = std::max(most_of_one, blocks.size());
     return most_of_one;
   };
-  largest(core::fitting_interval(std::max<uint64_t>(1, uint64_t(double(longest) * scheme_.interval)), most, largest));
+  const auto cut = [&](uint64_t blocks) {
+    largest(core::fitting_interval(std::max<uint64_t>(1, uint64_t(double(longest) * scheme_.interval)), blocks, largest));
+    return group->intervals;
+  };
+  group->most_intervals = has_helper ? cut(most) : cut(core::kAloneLeast * most);
+  if (!has_helper) cut(core::kAloneMost * most);
   for (const uint32_t r : members) group_of_[{nest.first, nest.second, r}] = group.get();
   groups_.push_back(std::move(group));
 }

@@ -19,7 +19,7 @@ using Blocks = std::set<uint64_t>;
 /// A nest that members have open at the same time, and what is asked for them.
 struct Group {
   std::vector<uint32_t> members;
-  uint64_t intervals = 1;
+  uint64_t intervals = 1, most_intervals = 1; ///< of those without a helper, each has its own number if it is between
   bool has_helper = false;
   std::map<uint32_t, uint64_t> at; ///< of those who have come and not left: their interval
   std::set<uint32_t> seen;

@@ -100,10 +100,10 @@ private:
     go_on(r);
   }
 
-  /// Who is alone has those of the others that are, if they are shorter than its own.
   uint64_t intervals_of(const Group *group, const RecordedEntry &e) const {
-    if (group && group->has_helper) return group->intervals;
-    return std::max(own_intervals(e), group ? group->intervals : 1);
+    if (!group) return own_intervals(e);
+    return group->has_helper ? group->intervals
+                             : std::clamp(own_intervals(e), group->intervals, std::max(group->intervals, group->most_intervals));
   }
 
   uint64_t own_intervals(const RecordedEntry &e) const {

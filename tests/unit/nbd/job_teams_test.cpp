@@ -103,6 +103,20 @@ TEST(JobTeams, WhoAskForThemselvesDoNotFillTheCacheTogether) {
   EXPECT_EQ(intervals_of(alone, {}, kSets, kWords, 8), 32u);
 }
 
+TEST(JobTeams, WhoAskForThemselvesHaveTheirOwnIntervalsWhereThereIsRoom) {
+  std::vector<Opened> alone;
+  for (uint32_t m = 0; m < 8; ++m) alone.push_back(member(m, m * 32, 32));
+  const auto of = [&](uint64_t own, uint64_t most) {
+    Opened one = alone[0];
+    one.own_intervals = own;
+    return intervals_alone(one, alone, {}, kSets, kWords, most);
+  };
+  EXPECT_EQ(of(4, 8), 11u) << "64 blocks are room for three of each";
+  EXPECT_EQ(of(12, 8), 12u) << "as it has by itself";
+  EXPECT_EQ(of(64, 8), 16u) << "16 blocks are asked for in any case, two of each";
+  EXPECT_EQ(of(4, 1), 32u) << "no interval asks for less than a block";
+}
+
 TEST(JobTeams, SeveralHelpersHaveRanksThatFollowEachOtherWhoeverComesFirst) {
   JobScheme scheme;
   scheme.kind = JobScheme::kAll;
