@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether a nest is worth being entered that was left early before: a search that nearly always ends where it begins is
-// entered millions of times, and planning each of these executions costs more than the program spends in it. Then entries are
-// passed over, and what the program's faults foretell serves it; one here and there is let in (a probe).
+// Whether a nest is worth being entered that was left early before, or asked for nothing: a search that nearly always ends where
+// it begins is entered millions of times, and planning each of these executions costs more than the program spends in it. So it is
+// with a short loop over a table that is in memory. Then entries are passed over, and what the program's faults foretell serves
+// it; one here and there is let in (a probe).
 //
-//   full       every entry. kEnough early exits in a row (more once it was wrong to pass over) begin a gap
+//   full       every entry. kEnough such exits in a row (more once it was wrong to pass over) begin a gap
 //   gaps       none of kFirstGap entries, then a probe; none of twice as many if that is left early, too, and so on up to
 //              kMostGap. All are let in again when a probe goes on, or when the program has missed so many pages in a gap
 //              that hints would have been worth their while
@@ -25,7 +26,7 @@ public:
   static constexpr unsigned kBits = 48;
   static constexpr unsigned kLeftBits =
       13; ///< the lowest: entries to pass over; while there are any, to pass one over is to take 1
-  static constexpr uint32_t kEnough = 64;      ///< early exits in a row: as many plans are some 100 us
+  static constexpr uint32_t kEnough = 64; ///< early exits in a row: as many plans are some 100 us
   static constexpr uint32_t kMostPatience = 6; ///< kEnough is doubled so often at most
   static constexpr uint32_t kFirstGap = 256, kMostGap = 4096; ///< entries
   /// Entries that may be passed over for each page missed: hints for so many cost what waiting for a page does.
@@ -39,7 +40,7 @@ public:
     return left_ | uint64_t{early_} << 13 | uint64_t{gap_} << 26 | uint64_t{patience_} << 29 | uint64_t{missed_} << 32;
   }
 
-  bool passes_over() const { return gap_ > 0; }                              ///< all but probes
+  bool passes_over() const { return gap_ > 0; } ///< all but probes
   uint32_t gap() const { return gap_ ? kFirstGap << (gap_ - 1) : 0; } ///< entries that are passed over before the next probe
 
   /// The program comes to the nest; `missed`: pages that it has missed so far, in this nest or elsewhere. False: the entry is
@@ -52,7 +53,7 @@ public:
     else begin(gap_, missed); // whatever becomes of this one
     return true;
   }
-  /// The nest was left before it had finished anything worth a hint.
+  /// The nest was left before it had finished anything worth a hint, or was short, and nothing was asked for.
   void left_early(uint64_t missed) {
     if (gap_ > 0) return begin(std::min(gap_ + 1, kGaps), missed);
     if (++early_ >= kEnough << patience_) begin(1, missed);
@@ -77,11 +78,11 @@ private:
     patience_ = std::min(patience_ + 1, kMostPatience);
   }
 
-  uint32_t left_ = 0;     ///< of this gap
-  uint32_t early_ = 0;    ///< in a row, while all are let in
-  uint32_t gap_ = 0;      ///< 0: all are let in; 1 .. kGaps: a gap of kFirstGap, twice, four times that ...
+  uint32_t left_ = 0; ///< of this gap
+  uint32_t early_ = 0; ///< in a row, while all are let in
+  uint32_t gap_ = 0; ///< 0: all are let in; 1 .. kGaps: a gap of kFirstGap, twice, four times that ...
   uint32_t patience_ = 0; ///< how often it was wrong to pass over
-  uint32_t missed_ = 0;   ///< when this gap began
+  uint32_t missed_ = 0; ///< when this gap began
 };
 
 } // namespace pagecast::core

@@ -198,6 +198,17 @@ bool all_resident(Engine &engine, const core::Shape &shape, const core::Nest &ne
 
 /// Nests whose steps are longer are never passed over: a part of a step is worth its hints.
 constexpr uint64_t kLongStep = 1u << 20;
+/// Nests that touch more are opened whether they ask for pages or not. To open one with a slice takes 20 us, as long as it
+/// takes to go through a hundred pages.
+constexpr uint64_t kShortNest = 1u << 20;
+constexpr uint64_t kPlaceBytes = 64; ///< what a place is taken for that only a slice knows, as in the compiler's gates
+
+bool is_short_nest(const core::Shape &shape, const core::Nest &policy, bool sliced) {
+  uint64_t places = sliced ? 1 : 0;
+  for (unsigned k = 0; k < shape.loops; ++k) places = core::saturating_mul(places, shape.trips[k]);
+  const uint64_t bytes = core::saturating_add(policy.plan().total_bytes, shape.sliced_total);
+  return core::saturating_add(bytes, core::saturating_mul(places, kPlaceBytes)) <= kShortNest;
+}
 
 /// The nest's word without a lock: threads that note something at the same time lose one of the two, nothing else.
 core::EntryBackoff entry_backoff_of(const pagecast_nest &d) {
@@ -224,10 +235,11 @@ bool passed_over(Engine &engine, const pagecast_nest &d, const void *frame) {
 /// The program leaves the nest, somewhere in it or at its end.
 void note_exit(const OpenNest &nest) {
   const Engine *engine = engine_in_charge.load(std::memory_order_acquire);
-  if (!engine || !nest.can_be_early) return;
+  if (!engine || (!nest.can_be_early && !nest.is_short)) return;
   core::EntryBackoff backoff = entry_backoff_of(*nest.description);
   const uint64_t before = backoff.bits();
-  if (nest.step() == 0) backoff.left_early(missed(*engine));
+  const bool early = nest.can_be_early && nest.step() == 0;
+  if (early || (nest.is_short && nest.asks.load(std::memory_order_relaxed) == 0)) backoff.left_early(missed(*engine));
   else backoff.went_on();
   if (backoff.bits() != before) note_entry_backoff(*nest.description, backoff.bits());
 }
@@ -296,6 +308,8 @@ pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_
   nest->frame = frame;
   nest->ends = ends_of(d, shape.trips);
   nest->can_be_early = nest->policy.steps() > 1 && nest->policy.plan().step_bytes <= kLongStep;
+  nest->asks.store(0, std::memory_order_relaxed);
+  nest->is_short = is_short_nest(shape, nest->policy, slice);
   push_open(nest);
   nest->thread = static_cast<uint32_t>(os::thread_id());
   nest->serial = engine.statistics.nests_opened.fetch_add(1, std::memory_order_relaxed);

@@ -100,6 +100,7 @@ bool nest_missed(uint64_t address) {
 
 void nest_asked(unsigned number, uint32_t pages) {
   OpenNest &nest = nest_table[number % kMostOpenNests];
+  nest.asks.fetch_add(1, std::memory_order_relaxed);
   if (nest.astray < kAstray) nest.astray -= std::min(nest.astray, pages);
 }
 

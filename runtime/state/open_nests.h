@@ -38,6 +38,7 @@ struct OpenNest {
   std::atomic<uint64_t> slice_ahead{0}; ///< steps by which the slice runs ahead
   std::atomic<uint64_t> slice_wasted{0}; ///< pages that it asked for and that were evicted before their turn
   std::atomic<JobEntry *> served{nullptr}; ///< where a helper says how far it may go (engine/meeting.h); NULL: there is none
+  std::atomic<uint32_t> asks{0}; ///< requests for pages that were not in memory, made for it by its plan or by its slice
   std::atomic<bool> met{false}; ///< it was let go on: the pager looks at the nest again
   const pagecast_nest *description;
   uint32_t sites; ///< of group 0
@@ -45,6 +46,7 @@ struct OpenNest {
   uint64_t ends;   ///< how often the last loop will still end before the nest is closed by that; 0: it is not
   uint64_t last_tick; ///< the tick that closes it, or ~0. The ticket's `wake` is never later
   bool can_be_early; ///< leaving it before its first step's end is leaving it early (core/nest/entry_backoff.h)
+  bool is_short; ///< it touches so little that opening it takes a good part of its time, unless it asks for pages
   bool is_profiled = false; ///< opened for a profile alone (entry/profiled_nests.h)
   uint32_t thread; ///< whose it is
   uint64_t serial; ///< counts nests in the order of their opening

@@ -31,6 +31,21 @@ def test_searches_that_end_where_they_begin_are_passed_over(built, disk_dir, tmp
     assert hints["nests_passed_over"] > 0.5 * hits  # how many are declined is the pager's speed: it frees their slots
 
 
+@pytest.mark.parametrize("how", ["near", "far"])
+def test_short_nests_that_ask_for_nothing_are_passed_over(built, disk_dir, tmp_path, how):
+    plain = optimized(built, "clang-19", "shorts.c")
+    hinted = optimized(built, built.cc, "shorts.c")
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, how)
+    assert done.stdout == built.output(plain, how)
+    hints = figures["hints"]
+    if how == "far":  # its negative twin: most of what each of them wants is not in memory
+        assert hints["nests_passed_over"] == 0
+        assert hints["slice_hints"] > 10_000
+        return
+    assert hints["nests_passed_over"] > 3_000  # of 10,000: the last gap is not counted before it is over
+    assert hints["nests_opened"] + hints["nests_filtered"] + hints["nests_declined"] < 1_000
+
+
 def test_releases_at_once_give_up_what_the_next_row_reads(built, disk_dir, tmp_path):
     hinted = built.compile(built.cc, ROOT / "apps" / "matvec" / "matvec.c", "-O3")
     read = {}
