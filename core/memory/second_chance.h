@@ -84,15 +84,6 @@ public:
     for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_}) *n = 0;
   }
   uint32_t switched_off() const { return switched_off_; }
-  /// Whether a page that has come back before stays for this turn without waiting. Where nearly all such pages come back again, as
-  /// many as tell the same still wait: each of them costs the program a fault. What is not used any more goes some turns later.
-  bool spares() {
-    if (!pays_ || waited_[1] < kEnoughAgain) return false;
-    const double again = touched_[1] / waited_[1];
-    const uint32_t one_waits_of = again >= 15.0 / 16 ? 8 : again >= 7.0 / 8 ? 4 : again >= 3.0 / 4 ? 2 : 1;
-    draw_ = draw_ * 1664525 + 1013904223; // in no order that pages could have, too
-    return (draw_ >> 16) % one_waits_of != 0;
-  }
 
 private:
   double saved_by(double lost) const {
@@ -105,7 +96,7 @@ private:
   double tried_ns_ = 0; ///< what the last trial took, lately
   uint64_t tried_ = 0; ///< pages that have waited in this trial
   uint64_t rests_since_ = 0; ///< in reads
-  uint32_t patience_ = 1, switched_off_ = 0, draw_ = 1;
+  uint32_t patience_ = 1, switched_off_ = 0;
   bool pays_ = true;
 };
 

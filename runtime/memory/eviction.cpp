@@ -34,14 +34,12 @@ uint32_t Eviction::evict(uint32_t pages) {
     // At least a lot at a time, so that neighbours are written together; but none in use while others are left.
     const uint32_t most = std::clamp(pages - done, lot, kVictims);
     const bool released = memory_.order.released() != 0;
-    uint32_t n = released ? memory_.order.pop_victims(victims, most, true) : memory_.pop_unreleased(victims, most);
+    const uint32_t n = released ? memory_.order.pop_victims(victims, most, true) : memory_.pop_unreleased(victims, most);
     if (n == 0) break;
     if (memory_.order.released() == 0) crowded_.store(crowded() + n, std::memory_order_relaxed);
-    const bool may_wait = !released && memory_.end.last() == core::WhichEnd::kOldest;
-    if (may_wait) n = spare(victims, n);
     std::sort(victims, victims + n);
     bool stuck = false;
-    const uint32_t left = may_wait ? shelf_.take(victims, n) : n;
+    const uint32_t left = !released && memory_.end.last() == core::WhichEnd::kOldest ? shelf_.take(victims, n) : n;
     done += n - left;
     for (uint32_t i = 0, run; i < left; i += run) {
       run = write_back_.run_length(victims + i, left - i);
@@ -51,20 +49,6 @@ uint32_t Eviction::evict(uint32_t pages) {
   }
   discards_.flush();
   return done;
-}
-
-/// Those that are sure enough to be in use stay, as the youngest. Returns how many are left, which are the first ones then.
-uint32_t Eviction::spare(uint32_t *victims, uint32_t count) {
-  uint32_t left = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (!shelf_.spares(victims[i])) {
-      victims[left++] = victims[i];
-      continue;
-    }
-    memory_.end.wanted(victims[i], true); // it never went
-    pass_over(victims[i], 1);
-  }
-  return left;
 }
 
 /// Gives up victims, which are alike. Returns how many have gone or are on their way; `stuck`: others would not be, either.

@@ -46,7 +46,6 @@ public:
   uint64_t crowded() const { return crowded_.load(std::memory_order_relaxed); }
 
 private:
-  uint32_t spare(uint32_t *victims, uint32_t count);
   uint32_t give_up(uint32_t slot, uint32_t pages, bool *stuck);
   void give_up_written(uint32_t slot, uint32_t pages);
   void put_back(uint32_t slot, uint32_t pages);

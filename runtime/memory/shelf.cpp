@@ -132,12 +132,6 @@ bool Shelf::wants(uint32_t slot) const {
   return p.state == PageState::kClean || p.state == PageState::kDirty;
 }
 
-bool Shelf::spares(uint32_t slot) {
-  if (!capacity_ || closing_ || !memory_[slot].again || !wants(slot) || !memory_.chance.spares()) return false;
-  ++memory_.statistics.second_chance.spared;
-  return true;
-}
-
 uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
   if (!memory_.options->second_chance || !memory_.chance.pays() || closing_ || sandboxed() || (!capacity_ && !open()))
     return count;

@@ -34,8 +34,6 @@ public:
   /// would be waited for. `slots`: ascending, and out of the order of replacement. Returns how many are left, which are its first
   /// ones then. The others have gone from the program's sight, and their memory is free after the next Discards::flush().
   uint32_t take(uint32_t *slots, uint32_t count);
-  /// Whether a page, out of the order of replacement and not released, stays without having to wait here: SecondChance::spares().
-  bool spares(uint32_t slot);
   /// Puts a page back, writable where it is dirty or `write`. There must be room for it.
   void show(uint32_t slot, bool write);
   /// The program gives the page up. It is not being written.

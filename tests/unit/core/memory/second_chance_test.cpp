@@ -16,7 +16,7 @@ constexpr SecondChance::Costs kCosts{90'000, 22'000, 2'000};
 /// Memory whose pages go in the order in which they came, with pages that wait, or without.
 class Memory {
 public:
-  Memory(uint32_t pages, bool chances, bool spares = true) : chances_(chances), spares_(spares), page_(pages) {}
+  Memory(uint32_t pages, bool chances) : chances_(chances), page_(pages) {}
   void touch(uint32_t slot) {
     Page &p = page_[slot];
     if (p.state == kThere) return;
@@ -55,11 +55,6 @@ private:
   void make_room() {
     const uint32_t most = chances_ && chance_.pays() ? kMemory / SecondChance::kShare : 0;
     while (waiting_ < most + 1) {
-      if (spares_ && page_[order_.front()].again && chance_.spares()) {
-        order_.push_back(order_.front());
-        order_.pop_front();
-        continue;
-      }
       page_[order_.front()].state = kWaits;
       shelf_.push_back(order_.front());
       order_.pop_front();
@@ -74,7 +69,7 @@ private:
     --waiting_;
   }
 
-  bool chances_, spares_;
+  bool chances_;
   SecondChance chance_;
   std::vector<Page> page_;
   std::deque<uint32_t> order_, shelf_;
@@ -125,22 +120,6 @@ TEST(SecondChance, KeepsWhatIsUsedWhereNearlyAllOfItFits) {
   use(with), use(without);
   EXPECT_TRUE(with.pays());
   EXPECT_LT(with.reads, without.reads * 3 / 4);
-}
-
-/// Most of memory is in use all the time, beside what streams past.
-TEST(SecondChance, SparesMostOfWhatAlwaysComesBack) {
-  const auto use = [](Memory &memory, uint32_t from) {
-    std::mt19937 random(1);
-    for (uint32_t i = 0, past = 2 * kMemory; i < 2'000'000; ++i)
-      memory.touch(i % 64 ? from + random() % (kMemory * 7 / 10) : past++ % (8 * kMemory));
-  };
-  Memory with(8 * kMemory, true), without(8 * kMemory, true, false);
-  use(with, 0), use(without, 0);
-  EXPECT_LT(with.came_back, without.came_back / 3);
-  EXPECT_LT(with.reads, without.reads * 11 / 10);
-  const uint32_t before = with.reads, before_without = without.reads; // and other pages are in use now
-  use(with, kMemory), use(without, kMemory);
-  EXPECT_LT(with.reads - before, (without.reads - before_without) * 11 / 10);
 }
 
 TEST(SecondChance, EndsWhereNearlyAllFitsAndIsUsedAlike) {
