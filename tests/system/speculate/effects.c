@@ -4,11 +4,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -65,6 +67,7 @@ int main(int count, char **arguments) {
   volatile int *const anonymous = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   const int event = eventfd(0, EFD_NONBLOCK), log = open(in(directory, "log", 0), O_RDWR | O_CREAT | O_APPEND | O_TRUNC, 0644);
   const int sequence = open(in(directory, "sequence", 0), O_RDWR | O_CREAT | O_TRUNC, 0644);
+  const int watched = epoll_create1(EPOLL_CLOEXEC);
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets)) return 3;
   mkfifo(in(directory, "fifo", 0), 0600);
@@ -110,6 +113,13 @@ int main(int count, char **arguments) {
     const struct timespec moment = {0, 2000000};
     nanosleep(&moment, NULL);
     failures += write(event, &one, 8) != 8;
+    // What is watched, all who share it see: it may be added once, and taken away once.
+    struct epoll_event input = {.events = EPOLLIN}, seen;
+    struct pollfd room = {.fd = sockets[0], .events = POLLOUT};
+    failures += poll(&room, 1, -1) != 1;
+    failures += epoll_ctl(watched, EPOLL_CTL_ADD, event, &input) != 0;
+    failures += epoll_wait(watched, &seen, 1, 0) != 1;
+    failures += epoll_ctl(watched, EPOLL_CTL_DEL, event, NULL) != 0;
     if (i % 30 == 10) failures += send(sockets[0], "s", 1, 0) != 1; // this ends a copy, and so would hide what comes after it
     const int page = i / 10 % 8;
     failures += holed[page * 4096] != held[page];

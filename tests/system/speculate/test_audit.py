@@ -68,8 +68,9 @@ def test_each_call_of_a_copy_is_on_the_list(speculation, storage, tmp_path, prog
                 break
     except Unavailable as reason:
         pytest.skip(str(reason))
-    assert speculation.figures()["copies"]["made"] >= 1
-    assert len(calls) > 3
+    figures = speculation.figures()
+    assert figures["copies"]["made"] >= 1, figures
+    assert len(calls) > 3, (calls, figures)
     seen = {number for number, _ in calls}
     assert seen <= native | own | WITH_CONDITIONS, sorted(seen - native - own - WITH_CONDITIONS)
     wrong = [(number, [hex(x) for x in a]) for number, a in calls if not is_harmless(number, a)]
