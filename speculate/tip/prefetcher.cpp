@@ -160,7 +160,7 @@ int Prefetcher::fetch_names(const Hint &hint, char *scratch) {
   const int failure = speculate::fetch_names(hint.path, scratch, &listing);
   Hint of = hint;
   of.device = listing.device; // which was not known of a name of the command line
-  for (unsigned i = 0; i < Kept::kTries && listing.dropped; i++) saw(of, kListings, false, true);
+  if (listing.dropped) saw(of, kListings, false, true); // or memory was taken away just then: once more is asked
   for (unsigned i = 0; i < Kept::kTries && !failure && !is_known(of, kListings); i++) {
     const bool there = fetch_first_names(hint.path, scratch, &again) == 0 && Kept::is_from_memory(listing.first, again.first);
     saw(of, kListings, there, Kept::is_clearly_not(listing.first, again.first));

@@ -291,7 +291,7 @@ def test_no_copy_lists_in_vain(speculation, storage, tmp_path, manner):
     assert (figures["copies"]["made"] == 0) == (manner == "forgets"), figures
     assert 1 <= figures["prefetch"]["done"] <= 3 or not manner, figures
     lists = storage.close()["by"]["pagecast-tip"]["lists"]
-    assert lists == 1 or not manner, "the beginning of one says that the directory keeps no pages of it"
+    assert lists == 2 or not manner, "the beginning of one says that the directory keeps no pages of it, and once more it takes as long"
 
 
 @pytest.mark.alone  # counts what a copy at idle priority does
