@@ -40,7 +40,7 @@ constexpr uint64_t kMachinePercent = 3, kMachineLeast = 64u << 20;
 /// What is left of a control group's: this part, and so many bytes; and, for files that are read, at most this part more.
 constexpr uint64_t kGroupPart = 64, kGroupLeast = 2u << 20, kReadPart = 8;
 /// The same where nobody else is there to take memory.
-constexpr uint64_t kAlonePart = 512, kAloneLeast = 512u << 10;
+constexpr uint64_t kAlonePart = 256, kAloneLeast = 512u << 10;
 /// A newcomer may take this part of what is free to begin with, reserve or not.
 constexpr uint64_t kBeginPart = 8;
 

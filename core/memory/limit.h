@@ -46,7 +46,7 @@ struct Pool {
 inline constexpr unsigned kMostPools = 8;
 
 /// What is left to others and to the kernel, bytes: of the machine 3 %, at least 64 MiB; of a control group 1/64 and
-/// 2 MiB, for page tables, I/O under way, small data and what others take, or 1/512 and 512 KiB where the program
+/// 2 MiB, for page tables, I/O under way, small data and what others take, or 1/256 and 512 KiB where the program
 /// is alone, which learns from hits of the limit when that is too little.
 ///
 /// Where others in the group may be swapped out for the sake of files that are read, four times what there is of them more, up
