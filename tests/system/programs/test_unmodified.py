@@ -87,7 +87,8 @@ def test_columns_of_rows_that_are_not_whole_pages(built, disk_dir, tmp_path, str
 def test_of_rounds_over_more_than_memory_most_stays(built, disk_dir, tmp_path):
     """26 MiB, eight times in an order that nothing foretells, of which 21 fit: if the oldest pages went, all would be read again."""
     figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "rounds.c"))
-    assert figures["unreleased"]["newest"] > figures["unreleased"]["oldest"] / 2
+    # The first rounds are for trials of both ends, and of a second chance.
+    assert figures["unreleased"]["newest"] > figures["unreleased"]["oldest"] / 4
     assert figures["faults"]["not_prefetched"] < 0.5 * 8 * (26 << 8)
 
 
