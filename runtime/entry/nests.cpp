@@ -201,7 +201,6 @@ constexpr uint64_t kLongStep = 1u << 20;
 /// Nests that touch more are opened whether they ask for pages or not. To open one with a slice takes 20 us, as long as it
 /// takes to go through a hundred pages.
 constexpr uint64_t kShortNest = 1u << 20;
-constexpr uint64_t kPlaceBytes = 64; ///< what a place is taken for that only a slice knows, as in the compiler's gates
 
 bool is_short_nest(const core::Shape &shape, const core::Nest &policy, bool sliced) {
   uint64_t places = sliced ? 1 : 0;

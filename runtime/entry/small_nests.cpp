@@ -36,7 +36,6 @@ Known &known(const pagecast_nest &d) { return known_nests[reinterpret_cast<uint6
 
 /// Groups without a row that is known.
 constexpr uint32_t kWithoutRow = PAGECAST_INDIRECT | PAGECAST_COMPARED;
-constexpr uint64_t kPlaceBytes = 64; ///< what a place is taken for that only a slice knows, as in the compiler's gates
 
 /// Whether it goes through rows, of which each may be long.
 bool has_rows(const pagecast_slice &s) {

@@ -17,6 +17,8 @@ namespace pagecast {
 
 /// From so many bytes on nests are small ones; below, a call costs too much beside what they do.
 inline constexpr uint64_t kLeastSmallNest = 2048;
+/// Bytes that a place is taken for that only a slice knows, as in the compiler's gates.
+inline constexpr uint64_t kPlaceBytes = 64;
 
 /// Whether the nest touches less than the gate. `args`: of expand_args().
 bool is_small(const Engine &, const pagecast_nest &, const uint64_t *args);
