@@ -26,11 +26,13 @@ void ForkStop::begin(uint64_t stack) {
 
 void ForkStop::hold_still() {
   constexpr uint64_t kPatienceNs = 1'000'000; // most forks take less
+  constexpr uint64_t kNextFaultNs = 20'000; // who has a lock and faults may do so for each page of a heap
+  bool served = false;
   while (forking_.load(std::memory_order_acquire)) {
-    os::futex_wait(reinterpret_cast<uint32_t *>(&forking_), 1, kPatienceNs);
+    os::futex_wait(reinterpret_cast<uint32_t *>(&forking_), 1, served ? kNextFaultNs : kPatienceNs);
     if (!pager_.started() || !forking_.load(std::memory_order_acquire)) continue;
     pager_.faults.hand_over();
-    pager_.still.serve();
+    served = pager_.still.serve();
   }
   pager_.still.settle();
   pager_.regions.end_quiet();

@@ -227,6 +227,17 @@ void Shelf::show(uint32_t slot, bool write) {
   placement_.end_wait(slot, 1);
 }
 
+void Shelf::put_back(uint32_t slot) {
+  Page &p = memory_[slot];
+  const uint32_t place = p.wanted_by;
+  memory_.chance.waited(entry_[place].again, true);
+  ++memory_.statistics.second_chance.came_back;
+  memory_.statistics.second_chance.came_back_again += entry_[place].again;
+  p.again = true;
+  p.wanted_by = 0;
+  free(place);
+}
+
 // --- writing ---------------------------------------------------------------------------------------
 
 /// Writes the oldest pages that are dirty, many at a time, so that they can go when their places are needed.

@@ -36,6 +36,9 @@ public:
   uint32_t take(uint32_t *slots, uint32_t count);
   /// Puts a page back, writable where it is dirty or `write`. There must be room for it.
   void show(uint32_t slot, bool write);
+  /// What is kept of a page that waits, for who puts it back by himself; put_back(): he has, with nothing being written.
+  const char *contents_of(uint32_t slot) const { return contents(memory_[slot].wanted_by); }
+  void put_back(uint32_t slot);
   /// The program gives the page up. It is not being written.
   void forget(uint32_t slot) { free(memory_[slot].wanted_by); }
   /// A write from here is done, or failed. To be called when those of its pages that have left the shelf have been seen to.

@@ -134,7 +134,7 @@ public:
   StreamFetcher streams{memory, limit, placement, marks, fetcher};
   SuccessionFetcher successions{memory, limit, marks, fetcher};
   FaultService faults{memory, limit, placement, marks, runs, fetcher, streams, successions};
-  StillService still{memory, limit, store, placement, marks};
+  StillService still{memory, limit, store, placement, marks, shelf};
   MapSync maps{memory, store, placement, discards, write_back, marks};
   RegionChanges regions{memory, limit, placement, margins, eviction, marks, shelf, streams, successions};
 };

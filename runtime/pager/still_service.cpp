@@ -6,17 +6,17 @@
 namespace pagecast {
 
 bool StillService::start() {
-  auto *memory = static_cast<char *>(os::map_memory(2 * memory_.page, false));
-  notes_ = reinterpret_cast<Notes *>(memory);
-  zeros_ = memory + memory_.page;
-  return memory != nullptr;
+  notes_ = static_cast<Notes *>(os::reserve(sizeof(Notes))); // takes memory for those that there are
+  zeros_ = static_cast<char *>(os::map_memory(memory_.page, false));
+  return notes_ && zeros_;
 }
 
-void StillService::serve() {
+bool StillService::serve() {
   constexpr int kAtOnce = 16;
   os::Fault faults[kAtOnce];
   const int n = os::fault_read(placement_.fd(), faults, kAtOnce);
   for (int i = 0; i < n; ++i) serve(faults[i]);
+  return n > 0;
 }
 
 /// Of a page that is not there. NULL: it cannot be had now.
@@ -25,6 +25,7 @@ const char *StillService::contents(uint32_t slot, const PagedRegion &r) {
   case PageState::kZero: return zeros_;
   case PageState::kAbsent: return store_.read_now(slot, r.origin);
   case PageState::kMark: return marks_.contents(slot);
+  case PageState::kShelved: return shelf_.contents_of(slot);
   default: return nullptr;
   }
 }
@@ -64,6 +65,7 @@ void StillService::settle(uint32_t slot) {
   limit_.use_tables(slot, 1);
   if (before == PageState::kMark) marks_.forget(slot);
   else ++memory_.used;
+  if (before == PageState::kShelved) shelf_.put_back(slot);
   p.state = PageState::kDirty;
   p.flags = 0;
   memory_.order.touch(slot);

@@ -7,11 +7,14 @@
 //            process may be copied at any moment
 //   settle   afterwards, in both processes: what is known follows what the kernel says of the pages that are noted
 //
-// The notes are in one page of memory, which is copied as it is at one moment. Pager's thread; settle() in the child is its only one.
+// A thread in malloc may go through all of a heap with its lock: there is room for many notes. While the kernel copies the process, it
+// lets no page be put anywhere, so that whatever the child finds in its place has been noted before. Pager's thread; settle() in the
+// child is its only one.
 #pragma once
 #include "runtime/memory/memory_limit.h"
 #include "runtime/memory/paged_memory.h"
 #include "runtime/memory/placement.h"
+#include "runtime/memory/shelf.h"
 #include "runtime/pager/marks.h"
 #include "runtime/store/backing_store.h"
 
@@ -22,21 +25,20 @@ namespace pagecast {
 
 class StillService {
 public:
-  StillService(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Marks &marks)
-      : memory_(memory), limit_(limit), store_(store), placement_(placement), marks_(marks) {}
+  StillService(PagedMemory &memory, MemoryLimit &limit, BackingStore &store, Placement &placement, Marks &marks, Shelf &shelf)
+      : memory_(memory), limit_(limit), store_(store), placement_(placement), marks_(marks), shelf_(shelf) {}
   /// False: there is no memory.
   bool start();
-  /// Serves the faults that have come.
-  void serve();
+  /// Serves the faults that have come. Returns whether there were any.
+  bool serve();
   void settle();
 
 private:
   struct Notes {
-    static constexpr uint32_t kMost = 1000;
+    static constexpr uint32_t kMost = (1u << 16) - 1;
     std::atomic<uint32_t> count;
     uint32_t slot[kMost];
   };
-  static_assert(sizeof(Notes) <= 4096);
   void serve(const os::Fault &);
   const char *contents(uint32_t slot, const PagedRegion &);
   void settle(uint32_t slot);
@@ -46,6 +48,7 @@ private:
   BackingStore &store_;
   Placement &placement_;
   Marks &marks_;
+  Shelf &shelf_;
   Notes *notes_ = nullptr;
   const char *zeros_ = nullptr;
 };

@@ -64,6 +64,23 @@ struct Children {
 
 } // namespace
 
+TEST(PagerFork, WhoGoesThroughAllPagesMeanwhileIsServed) {
+  START_ENGINE(ReleasePolicy::kNone);
+  char *region = map(kBytes);
+  ASSERT_EQ(engine.add(address(region), kBytes), 0);
+  store(region, 0);
+  const char here = 0;
+  EXPECT_FALSE(engine.stop_for_fork(address(&here), false));
+  std::thread([&] { // as malloc does with a lock that fork waits for
+    const uint64_t page = os::page_size();
+    for (uint64_t at = 0; at < kBytes; at += 4 * page) ASSERT_EQ(region[at], static_cast<char>(at / page)) << at;
+  })
+      .join();
+  engine.go_on(false);
+  expect_valid();
+  expect_stored(region);
+}
+
 TEST(PagerFork, KeepsWhatAStreamHoldsBackWhereTheStackIs) {
   START_ENGINE(ReleasePolicy::kNone); // what is passed goes in the order in which it came
   char *region = map(kBytes);
