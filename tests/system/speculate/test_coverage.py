@@ -274,9 +274,13 @@ def test_what_storage_does_not_keep_is_not_fetched(speculation, storage, tmp_pat
     figures = speculation.figures()
     assert figures["prefetch"]["in_vain"] >= 40, figures
     assert figures["prefetch"]["done"] <= 10, figures
-    beside = speculation.run(*command, cwd=storage(many, milliseconds=5))
-    figures = speculation.figures()
-    assert figures["prefetch"]["in_vain"] == 0 and figures["prefetch"]["done"] >= 40, figures
+    for _ in range(2):  # a copy may come too late to be of use
+        speculation.run(*command, cwd=storage(many, milliseconds=5))
+        figures = speculation.figures()
+        assert figures["prefetch"]["in_vain"] == 0, figures
+        if figures["prefetch"]["done"] >= 40:
+            return
+    assert False, figures
 
 
 @pytest.mark.alone
