@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A hash of words, and unsigned arithmetic that stops at the largest value. Trip counts and strides come from the program and
+// A hash of words, and unsigned arithmetic that stops at the largest value, and at 0. Trip counts and strides come from the program and
 // may be anything; a product that does not fit means "more than there is", and is treated as that.
 #pragma once
 #include <cstdint>
@@ -18,6 +18,9 @@ inline uint64_t saturating_add(uint64_t a, uint64_t b) {
   uint64_t r;
   return __builtin_add_overflow(a, b, &r) ? kUnbounded : r;
 }
+
+/// a - b, or 0 where b is more.
+inline uint64_t saturating_sub(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /// |v|, defined for the most negative value as well.
 inline uint64_t magnitude(int64_t v) { return v < 0 ? ~uint64_t(v) + 1 : uint64_t(v); }

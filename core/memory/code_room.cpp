@@ -7,13 +7,12 @@ namespace {
 
 constexpr uint64_t kPage = 4096, kSecond = 1000000000;
 
-uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 } // namespace
 
 /// Pages of code that were read again since the last look.
 uint64_t CodeRoom::count(const CodeReads &now, uint64_t size) {
-  const uint64_t again = seen_.again ? minus(now.again, seen_.again) : 0, faults = minus(now.by_faults, seen_.by_faults) / kPage;
+  const uint64_t again = seen_.again ? saturating_sub(now.again, seen_.again) : 0,
+                 faults = saturating_sub(now.by_faults, seen_.by_faults) / kPage;
   if (now.waits <= seen_.waits) return 0;
   if (now.cache < size / kMuchCache) return again;
   return now.maps_data || seen_.by_faults == 0 ? 0 : least(again, faults);
@@ -21,7 +20,7 @@ uint64_t CodeRoom::count(const CodeReads &now, uint64_t size) {
 
 uint64_t CodeRoom::update(const CodeReads &now, uint64_t size, uint64_t now_ns) {
   again_ += count(now, size);
-  stalled_ns_ += minus(now.stalled_ns, seen_.stalled_ns);
+  stalled_ns_ += saturating_sub(now.stalled_ns, seen_.stalled_ns);
   seen_ = now;
   if (begin_ns_ == 0) begin_ns_ = now_ns;
   const uint64_t passed = now_ns - begin_ns_;
@@ -32,7 +31,8 @@ uint64_t CodeRoom::update(const CodeReads &now, uint64_t size, uint64_t now_ns) 
   if (much_) grown_ns_ = now_ns;
   if (waits_for_data && room_ > usual) room_ -= least(step, room_ - usual);
   else if (much_) room_ = most(room_, least(room_ + step, waits_for_code ? size / kMostUnstalled : usual));
-  else if (now_ns - grown_ns_ >= kForNs) room_ = minus(room_, size / kStep / 1000 * (least(passed, kSecond) / (kSecond / 1000)));
+  else if (now_ns - grown_ns_ >= kForNs)
+    room_ = saturating_sub(room_, size / kStep / 1000 * (least(passed, kSecond) / (kSecond / 1000)));
   again_ = stalled_ns_ = 0;
   begin_ns_ = now_ns;
   return room_;

@@ -44,8 +44,6 @@ constexpr uint64_t kAlonePart = 256, kAloneLeast = 512u << 10;
 /// A newcomer may take this part of what is free to begin with, reserve or not.
 constexpr uint64_t kBeginPart = 8;
 
-uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 } // namespace
 
 uint64_t reserve(const Pool &p) {
@@ -69,7 +67,7 @@ uint64_t Limit::strained_reserve(const Pool &p, Strain &s, uint64_t now_ns, uint
   if (hit) s.hit_ns = now_ns;
   if (stalled > passed_ns / kStalledPart) s.strain = least(s.strain + passed * 1024 / kStrainNs, kMostStrain);
   else if (hit) s.strain = least(s.strain + kHitStrain, kMostStrain);
-  else if (now_ns - s.hit_ns >= kHitForNs || s.hit_ns == 0) s.strain = minus(s.strain, passed * 1024 / kRelaxNs);
+  else if (now_ns - s.hit_ns >= kHitForNs || s.hit_ns == 0) s.strain = saturating_sub(s.strain, passed * 1024 / kRelaxNs);
   const uint64_t usual = reserve(p);
   return usual + usual / 1024 * s.strain;
 }
@@ -80,7 +78,7 @@ uint64_t Limit::most_for_reads(const Pool &p) {
 
 /// The part of what was read that is the code's. A wait has the kernel read around one page.
 uint64_t Limit::read_for_code(const Pool &p, Strain &s, uint64_t now_ns, uint64_t read) {
-  const uint64_t waits = s.code_waits ? minus(p.code_waits, s.code_waits) : 0;
+  const uint64_t waits = s.code_waits ? saturating_sub(p.code_waits, s.code_waits) : 0;
   s.code_waits = p.code_waits;
   if (now_ns >= s.credit_ns || p.code_waits == 0) s.code_credit = 0;
   if (waits) {
@@ -94,7 +92,8 @@ uint64_t Limit::read_for_code(const Pool &p, Strain &s, uint64_t now_ns, uint64_
 }
 
 uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns, uint64_t passed_ns) {
-  const uint64_t all = s.files_read ? minus(p.files_read, s.files_read) : 0, read = all - read_for_code(p, s, now_ns, all);
+  const uint64_t all = s.files_read ? saturating_sub(p.files_read, s.files_read) : 0,
+                 read = all - read_for_code(p, s, now_ns, all);
   s.files_read = most(s.files_read, p.files_read);
   const uint64_t for_files = most_for_reads(p);
   s.read_since = s.for_reads || read >= kSomeRead ? saturating_add(s.read_since, read) : 0;
@@ -102,14 +101,14 @@ uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns, uint64
     s.files_ns = now_ns;
     s.for_reads = most(s.for_reads, least(for_files, saturating_mul(s.read_since, kReadGrowth)));
   } else if (now_ns - s.files_ns >= kReadForNs) {
-    s.for_reads = minus(s.for_reads, for_files / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
+    s.for_reads = saturating_sub(s.for_reads, for_files / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
   }
   return s.for_reads;
 }
 
 void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned pools, uint64_t spare) {
   const bool first = now_ns_ == 0;
-  const uint64_t passed = first ? 0 : minus(now_ns, now_ns_);
+  const uint64_t passed = first ? 0 : saturating_sub(now_ns, now_ns_);
   now_ns_ = most(now_ns, 1);
   uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
   uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0},
@@ -122,9 +121,9 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
     const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed) + most(code, reads);
     keeps_all_for_reads_ |= reads != 0 && reads == most_for_reads(pool[i]);
     code_comes_back_ |= strain_[i].code.comes_back();
-    const uint64_t could = minus(saturating_add(used, pool[i].free), kept);
+    const uint64_t could = saturating_sub(saturating_add(used, pool[i].free), kept);
     share = least(share, pool[i].shared ? could - could / (kShares + 1) : could);
-    if (const uint64_t left = minus(pool[i].free, kept); left <= available) {
+    if (const uint64_t left = saturating_sub(pool[i].free, kept); left <= available) {
       available = left;
       shared = pool[i].shared;
       kept_in_fullest = kept;
@@ -163,7 +162,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
 }
 
 uint64_t Limit::exposed(uint64_t used, uint64_t burst) const {
-  return least(minus(used, lowest_), minus(burst, minus(share_, used)));
+  return least(saturating_sub(used, lowest_), saturating_sub(burst, saturating_sub(share_, used)));
 }
 
 } // namespace pagecast::core
