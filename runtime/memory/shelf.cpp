@@ -200,19 +200,24 @@ void Shelf::keep(uint32_t slot, uint32_t place) {
   discards_.add_shelved(slot, 1);
 }
 
+/// The page is back where the program sees it.
+void Shelf::note_return(uint32_t slot, const Entry &e) {
+  memory_.chance.waited(e.again, true);
+  ++memory_.statistics.second_chance.came_back;
+  memory_.statistics.second_chance.came_back_again += e.again;
+  memory_[slot].again = true;
+  memory_[slot].wanted_by = 0;
+}
+
 void Shelf::show(uint32_t slot, bool write) {
   Page &p = memory_[slot];
   const uint32_t place = p.wanted_by;
   Entry &e = entry_[place];
   const bool writing = e.state == Entry::kWriting, writable = write || (e.dirty && !writing);
   if (placement_.place(slot, contents(place), 1, writable) == 0) return; // its mapping went away under us
-  memory_.chance.waited(e.again, true);
-  ++memory_.statistics.second_chance.came_back;
-  memory_.statistics.second_chance.came_back_again += e.again;
+  note_return(slot, e);
   p.state = writing ? PageState::kWriting : writable ? PageState::kDirty : PageState::kClean;
   p.flags = writing && writable ? kRedirtied : 0;
-  p.again = true;
-  p.wanted_by = 0;
   if (writing) {
     unlink(waiting_, place);
     e.state = Entry::kLeft;
@@ -228,13 +233,8 @@ void Shelf::show(uint32_t slot, bool write) {
 }
 
 void Shelf::put_back(uint32_t slot) {
-  Page &p = memory_[slot];
-  const uint32_t place = p.wanted_by;
-  memory_.chance.waited(entry_[place].again, true);
-  ++memory_.statistics.second_chance.came_back;
-  memory_.statistics.second_chance.came_back_again += entry_[place].again;
-  p.again = true;
-  p.wanted_by = 0;
+  const uint32_t place = memory_[slot].wanted_by;
+  note_return(slot, entry_[place]);
   free(place);
 }
 

@@ -75,6 +75,7 @@ private:
   void unlink(List &, uint32_t place);
   void free(uint32_t place);
   void drop(uint32_t place);
+  void note_return(uint32_t slot, const Entry &);
   bool make_place();
   void keep(uint32_t slot, uint32_t place);
   void write_next();
