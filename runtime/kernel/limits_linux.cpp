@@ -271,7 +271,7 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read, bool maps_fil
   unsigned n = 0;
   bool swaps = false;
   beside_others_ = false;
-  core::CodeReads code{.waits = waits_for_files()};
+  core::CodeReads code{.waits = waits_for_files(), .maps_data = maps_files};
   if (groups_ && read_text(io_, text, 256)) code.by_faults = fault_reads_.update(files_read, number_after(text, "rchar:"));
   if (uint64_t posted = 0; refused_ >= 0 && syscall(SYS_read, refused_, &posted, sizeof posted) > 0) refusals_ += posted;
   if (read_text(meminfo_, text, 1024)) {

@@ -47,11 +47,8 @@ void Allowance::look(uint64_t now, uint64_t used_bytes, uint64_t spare, bool in_
   seen_cap_ = cap_.load(std::memory_order_relaxed);
   core::Pool pools[core::kMostPools];
   const unsigned n = memory_.look(pools, seen_read_ = files_read(), maps_files_);
-  for (unsigned i = 0; i < n; ++i) {
-    pools[i].tells &= !in_motion;
-    pools[i].code.maps_data = maps_files_;
-    pools[i].code.stalled_ns = statistics_->stall_ns.sum();
-  }
+  const uint64_t stalled_ns = statistics_->stall_ns.sum();
+  for (unsigned i = 0; i < n; ++i) pools[i].tells &= !in_motion, pools[i].code.stalled_ns = stalled_ns;
   const uint64_t before = limit_.budget(), had = std::min(before, used_bytes + spare);
   limit_.cap(seen_cap_);
   limit_.lowest(std::min(seen_cap_, least()));
