@@ -11,10 +11,12 @@ constexpr uint64_t kDonePerMiss = 16;   ///< hints carried out for each wait tha
 
 } // namespace
 
+/// Of a copy's price, how many times as much must have been waited for.
+uint64_t Worth::factor() const { return useless_ ? kFactorAfterUseless << std::min(useless_ - 1, kMostDoublings) : kFactor; }
+
 bool Worth::pays(uint64_t now, uint64_t price) const {
   if (now < not_before_ || !waits_for(kShareLong)) return false;
-  const uint64_t factor = useless_ ? kFactorAfterUseless << std::min(useless_ - 1, kMostDoublings) : kFactor;
-  return waited_ >= factor * price && waited_ >= briefly_;
+  return waited_ >= factor() * price && waited_ >= briefly_;
 }
 
 bool Worth::pays_briefly(uint64_t now, uint64_t price) const {
@@ -24,7 +26,7 @@ bool Worth::pays_briefly(uint64_t now, uint64_t price) const {
 
 uint64_t Worth::lacks(uint64_t now) const {
   if (now < not_before_) return ~uint64_t{0};
-  const uint64_t needed = kBasicPrice * (useless_ ? kFactorAfterUseless << std::min(useless_ - 1, kMostDoublings) : kFactor);
+  const uint64_t needed = factor() * kBasicPrice;
   return needed > waited_ + briefly_ ? needed - waited_ - briefly_ : 0;
 }
 

@@ -60,6 +60,7 @@ public:
   unsigned useless() const { return useless_; } ///< in a row
 
 private:
+  uint64_t factor() const;
   bool waits_for(uint64_t part) const { return waiting_ * part >= time_; }
 
   uint64_t time_ = 0, waiting_ = 0; ///< ns, of late
