@@ -203,8 +203,7 @@ constexpr uint64_t kLongStep = 1u << 20;
 constexpr uint64_t kShortNest = 1u << 20;
 
 bool is_short_nest(const core::Shape &shape, const core::Nest &policy, bool sliced) {
-  uint64_t places = sliced ? 1 : 0;
-  for (unsigned k = 0; k < shape.loops; ++k) places = core::saturating_mul(places, shape.trips[k]);
+  const uint64_t places = sliced ? iterations_of(shape.trips, shape.loops) : 0;
   const uint64_t bytes = core::saturating_add(policy.plan().total_bytes, shape.sliced_total);
   return core::saturating_add(bytes, core::saturating_mul(places, kPlaceBytes)) <= kShortNest;
 }

@@ -3,6 +3,7 @@
 
 #include "core/arithmetic.h"
 #include "core/nest/companions.h"
+#include "runtime/entry/nest_args.h"
 #include "runtime/kernel/os.h"
 
 #include <algorithm>
@@ -91,8 +92,8 @@ void ask(Engine &engine, const core::Row &row, uint16_t site) {
 
 bool is_small(const Engine &engine, const pagecast_nest &d, const uint64_t *args) {
   const uint64_t gate = engine.options().gate;
-  uint64_t iterations = 1, bytes = 0;
-  for (unsigned k = 0; k < d.loops; ++k) iterations = core::saturating_mul(iterations, args[k]);
+  const uint64_t iterations = iterations_of(args, d.loops);
+  uint64_t bytes = 0;
   if (iterations == 0) return false; // nothing is touched
   if (d.slice && (has_rows(*d.slice) || core::saturating_mul(iterations, kPlaceBytes) >= gate)) return false;
   for (unsigned g = 0; g < d.groups; ++g)
