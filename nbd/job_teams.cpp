@@ -118,7 +118,7 @@ uint64_t intervals_alone(const Opened &o, const std::vector<Opened> &alone, cons
                          const std::vector<core::DataSetBlocks> &sets, uint64_t words, uint64_t most) {
   const uint64_t few = intervals_of(alone, scheme, sets, words, core::kAloneMost * most),
                  many = intervals_of(alone, scheme, sets, words, core::kAloneLeast * most);
-  return std::clamp(o.own_intervals, few, std::max(few, many));
+  return core::alone_intervals(o.own_intervals, few, many);
 }
 
 JobTeam::JobTeam(std::vector<Opened> members, const JobScheme &scheme, const std::vector<core::DataSetBlocks> &sets,

@@ -63,6 +63,8 @@ template <class Largest> uint64_t fitting_interval(uint64_t length, uint64_t mos
 /// it into its own memory soon, so that they may be more than the cache holds: where they were three quarters of it at most, eight members
 /// with three arrays asked for one or two blocks of each at a time, and the disk had a fifth more requests.
 inline constexpr uint64_t kAloneLeast = 2, kAloneMost = 8;
+/// The intervals of one of them, who has `own` by itself: `few` ask for the most, `many` for the least.
+inline uint64_t alone_intervals(uint64_t own, uint64_t few, uint64_t many) { return std::clamp(own, few, std::max(few, many)); }
 
 /// A data set's blocks within the sets of a job, in which all data sets follow each other.
 struct DataSetBlocks {

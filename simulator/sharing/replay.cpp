@@ -103,7 +103,7 @@ private:
   uint64_t intervals_of(const Group *group, const RecordedEntry &e) const {
     if (!group) return own_intervals(e);
     return group->has_helper ? group->intervals
-                             : std::clamp(own_intervals(e), group->intervals, std::max(group->intervals, group->most_intervals));
+                             : core::alone_intervals(own_intervals(e), group->intervals, group->most_intervals);
   }
 
   uint64_t own_intervals(const RecordedEntry &e) const {
