@@ -221,78 +221,76 @@ Pool read_pool() {
   return pool;
 }
 
-TEST(Limit, WhoReadsFilesKeepsWhatTheKernelReadsAheadFree) {
+/// Who holds 200 MiB there.
+struct Reader {
+  /// The first look. Returns the budget.
+  uint64_t start() {
+    limit.start(kNoCap, kLowest);
+    limit.update(1, 200 * kMiB, &pool, 1);
+    return limit.budget();
+  }
+  uint64_t look(uint64_t ms) {
+    limit.update(ms * kMs, 200 * kMiB, &pool, 1);
+    return limit.budget();
+  }
   Limit limit;
   Pool pool = read_pool();
-  limit.start(kNoCap, kLowest);
-  limit.update(1, 200 * kMiB, &pool, 1);
-  const uint64_t before = limit.budget();
+};
+
+TEST(Limit, WhoReadsFilesKeepsWhatTheKernelReadsAheadFree) {
+  Reader reader;
+  Pool &pool = reader.pool;
+  const uint64_t before = reader.start();
   EXPECT_EQ(before, 250 * kMiB - reserve(pool));
   pool.files_read += 100 << 10; // a library, perhaps
-  limit.update(10 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), before);
+  EXPECT_EQ(reader.look(10), before);
   pool.files_read += 300 << 10;
-  limit.update(20 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), before - (1200 << 10)) << "as much as the kernel may read next";
-  EXPECT_FALSE(limit.keeps_all_for_reads());
+  EXPECT_EQ(reader.look(20), before - (1200 << 10)) << "as much as the kernel may read next";
+  EXPECT_FALSE(reader.limit.keeps_all_for_reads());
   pool.files_read += 3 * kMiB;
-  limit.update(21 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), before - 10 * kMiB);
-  EXPECT_TRUE(limit.keeps_all_for_reads());
+  EXPECT_EQ(reader.look(21), before - 10 * kMiB);
+  EXPECT_TRUE(reader.limit.keeps_all_for_reads());
   pool.files_read -= 200 << 10; // pages were asked for that have not come yet
-  limit.update(30 * kMs, 200 * kMiB, &pool, 1);
+  reader.look(30);
   pool.files_read += 200 << 10;
-  for (uint64_t i = 4; i <= 100; ++i) limit.update(i * 10 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), before - 10 * kMiB);
-  for (uint64_t s = 2; s <= 4; ++s) limit.update(s * 1000 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_GE(limit.budget(), before - before / 1024) << "it is the program's again when nothing is read";
+  for (uint64_t i = 4; i <= 100; ++i) reader.look(i * 10);
+  EXPECT_EQ(reader.limit.budget(), before - 10 * kMiB);
+  for (uint64_t s = 2; s <= 4; ++s) reader.look(s * 1000);
+  EXPECT_GE(reader.limit.budget(), before - before / 1024) << "it is the program's again when nothing is read";
 }
 
 TEST(Limit, OfAShortFileLittleIsKept) {
-  Limit limit;
-  Pool pool = read_pool();
-  limit.start(kNoCap, kLowest);
-  limit.update(1, 200 * kMiB, &pool, 1);
-  const uint64_t before = limit.budget();
+  Reader reader;
+  const uint64_t before = reader.start();
   for (uint64_t file = 0; file < 5; ++file) { // each is forgotten when the next one comes
-    pool.files_read += 512 << 10;
-    limit.update((10000 * file + 10) * kMs, 200 * kMiB, &pool, 1);
-    EXPECT_EQ(limit.budget(), before - 2 * kMiB);
-    for (uint64_t ms = 20; ms <= 5000; ms += 10) limit.update((10000 * file + ms) * kMs, 200 * kMiB, &pool, 1);
-    EXPECT_GE(limit.budget(), before - before / 1024);
+    reader.pool.files_read += 512 << 10;
+    EXPECT_EQ(reader.look(10000 * file + 10), before - 2 * kMiB);
+    for (uint64_t ms = 20; ms <= 5000; ms += 10) reader.look(10000 * file + ms);
+    EXPECT_GE(reader.limit.budget(), before - before / 1024);
   }
 }
 
 TEST(Limit, WhatIsReadForCodeIsNoFile) {
-  Limit limit;
-  Pool pool = read_pool();
-  pool.code_waits = 100; // of long ago
-  limit.start(kNoCap, kLowest);
-  limit.update(1, 200 * kMiB, &pool, 1);
-  const uint64_t before = limit.budget();
-  ++pool.code_waits;
+  Reader reader;
+  reader.pool.code_waits = 100; // of long ago
+  const uint64_t before = reader.start();
+  ++reader.pool.code_waits;
   for (unsigned i = 1; i <= 4; ++i) { // one wait has the kernel read as much as it does at once
-    pool.files_read += kMiB;
-    limit.update(i * 10 * kMs, 200 * kMiB, &pool, 1);
-    EXPECT_EQ(limit.budget(), before);
+    reader.pool.files_read += kMiB;
+    EXPECT_EQ(reader.look(i * 10), before);
   }
-  pool.files_read += kMiB;
-  limit.update(50 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), before - 4 * kMiB) << "more than that is a file";
+  reader.pool.files_read += kMiB;
+  EXPECT_EQ(reader.look(50), before - 4 * kMiB) << "more than that is a file";
 }
 
 TEST(Limit, AWaitForCodeOfLongAgoCoversNothing) {
-  Limit limit;
-  Pool pool = read_pool();
-  pool.code_waits = 100;
-  limit.start(kNoCap, kLowest);
-  limit.update(1, 200 * kMiB, &pool, 1);
-  const uint64_t before = limit.budget();
-  pool.code_waits += 1000;
-  limit.update(10 * kMs, 200 * kMiB, &pool, 1);
-  pool.files_read += 3 * kMiB;
-  limit.update(200 * kMs, 200 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.budget(), before - 10 * kMiB);
+  Reader reader;
+  reader.pool.code_waits = 100;
+  const uint64_t before = reader.start();
+  reader.pool.code_waits += 1000;
+  reader.look(10);
+  reader.pool.files_read += 3 * kMiB;
+  EXPECT_EQ(reader.look(200), before - 10 * kMiB);
 }
 
 TEST(Limit, ALargeReadAheadTakesNoMoreThanAPartOfASmallGroup) {

@@ -88,6 +88,15 @@ void at_random(Memory &memory, uint32_t pages, unsigned touches) {
   for (unsigned i = 0; i < touches; ++i) memory.touch(static_cast<uint32_t>(random() % pages));
 }
 
+/// Touches of as many pages as memory holds, of the first ones most; one in `seldom` is of `others` behind them.
+void use_the_first_most(Memory &memory, unsigned touches, unsigned seldom, uint32_t others) {
+  std::mt19937 random(1);
+  for (unsigned i = 0; i < touches; ++i) {
+    const double part = double(random() % 10'000) / 10'000;
+    memory.touch(i % seldom ? static_cast<uint32_t>(part * part * part * kMemory) : kMemory + random() % others);
+  }
+}
+
 } // namespace
 
 TEST(SecondChance, KeepsWhatIsUsedMore) {
@@ -109,15 +118,8 @@ TEST(SecondChance, EndsWhereAllIsUsedAlike) {
 
 /// Most pages that wait are touched, so that few go while many have come to wait.
 TEST(SecondChance, KeepsWhatIsUsedWhereNearlyAllOfItFits) {
-  const auto use = [](Memory &memory) {
-    std::mt19937 random(1);
-    for (unsigned i = 0; i < 1'000'000; ++i) {
-      const double part = double(random() % 10'000) / 10'000;
-      memory.touch(i % 128 ? static_cast<uint32_t>(part * part * part * kMemory) : kMemory + random() % (6 * kMemory));
-    }
-  };
   Memory with(7 * kMemory, true), without(7 * kMemory, false);
-  use(with), use(without);
+  for (Memory *memory : {&with, &without}) use_the_first_most(*memory, 1'000'000, 128, 6 * kMemory);
   EXPECT_TRUE(with.pays());
   EXPECT_LT(with.reads, without.reads * 3 / 4);
 }
@@ -182,11 +184,7 @@ TEST(SecondChance, RestsWhileNothingIsReadAndIsTriedAgainSoonThen) {
 TEST(SecondChance, IsTriedAgainSoonWhereAProgramHasGrown) {
   const auto use = [](Memory &memory) {
     for (uint32_t i = 0; i < 5 * kMemory; ++i) memory.grow(i);
-    std::mt19937 random(1);
-    for (unsigned i = 0; i < 300'000; ++i) {
-      const double part = double(random() % 10'000) / 10'000;
-      memory.touch(i % 64 ? static_cast<uint32_t>(part * part * part * kMemory) : kMemory + random() % (4 * kMemory));
-    }
+    use_the_first_most(memory, 300'000, 64, 4 * kMemory);
   };
   Memory with(5 * kMemory, true), without(5 * kMemory, false);
   use(with), use(without);
