@@ -201,8 +201,13 @@ def test_large_data_of_fortran_are_paged_and_hinted(built, fc, disk_dir, tmp_pat
     assert hit > pages // 2 and hit > 2 * figures["faults"]["not_prefetched"]
     assert figures["faults"]["zero_fill_hit"] > figures["faults"]["zero_fill_fault"]
     if kind == "assumed_shape":
-        site = [s for s in figures["sites"] if s["line"] == WORK.splitlines().index("        x(i, j) = x(i, j) * f + 1d0") + 1]
-        assert site and site[0]["prefetched"] > pages // 32  # a quarter to all: the rest is still there, or a fault's
+        line = WORK.splitlines().index("        x(i, j) = x(i, j) * f + 1d0") + 1
+        for _ in range(3):  # how much of it is a fault's goes by who gets a processor
+            prefetched = next(s["prefetched"] for s in figures["sites"] if s["line"] == line)
+            if prefetched > pages // 16:  # a quarter to all: the rest is still there, or a fault's
+                return
+            figures = run_paged(built, tmp_path / "hinted", disk_dir, tmp_path)[1]
+        assert prefetched > pages // 16
 
 
 OMP_C = """#include <stdio.h>
