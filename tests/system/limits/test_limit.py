@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -147,7 +148,8 @@ def neighbour(group, mib: int, ms: float = 16, patient: bool = True):
     try:
         yield process
         process.stdin.close()
-        assert process.wait(30) == 0
+        status = process.wait(30)
+        assert status == 0 or not patient and status == -signal.SIGKILL  # the kernel may choose the hasty one
     finally:
         if process.poll() is None:
             process.kill()
