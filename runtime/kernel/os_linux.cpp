@@ -155,6 +155,7 @@ void *map_buffer(size_t bytes) {
 }
 
 void give_back_zeros(void *addr, size_t bytes) {
+  if (sandboxed()) return;
   const uint64_t page = page_size(), end = (reinterpret_cast<uint64_t>(addr) + bytes) & ~(page - 1);
   for (uint64_t at = (reinterpret_cast<uint64_t>(addr) + page - 1) & ~(page - 1); at < end; at += page) {
     const auto *words = reinterpret_cast<const uint64_t *>(at);

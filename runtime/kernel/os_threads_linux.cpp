@@ -200,11 +200,11 @@ unsigned thread_vectors(const uint64_t **vectors, unsigned most) {
 unsigned own_threads() { return threads_running.load(); }
 
 int thread_id() {
-  if (!number) number = static_cast<int>(syscall(SYS_gettid));
+  if (!number && !sandboxed()) number = static_cast<int>(syscall(SYS_gettid));
   return number;
 }
 
-bool has_thread(int id) { return syscall(SYS_tgkill, getpid(), id, 0) == 0; }
+bool has_thread(int id) { return id == 0 || syscall(SYS_tgkill, getpid(), id, 0) == 0; }
 
 void threads_forked() {
   number = 0;

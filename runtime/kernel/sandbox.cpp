@@ -35,6 +35,7 @@ void try_calls() {
 } // namespace
 
 void sandbox_begin(bool strict, void (*before_first)()) {
+  os::thread_id(); // which is kept: the kernel cannot be asked for it any more
   if (filters.fetch_add(1, std::memory_order_seq_cst) == 0) before_first();
   strictly = strict;
 }

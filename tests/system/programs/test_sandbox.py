@@ -28,9 +28,9 @@ def sandbox(built, tmp_path_factory):
 
 
 @pytest.mark.parametrize("how", ["prctl", "seccomp"])
-@pytest.mark.parametrize("action", ["kill", "trap", "eperm"])
-def test_a_filter_after_paging_has_begun(sandbox, action, how):
-    sandbox.same_output("after", action, how)
+@pytest.mark.parametrize("when, action", [("after", "kill"), ("after", "trap"), ("after", "eperm"), ("asked", "kill")])
+def test_a_filter_after_paging_has_begun(sandbox, when, action, how):
+    sandbox.same_output(when, action, how)
     figures = sandbox.figures()
     assert figures["io"]["read_bytes"] > 0 and figures["hints"]["nests_opened"] > 0
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sandboxes: sandbox WHEN ACTION HOW. WHEN: before or after there are large data, or inherited, or copies: inherited,
-// against the calls that copy margins and give up page cache (it starts itself again then).
+// Sandboxes: sandbox WHEN ACTION HOW. WHEN: before or after there are large data; asked: between asking for them and the first
+// loop over them; or inherited, or copies: inherited, against the calls that copy margins and give up page cache (it starts itself
+// again then).
 // ACTION: what happens to who makes a call that is not on the list. HOW the filter is put on: prctl or seccomp, or none.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -80,6 +81,7 @@ int main(int argc, char **argv) {
   if (!strcmp(when, "before")) put_on(strict, argv[3]);
   unsigned *data = malloc(n * sizeof *data), *index = malloc(n * sizeof *index);
   if (!data || !index) return 1;
+  if (!strcmp(when, "asked")) put_on(strict, argv[3]);
   fill(data, n, 7);
   fill(index, n, 1023); // backwards within its pages
   if (!strcmp(when, "after")) put_on(strict, argv[3]);
