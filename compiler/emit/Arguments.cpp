@@ -7,7 +7,6 @@
 #include "loops/TripCounts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/IR/GlobalVariable.h"
 
 using namespace llvm;
 
@@ -21,12 +20,22 @@ Arguments::Arguments(const Nest &N, ScalarEvolution &SE, ArrayRef<Value *> Anywa
     Computed.try_emplace(SE.getUnknown(V), Passed); // bounds may be known as that
   }
   const SCEV *Zero = SE.getZero(Type::getInt64Ty(SE.getContext()));
-  for (const SCEV *Count : N.Backedges) add(tripsOf(Count, SE));
+  SmallVector<const SCEV *, 32> Wanted;
+  for (const SCEV *Count : N.Backedges) Wanted.push_back(tripsOf(Count, SE));
   for (const Group &G : N.Groups) {
-    add(G.Form.Base);
-    for (unsigned K = 0; K < N.Loops.size(); ++K) add(G.indirect() ? Zero : G.Form.Stride[K]);
+    Wanted.push_back(G.Form.Base);
+    for (unsigned K = 0; K < N.Loops.size(); ++K) Wanted.push_back(G.indirect() ? Zero : G.Form.Stride[K]);
   }
-  for (const SCEV *S : N.Code.Live) add(S);
+  append_range(Wanted, N.Code.Live);
+  if (Anyway.empty()) choose(Wanted, N);
+  for (const SCEV *S : Wanted) add(S);
+}
+
+void Arguments::choose(ArrayRef<const SCEV *> Wanted, const Nest &N) {
+  const ArrayRef<const SCEV *> Trips = Wanted.take_front(N.Backedges.size());
+  for (const SCEV *Count : Trips) Chosen.want(Count);
+  for (const SCEV *S : Wanted.drop_front(Trips.size())) Chosen.want(partsOf(S).Rest);
+  Chosen.choose(Trips.drop_back(N.Beside)); // the gate has no use for those of loops beside
 }
 
 Arguments::Register Arguments::pass(const SCEV *S) {
@@ -82,55 +91,72 @@ Arguments::Register Arguments::operate(const SCEV *S) {
   return Sum;
 }
 
+Arguments::Register Arguments::polynomial(const PassedWords::Polynomial &P) {
+  const unsigned Width = 64;
+  auto Append = [&](unsigned Code, Register A, Register B) {
+    Operations.push_back({Code, Width, 0, A, B});
+    return Register{Register::Result, unsigned(Operations.size() - 1)};
+  };
+  auto Number = [&](int64_t N) { return constant(ConstantInt::getSigned(Type::getInt64Ty(SE.getContext()), N)); };
+  const Register Of = compute(P.Of);
+  Register Factor = Number(P.Linear); // constant + of * (linear + of * square)
+  if (P.Square) {
+    Factor = Append(PAGECAST_OP_MUL, Number(P.Square), Of);
+    if (P.Linear) Factor = Append(PAGECAST_OP_ADD, Factor, Number(P.Linear));
+  }
+  const Register Product = P.Square || P.Linear != 1 ? Append(PAGECAST_OP_MUL, Factor, Of) : Of;
+  return P.Constant ? Append(PAGECAST_OP_ADD, Product, Number(P.Constant)) : Product;
+}
+
 Arguments::Register Arguments::compute(const SCEV *S) {
   constexpr unsigned MostOperations = 160;
   Type *I64 = Type::getInt64Ty(SE.getContext());
   if (auto Found = Computed.find(S); Found != Computed.end()) return Found->second;
   Register R;
+  auto *Unknown = dyn_cast<SCEVUnknown>(S);
   if (const auto *Whole = dyn_cast<SCEVConstant>(S)) R = constant(ConstantInt::get(I64, Whole->getAPInt().getZExtValue()));
-  else if (auto *Unknown = dyn_cast<SCEVUnknown>(S); Unknown && isa<GlobalVariable>(Unknown->getValue()) &&
-                                                     !cast<GlobalVariable>(Unknown->getValue())->isThreadLocal() &&
-                                                     !cast<GlobalVariable>(Unknown->getValue())->hasDLLImportStorageClass())
-    R = constant(ConstantExpr::getPtrToInt(cast<Constant>(Unknown->getValue()), I64));
-  else if (Operations.size() < MostOperations && (operationOf(S->getSCEVType()) || isa<SCEVCastExpr>(S))) R = operate(S);
+  else if (Unknown && isKnownToTables(S)) R = constant(ConstantExpr::getPtrToInt(cast<Constant>(Unknown->getValue()), I64));
+  else if (std::optional<PassedWords::Polynomial> P = Chosen.byAnother(S)) R = polynomial(*P);
+  else if (!Chosen.isWhole(S) && Operations.size() < MostOperations && (operationOf(S->getSCEVType()) || isa<SCEVCastExpr>(S)))
+    R = operate(S);
   else R = pass(S);
   Computed[S] = R;
   return R;
 }
 
 // Narrow expressions wrap at their own width: they are passed whole.
+Arguments::Parts Arguments::partsOf(const SCEV *S) const {
+  Parts P{0, 1, S};
+  if (SE.getTypeSizeInBits(S->getType()) != 64 || Chosen.isWhole(S)) return P;
+  if (const auto *Sum = dyn_cast<SCEVAddExpr>(P.Rest))
+    if (std::optional<int64_t> First = constantOf(Sum->getOperand(0))) {
+      P.Known = uint64_t(*First);
+      SmallVector<const SCEV *, 4> Rest(drop_begin(Sum->operands()));
+      P.Rest = SE.getAddExpr(Rest);
+    }
+  if (const auto *Product = dyn_cast<SCEVMulExpr>(P.Rest))
+    if (std::optional<int64_t> Factor = constantOf(Product->getOperand(0)); Factor && isInt<32>(*Factor)) {
+      P.Scale = int32_t(*Factor);
+      SmallVector<const SCEV *, 4> Rest(drop_begin(Product->operands()));
+      P.Rest = SE.getMulExpr(Rest);
+    }
+  return P;
+}
+
 void Arguments::add(const SCEV *S) {
   Type *I64 = Type::getInt64Ty(SE.getContext());
   if (auto Found = Computed.find(S); Found != Computed.end() && Found->second.Is == Register::Dynamic)
     return Words.push_back({ConstantInt::get(I64, 0), 1, Found->second});
-  uint64_t Known = 0;
-  int32_t Scale = 1;
-  if (SE.getTypeSizeInBits(S->getType()) == 64) {
-    if (const auto *Sum = dyn_cast<SCEVAddExpr>(S))
-      if (std::optional<int64_t> First = constantOf(Sum->getOperand(0))) {
-        Known = uint64_t(*First);
-        SmallVector<const SCEV *, 4> Rest(drop_begin(Sum->operands()));
-        S = SE.getAddExpr(Rest);
-      }
-    if (const auto *Product = dyn_cast<SCEVMulExpr>(S))
-      if (std::optional<int64_t> Factor = constantOf(Product->getOperand(0)); Factor && isInt<32>(*Factor)) {
-        Scale = int32_t(*Factor);
-        SmallVector<const SCEV *, 4> Rest(drop_begin(Product->operands()));
-        S = SE.getMulExpr(Rest);
-      }
-  }
-  if (const auto *Whole = dyn_cast<SCEVConstant>(S)) {
+  const Parts P = partsOf(S);
+  if (const auto *Whole = dyn_cast<SCEVConstant>(P.Rest)) {
     uint64_t Value = Whole->getAPInt().getZExtValue();
-    Words.push_back({ConstantInt::get(I64, Known + uint64_t(int64_t(Scale)) * Value), 0, {Register::Dynamic, 0}});
-    return;
+    Words.push_back({ConstantInt::get(I64, P.Known + uint64_t(int64_t(P.Scale)) * Value), 0, {Register::Dynamic, 0}});
+  } else if (P.Scale == 1 && isKnownToTables(P.Rest)) {
+    Constant *Address = ConstantExpr::getPtrToInt(cast<Constant>(cast<SCEVUnknown>(P.Rest)->getValue()), I64);
+    Words.push_back({ConstantExpr::getAdd(Address, ConstantInt::get(I64, P.Known)), 0, {Register::Dynamic, 0}});
+  } else {
+    Words.push_back({ConstantInt::get(I64, P.Known), P.Scale, compute(P.Rest)});
   }
-  if (const auto *Unknown = dyn_cast<SCEVUnknown>(S); Unknown && Scale == 1)
-    if (auto *G = dyn_cast<GlobalVariable>(Unknown->getValue()); G && !G->isThreadLocal() && !G->hasDLLImportStorageClass()) {
-      Constant *Address = ConstantExpr::getPtrToInt(G, I64);
-      Words.push_back({ConstantExpr::getAdd(Address, ConstantInt::get(I64, Known)), 0, {Register::Dynamic, 0}});
-      return;
-    }
-  Words.push_back({ConstantInt::get(I64, Known), Scale, compute(S)});
 }
 
 Constant *Arguments::table(LLVMContext &C) const {

@@ -9,6 +9,7 @@
 #ifndef PAGECAST_COMPILER_ARGUMENTS_H
 #define PAGECAST_COMPILER_ARGUMENTS_H
 
+#include "emit/PassedWords.h"
 #include "nests/Nests.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -43,7 +44,14 @@ private:
     int32_t Scale;
     Register From;
   };
+  /// Known + Scale * Rest.
+  struct Parts {
+    uint64_t Known;
+    int32_t Scale;
+    const llvm::SCEV *Rest;
+  };
   llvm::ScalarEvolution &SE;
+  PassedWords Chosen;
   llvm::SmallVector<Word, 16> Words;
   llvm::SmallVector<const llvm::SCEV *, 4> Dynamic;
 
@@ -51,9 +59,12 @@ private:
   llvm::SmallVector<Operation, 16> Operations;
   llvm::DenseMap<const llvm::SCEV *, Register> Computed;
 
+  Parts partsOf(const llvm::SCEV *S) const;
+  void choose(llvm::ArrayRef<const llvm::SCEV *> Wanted, const Nest &N);
   void add(const llvm::SCEV *S);
   Register compute(const llvm::SCEV *S);
   Register operate(const llvm::SCEV *S);
+  Register polynomial(const PassedWords::Polynomial &P);
   Register pass(const llvm::SCEV *S);
   Register constant(llvm::Constant *C);
   uint32_t number(Register R) const;
