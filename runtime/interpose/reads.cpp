@@ -52,8 +52,7 @@ constexpr off_t kPosition = -1; ///< of the open file
 bool must_detour(int fd, const void *to, size_t bytes, bool noted) {
   const auto begin = reinterpret_cast<uint64_t>(to);
   if (bytes == 0 || !allocation_near(begin, begin + bytes) || (noted && !runtime_running_engine())) return false;
-  const int flags = os::open_flags(fd);
-  if (flags < 0 || !(flags & O_DIRECT)) return false;
+  if (!may_be_direct(fd)) return false;
   const NoSignals whole;
   return !noted || allocation_paged(begin, begin + bytes);
 }

@@ -4,6 +4,7 @@
 // before, or never (sandbox.h). Other architectures go without. Handlers of signals may be installed so, too (handlers.h).
 #include "runtime/process/handlers.h"
 #include "runtime/kernel/sandbox.h"
+#include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
 
 #include <cerrno>
@@ -77,7 +78,10 @@ long pass_on(const Call &c) {
     return result;
   }
   if (__builtin_expect(!puts_on_filter(c), 1)) return enter_kernel(c);
-  sandbox_begin(is_strict(c), runtime_open_statistics);
+  sandbox_begin(is_strict(c), [] {
+    note_direct_descriptors();
+    runtime_open_statistics();
+  });
   const long result = enter_kernel(c);
   if (result) sandbox_failed(); // positive: a thread that could not be made to have it
   return result;

@@ -32,6 +32,9 @@ namespace {
 std::atomic<uint64_t> advice_of[1024];
 static_assert(POSIX_FADV_NORMAL == 0);
 
+/// By descriptor: it is open, and not for direct reads. Kept only once the program has put on a filter.
+std::atomic<bool> buffered[1024];
+
 constexpr unsigned kMost = 64;
 ReadEntry entries[kMost];
 thread_local ReadEntry *innermost __attribute__((tls_model("initial-exec"))) = nullptr; ///< of this thread
@@ -171,8 +174,7 @@ bool direct_reads_under_way(uint64_t begin, uint64_t end) {
   for (ReadEntry &e : entries) {
     if (!overlaps(e, begin, end)) continue;
     // Of others the kernel copies, and faults where it has to. In a sandbox, asking may be deadly.
-    const int flags = sandboxed() ? O_DIRECT : os::open_flags(e.fd);
-    if (flags >= 0 && !(flags & O_DIRECT)) continue;
+    if (!may_be_direct(e.fd)) continue;
     if (!sandboxed() && !os::has_thread(e.thread)) { // it was cancelled in the middle
       forget(e);
       continue;
@@ -191,7 +193,31 @@ void reads_moved(uint64_t begin, uint64_t end, uint64_t to) {
   }
 }
 
+void note_direct_descriptors() {
+  for (unsigned fd = 0; fd < std::size(buffered); ++fd) {
+    const int flags = os::open_flags(static_cast<int>(fd));
+    buffered[fd].store(flags >= 0 && !(flags & O_DIRECT), std::memory_order_relaxed);
+  }
+}
+
+void note_opened(int fd, int flags) {
+  if (sandboxed() && static_cast<unsigned>(fd) < std::size(buffered))
+    buffered[fd].store(!(flags & O_DIRECT), std::memory_order_relaxed);
+}
+
+void note_closed(unsigned first, unsigned last) {
+  if (!sandboxed()) return;
+  for (uint64_t fd = first; fd <= last && fd < std::size(buffered); ++fd) buffered[fd].store(false, std::memory_order_relaxed);
+}
+
+bool may_be_direct(int fd) {
+  if (sandboxed()) return static_cast<unsigned>(fd) >= std::size(buffered) || !buffered[fd].load(std::memory_order_relaxed);
+  const int flags = os::open_flags(fd);
+  return flags < 0 || flags & O_DIRECT;
+}
+
 void note_read_advice(int fd, int advice) {
+  if (sandboxed()) return;
   const bool is_order = advice == POSIX_FADV_NORMAL || advice == POSIX_FADV_SEQUENTIAL || advice == POSIX_FADV_RANDOM;
   if (is_order && static_cast<unsigned>(fd) < std::size(advice_of))
     advice_of[fd].store(os::file_number(fd) << 8 | static_cast<uint64_t>(advice), std::memory_order_relaxed);

@@ -46,6 +46,16 @@ void note_read_advice(int fd, int advice);
 /// POSIX_FADV_NORMAL where nothing was said, or nothing is known. Cost: 0.3 us where something was.
 int read_advice(int fd);
 
+// --- which descriptors are direct, once the kernel cannot be asked (kernel/sandbox.h) ---
+// Any thread, without a lock. A descriptor that nothing is known of may be direct.
+/// The program is about to put on a filter: notes of all low descriptors whether they are. Cost: a system call each, 0.1 ms.
+void note_direct_descriptors();
+/// The program has opened `fd` with these flags, or has closed it. Cost: a load without a filter.
+void note_opened(int fd, int flags);
+void note_closed(unsigned first, unsigned last);
+/// Whether reads from `fd` may be direct ones. Cost: a system call, none in a sandbox.
+bool may_be_direct(int fd);
+
 // --- under the allocations' lock ---
 /// Whether direct reads into [begin, end) are under way; the last of them will page it (allocations_page()). Cost: 50 ns,
 /// and a system call for each read there.

@@ -5,6 +5,7 @@
 
 #include "core/arithmetic.h"
 #include "runtime/kernel/os.h"
+#include "runtime/kernel/sandbox.h"
 #include "runtime/engine/engine.h"
 #include "runtime/slices/machine.h"
 #include "runtime/slicer/reader.h"
@@ -66,6 +67,7 @@ void survey_slice(Engine &engine, const pagecast_nest &d, const uint64_t *live, 
     last[k] = all_trips[k] - 1;
   }
   const uint64_t trips = all_trips[d.loops - 1];
+  if (sandboxed()) return; // to copy what is read may be deadly on the program's thread
   if (busy.exchange(true, std::memory_order_acquire)) return;
   const DefaultFloating floating; // this is the program's thread
   if (reader.start(engine, true)) {

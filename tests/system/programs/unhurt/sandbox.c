@@ -5,6 +5,7 @@
 // ACTION: what happens to who makes a call that is not on the list. HOW the filter is put on: prctl or seccomp, or none.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define MB ((size_t)1 << 20)
+#define ROWS 2000u // of 4 bytes each, and as many columns
 #define COUNT(a) (sizeof a / sizeof *a)
 
 // What a program that computes and prints needs, and nothing else.
@@ -65,6 +67,15 @@ __attribute__((noinline)) static void add_up(const unsigned *data, const unsigne
   for (size_t i = 0; i < n; i++) sum = sum * 31 + data[index[i] % n];
 }
 
+/// Rows in the order of a list, and columns of others: what is read is looked for before the first of them.
+__attribute__((noinline)) static void by_rows(unsigned *out, const unsigned *data, const unsigned *rows, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    unsigned s = 0;
+    for (size_t j = 0; j < n; j++) s += data[rows[i] * n + j] * out[j * n + i];
+    out[i] += s;
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc < 4) return 2;
   const char *when = argv[1];
@@ -75,6 +86,7 @@ int main(int argc, char **argv) {
     execv("/proc/self/exe", (char *[]){argv[0], "never", argv[2], argv[3], NULL});
     return 3;
   }
+  const int file = open("/proc/version", O_RDONLY);
   puts("begin");
   fflush(stdout);
   const struct sock_fprog strict = filter(few, COUNT(few), SECCOMP_RET_ALLOW, action(argv[2]));
@@ -92,8 +104,12 @@ int main(int argc, char **argv) {
   unsigned *more = malloc(n * sizeof *more);
   if (!more) return 1;
   fill(more, n, 3);
+  if (read(file, more, 64) != 64) return 1;
   add_up(more, index, n);
   add_up(data, index, n);
+  for (unsigned i = 0; i < ROWS; i++) index[i] = (i * 7919u) % ROWS;
+  by_rows(more, data, index, ROWS);
+  for (unsigned i = 0; i < ROWS; i++) sum = sum * 31 + more[i];
   free(more);
   printf("%08x\n", sum);
   free(data);
