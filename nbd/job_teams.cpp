@@ -116,8 +116,8 @@ uint64_t intervals_of(const std::vector<Opened> &members, const JobScheme &schem
 
 uint64_t intervals_alone(const Opened &o, const std::vector<Opened> &alone, const JobScheme &scheme,
                          const std::vector<core::DataSetBlocks> &sets, uint64_t words, uint64_t most) {
-  const uint64_t few = intervals_of(alone, scheme, sets, words, core::kAloneMost * most),
-                 many = intervals_of(alone, scheme, sets, words, core::kAloneLeast * most);
+  const uint64_t few = intervals_of(alone, scheme, sets, words, core::alone_blocks(core::kAloneMost, alone.size(), most)),
+                 many = intervals_of(alone, scheme, sets, words, core::alone_blocks(core::kAloneLeast, alone.size(), most));
   return core::alone_intervals(o.own_intervals, few, many);
 }
 

@@ -62,7 +62,13 @@ template <class Largest> uint64_t fitting_interval(uint64_t length, uint64_t mos
 /// these, each has the interval that it has by itself. Where there is room, requests are larger for it. And each reads what has come for
 /// it into its own memory soon, so that they may be more than the cache holds: where they were three quarters of it at most, eight members
 /// with three arrays asked for one or two blocks of each at a time, and the disk had a fifth more requests.
+///
+/// But none of them asks for more than a team may. What one has asked for goes before what it has just read, as that was used later: so
+/// the interval that it has read, the one that it reads and the one that it asks for must fit in the cache. A sweep in 128 blocks has no
+/// harmful prefetch with intervals of 38 blocks, and hardly another with 48.
 inline constexpr uint64_t kAloneLeast = 2, kAloneMost = 8;
+/// `times` is one of these; `members`: how many they are; `most`: blocks of a team's interval.
+inline uint64_t alone_blocks(uint64_t times, uint64_t members, uint64_t most) { return std::min(times, members) * most; }
 /// The intervals of one of them, who has `own` by itself: `few` ask for the most, `many` for the least.
 inline uint64_t alone_intervals(uint64_t own, uint64_t few, uint64_t many) { return std::clamp(own, few, std::max(few, many)); }
 

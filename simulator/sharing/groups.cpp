@@ -84,8 +84,8 @@ void Groups::add(Nest nest, const StepsOfAll &steps, const std::vector<uint32_t>
     largest(core::fitting_interval(std::max<uint64_t>(1, uint64_t(double(longest) * scheme_.interval)), blocks, largest));
     return group->intervals;
   };
-  group->most_intervals = has_helper ? cut(most) : cut(core::kAloneLeast * most);
-  if (!has_helper) cut(core::kAloneMost * most);
+  group->most_intervals = has_helper ? cut(most) : cut(core::alone_blocks(core::kAloneLeast, members.size(), most));
+  if (!has_helper) cut(core::alone_blocks(core::kAloneMost, members.size(), most));
   for (const uint32_t r : members) group_of_[{nest.first, nest.second, r}] = group.get();
   groups_.push_back(std::move(group));
 }

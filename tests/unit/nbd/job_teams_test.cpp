@@ -117,6 +117,14 @@ TEST(JobTeams, WhoAskForThemselvesHaveTheirOwnIntervalsWhereThereIsRoom) {
   EXPECT_EQ(of(4, 1), 32u) << "no interval asks for less than a block";
 }
 
+TEST(JobTeams, WhoIsAloneInAJobAsksForNoMoreThanATeam) {
+  for (const uint64_t own : {1, 4, 16, 100}) {
+    Opened one = member(0, 0, 128);
+    one.own_intervals = own;
+    EXPECT_EQ(intervals_alone(one, {one}, {}, kSets, kWords, 8), 22u) << "six blocks, where 16 or 64 would be room for twelve";
+  }
+}
+
 TEST(JobTeams, SeveralHelpersHaveRanksThatFollowEachOtherWhoeverComesFirst) {
   JobScheme scheme;
   scheme.kind = JobScheme::kAll;
