@@ -22,12 +22,16 @@ bool isIgnored(int signal) {
 
 } // namespace
 
-Server::Server(const std::vector<std::string> &command) {
+Server::Server(const std::vector<std::string> &command) : command_(command) {
   sigemptyset(&awaited_);
   sigaddset(&awaited_, SIGCHLD);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
     if (!isIgnored(signal)) sigaddset(&awaited_, signal);
   sigprocmask(SIG_BLOCK, &awaited_, &before_);
+  start();
+}
+
+void Server::start() {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &before_);
@@ -37,14 +41,15 @@ Server::Server(const std::vector<std::string> &command) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   std::vector<char *> raw;
-  for (const std::string &word : command) raw.push_back(const_cast<char *>(word.c_str()));
+  for (const std::string &word : command_) raw.push_back(const_cast<char *>(word.c_str()));
   raw.push_back(nullptr);
   const int failed = posix_spawn(&child_, raw[0], &actions, &attributes, raw.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (!failed) return;
+  child_ = -1;
   sigprocmask(SIG_SETMASK, &before_, nullptr);
-  throw Failure{command[0] + " cannot be run: " + errorText(failed)};
+  throw Failure{command_[0] + " cannot be run: " + errorText(failed)};
 }
 
 Server::~Server() {
@@ -74,6 +79,12 @@ bool Server::waitUntilReady(const std::filesystem::path &ready) {
   std::error_code error;
   while (child_ > 0 && !std::filesystem::exists(ready, error)) takeSignal(kLookEvery);
   return child_ > 0;
+}
+
+bool Server::hasAborted() const { return child_ <= 0 && WIFSIGNALED(status_) && WTERMSIG(status_) == SIGABRT; }
+
+void Server::startAgain() {
+  if (child_ <= 0) start();
 }
 
 bool Server::waitUntilEnd() {

@@ -22,13 +22,19 @@ public:
   bool waitUntilReady(const std::filesystem::path &ready);
   /// Whether it ended by itself, without an error.
   bool waitUntilEnd();
+  /// It found something wrong with itself, and ended of that.
+  bool hasAborted() const;
+  /// Starts the same command, after it has ended.
+  void startAgain();
   /// A signal asked this program to end.
   bool wasAsked() const { return asked_ > 0; }
 
 private:
+  void start();
   void takeSignal(long milliseconds);
   void look();
 
+  std::vector<std::string> command_;
   pid_t child_ = -1; ///< -1 once it has ended
   int status_ = 0;
   int asked_ = 0; ///< times; who asks twice does not want to wait

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """pagecast serve as a command: addresses, bad input, and that nothing is left behind."""
 
+import contextlib
 import os
 import select
 import shutil
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,20 @@ def test_signals_end_it_and_nothing_is_left(tools, data, short_place, monkeypatc
         counts = server.end(how)  # with the connection open
     assert counts["final"] and counts["all"]["misses"] == 1
     assert not list(short_place.iterdir()) and not Path(f"/proc/{child}").exists()
+
+
+def test_a_server_whose_own_check_fails_is_started_again(tools, data):
+    with serving(tools, data) as server:
+        assert server.open("file", "one").pread(4, 0) == bytes(range(4))
+        (child,) = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGABRT)
+        for _ in range(1000):
+            with contextlib.suppress(nbd().Error):
+                assert server.open("file", "two").pread(4, 0) == bytes(range(4))
+                break
+            time.sleep(0.01)
+        counts = server.end(signal.SIGINT)
+    assert counts["final"] and [client["name"] for client in counts["clients"]] == ["two"] and counts["all"]["misses"] == 1
 
 
 def test_a_directory_whose_name_is_too_long_for_a_socket_is_left_alone(tools, data, short_place, monkeypatch):
