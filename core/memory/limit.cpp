@@ -19,7 +19,9 @@ constexpr uint64_t kHitStrain = 512, kHitForNs = 10 * kSecond;
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
 
 /// When no files are read any more, what is kept for them stays for as long as kReadForNs, and is taken back in kReadRelaxNs.
-constexpr uint64_t kReadForNs = kSecond, kReadRelaxNs = kSecond;
+/// After kReadRestNs, all but page cache and a folio is taken back: what is on its way is page cache already, so that nothing is when a
+/// file is gone.
+constexpr uint64_t kReadForNs = kSecond, kReadRelaxNs = kSecond, kReadRestNs = 100 * kMillisecond;
 /// What is kept for them, in read-aheads of the kernel; at most this part of the pool. When a program comes to the first page of
 /// one, the kernel begins to read the next one, while all of the rest may still be on its way. Of the one before, the program may
 /// be copying from the last folio.
@@ -100,8 +102,11 @@ uint64_t Limit::room_for_reads(const Pool &p, Strain &s, uint64_t now_ns, uint64
   if (read >= kSomeRead) {
     s.files_ns = now_ns;
     s.for_reads = most(s.for_reads, least(for_files, saturating_mul(s.read_since, kReadGrowth)));
-  } else if (now_ns - s.files_ns >= kReadForNs) {
-    s.for_reads = saturating_sub(s.for_reads, for_files / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
+  } else {
+    if (now_ns - s.files_ns >= kReadForNs)
+      s.for_reads = saturating_sub(s.for_reads, for_files / 1024 * (least(passed_ns, kSecond) / (kReadRelaxNs / 1024)));
+    if (p.code.again && now_ns - s.files_ns >= kReadRestNs)
+      s.for_reads = least(s.for_reads, saturating_add(p.code.cache, least(p.read_ahead, kLargestFolio)));
   }
   return s.for_reads;
 }
@@ -112,12 +117,13 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
   now_ns_ = most(now_ns, 1);
   uint64_t budget = pools ? cap_ : least(cap_, most(budget_, lowest_));
   uint64_t share = ~uint64_t{0}, available = ~uint64_t{0}, free = ~uint64_t{0}, unwatched = free, size = ~uint64_t{0},
-           kept_in_fullest = 0;
+           kept_in_fullest = 0, returned = 0;
   bool shared = pools == 0;
   keeps_all_for_reads_ = code_comes_back_ = false;
   for (unsigned i = 0; i < pools && i < kMostPools; ++i) {
-    const uint64_t code = strain_[i].code.update(pool[i].code, pool[i].size, now_ns_),
+    const uint64_t reads_before = strain_[i].for_reads, code = strain_[i].code.update(pool[i].code, pool[i].size, now_ns_),
                    reads = room_for_reads(pool[i], strain_[i], now_ns_, passed);
+    returned = most(returned, saturating_sub(reads_before, reads));
     const uint64_t kept = strained_reserve(pool[i], strain_[i], now_ns_, passed) + most(code, reads);
     keeps_all_for_reads_ |= reads != 0 && reads == most_for_reads(pool[i]);
     code_comes_back_ |= strain_[i].code.comes_back();
@@ -146,7 +152,7 @@ void Limit::update(uint64_t now_ns, uint64_t used, const Pool *pool, unsigned po
     budget_ = budget;
   } else if (budget > budget_ + budget_ / kDeadBand) {
     const uint64_t step = saturating_mul(size / 4096, least(passed, kSecond) / 1000) / (kRiseNs / 1000 / 4096);
-    budget_ = least(budget, saturating_add(budget_, step));
+    budget_ = least(budget, saturating_add(budget_, step + returned)); // what was kept for reads was the program's before
   }
   longest_ns_ = budget_ != before ? kLongNs : least(longest_ns_ * 2, kCalmNs);
   // A program that holds less than the least may use the reserve, as far as there is any: a newcomer must begin somewhere.

@@ -55,7 +55,8 @@ inline constexpr unsigned kMostPools = 8;
 ///
 /// While the program reads files from disks, Limit keeps twice what the kernel reads ahead, and a folio more. Pages that are being
 /// read cannot be given up, and without swap the kernel ends a program that needs a page while all of its page cache is on its way.
-/// Of a short file it keeps four times what was read: so much more may be on its way next. What is read for the program's code, which
+/// Of a short file it keeps four times what was read: so much more may be on its way next. When no more is read, it soon keeps no more
+/// than there is of page cache, and a folio, and after a second that goes back, too. What is read for the program's code, which
 /// comes by faults and is no stream, is no file that is read.
 uint64_t reserve(const Pool &);
 

@@ -270,6 +270,24 @@ TEST(Limit, OfAShortFileLittleIsKept) {
   }
 }
 
+TEST(Limit, WhatWasKeptForAFileThatIsGoneComesBackAtOnce) {
+  Reader reader;
+  reader.pool.code.again = 1;
+  reader.pool.code.cache = 1 * kMiB;
+  const uint64_t before = reader.start();
+  reader.pool.files_read += 16 * kMiB;
+  EXPECT_EQ(reader.look(10), before - 10 * kMiB);
+  EXPECT_EQ(reader.look(100), before - 10 * kMiB) << "it may go on at once";
+  reader.pool.code.cache = 9 * kMiB; // it may still be on its way
+  EXPECT_EQ(reader.look(120), before - 10 * kMiB);
+  reader.pool.code.cache = 4 * kMiB;
+  EXPECT_EQ(reader.look(130), before - 6 * kMiB) << "what is on its way is page cache, or a folio that is not counted yet";
+  reader.pool.code.cache = 0; // the file was closed, and has no name
+  EXPECT_EQ(reader.look(140), before - 2 * kMiB);
+  reader.pool.files_read += kMiB;
+  EXPECT_EQ(reader.look(150), before - 10 * kMiB) << "it is read again as before";
+}
+
 TEST(Limit, WhatIsReadForCodeIsNoFile) {
   Reader reader;
   reader.pool.code_waits = 100; // of long ago
