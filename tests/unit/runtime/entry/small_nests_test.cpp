@@ -100,8 +100,10 @@ TEST(SmallNests, RowsThatFollowAtAConstantDistanceAreAskedForAsWell) {
     arrays.expect_asked(1, at);
   }
   EXPECT_EQ(first.prefetched(), 0u) << "one row alone is left to faults and their streams";
-  first.enter({arrays.row(0, 1000)});
-  arrays.expect_asked(1, 1000);
+  uint64_t last = 1000;
+  for (uint64_t before = 0; before != last;) before = last, last = arrays.absent(1, arrays.absent(0, last));
+  first.enter({arrays.row(0, last)});
+  arrays.expect_asked(1, last);
   EXPECT_EQ(first.prefetched(), 2u);
 }
 
