@@ -19,8 +19,8 @@ constexpr uint64_t kHitStrain = 512, kHitForNs = 10 * kSecond;
 constexpr uint64_t kStalledPart = 10, kStrainNs = 100 * kMillisecond, kRelaxNs = kSecond;
 
 /// When no files are read any more, what is kept for them stays for as long as kReadForNs, and is taken back in kReadRelaxNs.
-/// After kReadRestNs, all but page cache and a folio is taken back: what is on its way is page cache already, so that nothing is when a
-/// file is gone.
+/// After kReadRestNs, all but page cache and a folio is taken back, where it is known how much that is: what is on its way is page
+/// cache already, so that nothing is when a file is gone.
 constexpr uint64_t kReadForNs = kSecond, kReadRelaxNs = kSecond, kReadRestNs = 100 * kMillisecond;
 /// What is kept for them, in read-aheads of the kernel; at most this part of the pool. When a program comes to the first page of
 /// one, the kernel begins to read the next one, while all of the rest may still be on its way. Of the one before, the program may

@@ -29,11 +29,6 @@ using namespace pagecast;
 
 namespace {
 
-int noted(int fd, int flags) {
-  if (fd >= 0) note_opened(fd, flags);
-  return fd;
-}
-
 int map_for(const char *path, int directory = AT_FDCWD) {
   if (!named_maps_any() || !path || (directory != AT_FDCWD && *path != '/')) return -1;
   return named_map(path);
@@ -64,7 +59,7 @@ EXPORTED int open(const char *path, int flags, ...) {
   const unsigned mode = mode_of(flags, arguments);
   va_end(arguments);
   const int map = map_for(path);
-  return map >= 0 ? open_map(map, flags) : noted(__open(path, flags, mode), flags);
+  return map >= 0 ? open_map(map, flags) : note_opened(__open(path, flags, mode), flags);
 }
 
 EXPORTED int open64(const char *path, int flags, ...) {
@@ -73,7 +68,7 @@ EXPORTED int open64(const char *path, int flags, ...) {
   const unsigned mode = mode_of(flags, arguments);
   va_end(arguments);
   const int map = map_for(path);
-  return map >= 0 ? open_map(map, flags) : noted(__open(path, flags | O_LARGEFILE, mode), flags);
+  return map >= 0 ? open_map(map, flags) : note_opened(__open(path, flags | O_LARGEFILE, mode), flags);
 }
 
 EXPORTED int openat(int directory, const char *path, int flags, ...) {
@@ -84,7 +79,7 @@ EXPORTED int openat(int directory, const char *path, int flags, ...) {
   const unsigned mode = mode_of(flags, arguments);
   va_end(arguments);
   const int map = map_for(path, directory);
-  return map >= 0 ? open_map(map, flags) : noted(real(directory, path, flags, mode), flags);
+  return map >= 0 ? open_map(map, flags) : note_opened(real(directory, path, flags, mode), flags);
 }
 
 EXPORTED int openat64(int directory, const char *path, int flags, ...) {
@@ -125,20 +120,20 @@ EXPORTED int posix_fadvise64(int fd, off64_t offset, off64_t bytes, int advice) 
 
 EXPORTED int close(int fd) {
   if (is_own(fd)) return errno = EBADF, -1;
-  note_closed(static_cast<unsigned>(fd), static_cast<unsigned>(fd));
+  note_closed(fd);
   return __close(fd);
 }
 
 EXPORTED int dup2(int from, int to) noexcept {
   if (is_own(to) || is_own(from)) return errno = EBADF, -1;
   if (from == to) return fcntl(from, F_GETFD) < 0 ? -1 : to;
-  note_closed(static_cast<unsigned>(to), static_cast<unsigned>(to));
+  note_closed(to);
   return static_cast<int>(syscall(SYS_dup3, from, to, 0));
 }
 
 EXPORTED int dup3(int from, int to, int flags) noexcept {
   if (is_own(to) || is_own(from)) return errno = EBADF, -1;
-  note_closed(static_cast<unsigned>(to), static_cast<unsigned>(to));
+  note_closed(to);
   return static_cast<int>(syscall(SYS_dup3, from, to, flags));
 }
 

@@ -173,7 +173,7 @@ bool direct_reads_under_way(uint64_t begin, uint64_t end) {
   bool any = false;
   for (ReadEntry &e : entries) {
     if (!overlaps(e, begin, end)) continue;
-    // Of others the kernel copies, and faults where it has to. In a sandbox, asking may be deadly.
+    // Of others the kernel copies, and faults where it has to.
     if (!may_be_direct(e.fd)) continue;
     if (!sandboxed() && !os::has_thread(e.thread)) { // it was cancelled in the middle
       forget(e);
@@ -200,9 +200,10 @@ void note_direct_descriptors() {
   }
 }
 
-void note_opened(int fd, int flags) {
+int note_opened(int fd, int flags) {
   if (sandboxed() && static_cast<unsigned>(fd) < std::size(buffered))
     buffered[fd].store(!(flags & O_DIRECT), std::memory_order_relaxed);
+  return fd;
 }
 
 void note_closed(unsigned first, unsigned last) {

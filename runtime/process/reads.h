@@ -50,9 +50,11 @@ int read_advice(int fd);
 // Any thread, without a lock. A descriptor that nothing is known of may be direct.
 /// The program is about to put on a filter: notes of all low descriptors whether they are. Cost: a system call each, 0.1 ms.
 void note_direct_descriptors();
-/// The program has opened `fd` with these flags, or has closed it. Cost: a load without a filter.
-void note_opened(int fd, int flags);
+/// The program has opened `fd`, if it is one, with these flags; returned as it is. Cost: a load without a filter.
+int note_opened(int fd, int flags);
+/// It closes those from `first` to `last`. Cost: the same.
 void note_closed(unsigned first, unsigned last);
+inline void note_closed(int fd) { note_closed(static_cast<unsigned>(fd), static_cast<unsigned>(fd)); }
 /// Whether reads from `fd` may be direct ones. Cost: a system call, none in a sandbox.
 bool may_be_direct(int fd);
 
