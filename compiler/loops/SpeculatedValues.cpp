@@ -257,14 +257,23 @@ static bool countsFrom(const SCEV *S, const SCEV *Copy, const Instruction *I) {
 }
 
 const SCEV *SpeculatedValues::exact(const SCEV *S, const Loop *Root) {
-  ValueToSCEVMapTy Own;
+  auto IsCopy = [&](const SCEV *Part) {
+    const auto *Unknown = dyn_cast<SCEVUnknown>(Part);
+    return Unknown && is_contained(Copies, Unknown->getValue());
+  };
+  if (!SCEVExprContains(S, IsCopy)) return S;
+  DenseMap<Value *, LoadInst *> Latest; // of those with one copy: which is the same in each compilation
   for (const auto &[Original, Same] : Known) {
     const auto *Copy = dyn_cast<SCEVUnknown>(Same);
-    const auto *I = dyn_cast<LoadInst>(static_cast<const Value *>(Original));
-    if (Copy && I && Copy->getType() == I->getType() && DT.dominates(I, Root->getLoopPreheader()->getTerminator()) &&
-        !countsFrom(S, Copy, I))
-      Own[Copy->getValue()] = SE.getUnknown(const_cast<LoadInst *>(I));
+    auto *I = const_cast<LoadInst *>(dyn_cast<LoadInst>(static_cast<const Value *>(Original)));
+    if (!Copy || !I || Copy->getType() != I->getType() || !DT.dominates(I, Root->getLoopPreheader()->getTerminator()) ||
+        countsFrom(S, Copy, I))
+      continue;
+    LoadInst *&Now = Latest[Copy->getValue()];
+    if (!Now || DT.dominates(Now, I)) Now = I;
   }
+  ValueToSCEVMapTy Own;
+  for (auto [Copy, I] : Latest) Own[Copy] = SE.getUnknown(I);
   return Own.empty() ? S : SCEVParameterRewriter::rewrite(S, SE, Own);
 }
 

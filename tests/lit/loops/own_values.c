@@ -33,3 +33,21 @@ void touch(double *);
 void twin(long n) {
   for (long i = 0; i < n; i++) touch(&table.cell[i]), table.cell[i] += 1;
 }
+
+void between(long);
+int more(void);
+
+// What was read last in front of the nest is the newest, and the same in each compilation.
+// CHECK-LABEL: define{{.*}} @newest(
+// CHECK: call void @between(
+// CHECK: [[NEWEST:%[0-9]+]] = load i64
+// CHECK: call {{.*}} @__pagecast_enter({{.*}}[[NEWEST]]{{[,)]}}
+double newest(const struct record *r, const double *a, long n) {
+  double sum = 0;
+  while (more()) {
+    between(r->from);
+    const long row = r->from;
+    for (long k = 0; k < n; k++) sum += a[row * n + k];
+  }
+  return sum;
+}
