@@ -97,10 +97,8 @@ PreservedAnalyses PagecastPass::run(Function &F, FunctionAnalysisManager &AM) {
   auto &Accesses = AM.getResult<LoopAccessAnalysis>(F);
   auto Checks = [&](Loop &L) { return Accesses.getInfo(L).getRuntimePointerChecking()->Need; };
   Changed |= T.any();
-  T.unfoldWhatPays(Checks);
   SpeculatedValues Speculated(LI, DT, SE);
-  Speculated.insert();
-  NestList List = findNests(F, LI, DT, SE, Speculated, T, Checks);
+  NestList List = T.unfoldWhatPays(Speculated, Checks);
   Accesses.clear();
   markOverwrites(List.Nests, LI, DT, SE, AA, AM.getResult<TargetLibraryAnalysis>(F));
   emitRemarks(List, T, AM.getResult<OptimizationRemarkEmitterAnalysis>(F));
@@ -129,10 +127,8 @@ PreservedAnalyses NestPrinterPass::run(Function &F, FunctionAnalysisManager &AM)
   Transfers T(F, LI, DT, SE);
   auto NoChecks = [](Loop &) { return false; };
   Changed |= T.any();
-  T.unfoldWhatPays(NoChecks);
   SpeculatedValues Speculated(LI, DT, SE);
-  Speculated.insert();
-  NestList List = findNests(F, LI, DT, SE, Speculated, T, NoChecks);
+  NestList List = T.unfoldWhatPays(Speculated, NoChecks);
   markOverwrites(List.Nests, LI, DT, SE, AA, AM.getResult<TargetLibraryAnalysis>(F));
   printNests(List, OS);
   T.fold();

@@ -28,9 +28,9 @@ public:
       : LI(LI), DT(DT), SE(SE), Speculated(Speculated), T(T), Checks(Checks), Counts(F, LI, SE, Speculated),
         Refs(F, LI, DT, SE, Speculated, Counts) {}
 
-  NestList run() {
+  NestList run(OfLoops Where) {
     for (Loop *L : LI.getLoopsInPreorder())
-      if (!Refs.folds(L) && all_of(*L, [&](Loop *Inner) { return Refs.folds(Inner); })) visit(L);
+      if ((!Where || Where(*L)) && !Refs.folds(L) && all_of(*L, [&](Loop *Inner) { return Refs.folds(Inner); })) visit(L);
     refuseSearches();
     return std::move(Result);
   }
@@ -357,8 +357,8 @@ private:
 } // namespace
 
 NestList findNests(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE, SpeculatedValues &Speculated,
-                   const Transfers &T, NeedsChecks Checks) {
-  return NestFinder(F, LI, DT, SE, Speculated, T, Checks).run();
+                   const Transfers &T, NeedsChecks Checks, OfLoops Where) {
+  return NestFinder(F, LI, DT, SE, Speculated, T, Checks).run(Where);
 }
 
 } // namespace pagecast

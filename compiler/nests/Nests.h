@@ -78,10 +78,13 @@ struct NestList {
   std::vector<Refused> Refusals;
 };
 
-/// All nests of a function, whose loops are in simplified and LCSSA form.
+/// Which loops are looked at; null for all. Of an outermost loop it must be all or nothing.
+using OfLoops = llvm::function_ref<bool(const llvm::Loop &)>;
+
+/// All nests of a function, whose loops are in simplified and LCSSA form, as far as `Where` has them.
 /// Expressions of the nests may have copies of `Speculated`.
 NestList findNests(llvm::Function &F, llvm::LoopInfo &LI, llvm::DominatorTree &DT, llvm::ScalarEvolution &SE,
-                   SpeculatedValues &Speculated, const Transfers &, NeedsChecks Checks);
+                   SpeculatedValues &Speculated, const Transfers &, NeedsChecks Checks, OfLoops Where);
 
 } // namespace pagecast
 

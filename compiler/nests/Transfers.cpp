@@ -51,6 +51,14 @@ void loosen(MemIntrinsic *Part) {
   if (auto *Copy = dyn_cast<MemTransferInst>(Part)) Copy->setSourceAlignment(Align(1));
 }
 
+/// The instructions whose references are hinted.
+SmallPtrSet<const Instruction *, 32> hintedIn(const NestList &List) {
+  SmallPtrSet<const Instruction *, 32> Hinted;
+  for (const Nest &N : List.Nests)
+    for (const Group &G : N.Groups) Hinted.insert(G.Members.begin(), G.Members.end());
+  return Hinted;
+}
+
 } // namespace
 
 Transfers::Transfers(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) : F(F), LI(LI), DT(DT), SE(SE) {
@@ -62,29 +70,34 @@ Transfers::Transfers(Function &F, LoopInfo &LI, DominatorTree &DT, ScalarEvoluti
 
 Transfers::~Transfers() { fold(); }
 
-bool Transfers::anyInLoops() const {
-  return any_of(All, [](const Transfer &T) { return T.InLoop; });
+/// The outermost loops that have some inside.
+SmallPtrSet<const Loop *, 8> Transfers::outermostAround() const {
+  SmallPtrSet<const Loop *, 8> Around;
+  for (const Transfer &T : All)
+    if (T.InLoop) Around.insert(LI.getLoopFor(T.Call->getParent())->getOutermostLoop());
+  return Around;
 }
 
-/// The instructions whose references are hinted.
-SmallPtrSet<const Instruction *, 32> Transfers::hinted(NeedsChecks Checks) const {
-  SpeculatedValues Speculated(LI, DT, SE);
-  Speculated.insert();
-  SmallPtrSet<const Instruction *, 32> Hinted;
-  for (const Nest &N : findNests(F, LI, DT, SE, Speculated, *this, Checks).Nests)
-    for (const Group &G : N.Groups) Hinted.insert(G.Members.begin(), G.Members.end());
-  Speculated.removeUnused();
-  return Hinted;
-}
-
-void Transfers::unfoldWhatPays(NeedsChecks Checks) {
-  if (!any()) return; // scalar evolution keeps what it knows
-  SmallPtrSet<const Instruction *, 32> Before, After;
-  if (anyInLoops()) Before = hinted(Checks);
+NestList Transfers::unfoldWhatPays(SpeculatedValues &Speculated, NeedsChecks Checks) {
+  auto Find = [&](OfLoops Where) {
+    Speculated.insert();
+    return findNests(F, LI, DT, SE, Speculated, *this, Checks, Where);
+  };
+  if (!any()) return Find(nullptr); // scalar evolution keeps what it knows
+  SmallPtrSet<const Instruction *, 32> Before;
+  // What is hinted elsewhere stays so.
+  if (auto Around = outermostAround(); !Around.empty()) {
+    Before = hintedIn(Find([&](const Loop &L) { return Around.contains(L.getOutermostLoop()); }));
+    Speculated.removeUnused();
+  }
   unfold();
-  if (Before.empty()) return;
-  After = hinted(Checks);
-  if (!all_of(Before, [&](const Instruction *I) { return After.contains(I); })) fold(/*InLoopsOnly=*/true);
+  NestList With = Find(nullptr);
+  if (Before.empty()) return With;
+  const SmallPtrSet<const Instruction *, 32> After = hintedIn(With);
+  if (all_of(Before, [&](const Instruction *I) { return After.contains(I); })) return With;
+  Speculated.removeUnused();
+  fold(/*InLoopsOnly=*/true);
+  return Find(nullptr);
 }
 
 void Transfers::unfold() {

@@ -26,6 +26,9 @@
 
 namespace pagecast {
 
+struct NestList;
+class SpeculatedValues;
+
 /// Whether an innermost loop needs run-time alias checks to vectorize.
 using NeedsChecks = llvm::function_ref<bool(llvm::Loop &)>;
 
@@ -43,8 +46,9 @@ public:
 
   bool any() const { return !All.empty(); }
   /// Makes loops of them, but of those in loops only if every reference that would be hinted without still is. Loops around
-  /// stay in simplified form.
-  void unfoldWhatPays(NeedsChecks Checks);
+  /// stay in simplified form. Returns the nests of the function as it is then, with what is inserted for them in `Speculated`,
+  /// which must be empty. Costs one analysis, and, of loops that transfers are in, up to two more.
+  NestList unfoldWhatPays(SpeculatedValues &Speculated, NeedsChecks Checks);
   /// Makes calls of the loops again: of those in loops only, or of all. What is folded stays so.
   void fold(bool InLoopsOnly = false);
 
@@ -71,8 +75,7 @@ private:
   llvm::ScalarEvolution &SE;
   llvm::SmallVector<Transfer, 8> All;
 
-  bool anyInLoops() const;
-  llvm::SmallPtrSet<const llvm::Instruction *, 32> hinted(NeedsChecks Checks) const;
+  llvm::SmallPtrSet<const llvm::Loop *, 8> outermostAround() const;
   void unfold();
   void unfold(Transfer &);
   void fold(Transfer &);
