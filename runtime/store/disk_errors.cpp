@@ -71,6 +71,7 @@ void DiskErrors::write_failed(int result, uint64_t now) {
   ++(fails_for_room_ ? counts_->no_room : counts_->write_errors);
   write_again_ = now + kRetry;
   failing_since_ = now;
+  failed_meanwhile_ = true;
   count_full(now);
   if (silent_for_long(&failure_said_, now))
     say(others_
@@ -90,6 +91,7 @@ void DiskErrors::wrote(uint64_t started, uint64_t now) {
 void DiskErrors::read_failed(int result, unsigned lost, uint64_t now) {
   ++counts_->read_errors;
   counts_->lost_pages += lost;
+  failed_meanwhile_ = true;
   if (!silent_for_long(&read_said_, now) && !(lost && counts_->lost_pages == lost)) return;
   if (lost)
     say("reading the program's data back from %s failed (%s): it is lost, and touching it raises SIGBUS; pages lost so far: %llu",
@@ -105,13 +107,15 @@ void DiskErrors::watch(uint64_t oldest, uint64_t now, bool for_room) {
   if (late) counts_->longest_io_ns = std::max(counts_->longest_io_ns, now - oldest);
   if (late && !stalled_since_) {
     stalled_since_ = oldest;
+    failed_meanwhile_ = false;
     ++counts_->stalls;
     say(for_room
             ? "the %s %s has not answered for %llu s when asked for room: the program waits for it when memory is full, and loses nothing"
             : "the %s %s has not answered for %llu s: the program waits for it, and loses nothing",
         kind_, directory_, ull((now - oldest) / 1000000000));
   } else if (!late && stalled_since_) {
-    say("the %s %s answers again, after %llu s", kind_, directory_, ull((now - stalled_since_) / 1000000000));
+    if (!failed_meanwhile_)
+      say("the %s %s answers again, after %llu s", kind_, directory_, ull((now - stalled_since_) / 1000000000));
     stalled_since_ = 0;
   }
 }

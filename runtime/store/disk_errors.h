@@ -53,6 +53,7 @@ private:
   uint64_t full_counted_until_ = 0;  ///< 0: there is room
   uint64_t read_said_ = 0;
   uint64_t stalled_since_ = 0;
+  bool failed_meanwhile_ = false; ///< what was waited for was given up: that has been said, and is no answer
 };
 
 } // namespace pagecast

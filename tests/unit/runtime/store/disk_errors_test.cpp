@@ -107,6 +107,16 @@ TEST_F(DiskErrorsTest, AStallBeginsAndEndsOnce) {
   EXPECT_EQ(counts_.longest_io_ns, 10 * kSecond);
 }
 
+TEST_F(DiskErrorsTest, WhatIsGivenUpIsNoAnswer) {
+  disk_errors_.read_failed(-EIO, 0, 5 * kSecond); // before
+  EXPECT_NE(said([&] { disk_errors_.watch(10 * kSecond, 16 * kSecond); }), "");
+  said([&] { disk_errors_.write_failed(-ENOTCONN, 17 * kSecond); });
+  EXPECT_EQ(said([&] { disk_errors_.watch(0, 18 * kSecond); }), "");
+  EXPECT_FALSE(disk_errors_.stalled());
+  EXPECT_NE(said([&] { disk_errors_.watch(20 * kSecond, 26 * kSecond); }), "");
+  EXPECT_NE(said([&] { disk_errors_.watch(0, 27 * kSecond); }).find("answers again"), std::string::npos) << "the next one";
+}
+
 TEST_F(DiskErrorsTest, WaitingForRoomIsSaidAsThat) {
   EXPECT_NE(said([&] { disk_errors_.watch(10 * kSecond, 16 * kSecond, true); }).find("for 6 s when asked for room"),
             std::string::npos);
