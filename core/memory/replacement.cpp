@@ -15,7 +15,7 @@ void Replacement::attach(Link *links, uint32_t slots, uint16_t *groups) {
   groups_ = groups;
   groups_used_ = 0;
   slots_ = slots;
-  active_ = aging_ = newcomers_ = released_clean_ = all_released_ = 0;
+  active_ = aging_ = newcomers_ = kept_ = released_clean_ = all_released_ = 0;
   generation_ = 0;
   now_ = 0;
   walk_ = slots;
@@ -45,6 +45,7 @@ void Replacement::unlink(uint32_t slot) {
   if (l.state == kActive) --active_;
   else if (l.state == kAging) --aging_;
   else if (l.state == kNew) --newcomers_;
+  else if (l.state == kKept) --kept_;
   else {
     const unsigned level = l.state - kReleased;
     if (--released_[level] == 0 && level >= kPriorities)
@@ -74,13 +75,27 @@ void Replacement::append(uint32_t slot, uint32_t list, uint8_t state, uint32_t *
 
 void Replacement::touch(uint32_t slot) { append(slot, slots_, kActive, &active_); }
 
-void Replacement::insert_active(uint32_t slot, uint32_t newcomers) {
+void Replacement::insert_active(uint32_t slot, uint32_t newcomers, bool again) {
   append(slot, new_list(), kNew, &newcomers_);
+  links_[slot].dirty = again;
   if (newcomers_ > newcomers) settle_newcomers(newcomers_ - newcomers);
 }
 
 void Replacement::settle_newcomers(uint32_t count) {
-  for (; count && newcomers_; --count) touch(link(new_list()).next);
+  for (; count && newcomers_; --count) {
+    const uint32_t slot = link(new_list()).next;
+    if (links_[slot].dirty) append(slot, kept_list(), kKept, &kept_);
+    else touch(slot);
+  }
+}
+
+void Replacement::keep(uint32_t slot, uint32_t most) {
+  append(slot, kept_list(), kKept, &kept_);
+  keep_at_most(most);
+}
+
+void Replacement::keep_at_most(uint32_t most) {
+  while (kept_ > most) touch(link(kept_list()).next);
 }
 
 uint32_t Replacement::age(uint32_t *out, uint32_t max) {
@@ -95,7 +110,8 @@ uint32_t Replacement::age(uint32_t *out, uint32_t max) {
 
 uint32_t Replacement::walk() {
   if (walk_ == aging_list()) walk_ = link(slots_).next;
-  if (walk_ == slots_) walk_ = link(new_list()).next;
+  if (walk_ == slots_) walk_ = link(kept_list()).next;
+  if (walk_ == kept_list()) walk_ = link(new_list()).next;
   if (walk_ >= slots_) return kNone;
   const uint32_t slot = walk_;
   walk_ = links_[slot].next;
@@ -206,6 +222,7 @@ uint32_t Replacement::victim() const {
   if (slot != kNone) return slot;
   if (aging_) return link(aging_list()).next;
   if (active_) return link(slots_).next;
+  if (kept_) return link(kept_list()).next;
   return newcomers_ ? link(new_list()).next : kNone;
 }
 
@@ -253,7 +270,9 @@ bool Replacement::is_valid(uint32_t slots) const {
   if (!list_is_valid(aging_list(), kAging, &aging) || aging != aging_) return false;
   uint32_t newcomers = 0;
   if (!list_is_valid(new_list(), kNew, &newcomers) || newcomers != newcomers_) return false;
-  listed += aging + newcomers;
+  uint32_t kept = 0;
+  if (!list_is_valid(kept_list(), kKept, &kept) || kept != kept_) return false;
+  listed += aging + newcomers + kept;
   uint32_t released = 0;
   for (unsigned level = 0; level < kLevels; ++level) {
     uint32_t n = 0;

@@ -15,8 +15,9 @@
 //   2. aging pages, the one that began to age first: formerly active ones that are on probation. The caller
 //      lets hints for them through again, so that those still wanted come back by touch() (second chance);
 //   3. active pages, the one that became active first;
-//   4. newcomers: the last active pages to come, while nothing has been asked of them again. The caller says how many there
-//      may be, and may give up their oldest instead of 2 and 3 (core/memory/which_end.h): what came before them stays then.
+//   4. kept pages, the one that was kept first: shown to be used again, and apart from what comes and goes (kept_share.h);
+//   5. newcomers: the last active pages to come, while nothing has been asked of them again. The caller says how many there
+//      may be, and may give up their oldest instead of 2 to 4 (core/memory/which_end.h): what came before them stays then.
 //
 // All operations are O(1); pop_victims is O(victims). Not thread-safe: the caller holds its own lock.
 // Each list is circular through a sentinel, so that a slot leaves its list without knowing which one it is;
@@ -35,11 +36,11 @@ public:
 
   struct Link {
     uint32_t prev, next;
-    uint8_t state; ///< kFree, kActive, kAging, kNew, or kReleased + priority, or + kPriorities + due modulo kDues
-    uint8_t dirty; ///< released as such
+    uint8_t state; ///< kFree, kActive, kAging, kNew, kKept, or kReleased + priority, or + kPriorities + due modulo kDues
+    uint8_t dirty; ///< released as such; of a newcomer: it came as `again`
   };
   static_assert(sizeof(Link) <= 12);
-  static_assert(kDues % 64 == 0 && 4 + kPriorities + kDues <= 256, "they are states of a byte");
+  static_assert(kDues % 64 == 0 && 5 + kPriorities + kDues <= 256, "they are states of a byte");
 
   Replacement() = default;
   Replacement(const Replacement &) = delete; // the links may be shared memory; two owners would differ
@@ -60,10 +61,14 @@ public:
   /// Groups whose links are not all as they were at first.
   uint32_t groups_used() const { return groups_used_; }
 
-  /// It has come to memory, and is a newcomer; so many of them there may be. The oldest ones are like any active page then.
-  void insert_active(uint32_t slot, uint32_t newcomers = 0);
+  /// It has come to memory, and is a newcomer; so many of them there may be. The oldest ones are like any active page then, or
+  /// kept if they came as `again`.
+  void insert_active(uint32_t slot, uint32_t newcomers = 0, bool again = false);
   /// To the tail of the active list, from wherever it was.
   void touch(uint32_t slot);
+  /// The same to the tail of the kept pages; of these the first ones become the youngest active while there are more than `most`.
+  void keep(uint32_t slot, uint32_t most);
+  void keep_at_most(uint32_t most);
   /// Puts up to `max` of the longest active slots on probation; writes them to `out` and returns how many.
   uint32_t age(uint32_t *out, uint32_t max);
   /// Into the present generation; a free slot stays free. `dirty`: giving it up costs a write.
@@ -98,11 +103,12 @@ public:
 
   /// The same of the oldest newcomers; leaves `least` of them.
   uint32_t pop_newcomers(uint32_t *out, uint32_t max, uint32_t least);
-  /// So many of the oldest newcomers become like other active pages.
+  /// So many of the oldest newcomers are none any more.
   void settle_newcomers(uint32_t count);
 
-  /// Without newcomers.
+  /// Without newcomers and kept pages.
   uint32_t active() const { return active_; }
+  uint32_t kept() const { return kept_; }
   uint32_t newcomers() const { return newcomers_; }
   uint32_t aging() const { return aging_; }
   uint32_t released() const { return all_released_; }
@@ -117,10 +123,10 @@ public:
   bool is_valid(uint32_t slots = kNone) const;
 
 private:
-  static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kNew = 3, kReleased = 4;
+  static constexpr uint8_t kFree = 0, kActive = 1, kAging = 2, kNew = 3, kKept = 4, kReleased = 5;
   static constexpr unsigned kLevels = kPriorities + kDues; ///< priorities, then dues modulo kDues
   static constexpr uint32_t kGenerationLists = kPriorities * kGenerations * 2;
-  static constexpr uint32_t kLists = 2 + kGenerationLists + kDues * 2 + 1;
+  static constexpr uint32_t kLists = 2 + kGenerationLists + kDues * 2 + 2;
 
   uint32_t sentinel(unsigned level, unsigned generation, bool dirty) const {
     return slots_ + 2 +
@@ -136,6 +142,7 @@ private:
   void link_after(uint32_t slot, uint32_t where);
   uint32_t aging_list() const { return slots_ + 1; }
   uint32_t new_list() const { return slots_ + kLists - 1; }
+  uint32_t kept_list() const { return slots_ + kLists - 2; }
   void append(uint32_t slot, uint32_t list, uint8_t state, uint32_t *count);
   void splice_front(uint32_t from, uint32_t to);
   uint32_t released_victim(bool dirty_only = false, uint64_t soon = 0) const;
@@ -157,16 +164,16 @@ private:
   uint16_t *groups_ = nullptr;
   uint32_t groups_used_ = 0;
   uint32_t slots_ = 0;
-  uint32_t active_ = 0, aging_ = 0, newcomers_ = 0, released_clean_ = 0;
+  uint32_t active_ = 0, aging_ = 0, newcomers_ = 0, kept_ = 0, released_clean_ = 0;
   uint32_t released_[kLevels] = {};
   static_assert(kGenerations * 2 == 32);
   uint32_t lists_in_use_[kPriorities] = {}; ///< bit 2 * generation + dirty: there are slots in the list
   uint64_t due_in_use_[kDues / 64] = {}; ///< bit d: there are slots that are due at d modulo kDues
   uint32_t all_released_ = 0;
   uint64_t now_ = 0;
-  uint32_t walk_ = 0;           ///< the next one, or the sentinel at whose list's end the walk is
-  unsigned generation_ = 0;          ///< the present one, modulo kGenerations; the next in the ring is the oldest
-  Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, priority by priority, dues, newcomers
+  uint32_t walk_ = 0; ///< the next one, or the sentinel at whose list's end the walk is
+  unsigned generation_ = 0; ///< the present one, modulo kGenerations; the next in the ring is the oldest
+  Link sentinels_[kLists] = {}; ///< ids from slots_ on: active, aging, priority by priority, dues, kept, newcomers
 };
 
 } // namespace pagecast::core

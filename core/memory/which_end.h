@@ -42,9 +42,9 @@ public:
   /// Newcomers that are left alone, of so many pages in memory: what was asked for is to be used before it goes.
   static constexpr uint32_t newcomers(uint32_t pages) { return pages / kNewShare; }
 
-  /// A page has come to memory, which holds `pages`.
-  void came(Replacement &order, uint32_t slot, uint32_t pages) const {
-    order.insert_active(slot, better_ == kNewest ? 2 * newcomers(pages) : newcomers(pages));
+  /// A page has come to memory, which holds `pages`; `again`: soon after it went.
+  void came(Replacement &order, uint32_t slot, uint32_t pages, bool again = false) const {
+    order.insert_active(slot, better_ == kNewest ? 2 * newcomers(pages) : newcomers(pages), again);
   }
   /// The same of a page that was foreseen.
   void came_foreseen(Replacement &order, uint32_t slot, uint32_t pages);

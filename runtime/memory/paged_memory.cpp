@@ -43,7 +43,7 @@ uint32_t PagedMemory::pop_unreleased(uint32_t *out, uint32_t max) {
     }
   const uint32_t n = end.pop(order, out, max, used);
   if (favour.went(n, used)) look_at_threads();
-  statistics.unreleased = {end.gone(core::WhichEnd::kOldest), end.gone(core::WhichEnd::kNewest), end.changes()};
+  statistics.unreleased = {end.gone(core::WhichEnd::kOldest), end.gone(core::WhichEnd::kNewest), end.changes(), order.kept()};
   return n;
 }
 
@@ -57,9 +57,12 @@ void PagedMemory::look_at_threads() {
   statistics.favoured = {favour.turns(), favour.paid()};
 }
 
-void PagedMemory::waited(core::Favour::Owner owner, const Page &before) {
+void PagedMemory::waited(core::Favour::Owner owner, uint32_t slot, const Page &before) {
   const uint32_t away = low_bits(gone() / kGoneUnit - before.wanted_by, kWantedByBits);
-  favour.waited(owner, away * kGoneUnit < used);
+  const bool soon = away * kGoneUnit < used;
+  favour.waited(owner, soon);
+  pages[slot].kept = soon;
+  if (soon) kept.missed(before.kept, used);
   if (before.again) chance.missed(away * kGoneUnit, used);
 }
 

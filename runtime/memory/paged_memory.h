@@ -13,6 +13,7 @@
 #include "core/faults/successions.h"
 #include "core/memory/cleaning.h"
 #include "core/memory/favour.h"
+#include "core/memory/kept_share.h"
 #include "core/memory/release_trial.h"
 #include "core/memory/replacement.h"
 #include "core/memory/second_chance.h"
@@ -52,13 +53,19 @@ struct PagedMemory {
     favour.came(pages[slot].owner);
     const Page &p = pages[slot];
     if ((p.site && !is_successive(p.site, p.wanted_by)) || favour.is_favoured(p.owner)) end.came_foreseen(order, slot, used);
-    else end.came(order, slot, used);
+    else end.came(order, slot, used, p.kept);
+    order.keep_at_most(kept.pages(used));
   }
   /// Pages to give up, where none is released; they leave the order.
   uint32_t pop_unreleased(uint32_t *out, uint32_t max);
   /// The page goes, and when. A thread waits for one that went.
   void went(uint32_t slot) { pages[slot].wanted_by = low_bits(gone() / kGoneUnit, kWantedByBits); }
-  void waited(core::Favour::Owner owner, const Page &before);
+  void waited(core::Favour::Owner owner, uint32_t slot, const Page &before);
+  /// The page is there, and was shown to be used again.
+  void keep(uint32_t slot) {
+    pages[slot].kept = true;
+    order.keep(slot, kept.pages(used));
+  }
   /// A page that a stream of faults or a succession brought in was used, or went before that.
   void stream_used(uint32_t slot);
   void stream_wasted(uint32_t slot);
@@ -104,6 +111,7 @@ struct PagedMemory {
   core::Replacement order;
   core::WhichEnd end; ///< of `order`, from which pages go that nobody released
   core::SecondChance chance; ///< of these; shelf.h has them
+  core::KeptShare kept; ///< pages that were shown to be used again
   core::Favour favour; ///< whose pages stay, of those that nobody released
   core::ReleaseTrial<Statistics::kSites + 1> release_trial; ///< by site
   core::PassedNotes passed; ///< pages behind streams of faults

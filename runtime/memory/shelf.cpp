@@ -227,7 +227,7 @@ void Shelf::show(uint32_t slot, bool write) {
   }
   ++memory_.used;
   memory_.end.wanted(slot, true); // it never went
-  memory_.order.touch(slot);
+  memory_.keep(slot);
   memory_.residency.set(memory_.extent(slot, 1));
   placement_.end_wait(slot, 1);
 }

@@ -171,7 +171,7 @@ bool FaultService::refill(PagedRegion &r, uint64_t place, bool write, core::Favo
   }
   const Page before = memory_[slot];
   if (!fetcher_.read_around(r, around(r, slot, place), slot, {0, 0, 0, write || expected, true, {}, owner})) return false;
-  memory_.waited(owner, before);
+  memory_.waited(owner, slot, before);
   if (!write) r.store_predictor.loaded(slot, expected);
   memory_.statistics.stores_expected += expected;
   if (!memory_.options->history || nest_missed(memory_.pages.address(slot))) return true;

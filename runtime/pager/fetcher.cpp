@@ -113,7 +113,7 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
   for (uint32_t i = slot; i < slot + pages; ++i) {
     memory_[i].state = asked.write ? PageState::kDirty : PageState::kClean;
     memory_[i].flags = asked.write ? 0 : kNoBacking;
-    memory_[i].again = false;
+    memory_[i].again = memory_[i].kept = false;
     memory_[i].site = asked.site;
     memory_[i].owner = low_bits(asked.owner, kOwnerBits);
     memory_.end.wanted(i, !asked.demand);
@@ -143,7 +143,7 @@ uint32_t Fetcher::begin_reading(PagedRegion &r, uint32_t slot, uint32_t pages, c
     memory_.end.wanted(i, foreseen);
     p.state = PageState::kReading;
     p.flags = flags;
-    p.again = false;
+    p.again = p.kept = false;
     p.site = asked.site;
     p.owner = low_bits(asked.owner, kOwnerBits);
     p.nest = low_bits(asked.nest, kNestBits);

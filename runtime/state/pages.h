@@ -40,7 +40,7 @@ enum PageFlag : uint8_t {
 enum StreamKind : uint32_t { kInOrder = 1, kApart = 2, kSuccessive = 3 };
 
 /// Widths of what a page remembers of the hint that asked for it.
-inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kWantedByBits = 21, kPageSiteBits = 13, kOwnerBits = 3;
+inline constexpr unsigned kNestBits = 5, kTurnBits = 5, kWantedByBits = 20, kPageSiteBits = 13, kOwnerBits = 3;
 /// What a field of so many bits keeps of `value`.
 constexpr uint32_t low_bits(uint64_t value, unsigned bits) { return static_cast<uint32_t>(value & ((uint64_t{1} << bits) - 1)); }
 
@@ -52,6 +52,7 @@ struct Page {
   uint32_t nest : kNestBits; ///< number in nest_table of the nest that asked for it
   uint32_t turn : kTurnBits; ///< which of the nests that this entry has held (modulo 2^kTurnBits)
   uint32_t again : 1; ///< it has been on the shelf (memory/shelf.h) since it was last read
+  uint32_t kept : 1; ///< it was kept (core/memory/kept_share.h) since it came, or before it went
   uint32_t wanted_by
       : kWantedByBits; ///< step (modulo 2^kWantedByBits) by which that nest wanted it; of a shelved page, its place
 };

@@ -327,8 +327,8 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
   w.put("  \"second_chance\": {\"waited\": %llu, \"waited_again\": %llu, \"came_back\": %llu, \"came_back_again\": %llu, "
         "\"written\": %llu, \"switched_off\": %llu},\n",
         ull(c.waited), ull(c.waited_again), ull(c.came_back), ull(c.came_back_again), ull(c.written), ull(c.switched_off));
-  w.put("  \"unreleased\": {\"oldest\": %llu, \"newest\": %llu, \"changes\": %llu},\n", ull(s.unreleased.oldest),
-        ull(s.unreleased.newest), ull(s.unreleased.changes));
+  w.put("  \"unreleased\": {\"oldest\": %llu, \"newest\": %llu, \"changes\": %llu, \"kept\": %llu},\n", ull(s.unreleased.oldest),
+        ull(s.unreleased.newest), ull(s.unreleased.changes), ull(s.unreleased.kept));
   w.put("  \"fault_streams\": {\"used\": %llu, \"wasted\": %llu, \"switched_off\": %llu, \"forgone\": %llu},\n",
         ull(s.streams.used), ull(s.streams.wasted), ull(s.streams.switched_off), ull(s.streams.forgone));
   w.put("  \"io\": {\"read_bytes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"writes\": %llu},\n", ull(s.read_bytes),

@@ -98,6 +98,7 @@ struct Statistics {
   struct Unreleased {
     uint64_t oldest = 0, newest = 0; ///< pages that went though nobody had released them (core/memory/which_end.h)
     uint64_t changes = 0;            ///< of what is thought to be better
+    uint64_t kept = 0;               ///< pages that stay apart (core/memory/kept_share.h)
   };
   Unreleased unreleased;
   struct SecondChance {

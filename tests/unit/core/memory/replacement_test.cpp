@@ -42,6 +42,35 @@ TEST(Replacement, AgingPagesGoBeforeActiveOnesUnlessTouched) {
   EXPECT_EQ(s.pop(8), (Order{4, 0, 2, 3, 1}));
 }
 
+TEST(Replacement, KeptPagesGoAfterActiveOnesAndTheFirstBecomeActiveWhereTheyAreTooMany) {
+  Slots s(8);
+  for (uint32_t i = 0; i < 6; ++i) s.order.insert_active(i);
+  s.order.insert_active(6, 1); // a newcomer
+  for (uint32_t i : {0u, 3u, 1u}) s.order.keep(i, 2);
+  EXPECT_EQ(s.order.kept(), 2u);
+  uint32_t aged[8];
+  EXPECT_EQ(s.order.age(aged, 8), 4u) << "2, 4, 5 and 0, which is kept no more";
+  EXPECT_EQ(aged[3], 0u);
+  s.order.start_walk();
+  for (uint32_t i : {2u, 4u, 5u, 0u, 3u, 1u, 6u}) EXPECT_EQ(s.order.walk(), i);
+  s.order.touch(3); // it is active again
+  EXPECT_TRUE(s.order.is_valid());
+  EXPECT_EQ(s.pop(8), (Order{2, 4, 5, 0, 3, 1, 6}));
+}
+
+TEST(Replacement, NewcomersThatCameAgainAreKeptAfterwards) {
+  Slots s(8);
+  for (uint32_t i = 0; i < 5; ++i) s.order.insert_active(i, 2, i == 1 || i == 4);
+  EXPECT_EQ(s.order.active(), 2u);
+  EXPECT_EQ(s.order.kept(), 1u);
+  uint32_t gone[2];
+  ASSERT_EQ(s.order.pop_newcomers(gone, 2, 0), 2u) << "the last ones are newcomers like others";
+  EXPECT_EQ(s.pop(8), (Order{0, 2, 1}));
+  s.order.insert_active(1);
+  EXPECT_EQ(s.order.kept(), 0u);
+  EXPECT_TRUE(s.order.is_valid());
+}
+
 TEST(Replacement, NewcomersGoLastOrByThemselves) {
   Slots s(8);
   for (uint32_t i = 0; i < 5; ++i) s.order.insert_active(i, 3);
@@ -174,20 +203,24 @@ struct Naive {
     unsigned priority;
     uint64_t generation, time;
   };
-  std::list<uint32_t> active, aging;
+  std::list<uint32_t> active, aging, kept;
   std::list<Page> released;
   uint64_t generation = 0, time = 0;
   void remove(uint32_t s) {
     active.remove(s);
     aging.remove(s);
+    kept.remove(s);
     released.remove_if([&](const Page &p) { return p.slot == s; });
   }
   bool has(uint32_t s) const {
     return std::count(active.begin(), active.end(), s) || std::count(aging.begin(), aging.end(), s) ||
+           std::count(kept.begin(), kept.end(), s) ||
            std::any_of(released.begin(), released.end(), [&](const Page &p) { return p.slot == s; });
   }
   uint32_t victim() {
-    if (released.empty()) return !aging.empty() ? aging.front() : active.empty() ? Replacement::kNone : active.front();
+    for (const auto *list : {&aging, &active, &kept})
+      if (released.empty() && !list->empty()) return list->front();
+    if (released.empty()) return Replacement::kNone;
     return std::min_element(released.begin(), released.end(),
                             [](const Page &a, const Page &b) {
                               if (a.priority != b.priority) return a.priority < b.priority;
@@ -245,6 +278,12 @@ TEST(Replacement, AgreesWithANaiveModel) {
       naive.remove(slot);
       naive.active.push_back(slot);
       break;
+    case 8:
+      s.order.keep(slot, 9);
+      naive.remove(slot);
+      naive.kept.push_back(slot);
+      for (; naive.kept.size() > 9; naive.kept.pop_front()) naive.active.push_back(naive.kept.front());
+      break;
     default:
       s.order.release(slot, priority);
       if (naive.has(slot)) {
@@ -255,6 +294,7 @@ TEST(Replacement, AgreesWithANaiveModel) {
     // Generations more than kGenerations old stay in order too: they are joined end to end.
     if (i % 16 == 0) { ASSERT_TRUE(s.order.is_valid()); }
     ASSERT_EQ(s.order.active(), naive.active.size());
+    ASSERT_EQ(s.order.kept(), naive.kept.size());
     ASSERT_EQ(s.order.released(), naive.released.size());
   }
 }
