@@ -98,8 +98,8 @@ std::string nextStep(const MeasuredRun &run, Author author) {
 
 std::string waits(const MeasuredRun &run) {
   if (!run.stallSeconds)
-    return "; the kernel paged the data, so waits and bytes were not measured; " + std::to_string(run.majorFaults) +
-           " page faults read from the disk";
+    return "; the kernel paged the data, so waits and bytes were not measured; faults that read from the disk: " +
+           std::to_string(run.majorFaults);
   const auto [most, spent] = mostOf(run);
   std::string out = ", of which threads waited " + seconds(*run.stallSeconds) + " for pages";
   if (most) out += ", " + seconds(spent) + " of it for " + most->words;

@@ -184,13 +184,15 @@ Check probeProcessMadvise() {
 
 Check probeBackEnds() {
   const bool queue = probeIoUring().status == Status::kOk || hasOlderQueue();
-  const bool memory = probeUserfaultfd().status == Status::kOk && queue;
-  if (memory) return {"back ends", Status::kOk, "pager for memory, advice for mapped files", ""};
+  const bool faults = probeUserfaultfd().status == Status::kOk;
+  if (faults && queue) return {"back ends", Status::kOk, "pager for memory, advice for mapped files", ""};
   return {
       "back ends", Status::kWarn,
       "advice, for mapped files and for memory in a file: sweeps and sorts take up to twice as long as with the pager, scattered "
       "stores far longer",
-      "see userfaultfd and io_uring"};
+      faults  ? "see io_uring"
+      : queue ? "see userfaultfd"
+              : "see userfaultfd and io_uring"};
 }
 
 Check probeControlGroup() {

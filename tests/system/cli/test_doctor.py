@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -36,6 +37,17 @@ def test_json(tools, disk_dir):
     if report["disk"]:
         assert all(report["disk"][k] > 0 for k in ("read_bytes_per_s", "write_bytes_per_s", "random_reads_per_s"))
     assert list(disk_dir.iterdir()) == []
+
+
+def test_what_the_back_ends_lack_is_what_another_check_warns_of(tools):
+    """As an ordinary user, whom the kernel need not refuse io_uring."""
+    as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    if as_user and subprocess.run([*as_user, tools.pagecast, "--version"], capture_output=True).returncode:
+        pytest.skip("another user cannot run the command where it lies")
+    checks = {c["name"]: c for c in json.loads(tools.run(*as_user, tools.pagecast, "doctor", "--json", "--no-disk").stdout)["checks"]}
+    named = [n for n in ("userfaultfd", "io_uring") if n in (checks["back ends"]["advice"] or "").split()]
+    assert (checks["back ends"]["status"] == "warn") == bool(named)
+    assert all(checks[n]["status"] == "warn" for n in named), checks
 
 
 def test_each_backing_directory_is_measured(tools, disk_dir):
