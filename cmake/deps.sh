@@ -9,7 +9,7 @@ set -eu
 needed='
   clang-19 clang-format-19 flang-19 llvm-19-dev llvm-19-tools libclang-rt-19-dev libomp-19-dev lld-19
   g++ cmake ninja-build pkg-config
-  liburing-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libgtest-dev zlib1g-dev libzstd-dev libxml2-dev
+  liburing-dev liblz4-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libgtest-dev zlib1g-dev libzstd-dev libxml2-dev
   nbdkit nbdkit-plugin-dev libnbd-bin libnbd-dev python3-libnbd
   mpich libmpich-dev
   python3 python3-venv mount util-linux'

@@ -21,6 +21,7 @@ class Pagecast(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("llvm@19 +clang +flang", type=("build", "run"))  # the compiler that takes the plugin
     depends_on("liburing", type="build")  # linked statically
+    depends_on("lz4 libs=static", type="build")  # linked statically
     depends_on("cli11", type="build")
     depends_on("nlohmann-json", type="build")
     depends_on("yaml-cpp")

@@ -8,97 +8,113 @@
 
 namespace pagecast {
 namespace {
-constexpr uint32_t kLeast = 64; ///< pages; a smaller shelf is none
+constexpr uint32_t kLeast = 64; ///< pages' memory; a smaller shelf is none
 constexpr uint32_t kSteps = 16; ///< in which it grows
+constexpr uint32_t kPlacesPerPage = 4; ///< of memory, for which there is address space
 /// What is written ahead: of the oldest pages, as a part of all; when so many more have come.
 constexpr uint32_t kWrittenShare = 4, kLookShare = 8;
 constexpr uint64_t kFaultNs = 20'000; ///< what a fault takes beside its service here: the program's thread stops, and wakes again
-constexpr uint64_t kMostTakeNs = 10'000; ///< what takes longer for a page was interrupted
-constexpr uint32_t kCopied = 32; ///< pages in one call: what os::copy_parts() is quick with
+constexpr uint64_t kMostTakeNs = 20'000; ///< what takes longer for a page was interrupted
 } // namespace
 
 // --- memory ----------------------------------------------------------------------------------------
 
-/// Pages that it should hold.
-uint32_t Shelf::target() const {
+/// Bytes of memory that it should take.
+uint64_t Shelf::target() const {
   if (limit_.has_others()) return 0; // of a fork: what both have of this would be copied when it is used
-  const uint32_t pages = std::min((limit_.pages() + grown_) / core::SecondChance::kShare, most_);
-  return pages < kLeast || sandboxed() ? 0 : pages; // a sandbox need not allow the call that copies
+  if (sandboxed()) return 0; // a sandbox need not allow the call that copies
+  const double all = double(memory_.bytes(limit_.pages()) + packed_.bytes());
+  const auto bytes = static_cast<uint64_t>(all * memory_.chance.share());
+  return bytes < memory_.bytes(kLeast) ? 0 : bytes;
 }
 
 void Shelf::start(uint64_t budget) {
-  const auto pages = static_cast<uint32_t>(std::min<uint64_t>(2 * (budget >> memory_.shift) / core::SecondChance::kShare, kMost));
-  buffer_ = static_cast<char *>(os::reserve(memory_.bytes(pages)));
-  entry_ = static_cast<Entry *>(os::reserve(pages * sizeof(Entry)));
-  most_ = buffer_ && entry_ ? pages : 0;
+  const uint64_t most = std::min(budget / core::SecondChance::kMostShare, memory_.bytes(kMost));
+  const auto places = static_cast<uint32_t>(std::min<uint64_t>((most >> memory_.shift) * kPlacesPerPage, kMost));
+  copied_ = static_cast<char *>(os::reserve(memory_.bytes(kCopied + kWritten)));
+  entry_ = static_cast<Entry *>(os::reserve(os::page_up(places * sizeof(Entry))));
+  packed_.compress(memory_.options->compress);
+  most_places_ = packed_.start(most, memory_.page) && copied_ && entry_ ? places : 0;
 }
 
 bool Shelf::open() {
-  capacity_ = target();
+  capacity_ = most_places_ ? target() : 0;
   return capacity_ != 0;
+}
+
+void Shelf::account() {
+  memory_.shelf_bytes = capacity_ ? packed_.bytes() + places_ * sizeof(Entry) + memory_.bytes(kCopied + kWritten) : 0;
+  limit_.account();
 }
 
 /// Gives all memory back. Nothing is here any more.
 void Shelf::close() {
-  const iovec memory[] = {{buffer_, memory_.bytes(capacity_)}, {entry_, os::page_up(capacity_ * sizeof(Entry))}};
+  const iovec memory[] = {{copied_, memory_.bytes(kCopied + kWritten)}, {entry_, os::page_up(places_ * sizeof(Entry))}};
   os::discard(memory, 2);
-  capacity_ = grown_ = taken_ = 0;
+  packed_.clear();
+  places_ = waiting_ = taken_ = 0;
+  free_ = first_ = last_ = kNone;
+  capacity_ = 0;
   closing_ = false;
-  free_ = waiting_ = {};
-  memory_.shelf_bytes = 0;
-  limit_.account();
+  account();
 }
 
 /// By memory that is free now: pages that are given up for it are copied here before their own memory is free.
 void Shelf::grow() {
-  const uint32_t step = std::min({std::max(capacity_ / kSteps, 1u), capacity_ - grown_, limit_.free_pages()});
-  if (step == 0) return;
-  for (const uint32_t end = grown_ + step; grown_ < end; ++grown_) {
-    entry_[grown_].state = Entry::kFree;
-    append(free_, grown_);
-  }
-  memory_.shelf_bytes = memory_.bytes(grown_) + grown_ * sizeof(Entry);
-  limit_.account();
+  const uint64_t left = capacity_ - std::min(capacity_, packed_.bytes()), step = std::max(capacity_ / kSteps, memory_.page);
+  if (packed_.grow(std::min({step, left, memory_.bytes(limit_.free_pages())}))) account();
 }
 
 void Shelf::keep_up() {
-  const core::SecondChance::Costs costs{store_.latency_ns() + kFaultNs, kFaultNs + take_ns_, take_ns_};
+  const core::SecondChance::Costs costs{store_.latency_ns() + kFaultNs, kFaultNs + take_ns_, take_ns_, packed_.ratio()};
   memory_.chance.judge(memory_.statistics.not_prefetched, memory_.used, costs);
   memory_.statistics.second_chance.switched_off = memory_.chance.switched_off();
   if (!capacity_) return;
-  if (!memory_.chance.pays() || target() < capacity_ / 2) closing_ = true;
+  const uint64_t wanted = target();
+  if (!memory_.chance.pays() || wanted < capacity_ / 2) closing_ = true;
   if (closing_) {
-    while (waiting_.first != kNone && entry_[waiting_.first].state == Entry::kWaits && !entry_[waiting_.first].dirty)
-      drop(waiting_.first);
-    if (waiting_.count == 0 && left_ == 0) return close();
-  } else if (free_.count == 0 && grown_ < capacity_) {
-    grow();
+    while (first_ != kNone && entry_[first_].state == Entry::kWaits && !entry_[first_].dirty) drop(first_);
+    if (waiting_ == 0 && being_written_ == 0) return close();
+  } else {
+    capacity_ = std::max(capacity_, wanted);
+    if (packed_.room() < memory_.bytes(kCopied)) grow();
   }
   // Pages that could not be written when that was last tried are in the way: as none is taken, none would be counted either.
-  if (closing_ || lacks_place_ || taken_ > grown_ / kLookShare) write_next();
+  if (closing_ || lacks_place_ || taken_ > waiting_ / kLookShare) write_next();
 }
 
 // --- places ----------------------------------------------------------------------------------------
 
-void Shelf::append(List &list, uint32_t place) {
-  entry_[place].prev = list.last;
-  entry_[place].next = kNone;
-  (list.last == kNone ? list.first : entry_[list.last].next) = place;
-  list.last = place;
-  ++list.count;
+/// There is one: room for its contents comes from make_room().
+uint32_t Shelf::new_place() {
+  if (free_ == kNone) return places_++;
+  const uint32_t place = free_;
+  free_ = entry_[place].next;
+  return place;
 }
 
-void Shelf::unlink(List &list, uint32_t place) {
+void Shelf::append(uint32_t place) {
+  entry_[place].prev = last_;
+  entry_[place].next = kNone;
+  (last_ == kNone ? first_ : entry_[last_].next) = place;
+  last_ = place;
+  ++waiting_;
+}
+
+void Shelf::unlink(uint32_t place) {
   const Entry &e = entry_[place];
-  (e.prev == kNone ? list.first : entry_[e.prev].next) = e.next;
-  (e.next == kNone ? list.last : entry_[e.next].prev) = e.prev;
-  --list.count;
+  (e.prev == kNone ? first_ : entry_[e.prev].next) = e.next;
+  (e.next == kNone ? last_ : entry_[e.next].prev) = e.prev;
+  --waiting_;
 }
 
 void Shelf::free(uint32_t place) {
-  unlink(waiting_, place);
-  entry_[place].state = Entry::kFree;
-  append(free_, place);
+  Entry &e = entry_[place];
+  unlink(place);
+  packed_.drop(e.packed);
+  e.state = Entry::kFree;
+  e.next = free_;
+  free_ = place;
 }
 
 /// The page is as in the backing store, and goes.
@@ -114,12 +130,12 @@ void Shelf::drop(uint32_t place) {
   free(place);
 }
 
-/// The oldest page goes for another. False: it is to be written first.
-bool Shelf::make_place() {
-  if (free_.count) return true;
-  if (waiting_.first == kNone || entry_[waiting_.first].state != Entry::kWaits || entry_[waiting_.first].dirty)
-    return lacks_place_ = true, false;
-  drop(waiting_.first);
+/// The oldest pages go for others. False: one is to be written first.
+bool Shelf::make_room(uint64_t bytes) {
+  while (packed_.room() < bytes || waiting_ + kCopied >= most_places_) {
+    if (first_ == kNone || entry_[first_].state != Entry::kWaits || entry_[first_].dirty) return lacks_place_ = true, false;
+    drop(first_);
+  }
   return true;
 }
 
@@ -136,24 +152,23 @@ uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
   if (!memory_.options->second_chance || !memory_.chance.pays() || closing_ || sandboxed() || (!capacity_ && !open()))
     return count;
   const uint64_t begun = os::now_ns();
-  uint32_t left = 0, took = 0, taken[kCopied], place[kCopied], n = 0;
+  uint32_t left = 0, took = 0, taken[kCopied], n = 0;
   const auto take_those = [&] {
-    const bool copied = n && copy(taken, place, n);
+    const bool copied_all = n && copy(taken, n);
     for (uint32_t i = 0; i < n; ++i) {
-      if (copied) keep(taken[i], place[i]);
-      else append(free_, place[i]), slots[left++] = taken[i];
+      if (copied_all) keep(taken[i], new_place(), copied(i));
+      else slots[left++] = taken[i];
     }
-    took += copied ? n : 0;
+    took += copied_all ? n : 0;
     n = 0;
   };
   for (uint32_t i = 0; i < count; ++i) {
     const PagedRegion *r = wants(slots[i]) ? memory_.region_of(slots[i]) : nullptr;
-    if (!r || r->draining || r->origin.is_map() || !make_place()) {
+    if (!r || r->draining || r->origin.is_map() || !make_room(memory_.bytes(n + 1))) {
       slots[left++] = slots[i];
       continue;
     }
-    taken[n] = slots[i], place[n] = free_.first;
-    unlink(free_, place[n++]);
+    taken[n++] = slots[i];
     if (n == kCopied) take_those();
   }
   take_those();
@@ -163,15 +178,16 @@ uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
     take_ns_ = take_ns_ ? (take_ns_ * 15 + each) / 16 : each;
     taken_ += took;
     memory_.statistics.second_chance.waited += took;
+    account();
   }
   return left;
 }
 
-/// The pages' contents are on the shelf then, and nobody stores to them. False: they cannot be had.
-bool Shelf::copy(const uint32_t *slots, const uint32_t *places, uint32_t count) {
+/// The pages' contents are in copied_ then, and nobody stores to them. False: they cannot be had.
+bool Shelf::copy(const uint32_t *slots, uint32_t count) {
   iovec to[kCopied], from[kCopied];
   for (uint32_t i = 0; i < count; ++i) {
-    to[i] = {contents(places[i]), memory_.page};
+    to[i] = {copied(i), memory_.page};
     from[i] = {reinterpret_cast<void *>(memory_.pages.address(slots[i])), memory_.page};
   }
   const auto protect = [&](bool on) {
@@ -183,30 +199,38 @@ bool Shelf::copy(const uint32_t *slots, const uint32_t *places, uint32_t count) 
     }
   };
   protect(true);
-  const bool copied = os::copy_parts(to, from, count);
-  if (!copied) protect(false);
-  return copied;
+  const bool done = os::copy_parts(to, from, count);
+  if (!done) protect(false);
+  return done;
 }
 
-void Shelf::keep(uint32_t slot, uint32_t place) {
+void Shelf::keep(uint32_t slot, uint32_t place, const char *page) {
   Page &p = memory_[slot];
   Entry &e = entry_[place];
-  e.state = Entry::kWaits, e.slot = slot, e.dirty = p.state == PageState::kDirty, e.again = p.again;
-  append(waiting_, place);
+  e.state = Entry::kWaits, e.slot = slot, e.dirty = p.state == PageState::kDirty, e.again = p.again, e.came = came_++;
+  e.packed = packed_.pack(page);
+  append(place);
   p.state = PageState::kShelved;
   p.flags = 0;
   p.wanted_by = low_bits(place, kWantedByBits);
   memory_.statistics.second_chance.waited_again += e.again;
+  memory_.statistics.second_chance.kept_bytes += e.packed.bytes;
   discards_.add_shelved(slot, 1);
 }
 
 /// The page is back where the program sees it.
 void Shelf::note_return(uint32_t slot, const Entry &e) {
-  memory_.chance.waited(e.again, true);
+  const uint32_t age = came_ - e.came, most = came_ - entry_[first_].came;
+  memory_.chance.waited(e.again, true, most ? double(age) / most : 1);
   ++memory_.statistics.second_chance.came_back;
   memory_.statistics.second_chance.came_back_again += e.again;
   memory_[slot].again = true;
   memory_[slot].wanted_by = 0;
+}
+
+const char *Shelf::contents_of(uint32_t slot) const {
+  packed_.unpack(entry_[memory_[slot].wanted_by].packed, copied(0));
+  return copied(0);
 }
 
 void Shelf::show(uint32_t slot, bool write) {
@@ -214,17 +238,12 @@ void Shelf::show(uint32_t slot, bool write) {
   const uint32_t place = p.wanted_by;
   Entry &e = entry_[place];
   const bool writing = e.state == Entry::kWriting, writable = write || (e.dirty && !writing);
-  if (placement_.place(slot, contents(place), 1, writable) == 0) return; // its mapping went away under us
+  if (placement_.place(slot, contents_of(slot), 1, writable) == 0) return; // its mapping went away under us
   note_return(slot, e);
   p.state = writing ? PageState::kWriting : writable ? PageState::kDirty : PageState::kClean;
   p.flags = writing && writable ? kRedirtied : 0;
-  if (writing) {
-    unlink(waiting_, place);
-    e.state = Entry::kLeft;
-    ++left_;
-  } else {
-    free(place);
-  }
+  if (writing) leave_copy(place);
+  free(place);
   ++memory_.used;
   memory_.end.wanted(slot, true); // it never went
   memory_.keep(slot);
@@ -244,69 +263,84 @@ void Shelf::put_back(uint32_t slot) {
 void Shelf::write_next() {
   taken_ = 0;
   lacks_place_ = false;
-  if (!closing_ && free_.count > grown_ / kLookShare) return;
-  uint32_t left = closing_ ? waiting_.count : grown_ / kWrittenShare;
-  for (uint32_t place = waiting_.first; place != kNone && left; --left) {
-    const uint32_t next = entry_[place].next;
-    if (entry_[place].state == Entry::kWaits && entry_[place].dirty) {
-      const uint32_t n = write_run(place);
-      if (n == 0) return;
-      place += n - 1;
-      left -= std::min(left - 1, n - 1);
-      place = entry_[place].next;
-    } else {
-      place = next;
-    }
+  if (!closing_ && packed_.room() > packed_.capacity() / kLookShare) return;
+  uint32_t left = closing_ ? waiting_ : waiting_ / kWrittenShare;
+  for (uint32_t place = first_; place != kNone && left;) {
+    const Entry &e = entry_[place];
+    const uint32_t n = e.state == Entry::kWaits && e.dirty ? write_run(place) : 1;
+    if (n == 0) return;
+    for (uint32_t i = 0; i < n; ++i) place = entry_[place].next;
+    left -= std::min(left, n);
   }
+}
+
+/// Room for copies of up to `count` pages that are to be written. Returns how many; 0: none now.
+uint32_t Shelf::take_copies(uint32_t count, uint32_t *first) {
+  uint32_t most = 0;
+  for (uint32_t i = 0, n; i < kWritten && most < count; i += n + 1) {
+    for (n = 0; i + n < kWritten && n < count && !(being_written_ >> (i + n) & 1);) ++n;
+    if (n > most) most = n, *first = i;
+  }
+  for (uint32_t i = *first; i < *first + most; ++i) being_written_ |= 1u << i;
+  return most;
+}
+
+/// The page of the place has come back, and its copy is still being written.
+void Shelf::leave_copy(uint32_t place) {
+  for (uint32_t i = 0; i < kWritten; ++i)
+    if (being_written_ >> i & 1 && place_written_[i] == place) place_written_[i] = kNone;
 }
 
 /// Starts to write a page with those that follow it in every way. Returns how many; 0: not now.
 uint32_t Shelf::write_run(uint32_t place) {
-  constexpr uint32_t kMostWriting = 256; // a read waits for all that was queued before it
   const uint32_t slot = entry_[place].slot;
   PagedRegion *r = memory_.region_of(slot);
-  if (!r || r->draining || !store_.may_request(1) || store_.writes_are_refused() || store_.pages_writing() >= kMostWriting)
-    return 0;
+  if (!r || r->draining || !store_.may_request(1) || store_.writes_are_refused()) return 0;
   const uint32_t most = std::min(store_.io_pages(), memory_.end_of(*r) - slot);
-  uint32_t n = 1;
-  while (n < most && place + n < grown_ && entry_[place + n - 1].next == place + n && entry_[place + n].slot == slot + n &&
-         entry_[place + n].dirty && entry_[place + n].state == Entry::kWaits)
-    ++n;
+  uint32_t n = 1, first = 0;
+  for (uint32_t p = entry_[place].next; n < most && p != kNone; p = entry_[p].next, ++n)
+    if (entry_[p].slot != slot + n || !entry_[p].dirty || entry_[p].state != Entry::kWaits) break;
+  n = take_copies(n, &first);
+  if (n == 0) return 0;
   const int file = store_.file_for(slot, n, memory_.pages.high_water());
-  if (file < 0) return 0;
+  if (file < 0) return give_copies(first, n), 0;
   store_.move_to(static_cast<unsigned>(file), slot, n);
-  store_.write_shelved(slot, n, reinterpret_cast<uint64_t>(contents(place)), place);
+  for (uint32_t i = 0; i < n; ++i, place = entry_[place].next) {
+    packed_.unpack(entry_[place].packed, written_copy(first + i));
+    entry_[place].state = Entry::kWriting;
+    place_written_[first + i] = place;
+  }
+  store_.write_shelved(slot, n, reinterpret_cast<uint64_t>(written_copy(first)), first);
   ++r->in_flight;
-  for (uint32_t i = place; i < place + n; ++i) entry_[i].state = Entry::kWriting;
   return n;
 }
 
+void Shelf::give_copies(uint32_t first, uint32_t count) {
+  for (uint32_t i = first; i < first + count; ++i) being_written_ &= ~(1u << i);
+}
+
 void Shelf::written(const Request &q, bool good) {
-  for (uint32_t place = q.staging; place < q.staging + q.pages; ++place) {
-    Entry &e = entry_[place];
-    if (e.state == Entry::kLeft) {
-      e.state = Entry::kFree;
-      --left_;
-      append(free_, place);
-      continue;
-    }
+  for (uint32_t i = q.staging; i < q.staging + q.pages; ++i) {
+    if (place_written_[i] == kNone) continue;
+    Entry &e = entry_[place_written_[i]];
     e.state = Entry::kWaits;
     if (good) e.dirty = false, ++memory_.statistics.second_chance.written;
   }
+  give_copies(q.staging, q.pages);
 }
 
 const char *Shelf::broken_invariant() const {
-  uint32_t in_state[4] = {};
-  for (uint32_t i = 0; i < grown_; ++i) {
+  uint32_t in_state[3] = {};
+  for (uint32_t i = 0; i < places_; ++i) {
     const Entry &e = entry_[i];
     ++in_state[e.state];
-    if ((e.state == Entry::kWaits || e.state == Entry::kWriting) &&
-        (memory_[e.slot].state != PageState::kShelved || memory_[e.slot].wanted_by != i))
+    if (e.state != Entry::kFree && (memory_[e.slot].state != PageState::kShelved || memory_[e.slot].wanted_by != i))
       return "a place on the shelf is of a page that is not there";
   }
-  if (in_state[Entry::kFree] != free_.count || in_state[Entry::kLeft] != left_ ||
-      in_state[Entry::kWaits] + in_state[Entry::kWriting] != waiting_.count)
-    return "the places on the shelf are miscounted";
+  if (in_state[Entry::kWaits] + in_state[Entry::kWriting] != waiting_) return "the places on the shelf are miscounted";
+  uint32_t copies = 0;
+  for (uint32_t i = 0; i < kWritten; ++i) copies += being_written_ >> i & 1 && place_written_[i] != kNone;
+  if (copies != in_state[Entry::kWriting]) return "what is written from the shelf is miscounted";
   return nullptr;
 }
 

@@ -325,8 +325,9 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       ull(s.evicted_dirty), ull(s.cleaned));
   const Statistics::SecondChance &c = s.second_chance;
   w.put("  \"second_chance\": {\"waited\": %llu, \"waited_again\": %llu, \"came_back\": %llu, \"came_back_again\": %llu, "
-        "\"written\": %llu, \"switched_off\": %llu},\n",
-        ull(c.waited), ull(c.waited_again), ull(c.came_back), ull(c.came_back_again), ull(c.written), ull(c.switched_off));
+        "\"kept_bytes\": %llu, \"written\": %llu, \"switched_off\": %llu},\n",
+        ull(c.waited), ull(c.waited_again), ull(c.came_back), ull(c.came_back_again), ull(c.kept_bytes), ull(c.written),
+        ull(c.switched_off));
   w.put("  \"unreleased\": {\"oldest\": %llu, \"newest\": %llu, \"changes\": %llu, \"kept\": %llu},\n", ull(s.unreleased.oldest),
         ull(s.unreleased.newest), ull(s.unreleased.changes), ull(s.unreleased.kept));
   w.put("  \"fault_streams\": {\"used\": %llu, \"wasted\": %llu, \"switched_off\": %llu, \"forgone\": %llu},\n",

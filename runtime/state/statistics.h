@@ -104,6 +104,7 @@ struct Statistics {
   struct SecondChance {
     uint64_t waited = 0, waited_again = 0; ///< pages on the shelf (memory/shelf.h), and those of them that had come back before
     uint64_t came_back = 0, came_back_again = 0; ///< of these, the pages that were used meanwhile
+    uint64_t kept_bytes = 0; ///< that these pages took, compressed or not
     uint64_t written = 0, switched_off = 0; ///< pages from there; times that it did not pay
   };
   SecondChance second_chance;

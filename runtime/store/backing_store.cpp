@@ -283,10 +283,10 @@ const Request &BackingStore::write(uint32_t slot, uint32_t pages, uint64_t addre
   return q;
 }
 
-void BackingStore::write_shelved(uint32_t slot, uint32_t pages, uint64_t address, uint32_t place) {
+void BackingStore::write_shelved(uint32_t slot, uint32_t pages, uint64_t address, uint32_t copy) {
   Request &q = requests_[requests_.tag(write(slot, pages, address, true))];
   q.shelved = true;
-  q.staging = place;
+  q.staging = copy;
 }
 
 int BackingStore::write_copy(uint32_t slot, uint32_t pages, uint64_t address, bool idle, bool again, const Origin &origin) {

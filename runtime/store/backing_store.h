@@ -128,7 +128,7 @@ public:
   /// program rests.
   const Request &write(uint32_t slot, uint32_t pages, uint64_t address, bool idle, const Origin & = {});
   /// The same from the shelf (memory/shelf.h), of pages that do not become free by it.
-  void write_shelved(uint32_t slot, uint32_t pages, uint64_t address, uint32_t place);
+  void write_shelved(uint32_t slot, uint32_t pages, uint64_t address, uint32_t copy);
   /// The same from a copy: the kernel does not read memory for us that the program has made unreadable, and of a page that another
   /// process of a fork has as well, it makes a copy first. Returns how many of the first ones; 0: not now; -errno: they cannot be
   /// read. `again`: they could not be written from where they are.

@@ -10,7 +10,7 @@ namespace pagecast {
 struct Request {
   uint64_t started_ns;
   uint32_t slot, pages;
-  uint32_t staging; ///< reads and copies: where in the staging memory; from the shelf: the first place
+  uint32_t staging; ///< reads and copies: where in the staging memory; from the shelf: the first copy
   uint16_t site;
   uint8_t nest;
   bool write; ///< to the backing store

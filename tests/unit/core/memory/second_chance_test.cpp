@@ -13,15 +13,19 @@ namespace {
 constexpr uint32_t kMemory = 4000; ///< pages
 constexpr SecondChance::Costs kCosts{90'000, 22'000, 2'000};
 
-/// Memory whose pages go in the order in which they came, with pages that wait, or without.
+/// Memory whose pages go in the order in which they came, with pages that wait, or without. `ratio`: of those that wait, the pages
+/// that one page of memory holds.
 class Memory {
 public:
-  Memory(uint32_t pages, bool chances) : chances_(chances), page_(pages) {}
+  Memory(uint32_t pages, bool chances, double ratio = 1) : chances_(chances), ratio_(ratio), page_(pages) {}
   void touch(uint32_t slot) {
     Page &p = page_[slot];
     if (p.state == kThere) return;
     if (p.state == kWaits) {
-      chance_.waited(p.again, true);
+      while (page_[shelf_.front().slot].came != shelf_.front().came) shelf_.pop_front(); // came back before
+      const uint64_t most = came_ - shelf_.front().came;
+      chance_.waited(p.again, true, most ? double(came_ - p.came) / double(most) : 1);
+      p.came = 0;
       --waiting_;
       ++came_back;
       p.again = true;
@@ -33,8 +37,10 @@ public:
     p.state = kThere;
     order_.push_back(slot);
     ++there_;
-    while (there_ + waiting_ > kMemory) make_room();
-    chance_.judge(reads, kMemory, kCosts);
+    while (there_ + waiting_ / ratio_ > kMemory) make_room();
+    Costs costs = kCosts;
+    costs.ratio = ratio_;
+    chance_.judge(reads, kMemory, costs);
   }
   /// A page that there was not before.
   void grow(uint32_t slot) {
@@ -43,38 +49,50 @@ public:
   }
   bool pays() const { return chance_.pays(); }
   uint32_t switched_off() const { return chance_.switched_off(); }
+  double share() const { return chance_.share(); }
   uint32_t reads = 0, waited = 0, came_back = 0; ///< pages; what is touched for the first time is read, too, unless grow() does
 
 private:
+  using Costs = SecondChance::Costs;
   enum State : uint8_t { kGone, kThere, kWaits };
   struct Page {
     State state = kGone;
     bool again = false;
-    uint64_t went = 0;
+    uint64_t went = 0, came = 0; ///< 0: it does not wait
+  };
+  struct Waiting {
+    uint32_t slot;
+    uint64_t came;
   };
   void make_room() {
-    const uint32_t most = chances_ && chance_.pays() ? kMemory / SecondChance::kShare : 0;
-    while (waiting_ < most + 1) {
-      page_[order_.front()].state = kWaits;
-      shelf_.push_back(order_.front());
+    const double most = chances_ && chance_.pays() ? kMemory * chance_.share() * ratio_ : 0;
+    while (waiting_ < most + 1 && there_ + waiting_ / ratio_ > kMemory) {
+      Page &p = page_[order_.front()];
+      p.state = kWaits;
+      p.came = ++came_;
+      shelf_.push_back({order_.front(), came_});
       order_.pop_front();
       --there_, ++waiting_;
     }
-    while (page_[shelf_.front()].state != kWaits) shelf_.pop_front(); // came back
-    Page &p = page_[shelf_.front()];
+    if (there_ + waiting_ / ratio_ <= kMemory && waiting_ < most + 1) return;
+    while (page_[shelf_.front().slot].came != shelf_.front().came) shelf_.pop_front(); // came back
+    Page &p = page_[shelf_.front().slot];
     shelf_.pop_front();
     if (chances_ && chance_.pays()) chance_.waited(p.again, false), p.again = true, ++waited;
     p.state = kGone;
+    p.came = 0;
     p.went = ++gone_;
     --waiting_;
   }
 
   bool chances_;
+  double ratio_;
   SecondChance chance_;
   std::vector<Page> page_;
-  std::deque<uint32_t> order_, shelf_;
+  std::deque<uint32_t> order_;
+  std::deque<Waiting> shelf_;
   uint32_t there_ = 0, waiting_ = 0;
-  uint64_t gone_ = 0;
+  uint64_t gone_ = 0, came_ = 0;
 };
 
 /// Touches of a third of the pages in use all the time, among others of all pages.
@@ -207,6 +225,43 @@ TEST(SecondChance, FollowsThePhasesOfAProgram) {
   use(a, with), use(b, without);
   EXPECT_LT(with[0], without[0] * 51 / 50);
   EXPECT_LT(with[1], without[1] * 9 / 10);
+}
+
+/// Where all pages are used alike nothing is saved but what compression gives room for.
+TEST(SecondChance, GrowsWhereCompressedPagesLetAllFit) {
+  Memory with(kMemory * 5 / 4, true, 2.5), without(kMemory * 5 / 4, false);
+  for (Memory *memory : {&with, &without}) at_random(*memory, kMemory * 5 / 4, 2'000'000);
+  EXPECT_TRUE(with.pays());
+  EXPECT_GT(with.share(), 0.15);
+  EXPECT_LT(with.reads, without.reads / 8);
+}
+
+TEST(SecondChance, GrowsToItsMostWhereCompressedPagesLetMoreFit) {
+  Memory with(kMemory * 2, true, 3), without(kMemory * 2, false);
+  for (Memory *memory : {&with, &without}) at_random(*memory, kMemory * 2, 2'000'000);
+  EXPECT_TRUE(with.pays());
+  EXPECT_DOUBLE_EQ(with.share(), 1.0 / SecondChance::kMostShare);
+  EXPECT_LT(with.reads, without.reads / 2);
+}
+
+TEST(SecondChance, EndsWhereCompressedPagesAreFewOfThoseInUse) {
+  Memory with(kMemory * 12, true, 2), without(kMemory * 12, false);
+  for (Memory *memory : {&with, &without}) at_random(*memory, kMemory * 12, 2'000'000);
+  EXPECT_FALSE(with.pays());
+  EXPECT_GE(with.switched_off(), 1u);
+  EXPECT_LT(with.reads, without.reads * 51 / 50);
+}
+
+/// What is in use fits without those that wait: each page of memory that they take is one that is in use.
+TEST(SecondChance, StaysSmallWhereWhatIsInUseFits) {
+  Memory with(3 * kMemory, true, 2.5), without(3 * kMemory, false);
+  for (Memory *memory : {&with, &without}) {
+    std::mt19937 random(1);
+    for (uint32_t i = 0, others = 0; i < 3'000'000; ++i)
+      memory->touch(i % 32 ? random() % (kMemory * 3 / 4) : kMemory + others++ % (2 * kMemory));
+  }
+  EXPECT_LT(with.share(), 0.15);
+  EXPECT_LT(with.reads, without.reads * 51 / 50);
 }
 
 } // namespace pagecast::core::test

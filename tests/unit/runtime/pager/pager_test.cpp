@@ -571,6 +571,46 @@ TEST(Pager, SlicesGiveUpOnUnreadableMemory) {
   EXPECT_NE(reader.readable(address(other)), nullptr);
 }
 
+/// Uses a table of somewhat more words than there is memory for, at random. `next` makes contents.
+template <class Next> static void use_at_random(Next next) {
+  const uint64_t page = os::page_size(), pages = kBudget * 5 / 4 / page, words = pages * page / sizeof(uint64_t);
+  char *memory = map(pages * page);
+  auto *table = reinterpret_cast<uint64_t *>(memory);
+  ASSERT_EQ(engine.add(address(memory), pages * page), 0);
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> copy(words);
+  for (uint64_t i = 0; i < words; ++i) table[i] = copy[i] = next();
+  for (unsigned i = 0; i < 100'000; ++i) {
+    const uint64_t at = random() % words;
+    ASSERT_EQ(table[at], copy[at]) << "touch " << i;
+    if (i % 4 == 0) table[at] = copy[at] = next();
+    if (i % 16384 == 0) expect_valid();
+  }
+  for (uint64_t i = 0; i < words; ++i) ASSERT_EQ(table[i], copy[i]) << i;
+  expect_valid();
+  expect_budget_kept();
+  ASSERT_EQ(engine.remove(address(memory), pages * page), 0);
+  expect_valid();
+}
+
+TEST(Pager, PagesOnTheShelfAreCompressed) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  std::mt19937_64 random(2);
+  use_at_random([&] { return random() % 1000; });
+  const Statistics::SecondChance &chance = engine.statistics.second_chance;
+  EXPECT_LT(chance.kept_bytes, chance.waited * os::page_size() / 2);
+  EXPECT_GT(chance.came_back, 1000u);
+}
+
+TEST(Pager, NoiseOnTheShelfStaysAsItIs) {
+  START_ENGINE(ReleasePolicy::kBuffered);
+  std::mt19937_64 random(2);
+  use_at_random([&] { return random(); });
+  const Statistics::SecondChance &chance = engine.statistics.second_chance;
+  EXPECT_GT(chance.waited, 0u);
+  EXPECT_EQ(chance.kept_bytes, chance.waited * os::page_size());
+}
+
 /// Of what the kernel has of this process: page tables, bytes.
 static uint64_t page_table_bytes() {
   std::ifstream status("/proc/self/status");
@@ -580,6 +620,7 @@ static uint64_t page_table_bytes() {
 }
 
 TEST(Pager, PagesInUseComeBackFromTheShelf) {
+  test_options.compress = false; // pages of a few bytes would all fit
   START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t page = os::page_size(), pages = 2 * kBudget / page, hot = pages / 6;
   char *region = map(pages * page);
