@@ -398,10 +398,11 @@ TEST(PagerFaults, ADiskThatMakesNoRoomHoldsUpNobodyWhoNeedsNone) {
   testing::internal::CaptureStderr();
   std::atomic<uint64_t> at{0};
   for (; at < kBudget / 2; at += page) stored[at] = mark(at); // half of memory is dirty
-  for (unsigned sweep = 0; sweep < 3; ++sweep)
+  // Which pages go first is found out by trial, so that it takes some sweeps until a dirty one is to go.
+  for (unsigned sweep = 0; sweep < 3 || (sweep < 300 && engine.statistics.disk_errors.stalls == 0); ++sweep)
     for (uint64_t i = 0; i < clean_bytes; i += page) ASSERT_EQ(clean[i], 0) << i;
   expect_valid();
-  wait_until([] { return engine.statistics.disk_errors.stalls == 1; });
+  wait_until([] { return engine.statistics.disk_errors.stalls >= 1; });
   std::thread blocked([&] {
     for (; at < bytes; at += page) stored[at] = mark(at);
   });
