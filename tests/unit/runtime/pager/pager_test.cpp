@@ -594,6 +594,7 @@ template <class Next> static void use_at_random(Next next) {
 }
 
 TEST(Pager, PagesOnTheShelfAreCompressed) {
+  test_options.compress = true;
   START_ENGINE(ReleasePolicy::kBuffered);
   std::mt19937_64 random(2);
   use_at_random([&] { return random() % 1000; });
@@ -603,6 +604,7 @@ TEST(Pager, PagesOnTheShelfAreCompressed) {
 }
 
 TEST(Pager, NoiseOnTheShelfStaysAsItIs) {
+  test_options.compress = true;
   START_ENGINE(ReleasePolicy::kBuffered);
   std::mt19937_64 random(2);
   use_at_random([&] { return random(); });
@@ -620,7 +622,6 @@ static uint64_t page_table_bytes() {
 }
 
 TEST(Pager, PagesInUseComeBackFromTheShelf) {
-  test_options.compress = false; // pages of a few bytes would all fit
   START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t page = os::page_size(), pages = 2 * kBudget / page, hot = pages / 6;
   char *region = map(pages * page);
