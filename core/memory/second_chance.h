@@ -61,14 +61,13 @@ public:
     young_ += touched && age < kYoung;
     old_ += touched && age >= kOld;
     ++tried_, ++since_step_;
-    if (waited_[0] + waited_[1] < kMostCounted) return;
-    for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_, &young_, &old_}) *n /= 2;
+    if (all_waited() >= kMostCounted) scale_counts(0.5);
   }
   /// The program waits for a page that had waited in vain. `away`: pages that have gone since it did, of a memory of so many. It is
   /// lost if it would still be waiting had it come a second time: pages wait until as many others still wait as may. Those that are
   /// touched leave their places to others, so that they wait the longer the more are touched.
   void missed(uint64_t away, uint32_t memory) {
-    const double waited = waited_[0] + waited_[1], touched = (touched_[0] + touched_[1]) / std::max(waited, 1.0);
+    const double touched = all_touched() / std::max(all_waited(), 1.0);
     const double longer = touched > 0 && touched < 1 ? -std::log1p(-touched) / touched : 1;
     lost_ += double(away) < places(memory) * (1 - touched) * longer;
   }
@@ -83,8 +82,7 @@ public:
     if (!compressed()) share_ = 1.0 / kLeastShare;
     const double decide = std::max(double{kEnough}, kFills * places(memory));
     if (double(tried_) < decide) return;
-    const double waited = waited_[0] + waited_[1], came_back = touched_[0] + touched_[1];
-    const double gain = gain_of(came_back / waited, costs);
+    const double waited = all_waited(), came_back = all_touched(), gain = gain_of(came_back / waited, costs);
     const bool step = compressed() && double(since_step_) >= decide;
     if (gain >= 0) {
       if (waited_[1] >= kEnoughAgain && double(tried_) >= kPaid * decide) patience_ = 1;
@@ -100,7 +98,7 @@ public:
     rests_since_ = reads;
     tried_ = 0;
     tried_ns_ = came_back * double(costs.fault_ns) + waited * double(costs.wait_ns);
-    for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_, &young_, &old_}) *n = 0;
+    scale_counts(0);
     share_ = 1.0 / kLeastShare;
   }
   uint32_t switched_off() const { return switched_off_; }
@@ -110,13 +108,17 @@ private:
   static constexpr double kYoung = 0.25, kOld = 0.75; ///< ages
   static constexpr double kStep = 1.5;
 
+  double all_waited() const { return waited_[0] + waited_[1]; }
+  double all_touched() const { return touched_[0] + touched_[1]; }
+  void scale_counts(double by) {
+    for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_, &young_, &old_}) *n *= by;
+  }
   bool compressed() const { return ratio_ >= kWorthwhile; }
   /// Pages that may wait, of a memory that holds `memory`.
   double places(uint32_t memory) const { return memory * share_ * ratio_; }
   /// What a page that waits saves, ns, where `touched` of them are.
   double gain_of(double touched, const Costs &costs) const {
-    const double waited = waited_[0] + waited_[1], came_back = touched_[0] + touched_[1];
-    const double saved = saved_by(lost_ / std::max(waited - came_back, 1.0));
+    const double saved = saved_by(lost_ / std::max(all_waited() - all_touched(), 1.0));
     return touched * (saved * double(costs.read_ns) - double(costs.fault_ns)) - double(costs.wait_ns);
   }
   double saved_by(double lost) const { return 1 - (1 - saved_by_order(lost)) / ratio_; }
@@ -131,7 +133,7 @@ private:
     return compressed() && longer > 1 && gain_of(1 - std::pow(1 - std::min(touched, 1.0), longer), costs) > 0;
   }
   void resize(const Costs &costs) {
-    const double waited = waited_[0] + waited_[1], went = waited - touched_[0] - touched_[1];
+    const double waited = all_waited(), went = waited - all_touched();
     const double read = double(costs.read_ns), fault = double(costs.fault_ns);
     const double gained = old_ / std::max(old_ + went, 1.0) * ratio_ * (read - fault), lost = young_ / waited * fault;
     if (gained > lost && went >= 1) resize_to(share_ * kStep);

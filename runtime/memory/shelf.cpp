@@ -152,6 +152,7 @@ uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
   if (!memory_.options->second_chance || !memory_.chance.pays() || closing_ || sandboxed() || (!capacity_ && !open()))
     return count;
   const uint64_t begun = os::now_ns();
+  const uint32_t places = places_;
   uint32_t left = 0, took = 0, taken[kCopied], n = 0;
   const auto take_those = [&] {
     const bool copied_all = n && copy(taken, n);
@@ -178,7 +179,7 @@ uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
     take_ns_ = take_ns_ ? (take_ns_ * 15 + each) / 16 : each;
     taken_ += took;
     memory_.statistics.second_chance.waited += took;
-    account();
+    if (places_ != places) account();
   }
   return left;
 }

@@ -66,7 +66,7 @@ private:
     uint32_t came; ///< came_, when it did
   };
   static constexpr uint32_t kNone = ~uint32_t{0};
-  static constexpr uint32_t kMost = 1u << 20; ///< pages; places fit into Page::wanted_by
+  static constexpr uint32_t kMost = 1u << kWantedByBits; ///< pages: places fit into Page::wanted_by
   static constexpr uint32_t kCopied = 16, kWritten = 32; ///< pages that are copied at once, and being written
 
   bool wants(uint32_t slot) const;
