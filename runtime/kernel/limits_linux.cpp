@@ -162,7 +162,7 @@ bool MemoryWatch::may_swap_others(const Group &g, uint64_t limit, const char *st
   const uint64_t all = number_after(stat, v2_ ? "anon " : "total_rss ");
   char text[64];
   if (all <= anonymous_bytes(statm_) + kFewBytes || !read_text(g.swap, text, sizeof text)) return false;
-  return v2_ ? text[0] != '0' : read_limit(g.swap) > limit; // version 1: memory and swap together
+  return v2_ ? text[0] != '0' : read_limit(g.swap) > limit + kFewBytes; // version 1: memory and swap together
 }
 
 bool MemoryWatch::moved() {

@@ -14,6 +14,7 @@
 #include "runtime/kernel/message.h"
 #include "runtime/process/modules.h"
 #include "runtime/process/named_maps.h"
+#include "runtime/process/room_to_start.h"
 #include "runtime/process/unpaged_budget.h"
 #include "runtime/profile/profile.h"
 #include "runtime/state/report.h"
@@ -157,6 +158,9 @@ bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, Start why) {
     snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
     return false;
   }
+  if (!files && options.backend != BackEnd::kAdvise)
+    wait_for_room_to_start(
+        Engine::bytes_to_start(options.backing, budget.bytes(), std::min(data_bytes, os::own_anonymous_bytes())));
   Engine *made = running(make_pager(data_bytes, filled_bytes));
   if (!made && why != Start::kFork) made = running(make_adviser(filled_bytes, files)); // memory in a file would be copied
   if (!made) return false;

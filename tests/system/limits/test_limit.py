@@ -334,6 +334,46 @@ def test_a_group_whose_limit_is_lowered_and_raised(built, tmp_path, memory_group
     assert limit["raised"] >= 1
 
 
+# Joins the group, takes memory until so many bytes of it are left, and gives 24 MiB back a while after somebody else has taken some.
+HOLDER = """
+import sys, time
+group, use, left, limit = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+with open(group, "w") as procs:
+    procs.write("0")
+def used():
+    with open(use) as file:
+        return int(file.read())
+held = [b"x" * (8 << 20) for _ in range(3)]
+small = []
+while used() < limit - left:
+    small.append(b"x" * (64 << 10))
+full = used()
+print("full", flush=True)
+while used() < full + (256 << 10):
+    time.sleep(0.001)
+time.sleep(0.05)
+held.clear()
+sys.stdin.read()
+"""
+
+
+def test_a_newcomer_waits_for_room_before_paging_begins(built, memory_group, paged):
+    """Paging takes 2 MiB at once when it begins, and who has filled the group has left less than that."""
+    group = memory_group(120 * MIB)
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, group.path / "cgroup.procs", use_file(group), str(7 * MIB // 4), str(group.limit)],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "full\n"
+        program = paged(group, 60)
+        program.sweep("w", "r")
+        assert program.finish() == expected(built, 60, "wr")
+        assert not group.was_killed()
+        holder.stdin.close()
+        assert holder.wait(30) == 0
+    finally:
+        holder.kill()
+
+
 @pytest.mark.parametrize("programs", [2, 3])
 def test_programs_in_one_group_share_it(built, tmp_path, memory_group, paged, programs):
     group = memory_group(240 * MIB)

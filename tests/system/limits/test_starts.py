@@ -14,6 +14,7 @@ import pytest
 KINDS = ("blocks", "zeroed", "threads", "vector", "copies", "columns", "temporaries", "file")
 MANY = int(os.environ.get("PAGECAST_TEST_STARTS", "0"))
 MIB = 1 << 20
+FEW_HITS = 64  # page cache of the command and its libraries, which are started cold, takes some 30
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +84,6 @@ def test_the_limit_is_not_hit_while_pages_get_their_second_chance(tools, memory_
                               capture_output=True, text=True, timeout=300, preexec_fn=group.join)
         assert not group.was_killed()
         assert done.returncode == 0, done.stderr[-500:]
-        if group.hits() <= 20 or last:
+        if group.hits() <= FEW_HITS or last:
             break
-    assert group.hits() <= 20
+    assert group.hits() <= FEW_HITS
