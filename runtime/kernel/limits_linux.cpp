@@ -269,13 +269,12 @@ void MemoryWatch::close() {
 unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read, bool maps_files) {
   char text[8192];
   unsigned n = 0;
-  bool swaps = false;
-  beside_others_ = false;
+  swaps_ = beside_others_ = false;
   core::CodeReads code{.waits = waits_for_files(), .maps_data = maps_files};
   if (groups_ && read_text(io_, text, 256)) code.by_faults = fault_reads_.update(files_read, number_after(text, "rchar:"));
   if (uint64_t posted = 0; refused_ >= 0 && syscall(SYS_read, refused_, &posted, sizeof posted) > 0) refusals_ += posted;
   if (read_text(meminfo_, text, 1024)) {
-    swaps = statm_ >= 0 && number_after(text, "SwapTotal:") != 0;
+    swaps_ = statm_ >= 0 && number_after(text, "SwapTotal:") != 0;
     const uint64_t size = number_after(text, "MemTotal:") * 1024, free = number_after(text, "MemAvailable:") * 1024;
     // Where much is free, nobody stalls for the lack of it but inside control groups: not looked at, which saves time.
     if (size) pools[n++] = {true, size, free, free > size / 4 ? 0 : read_stalled_ns(pressure_)};
@@ -296,7 +295,7 @@ unsigned MemoryWatch::look(core::Pool *pools, uint64_t files_read, bool maps_fil
                      active = number_after(text, v2_ ? "active_file " : "total_active_file ");
       cache = inactive + active / 2;
       p.shared = helped_ || statm_ < 0 || number_after(text, v2_ ? "anon " : "total_rss ") > anonymous_bytes(statm_) + kFewBytes;
-      const bool others = swaps && inactive + active > kSomeFiles && may_swap_others(g, limit, text);
+      const bool others = swaps_ && inactive + active > kSomeFiles && may_swap_others(g, limit, text);
       const uint64_t usual = usual_files(limit);
       p.read = others && inactive + active > usual ? inactive + active - usual : 0;
       beside_others_ |= others;

@@ -154,6 +154,8 @@ public:
   unsigned look(core::Pool *pools, uint64_t files_read = 0, bool maps_files = true);
   /// Whether, at the last look, files were being read in a group where others hold memory that could be put on swap for them.
   bool beside_others() const { return beside_others_; }
+  /// Whether the machine had swap then, without which there is none of that.
+  bool has_swap() const { return swaps_; }
   /// A process of ours and its sockets hold memory of the groups, too, which comes and goes: they count as shared with others.
   void expect_helpers() { helped_ = true; }
   bool has_helpers() const { return helped_; }
@@ -188,7 +190,7 @@ private:
   Group group_[kMostGroups];
   unsigned groups_ = 0, next_asked_ = 0;
   core::FaultReads fault_reads_;
-  bool v2_ = false, beside_others_ = false, helped_ = false;
+  bool v2_ = false, beside_others_ = false, helped_ = false, swaps_ = false;
 };
 
 /// Has the kernel read no more than a piece of a program's or library's code for a page of it that is missing, until the process ends.

@@ -22,6 +22,8 @@ FileFacts file_facts(int fd);
 /// Whether a program serves the file (FUSE): starting I/O then sleeps while as many requests as the kernel allows it, a
 /// dozen or some more, have not been answered.
 bool is_served_by_program(int fd);
+/// Whether the file is on a file system of which it is known that direct I/O is begun without waiting.
+bool begins_at_once(int fd);
 
 /// Starts reading the ranges into the page cache; returns when the reads are queued, which can take as long as the
 /// queue of the device is full. Helper threads only. Cost: 3-5 us per cold page, 0.5 us per range that is there.

@@ -150,9 +150,16 @@ void will_read(int fd, uint64_t begin, uint64_t bytes) {
   syscall(SYS_fadvise64, fd, static_cast<off_t>(begin), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
-bool is_served_by_program(int fd) {
+static uint32_t magic_of(int fd) {
   struct statfs system;
-  return fstatfs(fd, &system) == 0 && static_cast<uint32_t>(system.f_type) == FUSE_SUPER_MAGIC;
+  return fstatfs(fd, &system) == 0 ? static_cast<uint32_t>(system.f_type) : 0;
+}
+
+bool is_served_by_program(int fd) { return magic_of(fd) == FUSE_SUPER_MAGIC; }
+
+bool begins_at_once(int fd) {
+  const uint32_t magic = magic_of(fd);
+  return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == BTRFS_SUPER_MAGIC;
 }
 
 int will_need(const iovec *ranges, unsigned count) { return advise(ranges, count, MADV_WILLNEED); }

@@ -55,6 +55,8 @@ int Uring::start(unsigned depth) {
   ring_ = static_cast<Ring *>(os::map_memory(sizeof(Ring), true));
   if (!ring_) return -ENOMEM;
   for (int &fd : fd_) fd = -1;
+  std::fill(may_wait_, may_wait_ + kFiles, false);
+  threads_ = usual_threads_ = 0;
   memory_bytes_ = 0;
   io_uring_params params{};
   // One thread submits and completions are run only when it asks: no interrupts of its other work.
@@ -94,10 +96,26 @@ void Uring::use(unsigned file, int fd) {
   if (fd_[file] == fd) return;
   fd_[file] = fd;
   by_thread_[file] = fd >= 0 && os::is_served_by_program(fd);
+  may_wait_[file] = fd >= 0 && !os::begins_at_once(fd);
+  bound_threads();
   if (fixed_ && io_uring_register_files_update(&ring_->ring, file, &fd, 1) != 1) {
     io_uring_unregister_files(&ring_->ring); // then by their descriptors
     fixed_ = false;
   }
+}
+
+/// What the kernel cannot do without waiting is done by threads of its own, up to four for each processor, which take 23 KiB of a memory
+/// limit each. Where it can begin all I/O at once, the only waits are for room in a file, and of writes meanwhile for the same lock:
+/// more threads than these need would only wait side by side.
+void Uring::bound_threads() {
+  const bool waits = std::any_of(may_wait_, may_wait_ + kFiles, [](bool may_wait) { return may_wait; });
+  const auto files = static_cast<unsigned>(std::count_if(fd_, fd_ + kFiles, [](int fd) { return fd >= 0; }));
+  const unsigned most = waits ? usual_threads_ : files + 1;
+  if (!ring_ || most == threads_) return;
+  unsigned number[2] = {most, 0}; // 0: as it is
+  if (io_uring_register_iowq_max_workers(&ring_->ring, number)) return;
+  if (!usual_threads_) usual_threads_ = number[0];
+  threads_ = most;
 }
 
 /// Aims a prepared request at a file.

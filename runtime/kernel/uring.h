@@ -55,8 +55,11 @@ private:
   class Aio;
   Aio *aio_ = nullptr; ///< where io_uring is refused
   void aim(io_uring_sqe *, unsigned file, uint64_t tag);
+  void bound_threads();
   int fd_[kFiles];
   bool by_thread_[kFiles] = {}; ///< a thread of the kernel's starts the I/O, since that may sleep
+  bool may_wait_[kFiles] = {}; ///< the kernel may have to wait before it has begun a request for the file
+  unsigned threads_ = 0, usual_threads_ = 0; ///< of the kernel's, at most: now, and by itself; 0: not known
   bool fixed_ = false; ///< the files are registered with the ring
   const char *memory_ = nullptr;
   uint64_t memory_bytes_ = 0; ///< 0: none is registered

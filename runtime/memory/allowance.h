@@ -97,7 +97,7 @@ public:
   uint32_t pages() const { return pages_; }
   uint32_t free(uint32_t used) const { return used < pages_ ? pages_ - used : 0; }
   /// Pages that are kept free ahead of need; up to twice as many are. More where others take memory as well.
-  uint32_t least_free() const { return limit_.alone() ? std::max(32u, pages_ / 512) : std::max(128u, pages_ / 128); }
+  uint32_t least_free() const { return limit_.alone() ? std::max(16u, pages_ / 1024) : std::max(128u, pages_ / 128); }
   /// The same for faults: while memory is given back, they may have a quarter of what has been.
   uint32_t free_for_faults(uint32_t used) const {
     return used <= pages_ ? pages_ - used : used < over_from_ ? (over_from_ - used) / 4 : 0;

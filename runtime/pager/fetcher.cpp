@@ -12,7 +12,8 @@ namespace {
 /// Hints for more wait until there is room for so many at a time: a request of 64 KiB costs the disk and the pager's thread
 /// little more than one of a page.
 constexpr uint32_t kLeastLot = 16;
-constexpr uint32_t kReserve = 64; ///< free pages that hints leave to faults
+/// Free pages that hints leave to faults: this part of memory, and so many.
+constexpr uint32_t kReserveShare = 512, kLeastReserve = 16, kMostReserve = 64;
 } // namespace
 
 bool Fetcher::start() {
@@ -23,7 +24,7 @@ bool Fetcher::start() {
 /// How many of `pages` may be brought in now. Hints leave a reserve to faults.
 uint32_t Fetcher::admit(uint32_t pages, bool demand) {
   limit_.mind(os::now_ns());
-  const uint32_t reserve = demand ? 0 : kReserve;
+  const uint32_t reserve = demand ? 0 : std::clamp(limit_.pages() / kReserveShare, kLeastReserve, kMostReserve);
   if (limit_.free_pages() < pages + reserve) limit_.raise_ceiling();
   // Memory that is given back, or that may be had in a moment, is not found by evicting for hints.
   const bool wait = !demand && (limit_.over() || limit_.worth_waiting());

@@ -30,6 +30,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <new>
+#include <utility>
 
 extern char **environ;
 
@@ -68,6 +69,23 @@ void adviser_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run()
 void large_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_large(); }
 void report_thread() { report_run(reinterpret_cast<Engine *>(engine_memory)->statistics, options.stats, started_ns); }
 void reads_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_reads(); }
+
+/// While the calling thread starts others, under the allocations' lock: what the C library asks for on their behalf must not come back
+/// here then.
+class StartsThreads {
+public:
+  StartsThreads() { starts = true; }
+  ~StartsThreads() {
+    starts = false;
+    small_blocks_watch.left.store(left_, std::memory_order_relaxed);
+  }
+  StartsThreads(const StartsThreads &) = delete;
+  static thread_local bool starts __attribute__((tls_model("initial-exec")));
+
+private:
+  const int64_t left_ = small_blocks_watch.left.exchange(SmallBlocksWatch::kNot, std::memory_order_relaxed);
+};
+thread_local bool StartsThreads::starts = false;
 
 /// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
 bool keep_memory_in_file(Engine &p, uint64_t filled_bytes) {
@@ -116,11 +134,19 @@ int start_threads(Engine &p) {
   if (!error) error = p.wait_started();
   if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
   if (!error && options.stats) os::start_thread("pagecast-report", report_thread);
-  if (error || options.backend == BackEnd::kPager) return error;
-  if (os::start_thread("pagecast-advise", adviser_thread)) files_refused = true;
-  for (unsigned i = 0; i < Advise::kReaders; ++i) os::start_thread("pagecast-large", large_thread); // these only help
-  os::start_thread("pagecast-reads", reads_thread);
+  if (!error && options.backend != BackEnd::kPager && budget.has_swap()) os::start_thread("pagecast-reads", reads_thread);
   return error;
+}
+
+bool has_file_threads = false; ///< under the allocations' lock
+
+/// The threads that only files and memory in a file need, each of which takes 35 KiB of the limit. The first can do without the others.
+void start_file_threads() {
+  if (has_file_threads || files_refused) return;
+  const StartsThreads here;
+  has_file_threads = os::start_thread("pagecast-advise", adviser_thread) == 0;
+  files_refused = !has_file_threads;
+  for (unsigned i = 0; i < Advise::kReaders && has_file_threads; ++i) os::start_thread("pagecast-large", large_thread);
 }
 
 /// `made` if it is one and its threads run; else NULL, with a sentence in refused_why.
@@ -143,17 +169,11 @@ constexpr const char *reason_of(Start start) {
   return "large data of %llu MiB and what paging takes itself exceed the budget of %llu MiB: paging";
 }
 
-thread_local bool starts_here __attribute__((tls_model("initial-exec"))) = false;
-
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
 bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, Start why) {
   const bool files = why == Start::kFiles;
-  // What the C library asks for on behalf of the threads must not come back here while the allocations' lock is held.
   small_blocks_watch.left.store(SmallBlocksWatch::kNot, std::memory_order_relaxed);
-  struct Here {
-    Here() { starts_here = true; }
-    ~Here() { starts_here = false; }
-  } here;
+  const StartsThreads here;
   if (!inherited_sandbox_allows_paging()) {
     snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
     return false;
@@ -281,7 +301,7 @@ const Options &runtime_options() {
 
 uint64_t runtime_budget() { return budget.bytes(); }
 
-bool runtime_starts_here() { return starts_here; }
+bool runtime_starts_here() { return StartsThreads::starts; }
 
 uint64_t runtime_set_memory(uint64_t bytes) {
   runtime_options();
@@ -338,8 +358,11 @@ Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, Begin begin) 
   }
   if (!at_once && runtime_fits(data_bytes)) return budget.watch_small_blocks(data_bytes), nullptr;
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
-              : start_engine(data_bytes, filled_bytes, at_once ? Start::kAtOnce : Start::kMemory))
-    return now_paged();
+              : start_engine(data_bytes, filled_bytes, at_once ? Start::kAtOnce : Start::kMemory)) {
+    Engine *paged = now_paged();
+    if (!paged->pages_memory()) start_file_threads();
+    return paged;
+  }
   refused = true;
   if (at_once) {
     say("the program asks for paging, but its data cannot be paged: %s. It runs as it would without pagecast", refused_why);
@@ -356,11 +379,15 @@ Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes) {
   if (!options.enable || !options.hints || options.backend == BackEnd::kPager || files_refused || !may_start.load() ||
       sandboxed())
     return nullptr;
-  if (running) return running;
-  budget.follow(data_bytes + file_bytes);
-  if (data_bytes + file_bytes <= budget.unpaged(data_bytes)) return nullptr;
-  if (start_engine(data_bytes + file_bytes, 0, Start::kFiles)) // what memory holds fits: no room on the disk is needed yet
+  if (!running) {
+    budget.follow(data_bytes + file_bytes);
+    if (data_bytes + file_bytes <= budget.unpaged(data_bytes)) return nullptr;
+  }
+  if (running ||
+      start_engine(data_bytes + file_bytes, 0, Start::kFiles)) { // what memory holds fits: no room on the disk is needed yet
+    start_file_threads();
     return files_refused ? nullptr : engine.load(std::memory_order_relaxed);
+  }
   files_refused = true;
   tell("hints for mapped files cannot be given: %s", refused_why);
   return nullptr;
@@ -393,7 +420,10 @@ void runtime_forked(bool shared) {
   int error = -EPERM;
   if (shared) {
     error = inherited->recover();
-    if (!error && !(error = start_threads(*inherited))) return inherited->child_started();
+    if (!error && !(error = start_threads(*inherited))) {
+      if (std::exchange(has_file_threads, false)) start_file_threads();
+      return inherited->child_started();
+    }
     inherited->abandon();
     if (inherited->pages_memory() || inherited->files().has_memory())
       say("the child of a fork has no access to paged data: %s", strerror(-error));

@@ -22,6 +22,7 @@ unsigned UnpagedBudget::look(core::Pool *pools) {
   os::MemoryWatch memory;
   memory.open();
   const unsigned n = memory.look(pools);
+  has_swap_ = memory.has_swap();
   memory.close();
   return n;
 }
@@ -66,7 +67,7 @@ void UnpagedBudget::watch_small_blocks(uint64_t data_bytes) const {
                                 std::memory_order_relaxed);
 }
 
-bool UnpagedBudget::copies_exceed() const {
+bool UnpagedBudget::copies_exceed() {
   core::Pool pools[core::kMostPools];
   const unsigned n = look(pools);
   uint64_t left = UINT64_MAX;

@@ -19,6 +19,8 @@ public:
   constexpr explicit UnpagedBudget(const Options &options) : options_(options) {}
   /// As it was last found, bytes.
   uint64_t bytes() const { return bytes_; }
+  /// Whether the machine had swap when it was last looked at.
+  bool has_swap() const { return has_swap_; }
   /// Finds it out anew (core/memory/limit.h), for a program of which `used` bytes are held. Cost: 50 us.
   void find(uint64_t used);
   /// What large data of `data_bytes` may hold before paging begins: the pager, too, must find memory then, or the kernel ends the
@@ -33,14 +35,15 @@ public:
   void watch_small_blocks(uint64_t data_bytes) const;
   /// Whether what is left in the control groups would not hold copies of all anonymous memory for each child there is and one more.
   /// Cost: 50 us.
-  bool copies_exceed() const;
+  bool copies_exceed();
 
 private:
-  static unsigned look(core::Pool *pools);
+  unsigned look(core::Pool *pools);
   uint64_t small_bytes(uint64_t anonymous, uint64_t data_bytes) const;
 
   const Options &options_;
   uint64_t bytes_ = 0;
+  bool has_swap_ = false;
   uint64_t looked_ns_ = 0; ///< when that was
   uint64_t small_known_ =
       UINT64_MAX / 4; ///< bytes that the process held beside its large data, when they were last counted: perhaps all

@@ -68,12 +68,13 @@ int BackingStore::start(const char *directories, uint64_t budget, uint64_t overf
   remote = 0;
   for (unsigned i = 0; i < list_.count(); ++i) {
     if (is_server_address(list_[i])) {
-      if (const int error = nbd_[remote].start(list_[i], staging_, budget, patience_s_, why, capacity)) return error;
-      stores[i] = &nbd_[remote++];
+      if (const int error = nbd_.make(remote).start(list_[i], staging_, budget, patience_s_, why, capacity)) return error;
+      stores[i] = &nbd_.make(remote++);
       continue;
     }
-    local_[i].start(disk_, list_[i]);
-    stores[i] = &local_[i];
+    LocalStore &local = local_.make(i);
+    local.start(disk_, list_[i]);
+    stores[i] = &local;
   }
   return start_stores(stores, list_.count(), overflow, why, capacity);
 }

@@ -17,6 +17,7 @@
 #include "runtime/state/statistics.h"
 #include "runtime/store/disk_errors.h"
 #include "runtime/store/fork_files.h"
+#include "runtime/store/later.h"
 #include "runtime/store/local_store.h"
 #include "runtime/store/nbd_store.h"
 #include "runtime/store/preallocation.h"
@@ -239,8 +240,8 @@ private:
   Staging staging_;
   Disk disk_;
   StoreList list_;
-  LocalStore local_[Stripes::kMost];
-  NbdStore nbd_[kMostNbd];
+  Later<LocalStore, Stripes::kMost> local_;
+  Later<NbdStore, kMostNbd> nbd_;
   uint32_t remote_ = 0; ///< bit per store with answers of its own
   unsigned patience_s_ = 60;
   bool lacks_staging_ = false;
