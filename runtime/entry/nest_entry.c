@@ -14,6 +14,7 @@
 __thread unsigned pagecast_open_count = 0;
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 
 typedef struct {
   uint64_t count, passed_over;
@@ -35,11 +36,17 @@ pagecast_pass_over(const pagecast_nest *nest, const uint64_t *words) {
   return (brief_entry){trips->constant + scaled, 1};
 }
 
-/// Whether programs may use %ymm registers. Written before a module of theirs is initialised.
+/// Whether programs may use %ymm registers.
 __attribute__((visibility("hidden"))) char pagecast_has_ymm;
-__attribute__((constructor(101))) static void look_at_processor(void) {
-  __builtin_cpu_init();
-  pagecast_has_ymm = __builtin_cpu_supports("avx") != 0;
+
+/// The processor must have them, and the system keep them. By itself, since the compiler's function for it comes with a constructor
+/// that asks some ten things of the processor in every process, each of which leaves a virtual machine and takes it 11 us.
+void pagecast_look_at_processor(void) {
+  unsigned eax, ebx, ecx, edx, kept = 0;
+  __cpuid(1, eax, ebx, ecx, edx);
+  if (!(ecx & bit_OSXSAVE) || !(ecx & bit_AVX)) return;
+  __asm__("xgetbv" : "=a"(kept), "=d"(edx) : "c"(0));
+  pagecast_has_ymm = (kept & 6) == 6; // both halves
 }
 
 #define PUSH(r) "  push %" #r "\n  .cfi_adjust_cfa_offset 8\n"
@@ -62,7 +69,7 @@ __attribute__((constructor(101))) static void look_at_processor(void) {
           "  ret\n1:\n" ALL(one, "movups", "xmm", "16") "  ret\n  .cfi_endproc\n")
 VECTORS(pagecast_save_vectors, ALL(SAVE, "vmovups", "ymm", "32") "  vzeroupper\n", SAVE);
 VECTORS(pagecast_load_vectors,
-        "  vxorps %xmm0, %xmm0, %xmm0\n" ALL(UPPER, "", "xmm0", "32") "  vptest %xmm0, %xmm0\n  jz 2f\n"              //
+        "  vxorps %xmm0, %xmm0, %xmm0\n" ALL(UPPER, "", "xmm0", "32") "  vptest %xmm0, %xmm0\n  jz 2f\n" //
         ALL(LOAD, "vmovups", "ymm", "32") "  ret\n2:\n  vzeroupper\n" ALL(LOAD, "movups", "xmm", "32"),
         LOAD);
 
@@ -96,6 +103,8 @@ ENTRY(__pagecast_tick, NEXT_STEP STORE_STEP "  ret\n9:\n", "",
 ENTRY(__pagecast_exit, "", "", PUSH(rax) PUSH(rax) "  mov %rdx, %rdi\n  call pagecast_do_exit\n" POP(rax) POP(rax), rdx);
 
 #else
+
+void pagecast_look_at_processor(void) {}
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -25,6 +25,10 @@ void pagecast_do_tick(pagecast_ticket *);
 void pagecast_do_exit(pagecast_ticket *);
 uint64_t pagecast_do_next(uint64_t at, uint64_t bound, pagecast_ticket *);
 
+/// Finds out which registers there are to be kept: before the first nest, and not in programs without any. Cost: 11 us in a virtual
+/// machine.
+void pagecast_look_at_processor(void);
+
 /// Nests that this thread has open (nest_stack.h); where there are none, nest_entry.c passes entries over by itself.
 extern __thread unsigned pagecast_open_count __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

@@ -224,7 +224,11 @@ void MemoryWatch::forked() {
   }
 }
 
-void MemoryWatch::open(int event, int refused) {
+void MemoryWatch::open(int event, int refused) { open_files(event, refused, false); }
+
+void MemoryWatch::open_for_a_look() { open_files(-1, -1, true); }
+
+void MemoryWatch::open_files(int event, int refused, bool for_a_look) {
   event_ = event;
   refused_ = refused;
   meminfo_ = own_descriptor(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
@@ -240,6 +244,8 @@ void MemoryWatch::open(int event, int refused) {
     g.limit = open_in(directory, v2_ ? "memory.max" : "memory.limit_in_bytes");
     if (g.limit >= 0) { // else it is the root of version 2, or not to be seen from within a container
       g.high = v2_ ? open_in(directory, "memory.high") : -1;
+    }
+    if (g.limit >= 0 && !(for_a_look && limit_of(g) == kNoLimit)) {
       g.usage = open_in(directory, v2_ ? "memory.current" : "memory.usage_in_bytes");
       g.stat = open_in(directory, "memory.stat");
       g.swap = open_in(directory, v2_ ? "memory.swap.max" : "memory.memsw.limit_in_bytes");
@@ -247,8 +253,8 @@ void MemoryWatch::open(int event, int refused) {
       g.pressure = v2_ ? open_in(directory, "memory.pressure") : -1;
       g.control = v2_ || event_ < 0 ? -1 : open_in(directory, "cgroup.event_control", O_WRONLY);
       watch_refusals(g, directory);
-      ++groups_;
     }
+    groups_ += g.limit >= 0;
     char *slash = strrchr(directory, '/');
     if (!slash || slash == directory) break;
     *slash = 0;

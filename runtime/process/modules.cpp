@@ -9,6 +9,7 @@
 #include "runtime/kernel/os.h"
 #include "runtime/engine/engine.h"
 #include "runtime/process/runtime.h"
+#include "runtime/entry/nest_entry.h"
 #include "runtime/entry/small_nests.h"
 #include "runtime/profile/profile.h"
 
@@ -81,6 +82,7 @@ extern "C" __attribute__((visibility("default"))) void __pagecast_register(const
     return;
   }
   const Options &o = runtime_options();
+  if (module->gate && module_count.load(std::memory_order_relaxed) == 0) pagecast_look_at_processor();
   Dl_info info;
   const Loaded loaded{module, module->gate && dladdr(module->gate, &info) ? info.dli_fbase : nullptr};
   if (module->gate) {

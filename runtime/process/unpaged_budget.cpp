@@ -20,7 +20,7 @@ constexpr uint64_t kLeastSmall = 1u << 20;
 
 unsigned UnpagedBudget::look(core::Pool *pools) {
   os::MemoryWatch memory;
-  memory.open();
+  memory.open_for_a_look();
   const unsigned n = memory.look(pools);
   has_swap_ = memory.has_swap();
   memory.close();
