@@ -2,6 +2,7 @@
 """Arrays that are paged whatever the budget. They are numpy's, and so numpy is needed when one is made."""
 
 import math
+import operator
 import os
 from typing import TYPE_CHECKING, Any, Literal, Optional, Tuple, Union
 
@@ -44,14 +45,14 @@ def zeros(shape: Shape, dtype: "numpy.typing.DTypeLike" = float, order: Literal[
     `shape`, `dtype`, `order`: as of numpy.zeros. The first such array starts the paging of all large data of the program. Without
     the runtime, where nothing can be paged, or without elements, it is numpy's own. Cost: some ms the first time, then 10 us,
     and a page of 4 KiB of memory or disk for each that is touched. MemoryError: no address space. TypeError: elements are Python
-    objects, which live elsewhere. ImportError: no numpy. Any thread."""
+    objects, which live elsewhere, or sizes are no whole numbers. ImportError: no numpy. Any thread."""
     numpy = _numpy()
     kind = numpy.dtype(dtype)
     if kind.hasobject:
         raise TypeError(f"elements of {kind} are Python objects, whose data lie elsewhere; use numpy.empty")
-    sizes = (shape,) if isinstance(shape, (int, numpy.integer)) else tuple(shape)
-    size = math.prod(int(n) for n in sizes) * kind.itemsize
-    if runtime is None or size <= 0 or any(n < 0 for n in sizes):
+    sizes = [operator.index(n) for n in (shape if numpy.iterable(shape) else (shape,))]
+    size = math.prod(sizes) * kind.itemsize
+    if runtime is None or size <= 0 or min(sizes, default=0) < 0:
         return numpy.zeros(shape, kind, order)
     return numpy.ndarray(shape, kind, numpy.asarray(_Mapping(size)), order=order)
 

@@ -5,17 +5,30 @@ import ctypes
 import errno
 import itertools
 import mmap
+import operator
+import re
 from typing import Any, Iterator
 
 from ._parts import parts
 from ._runtime import runtime
 
 
+def _element(array: Any, kind: str) -> int:
+    """Bytes of an element. `kind` is what arrays call their type: "<f8", "<M8[ns]", "<U5"; of objects, "|O", it has no size."""
+    size = getattr(array, "itemsize", None)  # numpy's own arrays have it
+    if size is not None:
+        return int(size)
+    found = re.match(r"[<>|=]?([a-zA-Z])(\d*)", kind)
+    if not found or not (found[2] or found[1] == "O"):
+        raise TypeError(f"hints do not know how large the elements of an array of type {kind!r} are")
+    return int(found[2]) * (4 if found[1] == "U" else 1) if found[2] else ctypes.sizeof(ctypes.c_void_p)
+
+
 def _interface(array: Any) -> "tuple[int, int, tuple[int, ...], tuple[int, ...]]":
     """Address, bytes an element, shape, and strides in bytes: of a numpy array or its like, or of a buffer."""
     described = getattr(array, "__array_interface__", None)
     if described is not None:
-        size = int(described["typestr"][2:]) * (4 if described["typestr"][1] == "U" else 1)
+        size = _element(array, described["typestr"])
         shape = tuple(described["shape"])
         strides = described.get("strides")
         if strides is None:  # in the order of C
@@ -64,14 +77,21 @@ def _ranges_of(array: Any) -> Iterator["tuple[int, int]"]:
         yield address + sum(offsets), extent
 
 
+def _check(data: Any) -> None:
+    """A script that is tried without the runtime has the errors that it would have with it."""
+    for part in parts(data):
+        _interface(part)
+
+
 def prefetch(array: Any, *, write: bool = False) -> int:
     """Will use `array` soon: a numpy array or view, a table, column or sparse matrix of pandas, polars, pyarrow or scipy, or a
     buffer that can be written.
 
     `write`: it will be stored to, too, which saves a fault at each first store. Returns the pages that were newly asked for:
     0 where all are in memory or nothing is paged. When the queue of hints is full the rest is dropped. Cost: 1 us a range of
-    the view, and 0.1 to 2 us in the runtime. Any thread."""
+    the view, and 0.1 to 2 us in the runtime. TypeError: `array` is none of these, also where nothing is paged. Any thread."""
     if runtime is None:
+        _check(array)
         return 0
     ask = runtime.prefetch_write if write else runtime.prefetch
     pages = 0
@@ -88,10 +108,11 @@ def release(array: Any, *, priority: int = 0) -> None:
 
     `priority`: 0, never used again, to 7, soon used again; the lowest goes first. Only pages that lie wholly inside a range of
     the view are released. Cost: as of prefetch. ValueError: no such priority. TypeError: as of prefetch. Any thread."""
+    priority = operator.index(priority)
     if not 0 <= priority <= 7:
         raise ValueError(f"priority is 0 to 7, not {priority}")
     if runtime is None:
-        return
+        return _check(array)
     for address, size in ranges(array):
         if runtime.release(address, size, priority) == -errno.ENOSPC:
             break

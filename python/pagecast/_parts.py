@@ -24,11 +24,14 @@ def parts(data: Any) -> Iterator[Any]:
         yield from _all(getattr(data, name) for name in _SPARSE if hasattr(data, name))
     elif callable(getattr(data, "items", None)) and hasattr(data, "dtypes") and hasattr(data, "columns"):  # a table of pandas
         yield from _all(column for _, column in data.items())
+    elif hasattr(data, "codes"):  # categories of pandas, and an index of several levels
+        yield from _all(data.codes if isinstance(data.codes, list) else [data.codes])
+    elif hasattr(data, "asi8"):  # pandas' times, which are whole numbers, also where to_numpy would make objects of them
+        yield data.asi8
     elif hasattr(data, "dtype") and hasattr(data, "array"):  # a column of pandas
-        yield from parts(data.array.__arrow_array__() if hasattr(data.array, "__arrow_array__") and not hasattr(data.array, "_ndarray")
-                         else data.to_numpy(copy=False))
-    elif isinstance(getattr(data, "columns", None), list):  # a table of pyarrow
-        yield from _all(data.columns)
+        yield from _pandas_column(data)
+    elif callable(getattr(data, "itercolumns", None)):  # a table of pyarrow
+        yield from _all(data.itercolumns())
     else:
         yield data
 
@@ -36,6 +39,16 @@ def parts(data: Any) -> Iterator[Any]:
 def _all(several: Any) -> Iterator[Any]:
     for each in several:
         yield from parts(each)
+
+
+def _pandas_column(data: Any) -> Iterator[Any]:
+    array = data.array
+    if hasattr(array, "codes") or hasattr(array, "asi8"):
+        yield from parts(array)
+    elif hasattr(array, "__arrow_array__") and not hasattr(array, "_ndarray"):
+        yield from parts(array.__arrow_array__())
+    else:
+        yield from parts(data.to_numpy(copy=False))
 
 
 def _column(data: Any) -> Iterator[Any]:

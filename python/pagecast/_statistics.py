@@ -34,6 +34,8 @@ class Stats:
         return self.foreseen_pages / pages if pages else None
 
     def __sub__(self, before: "Stats") -> "Stats":
+        if not isinstance(before, Stats):
+            return NotImplemented
         later: Dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in _SUMS:  # a share of pages may go back: who was foreseen can turn out to be late
             earlier = getattr(before, name) or 0  # of what is not measured yet there was nothing

@@ -61,6 +61,22 @@ def test_every_element_is_in_a_range_and_no_range_reaches_outside(seed):
         assert np.flatnonzero(flat)[[0, -1]].tolist() == [wanted.min(), wanted.max()]
 
 
+@pytest.mark.parametrize("kind", ["f2", ">i4", "M8[ns]", "m8[D]", "U5", "S3", "O", "f8,i4", "c16", "?"])
+def test_elements_of_any_type_are_covered(kind):
+    a = np.zeros((7, 100), kind)
+    assert covered(a) == [(a.ctypes.data, a.nbytes)]
+    assert covered(a[2:4, 5:]) == [(a[2:, 5:].ctypes.data, 195 * a.itemsize)]
+
+
+def test_objects_of_others_that_are_like_arrays_have_the_size_that_they_say():
+    class Like:
+        def __init__(self, kind):
+            self.__array_interface__ = {"data": (4096, False), "typestr": kind, "shape": (10,), "version": 3}
+    assert [covered(Like(kind)) for kind in ("<M8[us]", "|O", "<U3")] == [[(4096, 80)], [(4096, 80)], [(4096, 120)]]
+    with pytest.raises(TypeError, match="how large the elements of an array of type 'strange' are"):
+        covered(Like("strange"))
+
+
 def test_buffers_of_the_standard_library():
     data = bytearray(100)
     ((address, size),) = covered(data)
@@ -76,6 +92,15 @@ def test_buffers_of_the_standard_library():
 def test_priorities_have_bounds():
     with pytest.raises(ValueError, match="0 to 7, not 8"):
         _hints.release(bytearray(8), priority=8)
+    with pytest.raises(TypeError, match="as an integer"):
+        _hints.release(bytearray(8), priority=2.5)
+
+
+def test_what_takes_no_hints_is_an_error_also_where_nothing_is_paged():
+    """A script that was tried there meets no new errors where it matters."""
+    for hint in (_hints.prefetch, _hints.release):
+        with pytest.raises(TypeError, match="list is none of them"):
+            hint([1.0])
 
 
 # --- tables, columns and matrices: what people have in place of arrays ---------------------------------
@@ -117,6 +142,9 @@ class Chunked:
 class Table:
     def __init__(self, *columns):
         self.columns = list(columns)
+
+    def itercolumns(self):
+        return iter(self.columns)
 
 
 class Sparse:
