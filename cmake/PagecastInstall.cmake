@@ -37,7 +37,7 @@ install(FILES ${CMAKE_BINARY_DIR}/cmake/PagecastConfig.cmake
 
 configure_file(${CMAKE_CURRENT_LIST_DIR}/pagecast.pc.in ${CMAKE_BINARY_DIR}/cmake/pagecast.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/pagecast.pc DESTINATION lib/pkgconfig)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/pagecast)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION share/doc/pagecast)
 
 # The plugins for other versions of LLVM that `make plugin16` has put beside the first one. One that is older than that has other
 # sources, and stays where it is.

@@ -25,7 +25,7 @@ def test_files(installed):
     for name in ("bin/pagecast", "bin/pagecast-cc", "bin/pagecast-c++", "bin/pagecast-fc", "lib/libpagecast.so", "lib/libpagecast.so.0",
                  "lib/libpagecast-hints.so", "lib/pagecast/pagecast", "lib/pagecast/pagecast-llvm19.so", "include/pagecast/pagecast.h", "include/pagecast/pagecast.f90", "include/pagecast/hints.h",
                  "lib/cmake/Pagecast/PagecastConfig.cmake",
-                 "lib/pkgconfig/pagecast.pc", "share/doc/pagecast/LICENSE"):
+                 "lib/pkgconfig/pagecast.pc", "share/doc/pagecast/LICENSE", "share/doc/pagecast/NOTICE"):
         assert (installed / name).exists(), name
 
 

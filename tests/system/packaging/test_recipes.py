@@ -41,16 +41,28 @@ def spack_directives() -> dict[str, list]:
     return declared
 
 
+def required() -> set[str]:
+    """The packages, and archives of libraries, without which nothing is built."""
+    layers = re.search(r"foreach\(layer ([^)]*)\)", (ROOT / "CMakeLists.txt").read_text())[1].split()
+    asked = re.compile(r"^find_package\((\w[\w-]*).*REQUIRED|^find_library\(.* NAMES (\w+)\.a REQUIRED", re.MULTILINE)
+    return {package or archive for layer in layers for package, archive in asked.findall((ROOT / layer / "CMakeLists.txt").read_text())}
+
+
+def test_whose_code_is_in_the_programs_is_named_with_its_licence():
+    """What is used while building or testing alone is not in them; LLVM's licence asks for no notice in what it compiled."""
+    named = {"CLI11": "CLI11", "nlohmann_json": "JSON for Modern C++", "yaml-cpp": "yaml-cpp", "liburing": "liburing", "liblz4": "LZ4"}
+    inside = required() - {"LLVM", "GTest", "PkgConfig", "Threads"}
+    notice = (ROOT / "NOTICE").read_text()
+    assert inside and not [package for package in inside if f"\n{named[package]}, https://" not in notice]
+
+
 def test_the_recipe_for_spack_declares_what_the_build_needs():
     declared = spack_directives()
     assert declared["version"] and declared["license"] == ["Apache-2.0 WITH LLVM-exception"]
     needed = {name.split("@")[0].split()[0] for name in declared["depends_on"]}
-    layers = re.search(r"foreach\(layer ([^)]*)\)", (ROOT / "CMakeLists.txt").read_text())[1].split()
-    found = {package for layer in layers
-             for package in re.findall(r"^find_package\((\w[\w-]*).*REQUIRED", (ROOT / layer / "CMakeLists.txt").read_text(), re.MULTILINE)}
     named = {"LLVM": "llvm", "CLI11": "cli11", "nlohmann_json": "nlohmann-json", "yaml-cpp": "yaml-cpp", "GTest": "googletest",
-             "PkgConfig": "pkgconfig", "Threads": "c"}
-    assert not [package for package in found if named[package] not in needed]
+             "PkgConfig": "pkgconfig", "Threads": "c", "liburing": "liburing", "liblz4": "lz4"}
+    assert not [package for package in required() if named[package] not in needed]
     major = re.search(r"set\(PAGECAST_LLVM_MAJOR (\d+)", (ROOT / "compiler/CMakeLists.txt").read_text())[1]
     assert any(name.startswith(f"llvm@{major}") for name in declared["depends_on"])
 
