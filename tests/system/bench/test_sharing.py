@@ -30,9 +30,11 @@ def test_cells_are_added_to_those_that_are_there(tools, tmp_path):
     assert [(c["scheme"], c["ranks"]) for c in cells] == [("none", 7), ("none", 2), ("independent", 2), ("adaptive", 2)]
     assert all(r["is_right"] and r["checksum"] == c["expected"] for c in cells for r in c["runs"])
     assert all(r["disk"]["bytes"] >= 200 << 12 for c in cells for r in c["runs"]), "all integrals came from the node"
-    # The loop over HF's iterations is a nest of its own, whose slice goes through small tables: the integrals are not left to it.
+    # The loop over HF's iterations is a nest of its own, whose slice goes through small tables: the integrals are not left to it. How many
+    # of them are asked for ahead depends on the machine: not those that a rank has passed, or its pager has read, before its turn to ask. But when
+    # a rank waits for its first integrals, the pager's turn asks for the next interval, which has 4 blocks.
     asked = cells[2]["runs"][0]["counts"]
-    assert asked["prefetches"] + asked["duplicate"] + asked["dropped"] > 100
+    assert sum(asked[k] for k in ("prefetches", "duplicate", "dropped", "refused")) >= 2 * 4
     # The simulation of the same run: without a scheme, each page is asked for once, and every rank reads the same of the core's.
     none, foretold = cells[1]["runs"][0], cells[1]["simulated"]
     references = {k: v["hits"] + v["late"] + v["misses"] for k, v in (("measured", none["counts"]), ("simulated", foretold))}
