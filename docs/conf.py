@@ -21,7 +21,7 @@ html_show_sphinx = False
 
 PAGES = {
     "Start": [f"start/{page}" for page in ("index", "python", "r", "package", "c", "fortran-mpi", "container", "slurm")],
-    "Using it": ["run", "compile", "explain", "statistics", "fields", "limits", "files", "backing", "failures", "programs", "speculate", "profile", "sharing", "maps", "serve", "python", "api", "options"],
+    "Using it": ["run", "compile", "explain", "statistics", "fields", "limits", "files", "backing", "failures", "programs", "speculate", "profile", "sharing", "sharing-sim", "maps", "serve", "python", "api", "options"],
     "Knowing more": ["ARCHITECTURE", "GLOSSARY", "BENCHMARKS", "DECISIONS", "LINUX", "TESTING"],
 }
 

@@ -12,9 +12,9 @@ from places import ROOT
 
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SUMMARY = re.compile(r"pagecast: \d+(\.\d+)? s[,;] .*")
-# Lines of what a run measured, whose figures are others at each run: of `explain --run`, of the statistics, and of tables.
+# Lines of what a run measured, whose figures are others at each run: of `explain --run`, of the statistics, of tables, and of an I/O node's counts.
 HEADINGS = re.compile(r"file +seconds ")  # of the table that pagecast report prints
-MEASURED = re.compile(r" *(run|[\w-]+\.json): |  \"|[\w-]+\.json  ")
+MEASURED = re.compile(r" *(run|[\w-]+\.json): |  \"|[\w-]+\.json  |(all|helper\d+) +\d")
 FIGURE = re.compile(r"\d[\d.,]*( [KMG]iB)?")
 
 
@@ -70,7 +70,7 @@ class Shell:
         path = os.pathsep.join((str(tools.pagecast.parent), os.path.dirname(sys.executable), os.environ["PATH"]))
         clean = {k: v for k, v in os.environ.items() if not k.startswith("PAGECAST_")}
         self.environment = {**clean, "PATH": path, "HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT / "python"), "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+                            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
         (folder / "build").symlink_to(tools.build)
 
     def run(self, commands: str, group=None, within=(), **more) -> str:

@@ -12,7 +12,7 @@ from places import ROOT
 DOCS = ROOT / "docs"
 # What must be pasted before, where a page goes on with the example of another one.
 AFTER = {"statistics": ["explain"]}
-NEEDED = {"ARCHITECTURE": ["clang-19", "opt-19"], "compile": ["flang-new-19"]}
+NEEDED = {"ARCHITECTURE": ["clang-19", "opt-19"], "compile": ["flang-new-19"], "sharing": ["mpirun", "nbdkit"]}
 
 
 def shown() -> list[str]:
