@@ -15,6 +15,7 @@ from ._runtime import runtime
 from ._statistics import Stats, stats
 
 _UNITS = "BKMGTP"
+_LEAST = 16 << 20  # bytes, as for pagecast run --memory
 _SIZE = re.compile(rf"(\d+\.?\d*|\.\d+)([{_UNITS}]?)(?:iB|B)?", re.IGNORECASE)
 
 
@@ -23,7 +24,10 @@ def _bytes(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if not found:
         raise UsageError(f"--memory is a size such as 256M or 4G, not {text!r}")
-    return int(float(found[1]) * 1024 ** _UNITS.index(found[2].upper() or "B"))
+    size = int(float(found[1]) * 1024 ** _UNITS.index(found[2].upper() or "B"))
+    if size < _LEAST:
+        raise UsageError(f"--memory {text!r} is below the minimum of {_size(_LEAST)}")
+    return size
 
 
 def _size(size: float) -> str:

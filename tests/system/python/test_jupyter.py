@@ -30,6 +30,7 @@ cell("%%pagecast --memory 32M\\nb = 6 * 7\\nb")
 cell("%%pagecast\\nb;")
 cell("%%pagecast\\nb / 0")
 cell("%%pagecast --memory much\\nb")
+cell("%%pagecast --memory 15.9M\\nb")
 cell("b + 1")
 """
 
@@ -53,5 +54,6 @@ def test_elsewhere_a_cell_runs_as_it_is(tools):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("value")] == [
-        "value 42 NoneType", "value None NoneType", "value None ZeroDivisionError", "value None UsageError", "value 43 NoneType"]
+        "value 42 NoneType", "value None NoneType", "value None ZeroDivisionError", "value None UsageError", "value None UsageError",
+        "value 43 NoneType"]
     assert sum("pagecast run -- jupyter lab" in line for line in lines) == 3
