@@ -4,7 +4,7 @@
 import math
 import operator
 import os
-from typing import TYPE_CHECKING, Any, Literal, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Sequence, SupportsIndex, Union
 
 from ._runtime import runtime
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy
     import numpy.typing
 
-Shape = Union[int, Tuple[int, ...]]
+Shape = Union[SupportsIndex, Sequence[SupportsIndex]]
 
 
 def _numpy() -> Any:
@@ -50,7 +50,8 @@ def zeros(shape: Shape, dtype: "numpy.typing.DTypeLike" = float, order: Literal[
     kind = numpy.dtype(dtype)
     if kind.hasobject:
         raise TypeError(f"elements of {kind} are Python objects, whose data lie elsewhere; use numpy.empty")
-    sizes = [operator.index(n) for n in (shape if numpy.iterable(shape) else (shape,))]
+    given: Any = shape if numpy.iterable(shape) else (shape,)
+    sizes = [operator.index(n) for n in given]
     size = math.prod(sizes) * kind.itemsize
     if runtime is None or size <= 0 or min(sizes, default=0) < 0:
         return numpy.zeros(shape, kind, order)

@@ -17,6 +17,14 @@ a = pagecast.zeros((64, 1 << 14), "i8", order="F")        # 8 MiB, of 512
 assert pagecast.active() and a.flags.f_contiguous and a.shape == (64, 1 << 14) and not a.any()
 small = pagecast.empty(3, "f4")
 assert small.shape == (3,) and pagecast.empty((), "i4").shape == () and pagecast.zeros((0, 5)).size == 0
+assert pagecast.zeros([2, 3]).shape == pagecast.zeros(numpy.array([2, 3])).shape == (2, 3) and pagecast.zeros(numpy.int32(4)).size == 4
+for wrong in (2.5, "3", None, (2, 2.5)):
+    try:
+        pagecast.zeros(wrong)
+    except TypeError as error:
+        assert "cannot be interpreted as an integer" in str(error), error
+        continue
+    raise AssertionError(wrong)
 a[:] = numpy.arange(64)[:, None]
 view = a[5:9]
 del a
