@@ -92,6 +92,14 @@ def serve(tmp_path):
         server.wait()
 
 
+@pytest.fixture(params=["alone", "one of two"])
+def backing(serve, request):
+    """A function that names where pages go: the server, or it and another one that stays."""
+    def of(address):
+        return address if request.param == "alone" else f"{address},{serve('memory', '128M', name='other')[1]}"
+    return of
+
+
 @pytest.fixture
 def run(program, tmp_path, tools):
     if not (tools.pagecast.parent.parent / "lib/pagecast/pagecast-nbd").exists():
@@ -228,12 +236,12 @@ def test_stripes_go_over_servers_and_disks(serve, run, plain, tmp_path, disk_dir
     assert len(stores(tmp_path)) == 3 and all(s["written_bytes"] and s["read_bytes"] for s in stores(tmp_path))
 
 
-def test_a_server_that_comes_back_with_its_data_costs_time_only(serve, run, plain, tmp_path):
+def test_a_server_that_comes_back_with_its_data_costs_time_only(serve, backing, run, plain, tmp_path):
     image = tmp_path / "image"
     with image.open("wb") as file:
         file.truncate(128 << 20)
     server, address = serve("file", image)
-    process = filled(run(address, "wait"))
+    process = filled(run(backing(address), "wait"))
     server.kill()
     server.wait()
     go_on(process)
@@ -243,9 +251,9 @@ def test_a_server_that_comes_back_with_its_data_costs_time_only(serve, run, plai
     assert (status, out) == (0, plain) and "there again" in err
 
 
-def test_what_only_a_server_had_that_stays_away_is_a_bus_error(serve, run):
+def test_what_only_a_server_had_that_stays_away_is_a_bus_error(serve, backing, run):
     server, address = serve("memory", "128M")
-    process = filled(run(address, "wait", patience="1"))
+    process = filled(run(backing(address), "wait", patience="1"))
     server.kill()
     server.wait()
     status, out, err = ended(process, "\n")
@@ -253,9 +261,9 @@ def test_what_only_a_server_had_that_stays_away_is_a_bus_error(serve, run):
     assert f"the connection to {address} is lost" in err and f"back from {address} failed" in err and "raises SIGBUS" in err
 
 
-def test_a_server_that_stalls_is_waited_for(serve, run, plain):
+def test_a_server_that_stalls_is_waited_for(serve, backing, run, plain):
     server, address = serve("memory", "128M")
-    process = filled(run(address, "wait", patience="1"))
+    process = filled(run(backing(address), "wait", patience="1"))
     server.send_signal(signal.SIGSTOP)
     go_on(process)
     assert f"the server {address} has not answered for" in process.stderr.readline()
@@ -286,9 +294,9 @@ def test_doctor_measures_servers(serve, tools):
     assert "fail  backing               nbd://127.0.0.1:1/: " in done.stdout
 
 
-def test_what_only_a_server_had_that_comes_back_empty_is_a_bus_error(serve, run):
+def test_what_only_a_server_had_that_comes_back_empty_is_a_bus_error(serve, backing, run):
     server, address = serve("memory", "128M")
-    process = filled(run(address, "wait"))
+    process = filled(run(backing(address), "wait"))
     server.kill()
     server.wait()
     serve("memory", "128M")
@@ -346,6 +354,36 @@ def test_a_server_that_sends_garbage_is_refused(run, plain, tmp_path):
         threading.Thread(target=answer, daemon=True).start()
         status, out, err = ended(run(f"nbd+unix:///?socket={tmp_path / 'garbage'}"))
     assert (status, out) == (0, plain) and "cannot be paged" in err
+
+
+def test_garbage_in_the_middle_costs_the_connection(serve, run, plain, tmp_path):
+    """From between a server and its clients, once all is filled: what comes is no answer, and another connection is made."""
+    serve("memory", "128M", name="behind")
+    peers = []
+
+    def pass_on(source, target):
+        with contextlib.suppress(OSError):
+            while part := source.recv(1 << 16):
+                target.sendall(part)
+
+    def listen(listener):
+        with contextlib.suppress(OSError):
+            while True:
+                peer, behind = listener.accept()[0], socket.socket(socket.AF_UNIX)
+                behind.connect(str(tmp_path / "behind"))
+                peers.append(peer)
+                for pair in ((peer, behind), (behind, peer)):
+                    threading.Thread(target=pass_on, args=pair, daemon=True).start()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "between"))
+        listener.listen()
+        threading.Thread(target=listen, args=(listener,), daemon=True).start()
+        process = filled(run(f"nbd+unix:///?socket={tmp_path / 'between'}", "wait"))
+        for peer in list(peers):
+            with contextlib.suppress(OSError):
+                peer.sendall(b"garbage" * 1000)
+        status, out, err = ended(process, "\n")
+    assert (status, out) == (0, plain) and "is lost" in err and "there again" in err
 
 
 def test_a_server_that_has_less_than_it_says_is_waited_for(serve, run, plain, tmp_path):
