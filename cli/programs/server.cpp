@@ -2,6 +2,7 @@
 #include "cli/programs/server.h"
 #include "cli/text/message.h"
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
@@ -13,6 +14,7 @@ namespace pagecast::cli {
 namespace {
 
 constexpr long kLookEvery = 10, kForEver = 1000; // milliseconds: a child's end is a signal, too
+constexpr std::chrono::milliseconds kTwice{500}; ///< timeout(1) asks twice at once, and a person does not
 
 /// Who started this program has it ignore the signal: nohup, or a shell in the background.
 bool isIgnored(int signal) {
@@ -64,8 +66,16 @@ Server::~Server() {
 void Server::takeSignal(long milliseconds) {
   const timespec time = {milliseconds / 1000, milliseconds % 1000 * 1'000'000};
   const int signal = sigtimedwait(&awaited_, nullptr, &time);
-  if (signal > 0 && signal != SIGCHLD && child_ > 0) kill(child_, ++asked_ > 1 ? SIGKILL : SIGTERM);
+  if (signal > 0 && signal != SIGCHLD && child_ > 0) ask();
   look();
+}
+
+void Server::ask() {
+  const auto now = std::chrono::steady_clock::now();
+  if (wasAsked_ && now - askedAt_ < kTwice) return;
+  kill(child_, wasAsked_ ? SIGKILL : SIGTERM);
+  if (!wasAsked_) askedAt_ = now;
+  wasAsked_ = true;
 }
 
 void Server::look() {

@@ -2,6 +2,7 @@
 //
 // A program that runs until this one is asked to end: by an interruption, a hangup or a termination, which it gets too.
 #pragma once
+#include <chrono>
 #include <filesystem>
 #include <signal.h>
 #include <string>
@@ -27,17 +28,19 @@ public:
   /// Starts the same command, after it has ended.
   void startAgain();
   /// A signal asked this program to end.
-  bool wasAsked() const { return asked_ > 0; }
+  bool wasAsked() const { return wasAsked_; }
 
 private:
   void start();
   void takeSignal(long milliseconds);
+  void ask();
   void look();
 
   std::vector<std::string> command_;
   pid_t child_ = -1; ///< -1 once it has ended
   int status_ = 0;
-  int asked_ = 0; ///< times; who asks twice does not want to wait
+  bool wasAsked_ = false; ///< who asks again does not want to wait
+  std::chrono::steady_clock::time_point askedAt_;
   sigset_t awaited_, before_;
 };
 

@@ -80,6 +80,15 @@ def test_signals_end_it_and_nothing_is_left(tools, data, short_place, monkeypatc
     assert not list(short_place.iterdir()) and not Path(f"/proc/{child}").exists()
 
 
+def test_who_asks_twice_at_once_gets_the_counts(tools, data):
+    """As timeout does, which signals the process and then its group."""
+    with serving(tools, data) as server:
+        handle = server.open("file", "one")
+        assert handle.pread(4, 0) == bytes(range(4))
+        server.process.send_signal(signal.SIGTERM)
+        assert server.end(signal.SIGHUP)["final"]
+
+
 def test_a_server_whose_own_check_fails_is_started_again(tools, data):
     with serving(tools, data) as server:
         assert server.open("file", "one").pread(4, 0) == bytes(range(4))
