@@ -17,11 +17,15 @@ FaultStreams::Found FaultStreams::fault(int64_t place, int64_t low, int64_t high
       remember(place);
       return found;
     }
+    // Pages some rows apart may look even for a while, at a distance that is the rows' but for the rest of a page.
+    const bool by_pages = exact == 0 || (whole != 0 && std::abs(whole) <= std::abs(exact) - (int64_t(1) << shift_));
+    if (looks_even(by_pages ? whole : exact, low)) {
+      remember(place);
+      return found;
+    }
     found.stream = victim();
     found.started = true;
     found.replaced = stream_[found.stream];
-    // Pages some rows apart may look even for a while, at a distance that is the rows' but for the rest of a page.
-    const bool by_pages = exact == 0 || (whole != 0 && std::abs(whole) <= std::abs(exact) - (int64_t(1) << shift_));
     start(stream_[found.stream], by_pages ? page_of(place) : place, by_pages ? whole : exact, low, high);
   }
   advance(stream_[found.stream], place, pages);
@@ -90,6 +94,18 @@ int64_t FaultStreams::recognise(int64_t place, int64_t low, int64_t high, bool p
     if (size == page || remembered(before - 2 * stride, age, pages)) best = stride;
   }
   return best;
+}
+
+/// Whether pages at such a distance may be those of rows, or of each so many rows, that a stream goes through, whose places are not
+/// as far apart.
+bool FaultStreams::looks_even(int64_t stride, int64_t low) const {
+  const int64_t page = int64_t(1) << shift_;
+  if (stride % page != 0) return false;
+  return std::any_of(stream_, stream_ + kMost, [=, this](const Stream &s) {
+    if (s.free() || s.low != low || s.stride % page == 0 || clock_ - s.used >= kLively) return false;
+    const int64_t row = std::abs(s.stride), beyond = std::abs(stride) % row;
+    return std::abs(s.stride - stride) < page || (row >= 4 * page && std::min(beyond, row - beyond) < page);
+  });
 }
 
 void FaultStreams::remember(int64_t place) {

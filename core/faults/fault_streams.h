@@ -109,6 +109,7 @@ private:
   int64_t page_of(int64_t place) const { return place & -(int64_t(1) << shift_); }
   int64_t recognise(int64_t place, int64_t low, int64_t high, bool pages) const;
   bool remembered(int64_t place, unsigned newer, bool pages) const;
+  bool looks_even(int64_t stride, int64_t low) const;
   void remember(int64_t place);
   void start(Stream &, int64_t place, int64_t stride, int64_t low, int64_t high);
   void advance(Stream &, int64_t place, uint64_t pages);

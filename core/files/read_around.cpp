@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/files/read_around.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace pagecast::core {
@@ -45,16 +46,19 @@ FaultMix::Verdict FaultMix::verdict(bool apart, uint64_t elapsed_ns, uint64_t re
   const double ns = static_cast<double>(elapsed_ns);
   const bool strided = 2 * strided_ > faults_;
   bool is_better = strided;
-  double around = around_bytes_per_ns_;
-  if (!apart) {
-    around = static_cast<double>(read_bytes) / ns;
-    is_better &= read_bytes > 0;
-  } else {
+  const double way = static_cast<double>(apart ? forward_ : read_bytes) / ns;
+  if (apart) {
     // The faults themselves must have been foreseen: a stream that is new with each row waits for each place.
-    is_better &= 2 * foreseen_ > faults_ && static_cast<double>(forward_) / ns > around;
+    is_better &= 2 * foreseen_ > faults_ && way > around_bytes_per_ns_;
+    rest_ = is_better ? 0 : std::min(2 * rest_ + 1, kMostRest);
+    resting_ = rest_;
+  } else {
+    around_bytes_per_ns_ = way;
+    is_better &= read_bytes > 0 && resting_ == 0;
+    resting_ -= resting_ != 0;
   }
-  *this = {};
-  around_bytes_per_ns_ = around;
+  faults_ = strided_ = foreseen_ = 0;
+  forward_ = 0;
   return is_better ? Verdict::kApart : Verdict::kAround;
 }
 

@@ -54,6 +54,8 @@ private:
 // Example: rows of 24 KB, of each of which a page is wanted. A disk that reads 1 GB/s and 60,000 pages apart brings the program
 // forward by 1.0 and by 1.44 GB/s: apart. With rows of 8 KB it is 0.48: around.
 //
+// A way that was tried and was slower is tried again after twice as many verdicts each time: trying it costs.
+//
 // Where pages are read around a miss, the kernel maps what is there in stretches of 64 KiB, so that a program that goes through in
 // order faults at an even distance, too: at the edges of stretches. These do not count. No system call, no clock.
 //
@@ -70,6 +72,8 @@ public:
 
   /// A fault at `place`. `moved`: bytes by which it moved a stream of strides on; 0: none. `foreseen`: its page was asked for.
   void fault(uint64_t place, uint64_t moved, bool foreseen);
+  static constexpr uint32_t kMostRest = 256; ///< verdicts
+
   /// `apart`: how misses are read now. `elapsed_ns`, `read_bytes`: since the last verdict but kGoOn. Any verdict but kGoOn
   /// begins a new count; the one that is in force is said again.
   Verdict verdict(bool apart, uint64_t elapsed_ns, uint64_t read_bytes);
@@ -79,6 +83,7 @@ private:
   uint32_t faults_ = 0, strided_ = 0, foreseen_ = 0;
   uint64_t forward_ = 0; ///< bytes that strided faults have moved on
   double around_bytes_per_ns_ = 0; ///< when misses were last read around
+  uint32_t rest_ = 0, resting_ = 0; ///< verdicts for which reading apart is not tried, and those that are left
 };
 
 } // namespace pagecast::core

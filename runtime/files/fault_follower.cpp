@@ -16,8 +16,6 @@ constexpr uint64_t kThreadsNs = 250000000;
 constexpr uint64_t kAheadShare = 8;       ///< of the memory, the part that streams may be ahead
 constexpr unsigned kTaken = 512;          ///< faults at a time
 constexpr int64_t kBack = 32;             ///< places that a stream's other pages may come after
-constexpr uint32_t kPlaces = 256;         ///< until it is judged how many pages there are at one
-constexpr uint32_t kSome = 4;             ///< one place in so many that has a page more makes all be asked for with it
 
 } // namespace
 
@@ -72,9 +70,7 @@ void FaultFollower::let_go() {
   events_.stop();
   streams_.forget(0, INT64_MAX);
   state_ = State::kResting;
-  width_ = 1;
-  places_ = 0;
-  std::fill_n(beyond_, kWidest, 0u);
+  width_.forget();
 }
 
 /// False: there were none in files.
@@ -126,12 +122,17 @@ void FaultFollower::follow(Watched &w, int64_t place) {
   core::Stream &s = streams_[found.stream];
   const auto moved = static_cast<uint64_t>(std::abs(s.passed - s.settled));
   s.settled = s.passed;
-  w.mix.fault(static_cast<uint64_t>(place), s.sequential() ? 0 : moved, ahead != core::FaultStreams::kNone && w.apart);
-  if (s.sequential() || ++places_ < kPlaces) return;
-  for (unsigned k = width_; k < kWidest; ++k)
-    if (kSome * beyond_[k] >= places_) width_ = k + 1;
-  places_ = 0;
-  std::fill_n(beyond_, kWidest, 0u);
+  const bool forward = !s.sequential();
+  w.mix.fault(static_cast<uint64_t>(place), forward ? moved / siblings(s) : 0, ahead != core::FaultStreams::kNone && w.apart);
+  if (forward) width_.came();
+}
+
+/// The streams that go through the same rows side by side, one row of some or one page of a row each, with this one among them.
+uint64_t FaultFollower::siblings(const core::Stream &s) const {
+  uint64_t n = 0;
+  for (unsigned i = 0; i < core::FaultStreams::kMost; ++i)
+    n += streams_[i].stride == s.stride && std::abs(streams_[i].passed - s.passed) < std::abs(s.stride);
+  return n;
 }
 
 /// Whether it lies some pages behind a place that a stream came to of late, or has asked for, and is no place of its own. Of pages
@@ -139,18 +140,23 @@ void FaultFollower::follow(Watched &w, int64_t place) {
 bool FaultFollower::is_beyond(int64_t place) {
   if (static_cast<uint64_t>(place) % os::page_size() >= core::FaultMix::kEdge)
     return false; // it did not come from the page before
+  const core::Stream *latest = nullptr;
+  int64_t bytes = 0;
   for (unsigned i = 0; i < core::FaultStreams::kMost; ++i) {
     const core::Stream &s = streams_[i];
-    if (s.free() || place < s.low || place >= s.high) continue;
-    const int64_t last = kBack + s.steps(s.passed, s.next);
-    for (unsigned k = 1; k < kWidest && k * s.page() < std::abs(s.stride); ++k) {
-      const int64_t n = s.steps(s.passed - kBack * s.stride, place - k * s.page());
+    if (s.free() || place < s.low || place >= s.high || (latest && s.used < latest->used)) continue;
+    const int64_t begin = place & -s.page(), first = s.passed - kBack * s.stride, last = kBack + s.steps(s.passed, s.next);
+    for (int64_t back = s.page(); back < static_cast<int64_t>(core::PlaceBytes::kMost) && back < std::abs(s.stride);
+         back += s.page()) {
+      const int64_t n = s.steps(first, begin - back);
       if (n < 0 || n > last) continue;
-      ++beyond_[k];
-      return true;
+      latest = &s;
+      bytes = begin - (first + n * s.stride);
+      break;
     }
   }
-  return false;
+  if (latest) width_.behind(static_cast<uint64_t>(bytes));
+  return latest != nullptr;
 }
 
 void FaultFollower::judge(uint64_t now) {
@@ -198,10 +204,10 @@ unsigned FaultFollower::next(core::Extent *parts, unsigned most) {
     const auto low = static_cast<uint64_t>(s.low);
     const Watched *w = std::find_if(watched_, watched_ + kWatched, [low](const Watched &of) { return of.region.base == low; });
     if (w == watched_ + kWatched || !w->apart) continue;
-    const unsigned pages = s.sequential() ? 1 : width_;
+    const uint64_t bytes = s.sequential() ? 1 : width_.bytes();
     while (s.left) {
       const auto begin = static_cast<uint64_t>(s.next & -s.page());
-      const uint64_t end = std::min(begin + pages * static_cast<uint64_t>(s.page()), w->region.end());
+      const uint64_t end = std::min(os::page_up(static_cast<uint64_t>(s.next) + bytes), w->region.end());
       if (n && parts[n - 1].end == begin) {
         parts[n - 1].end = end;
       } else {

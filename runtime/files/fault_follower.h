@@ -10,12 +10,13 @@
 //
 // What was of no use is tried again after a second, and then after twice as long each time, up to a minute.
 //
-// Example: 40,000 rows of 24 KB, of which a product uses some columns at a time: places 24,000 bytes apart, and in one of three rows the
-// page behind, which is then asked for with the first.
+// Example: 40,000 rows of 24 KB, of which a product uses some columns at a time: places 24,000 bytes apart, and where these columns go
+// over into the page behind, it is asked for with the first.
 //
 // Adviser's thread.
 #pragma once
 #include "core/faults/fault_streams.h"
+#include "core/files/place_bytes.h"
 #include "core/files/read_around.h"
 #include "core/types.h"
 #include "runtime/files/file_table.h"
@@ -50,7 +51,6 @@ private:
   };
   enum class State { kResting, kLooking, kHelping };
   static constexpr unsigned kWatched = 8;
-  static constexpr unsigned kWidest = 8; ///< pages at one place
 
   void begin(uint64_t now);
   void go_on(uint64_t now);
@@ -60,6 +60,7 @@ private:
   Watched *watched(uint64_t place, uint64_t now);
   void follow(Watched &, int64_t place);
   bool is_beyond(int64_t place);
+  uint64_t siblings(const core::Stream &) const;
   void judge(uint64_t now);
   bool read_apart(Watched &, bool apart);
 
@@ -72,8 +73,7 @@ private:
   uint64_t since_ = 0, useful_at_ = 0; ///< when the state began; when a region was last found worth it
   uint64_t next_threads_ = 0; ///< when new threads are looked for
   uint64_t rest_ns_ = 0, looks_ = 0;
-  uint32_t places_ = 0, beyond_[kWidest] = {}; ///< faults of streams: at places, and so many pages behind one
-  unsigned width_ = 1; ///< pages that are asked for at a place
+  core::PlaceBytes width_; ///< what is asked for at a place
   unsigned stream_ = 0; ///< next()'s
 };
 

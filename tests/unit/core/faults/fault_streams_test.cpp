@@ -108,6 +108,19 @@ TEST(FaultStreams, RecordsOfWhichNowThisNowThatIsRead) { // their pages are even
   EXPECT_EQ(m.faults - m.marks, 4u);
 }
 
+// A library goes down four rows at a time, and from there into the page behind. Their pages look evenly apart for some rows.
+TEST(FaultStreams, PagesThatLookEvenWhereAStreamGoesThroughTheRowsAreNone) {
+  constexpr int64_t kRow = 24000, kPage = 4096, kFirst = (kLow << 12) + 1000;
+  Memory m(1 << 20, 12);
+  for (int64_t row = 0; row < 8000; row += 4) {
+    for (int64_t r = row; r < row + 4; ++r) m.touch(kFirst + r * kRow);
+    for (int64_t r = row; r < row + 4; ++r)
+      if (const int64_t place = kFirst + r * kRow, behind = (place & -kPage) + kPage; behind < place + 1792) m.touch(behind);
+    for (unsigned i = 0; i < FaultStreams::kMost; ++i)
+      ASSERT_TRUE(m.streams[i].free() || m.streams[i].stride % kPage != 0) << m.streams[i].stride << " at row " << row;
+  }
+}
+
 TEST(FaultStreams, RandomPlacesAskForNextToNothing) {
   Memory m(1 << 20, kShift);
   std::mt19937_64 random(1);

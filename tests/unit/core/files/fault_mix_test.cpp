@@ -51,6 +51,31 @@ TEST(FaultMix, StreamsThatBeginAgainAndAgainForeseeNothing) {
   EXPECT_EQ(mix.verdict(true, 100 * kMs, 2 << 20), Verdict::kAround);
 }
 
+TEST(FaultMix, WhatWasSlowerIsTriedAgainEverMoreSeldom) {
+  FaultMix mix;
+  unsigned tried[3] = {};
+  for (unsigned i = 0, apart = 0; i < 400; ++i) {
+    tried[i < 20 ? 0 : i < 200 ? 1 : 2] += apart;
+    column(mix, 500, kRow, apart != 0);
+    apart = mix.verdict(apart != 0, 100 * kMs, 100 << 20) == Verdict::kApart; // 0.12 GB/s apart, 1 around
+  }
+  EXPECT_GE(tried[0], 3u);
+  EXPECT_LE(tried[1], 4u);
+  EXPECT_LE(tried[2], 1u);
+  for (bool apart = false; !apart;) {
+    column(mix, 500, kRow, false);
+    apart = mix.verdict(false, 100 * kMs, 100 << 20) == Verdict::kApart;
+  }
+  column(mix, 5000, kRow, true);
+  EXPECT_EQ(mix.verdict(true, 100 * kMs, 20 << 20), Verdict::kApart) << "it is faster now";
+  column(mix, 500, kRow, true);
+  EXPECT_EQ(mix.verdict(true, 100 * kMs, 20 << 20), Verdict::kAround);
+  column(mix, 500, kRow, false);
+  EXPECT_EQ(mix.verdict(false, 100 * kMs, 100 << 20), Verdict::kAround) << "one verdict's rest";
+  column(mix, 500, kRow, false);
+  EXPECT_EQ(mix.verdict(false, 100 * kMs, 100 << 20), Verdict::kApart);
+}
+
 TEST(FaultMix, FewFaultsOrLittleTimeProveNothing) {
   FaultMix mix;
   column(mix, FaultMix::kEnough - 1, kRow, false);
