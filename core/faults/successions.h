@@ -62,13 +62,15 @@ public:
     way.left = std::min(way.window, most);
     way.before_mark = way.left / 2 + 1;
   }
-  /// The next page to ask for, which is absent; kNone: there is none. `absent(slot)`.
-  template <class Absent> uint32_t next(const Way &way, Absent absent) const {
+  /// The next page to ask for, which is away; kNone: there is none. `away(slot)`.
+  template <class Away> uint32_t next(const Way &way, Away away) const {
     uint32_t slot = after(way.end);
     for (uint32_t i = 0; slot != kNone && i < kPassed; ++i, slot = after(slot))
-      if (absent(slot)) return slot;
+      if (away(slot)) return slot;
     return kNone;
   }
+  /// Whether it is to be the mark.
+  static bool next_is_mark(const Way &way) { return way.before_mark == 1; }
   /// It has been asked for. True: it is to be the mark.
   bool asked(Way &, uint32_t slot) const;
 

@@ -220,12 +220,12 @@ void Shelf::keep(uint32_t slot, uint32_t place, const char *page) {
 }
 
 /// The page is back where the program sees it.
-void Shelf::note_return(uint32_t slot, const Entry &e) {
+void Shelf::note_return(uint32_t slot, const Entry &e, bool waited_for) {
   const uint32_t age = came_ - e.came, most = came_ - entry_[first_].came;
-  memory_.chance.waited(e.again, true, most ? double(age) / most : 1);
+  if (waited_for) memory_.chance.waited(e.again, true, most ? double(age) / most : 1);
   ++memory_.statistics.second_chance.came_back;
   memory_.statistics.second_chance.came_back_again += e.again;
-  memory_[slot].again = true;
+  memory_[slot].again |= waited_for;
   memory_[slot].wanted_by = 0;
 }
 
@@ -234,27 +234,28 @@ const char *Shelf::contents_of(uint32_t slot) const {
   return copied(0);
 }
 
-void Shelf::show(uint32_t slot, bool write) {
+void Shelf::show(uint32_t slot, bool write, bool waited_for) {
   Page &p = memory_[slot];
   const uint32_t place = p.wanted_by;
   Entry &e = entry_[place];
   const bool writing = e.state == Entry::kWriting, writable = write || (e.dirty && !writing);
   if (placement_.place(slot, contents_of(slot), 1, writable) == 0) return; // its mapping went away under us
-  note_return(slot, e);
+  note_return(slot, e, waited_for);
   p.state = writing ? PageState::kWriting : writable ? PageState::kDirty : PageState::kClean;
   p.flags = writing && writable ? kRedirtied : 0;
   if (writing) leave_copy(place);
   free(place);
   ++memory_.used;
   memory_.end.wanted(slot, true); // it never went
-  memory_.keep(slot);
+  if (waited_for) memory_.keep(slot);
+  else memory_.came(slot);
   memory_.residency.set(memory_.extent(slot, 1));
   placement_.end_wait(slot, 1);
 }
 
 void Shelf::put_back(uint32_t slot) {
   const uint32_t place = memory_[slot].wanted_by;
-  note_return(slot, entry_[place]);
+  note_return(slot, entry_[place], true);
   free(place);
 }
 

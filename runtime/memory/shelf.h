@@ -36,8 +36,9 @@ public:
   /// would be waited for. `slots`: ascending, and out of the order of replacement. Returns how many are left, which are its first
   /// ones then. The others have gone from the program's sight, and their memory is free after the next Discards::flush().
   uint32_t take(uint32_t *slots, uint32_t count);
-  /// Puts a page back, writable where it is dirty or `write`. There must be room for it.
-  void show(uint32_t slot, bool write);
+  /// Puts a page back, writable where it is dirty or `write`. There must be room for it. `waited_for`: by the program; what others
+  /// foresaw is no sign that a second chance pays, since they would have had it read in time.
+  void show(uint32_t slot, bool write, bool waited_for);
   /// What is kept of a page that waits, until the next call, for who puts it back by himself; put_back(): he has, with nothing being
   /// written.
   const char *contents_of(uint32_t slot) const;
@@ -80,7 +81,7 @@ private:
   void unlink(uint32_t place);
   void free(uint32_t place);
   void drop(uint32_t place);
-  void note_return(uint32_t slot, const Entry &);
+  void note_return(uint32_t slot, const Entry &, bool waited_for);
   bool make_room(uint64_t bytes);
   void keep(uint32_t slot, uint32_t place, const char *page);
   void write_next();

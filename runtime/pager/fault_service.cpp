@@ -40,7 +40,7 @@ void FaultService::take(const os::Fault &fault) {
   if (!served && !waiting_.add(fault.address, fault.write, owner))
     placement_.wake(fault.address, memory_.page); // it faults again
   if (!PagedMemory::resident(before.state) && (before.state != PageState::kReading || (before.flags & kToMark)))
-    follow(fault, slot, before.state, owner);
+    follow(fault, slot, owner);
   const PageState state = memory_[slot].state;
   const StallKind kind = kind_of(before, slot, served);
   if (PagedMemory::resident(state)) stall_ns[kind] += os::now_ns() - began;
@@ -48,9 +48,9 @@ void FaultService::take(const os::Fault &fault) {
 }
 
 /// What goes on from faults before, in space or in time.
-void FaultService::follow(const os::Fault &fault, uint32_t slot, PageState before, core::Favour::Owner owner) {
+void FaultService::follow(const os::Fault &fault, uint32_t slot, core::Favour::Owner owner) {
   if (!successions_.expects(slot, owner) && streams_.follow(fault.place, fault.write, owner)) return;
-  if (before != PageState::kShelved) successions_.follow(slot, fault.write, owner);
+  successions_.follow(slot, fault.write, owner);
 }
 
 /// A store finds no memory for a copy of the page.

@@ -50,7 +50,7 @@ public:
 
 private:
   void take(const os::Fault &);
-  void follow(const os::Fault &, uint32_t slot, PageState before, core::Favour::Owner);
+  void follow(const os::Fault &, uint32_t slot, core::Favour::Owner);
   void wait_for_room(const os::Fault &, uint32_t slot, uint64_t began);
   StallKind kind_of(const Page &before, uint32_t slot, bool served) const;
   bool serve(uint64_t place, bool write, core::Favour::Owner, bool again);

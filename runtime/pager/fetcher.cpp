@@ -181,7 +181,7 @@ bool Fetcher::read_around(PagedRegion &r, PageRun run, uint32_t slot, const Aske
 
 bool Fetcher::unshelve(uint32_t slot, bool write, bool demand) {
   if (admit(1, demand) == 0) return false;
-  if (memory_[slot].state == PageState::kShelved) shelf_.show(slot, write);
+  if (memory_[slot].state == PageState::kShelved) shelf_.show(slot, write, demand);
   return true;
 }
 
@@ -238,7 +238,7 @@ uint32_t Fetcher::fill_rows(PagedRegion &r, uint32_t slot, uint32_t pages, const
 void Fetcher::bring_now(uint32_t slot) {
   Page &p = memory_[slot];
   if (p.state == PageState::kMark) marks_.show(slot, true);
-  if (p.state == PageState::kShelved) shelf_.show(slot, true);
+  if (p.state == PageState::kShelved) shelf_.show(slot, true, true);
   if (PagedMemory::awaits_store(p.state)) placement_.make_writable(slot, 1);
   if (PagedMemory::resident(p.state)) return;
   const PagedRegion *r = memory_.region_of(slot);

@@ -49,21 +49,26 @@ bool SuccessionFetcher::push_on() {
 
 bool SuccessionFetcher::push_on(Thread &t, core::Favour::Owner owner) {
   bool busy = false;
+  const auto is_away = [this](uint32_t s) {
+    return memory_[s].state == PageState::kAbsent || memory_[s].state == PageState::kShelved;
+  };
   for (uint32_t n = kAtOnce; n && t.way.left; --n) {
-    const uint32_t slot = memory_.successions.next(t.way, [this](uint32_t s) { return memory_[s].state == PageState::kAbsent; });
+    const uint32_t slot = memory_.successions.next(t.way, is_away);
     PagedRegion *r = slot == core::Successions::kNone ? nullptr : memory_.region_of(slot);
     if (!r || r->draining || t.count == 2 * core::Successions::kMostWindow) {
       t.way.left = 0;
       break;
     }
     const bool stores = r->may_expect_stores() && (t.stores || r->store_predictor.expected());
-    if (fetcher_.read_in(*r, slot, 1, {Statistics::kHistory, 0, kSuccessive, stores, false, {}, owner}) == 0) {
+    const bool shelved = memory_[slot].state == PageState::kShelved; // where it is out of the program's sight, as a mark is
+    if (shelved ? !memory_.successions.next_is_mark(t.way) && !fetcher_.unshelve(slot, stores, false)
+                : fetcher_.read_in(*r, slot, 1, {Statistics::kHistory, 0, kSuccessive, stores, false, {}, owner}) == 0) {
       t.blocked = memory_.freed;
       break;
     }
     busy = true;
     t.asked[t.count++] = slot;
-    if (memory_.successions.asked(t.way, slot)) memory_[slot].flags |= kToMark;
+    if (memory_.successions.asked(t.way, slot) && !shelved) memory_[slot].flags |= kToMark;
   }
   return busy;
 }

@@ -643,6 +643,32 @@ TEST(Pager, PagesInUseComeBackFromTheShelf) {
   expect_valid();
 }
 
+// As those that would be read: what is known to come next is on the shelf, or on the disk.
+TEST(Pager, PagesOnTheShelfComeBackInTheOrderOfTheirLastUse) {
+  test_options.compress = true;
+  START_ENGINE(ReleasePolicy::kBuffered);
+  const uint64_t page = os::page_size(), pages = kBudget * 5 / 4 / page;
+  char *region = map(pages * page);
+  ASSERT_EQ(engine.add(address(region), pages * page), 0);
+  std::vector<uint64_t> order(pages);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(1));
+  constexpr unsigned kRounds = 16;
+  for (unsigned round = 0; round < kRounds; ++round) {
+    for (const uint64_t at : order) {
+      ASSERT_EQ(region[at * page], static_cast<char>(round)) << "page " << at;
+      region[at * page] = static_cast<char>(round + 1);
+    }
+    expect_valid();
+  }
+  EXPECT_GT(engine.statistics.second_chance.came_back, pages);
+  // Two a page of the first round, and then the marks, whose windows grow.
+  EXPECT_LT(engine.statistics.fault_events, 2 * pages + engine.statistics.second_chance.came_back / 2);
+  expect_budget_kept();
+  ASSERT_EQ(engine.remove(address(region), pages * page), 0);
+  expect_valid();
+}
+
 TEST(Pager, WhatIsUsedAgainStaysBesideWhatComesOnce) {
   test_options.second_chance = false; // what it tells is not to be needed
   START_ENGINE(ReleasePolicy::kBuffered);
