@@ -11,20 +11,23 @@
 // has gone counts as a regret: in its old place it would have been there.
 //
 //   pays     all pages are released; until one noted page in kRegrets is regretted, and at least kLeastRegrets
-//   samples  only the noted pages are released, which tells what the others would do; until of at least kEnough of them,
-//            the last kHalved or so, hardly one in kFew was regretted
+//   samples  only noted pages are released, which tells what the others would do; until of at least kEnough of them,
+//            the last kHalved or so, hardly one in kFew was regretted. As long as that does not come, fewer of them are: half as many
+//            each time that kHalved / 2 have been
 //
 //   pays --- regretted() ---> samples --- passed() ---> pays
 //
 // Both count the same pages in the same way, so that nothing is tried again at the cost of all pages. What it costs where it never
-// pays is one page in kSample, released in vain.
+// pays is one page in kSample, released in vain, and soon one in 1,024. Without that, a tree that was a little larger than memory, whose
+// pages look like streams now and then, waited for 22,000 pages more.
 //
 // Example: a table of 4,000 pages is filled in order. 250 are noted; the 16th regret comes when it is used at random. From then on
-// its pages stay when they are passed, but for 16 in 256.
+// its pages stay when they are passed, but for 16 in 256, and later for one in 1,024.
 //
 // One PassedPages for each region and kind of page, one PassedNotes for all. Time is counted in pages that went. O(1); the
 // pager's thread.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 namespace pagecast::core {
@@ -69,13 +72,19 @@ public:
   static constexpr uint32_t kRegrets = 16, kLeastRegrets = 6;
   static constexpr uint32_t kFew = 64, kEnough = 64;
   static constexpr uint32_t kHalved = 256; ///< noted pages, after which the older ones count half
+  static constexpr uint32_t kMostSeldom = 6; ///< one noted page in 2 to so many is released, at least
 
   /// Whether pages that are not noted are to be released.
   bool pays() const { return pays_; }
+  /// Whether this page is, which is a noted one.
+  bool samples() { return pays_ || (++turn_ & ((1u << seldom_) - 1)) == 0; }
   /// A noted page is passed and released.
   void passed() {
-    if (++noted_ == kHalved) noted_ /= 2, regretted_ /= 2;
-    if (noted_ >= kEnough && regretted_ * kFew <= noted_) pays_ = true;
+    if (++noted_ == kHalved) {
+      noted_ /= 2, regretted_ /= 2;
+      if (!pays_) seldom_ = std::min(seldom_ + 1, kMostSeldom);
+    }
+    if (noted_ >= kEnough && regretted_ * kFew <= noted_) pays_ = true, seldom_ = 0;
   }
   /// Its release is regretted.
   void regretted() {
@@ -85,6 +94,7 @@ public:
 private:
   uint16_t noted_ = 0, regretted_ = 0;
   bool pays_ = true;
+  uint32_t seldom_ = 0, turn_ = 0;
 };
 
 } // namespace pagecast::core

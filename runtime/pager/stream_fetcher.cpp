@@ -59,7 +59,7 @@ void StreamFetcher::leave_behind(PagedRegion &r, uint32_t slot) {
     return;
   const bool dirty = PagedMemory::unwritten(p.state);
   core::PassedPages &pages = r.passed[dirty];
-  if (core::PassedNotes::notes(slot)) {
+  if (core::PassedNotes::notes(slot) && pages.samples()) {
     memory_.passed.passed(slot, dirty, memory_.gone());
     pages.passed();
   } else if (!pages.pays()) {
