@@ -69,12 +69,14 @@ std::vector<uint32_t> planned_teams(const std::vector<Opened> &phase, const JobS
   return out;
 }
 
-/// How many who may belong to the member's team are still to come. Whoever is near the end of its nest may come again: the same loop may
-/// be in the code several times, one after the other.
+/// How many who may belong to the member's team, or be alone as it is, are still to come. Whoever is near the end of its nest may come
+/// again: the same loop may be in the code several times, one after the other.
 int64_t missing(const Opened &member, const std::vector<Opened> &phase, const JobScheme &scheme, int64_t ranks) {
   const auto has_come = [](const Opened &o) { return o.done < uint64_t{1} << 31; };
-  if (scheme.kind == JobScheme::kLive) return ranks - std::count_if(phase.begin(), phase.end(), has_come);
-  const auto &plan = scheme.plan.at(member.phase);
+  const auto nest = scheme.plan.find(member.phase);
+  if (scheme.kind == JobScheme::kLive || nest == scheme.plan.end() || !nest->second.count(member.rank))
+    return ranks - std::count_if(phase.begin(), phase.end(), has_come);
+  const auto &plan = nest->second;
   const auto is_planned = [number = plan.at(member.rank)](const auto &one) { return one.second == number; };
   return std::count_if(plan.begin(), plan.end(), is_planned) - std::count_if(phase.begin(), phase.end(), [&](const Opened &o) {
            const auto found = plan.find(o.rank);
@@ -177,8 +179,8 @@ std::vector<std::vector<Opened>> teams_of(const std::vector<Opened> &phase, cons
   for (size_t m = 0; m < phase.size(); ++m)
     if (planned[m] == core::kAlone || shared[m] == core::kAlone) {
       alone->push_back(phase[m]);
-      alone->back().is_settled = planned[m] == core::kAlone && by_profile;
-      if (!alone->back().is_settled) alone->back().is_settled = missing(phase[m], phase, scheme, ranks) <= 0;
+      // Also who is alone by a profile: all who are alone share room, and how much each has follows from how many they are.
+      alone->back().is_settled = missing(phase[m], phase, scheme, ranks) <= 0;
     } else teams[{planned[m], shared[m]}].push_back(phase[m]);
   std::vector<std::vector<Opened>> out;
   for (auto &[number, members] : teams) {

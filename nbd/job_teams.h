@@ -23,7 +23,7 @@ struct Opened {
   uint64_t done = 0; ///< of 2^32
   uint64_t own_intervals = 0; ///< that it has by itself
   bool is_served = false; ///< it has been in a team
-  bool is_settled = false; ///< of who is alone: nobody is to come with whom it may share
+  bool is_settled = false; ///< of who is alone: nobody is to come with whom it may share data, or room
 
   bool is(const Opened &o) const { return place == o.place && entry == o.entry && serial == o.serial; }
 };

@@ -196,6 +196,13 @@ TEST(JobTeams, ByAProfileWaitForThoseWhoAreToCome) {
   EXPECT_EQ(made(0), (std::vector<size_t>{2})) << "one of a team has left";
   phase.pop_back();
   EXPECT_TRUE(made(kLate).empty()) << "one by itself is no team";
+  scheme.plan.clear();
+  phase = {member(0, 0, 50), member(1, 100, 50)};
+  EXPECT_TRUE(made(0).empty());
+  EXPECT_FALSE(alone[0].is_settled || alone[1].is_settled) << "how much of the cache is theirs is known when the third is there";
+  phase.push_back(member(2, 200, 50));
+  EXPECT_TRUE(made(0).empty());
+  EXPECT_TRUE(alone[0].is_settled && alone[1].is_settled && alone[2].is_settled);
 }
 
 } // namespace
