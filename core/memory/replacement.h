@@ -66,6 +66,8 @@ public:
   void insert_active(uint32_t slot, uint32_t newcomers = 0, bool again = false);
   /// To the tail of the active list, from wherever it was.
   void touch(uint32_t slot);
+  /// Behind all others, as the last newcomer, however many there may be: each of the others comes to be a victim before it.
+  void go_last(uint32_t slot) { insert_active(slot, kNone); }
   /// The same to the tail of the kept pages; of these the first ones become the youngest active while there are more than `most`.
   void keep(uint32_t slot, uint32_t most);
   void keep_at_most(uint32_t most);

@@ -95,9 +95,9 @@ void Eviction::put_back(uint32_t slot, uint32_t pages) {
   memory_.residency.clear(memory_.extent(slot, pages));
 }
 
-/// Victims that cannot be written for some time: behind them may be some that can go.
+/// Victims that cannot be written for some time: behind them may be some that can go, also among those that would go last.
 void Eviction::pass_over(uint32_t slot, uint32_t pages) {
-  for (uint32_t s = slot; s < slot + pages; ++s) memory_.order.touch(s);
+  for (uint32_t s = slot; s < slot + pages; ++s) memory_.order.go_last(s);
   memory_.residency.set(memory_.extent(slot, pages));
   passed_ += pages;
 }

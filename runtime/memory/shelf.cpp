@@ -13,6 +13,7 @@ constexpr uint32_t kSteps = 16; ///< in which it grows
 constexpr uint32_t kPlacesPerPage = 4; ///< of memory, for which there is address space
 /// What is written ahead: of the oldest pages, as a part of all; when so many more have come.
 constexpr uint32_t kWrittenShare = 4, kLookShare = 8;
+constexpr uint32_t kPassed = 4096; ///< pages that are passed over at a time
 constexpr uint64_t kFaultNs = 20'000; ///< what a fault takes beside its service here: the program's thread stops, and wakes again
 constexpr uint64_t kMostTakeNs = 20'000; ///< what takes longer for a page was interrupted
 } // namespace
@@ -130,11 +131,22 @@ void Shelf::drop(uint32_t place) {
   free(place);
 }
 
+/// The oldest page that may go now. While nothing can be written, those that would have to be first are passed over: memory may hold
+/// no other clean pages than those here.
+uint32_t Shelf::oldest_to_go() const {
+  const auto may_go = [this](uint32_t place) { return entry_[place].state == Entry::kWaits && !entry_[place].dirty; };
+  uint32_t place = first_;
+  if (store_.writes_are_refused())
+    for (uint32_t i = 0; i < kPassed && place != kNone && !may_go(place); ++i) place = entry_[place].next;
+  return place != kNone && may_go(place) ? place : kNone;
+}
+
 /// The oldest pages go for others. False: one is to be written first.
 bool Shelf::make_room(uint64_t bytes) {
   while (packed_.room() < bytes || waiting_ + kCopied >= most_places_) {
-    if (first_ == kNone || entry_[first_].state != Entry::kWaits || entry_[first_].dirty) return lacks_place_ = true, false;
-    drop(first_);
+    const uint32_t place = oldest_to_go();
+    if (place == kNone) return lacks_place_ = true, false;
+    drop(place);
   }
   return true;
 }

@@ -82,6 +82,7 @@ private:
   void free(uint32_t place);
   void drop(uint32_t place);
   void note_return(uint32_t slot, const Entry &, bool waited_for);
+  uint32_t oldest_to_go() const;
   bool make_room(uint64_t bytes);
   void keep(uint32_t slot, uint32_t place, const char *page);
   void write_next();

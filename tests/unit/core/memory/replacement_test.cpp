@@ -89,6 +89,21 @@ TEST(Replacement, NewcomersGoLastOrByThemselves) {
   EXPECT_EQ(s.pop(8), (Order{0, 1, 2, 4, 5}));
 }
 
+TEST(Replacement, WhatIsPassedOverComesUpWhenAllOthersHave) {
+  Slots s(8);
+  for (uint32_t i = 0; i < 5; ++i) s.order.insert_active(i, 2);
+  s.order.keep(2, 8);
+  Order seen;
+  for (unsigned n = 0; n < 10; ++n) { // none of them can go
+    uint32_t slot = 0;
+    ASSERT_EQ(s.order.pop_victims(&slot, 1), 1u);
+    seen.push_back(slot);
+    s.order.go_last(slot);
+  }
+  EXPECT_EQ(seen, (Order{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}));
+  EXPECT_TRUE(s.order.is_valid());
+}
+
 TEST(Replacement, ReleasedPagesGoFirstLowestPriorityAndMostRecentFirst) {
   Slots s(8);
   for (uint32_t i = 0; i < 8; ++i) s.order.insert_active(i);
