@@ -94,10 +94,10 @@ void DiskErrors::read_failed(int result, unsigned lost, uint64_t now) {
   failed_meanwhile_ = true;
   if (!silent_for_long(&read_said_, now) && !(lost && counts_->lost_pages == lost)) return;
   if (lost)
-    say("reading the program's data back from %s failed (%s): it is lost, and touching it raises SIGBUS; pages lost so far: %llu",
+    say("reading the program's data back from %s failed (%s): a page is lost, and touching it raises SIGBUS; pages lost so far: %llu",
         directory_, reason(result), ull(counts_->lost_pages));
   else
-    say("reading the program's data back from %s failed (%s): it is tried again when the program needs them", directory_,
+    say("reading the program's data back from %s failed (%s): what the program comes to is read again, page by page", directory_,
         reason(result));
 }
 

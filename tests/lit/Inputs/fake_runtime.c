@@ -56,6 +56,7 @@ static void at_exit(void) {
 }
 
 void __pagecast_register(const pagecast_module *m) {
+  pagecast_look_at_processor();
   static int configured;
   if (!configured++) {
     strip = number("FAKE_STRIP", 64);
