@@ -84,7 +84,7 @@ TEST_F(DiskErrorsTest, OnlyAWriteStartedAfterAFailureEndsIt) {
 }
 
 TEST_F(DiskErrorsTest, TheFirstLossIsAlwaysSaid) {
-  EXPECT_NE(said([&] { disk_errors_.read_failed(-EIO, 0, kSecond); }).find("tried again"), std::string::npos);
+  EXPECT_NE(said([&] { disk_errors_.read_failed(-EIO, 0, kSecond); }).find("is read again"), std::string::npos);
   EXPECT_NE(said([&] { disk_errors_.read_failed(-EIO, 1, kSecond + 1); }).find("SIGBUS"), std::string::npos);
   EXPECT_EQ(said([&] { disk_errors_.read_failed(-EIO, 1, kSecond + 2); }), "");
   EXPECT_NE(said([&] { disk_errors_.read_failed(100, 1, 12 * kSecond); }).find("pages lost so far: 3"), std::string::npos);
