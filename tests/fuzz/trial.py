@@ -33,7 +33,7 @@ DRAWN = {
     "SLICES": ("0",),
     "SLICE_TRIALS": ("0",),
     "OVERWRITE": ("0", "2"),
-    "COMPRESS": ("0",),
+    "COMPRESS": ("1",),
     "SECOND_CHANCE": ("0",),
     "HISTORY": ("0",),
     "BACKEND": ("pager",),
