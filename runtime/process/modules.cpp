@@ -57,7 +57,33 @@ void set_gate(const Loaded &m, uint64_t bytes) {
   }
 }
 
+/// The module that defines malloc. A program at a fixed address that takes malloc's, as Debian's python3 is, stands for malloc itself
+/// where it is looked up, with a jump to it: then the first of the other modules that has it, in the order in which all are searched.
+/// False if none is found.
+bool module_of_malloc(Dl_info *found) {
+  void *at = dlsym(RTLD_DEFAULT, "malloc");
+  const ElfW(Sym) *symbol = nullptr;
+  if (!at || !dladdr1(at, found, reinterpret_cast<void **>(const_cast<ElfW(Sym) **>(&symbol)), RTLD_DL_SYMENT)) return false;
+  if (!symbol || symbol->st_shndx != SHN_UNDEF) return true;
+  link_map *module = nullptr;
+  if (!dladdr1(at, found, reinterpret_cast<void **>(&module), RTLD_DL_LINKMAP)) return false;
+  while ((module = module->l_next)) {
+    void *handle = dlopen(module->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) continue;
+    at = dlsym(handle, "malloc");
+    dlclose(handle);
+    if (at && dladdr(at, found) && found->dli_fbase == reinterpret_cast<void *>(module->l_addr)) return true;
+  }
+  return false;
+}
+
 } // namespace
+
+const char *modules_other_allocator() {
+  Dl_info theirs, ours;
+  if (!module_of_malloc(&theirs) || !dladdr(reinterpret_cast<void *>(&modules_other_allocator), &ours)) return nullptr;
+  return theirs.dli_fbase == ours.dli_fbase ? nullptr : theirs.dli_fname;
+}
 
 void modules_note_permanent() {
   Dl_info info;

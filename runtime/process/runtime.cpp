@@ -7,14 +7,13 @@
 #include "runtime/entry/nests.h"
 #include "runtime/entry/small_nests.h"
 #include "runtime/process/fork.h"
-#include "runtime/slicer/slicer.h"
 #include "runtime/process/handlers.h"
 #include "runtime/process/maps.h"
 #include "runtime/state/locks.h"
 #include "runtime/kernel/message.h"
 #include "runtime/process/modules.h"
+#include "runtime/process/engine_threads.h"
 #include "runtime/process/named_maps.h"
-#include "runtime/process/room_to_start.h"
 #include "runtime/process/unpaged_budget.h"
 #include "runtime/profile/profile.h"
 #include "runtime/state/report.h"
@@ -27,10 +26,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <dlfcn.h>
-#include <link.h>
 #include <new>
-#include <utility>
 
 extern char **environ;
 
@@ -63,29 +59,6 @@ constexpr int kNotOpen = -EBADF;
 int statistics_file = kNotOpen; ///< or the error that it could not be opened with
 alignas(Engine) char engine_memory[sizeof(Engine)];
 std::atomic<Engine *> engine{nullptr};
-
-void pager_thread() { reinterpret_cast<Engine *>(engine_memory)->run(); }
-void adviser_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run(); }
-void large_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_large(); }
-void report_thread() { report_run(reinterpret_cast<Engine *>(engine_memory)->statistics, options.stats, started_ns); }
-void reads_thread() { reinterpret_cast<Engine *>(engine_memory)->files().run_reads(); }
-
-/// While the calling thread starts others, under the allocations' lock: what the C library asks for on their behalf must not come back
-/// here then.
-class StartsThreads {
-public:
-  StartsThreads() { starts = true; }
-  ~StartsThreads() {
-    starts = false;
-    small_blocks_watch.left.store(left_, std::memory_order_relaxed);
-  }
-  StartsThreads(const StartsThreads &) = delete;
-  static thread_local bool starts __attribute__((tls_model("initial-exec")));
-
-private:
-  const int64_t left_ = small_blocks_watch.left.exchange(SmallBlocksWatch::kNot, std::memory_order_relaxed);
-};
-thread_local bool StartsThreads::starts = false;
 
 /// Memory lives in a file from now on. False, with the reason added to that in refused_why, if it cannot.
 bool keep_memory_in_file(Engine &p, uint64_t filled_bytes) {
@@ -129,30 +102,15 @@ Engine *make_adviser(uint64_t filled_bytes, bool files) {
   return files || keep_memory_in_file(*made, filled_bytes) ? made : nullptr;
 }
 
-int start_threads(Engine &p) {
-  int error = os::start_thread("pagecast-pager", pager_thread);
-  if (!error) error = p.wait_started();
-  if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
-  if (!error && options.stats) os::start_thread("pagecast-report", report_thread);
-  if (!error && options.backend != BackEnd::kPager && budget.has_swap()) os::start_thread("pagecast-reads", reads_thread);
-  return error;
-}
-
-bool has_file_threads = false; ///< under the allocations' lock
-
-/// The threads that only files and memory in a file need, each of which takes 35 KiB of the limit. The first can do without the others.
-void start_file_threads() {
-  if (has_file_threads || files_refused) return;
-  const StartsThreads here;
-  has_file_threads = os::start_thread("pagecast-advise", adviser_thread) == 0;
-  files_refused = !has_file_threads;
-  for (unsigned i = 0; i < Advise::kReaders && has_file_threads; ++i) os::start_thread("pagecast-large", large_thread);
+/// Those that only files and memory in a file need.
+void need_file_threads() {
+  if (!files_refused) files_refused = start_file_threads() != 0;
 }
 
 /// `made` if it is one and its threads run; else NULL, with a sentence in refused_why.
 Engine *running(Engine *made) {
   if (made) os::give_back_zeros(made, sizeof *made); // that its construction stored, while nobody else knows it
-  const int error = made ? start_threads(*made) : 0;
+  const int error = made ? start_engine_threads(*made, options, budget.has_swap(), started_ns) : 0;
   if (error) snprintf(refused_why, sizeof refused_why, "io_uring or a thread cannot be had (%s)", strerror(-error));
   return error ? nullptr : made;
 }
@@ -172,15 +130,13 @@ constexpr const char *reason_of(Start start) {
 /// Starts the pager. False, with a sentence in refused_why, if that cannot be.
 bool start_engine(uint64_t data_bytes, uint64_t filled_bytes, Start why) {
   const bool files = why == Start::kFiles;
-  small_blocks_watch.left.store(SmallBlocksWatch::kNot, std::memory_order_relaxed);
+  small_blocks_watch.left.store(SmallBlocksWatch::kNot, std::memory_order_relaxed); // until now_paged(), or for good
   const StartsThreads here;
   if (!inherited_sandbox_allows_paging()) {
     snprintf(refused_why, sizeof refused_why, "a seccomp filter, which the program was started with, kills who tries");
     return false;
   }
-  if (!files && options.backend != BackEnd::kAdvise)
-    wait_for_room_to_start(
-        Engine::bytes_to_start(options.backing, budget.bytes(), std::min(data_bytes, os::own_anonymous_bytes())));
+  if (!files && options.backend != BackEnd::kAdvise) budget.wait_for_room(std::min(data_bytes, os::own_anonymous_bytes()));
   Engine *made = running(make_pager(data_bytes, filled_bytes));
   if (!made && why != Start::kFork) made = running(make_adviser(filled_bytes, files)); // memory in a file would be copied
   if (!made) return false;
@@ -200,35 +156,13 @@ Engine *now_paged() {
   return engine.load(std::memory_order_relaxed);
 }
 
-/// The module that defines malloc. A program at a fixed address that takes malloc's, as Debian's python3 is, stands for malloc itself
-/// where it is looked up, with a jump to it: then the first of the other modules that has it, in the order in which all are searched.
-/// False if none is found.
-bool module_of_malloc(Dl_info *found) {
-  void *at = dlsym(RTLD_DEFAULT, "malloc");
-  const ElfW(Sym) *symbol = nullptr;
-  if (!at || !dladdr1(at, found, reinterpret_cast<void **>(const_cast<ElfW(Sym) **>(&symbol)), RTLD_DL_SYMENT)) return false;
-  if (!symbol || symbol->st_shndx != SHN_UNDEF) return true;
-  link_map *module = nullptr;
-  if (!dladdr1(at, found, reinterpret_cast<void **>(&module), RTLD_DL_LINKMAP)) return false;
-  while ((module = module->l_next)) {
-    void *handle = dlopen(module->l_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (!handle) continue;
-    at = dlsym(handle, "malloc");
-    dlclose(handle);
-    if (at && dladdr(at, found) && found->dli_fbase == reinterpret_cast<void *>(module->l_addr)) return true;
-  }
-  return false;
-}
-
-/// Whether the program's heap is not this library's, but a sanitizer's or one that is linked into the program. Whose it is,
-/// refused_why says.
+/// Whether the program's heap is not this library's (modules.h). Whose it is, refused_why says.
 bool has_other_allocator() {
-  Dl_info theirs, ours;
-  if (!module_of_malloc(&theirs) || !dladdr(reinterpret_cast<void *>(&runtime_engine), &ours)) return false;
-  if (theirs.dli_fbase == ours.dli_fbase) return false;
-  snprintf(refused_why, sizeof refused_why,
-           "the program's heap is another allocator's, of %s, and other large data fit in the budget", theirs.dli_fname);
-  return true;
+  const char *module = modules_other_allocator();
+  if (module)
+    snprintf(refused_why, sizeof refused_why,
+             "the program's heap is another allocator's, of %s, and other large data fit in the budget", module);
+  return module;
 }
 
 /// Why nothing was paged.
@@ -259,7 +193,7 @@ __attribute__((constructor(101))) void construct() {
   named_maps_start();
   if (runtime_options().profile && profile::start(options)) modules_set_gates(profile::kGate);
   // Paging may begin in a mapping that the program's own allocator makes under its locks: threads ask it for memory then.
-  if (runtime_options().enable && has_other_allocator()) {
+  if (runtime_options().enable && modules_other_allocator()) {
     os::park_threads();
     fork_needs_of_foreign_heap();
   }
@@ -301,7 +235,7 @@ const Options &runtime_options() {
 
 uint64_t runtime_budget() { return budget.bytes(); }
 
-bool runtime_starts_here() { return StartsThreads::starts; }
+bool runtime_starts_here() { return StartsThreads::here(); }
 
 uint64_t runtime_set_memory(uint64_t bytes) {
   runtime_options();
@@ -360,7 +294,7 @@ Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, Begin begin) 
   if (running ? running->pages_memory() || keep_memory_in_file(*running, filled_bytes)
               : start_engine(data_bytes, filled_bytes, at_once ? Start::kAtOnce : Start::kMemory)) {
     Engine *paged = now_paged();
-    if (!paged->pages_memory()) start_file_threads();
+    if (!paged->pages_memory()) need_file_threads();
     return paged;
   }
   refused = true;
@@ -385,7 +319,7 @@ Engine *runtime_file_engine(uint64_t data_bytes, uint64_t file_bytes) {
   }
   if (running ||
       start_engine(data_bytes + file_bytes, 0, Start::kFiles)) { // what memory holds fits: no room on the disk is needed yet
-    start_file_threads();
+    need_file_threads();
     return files_refused ? nullptr : engine.load(std::memory_order_relaxed);
   }
   files_refused = true;
@@ -420,8 +354,9 @@ void runtime_forked(bool shared) {
   int error = -EPERM;
   if (shared) {
     error = inherited->recover();
-    if (!error && !(error = start_threads(*inherited))) {
-      if (std::exchange(has_file_threads, false)) start_file_threads();
+    const bool had_file_threads = forget_file_threads();
+    if (!error && !(error = start_engine_threads(*inherited, options, budget.has_swap(), started_ns))) {
+      if (had_file_threads) need_file_threads();
       return inherited->child_started();
     }
     inherited->abandon();

@@ -37,7 +37,17 @@ public:
   /// Cost: 50 us.
   bool copies_exceed();
 
+  /// Returns when there is memory for a pager of `data_bytes`, which are in memory, in each control group where others hold some, or when
+  /// nobody gives any back. Cost: 50 us where there is room, else as long as others need, a second at most.
+  ///
+  /// Paging takes a few MiB at once when it begins, and who is alone in a group keeps less than that free: the kernel would end a program
+  /// before the others have given anything back. So what is needed is taken page by page, as fast as there is room, which is how
+  /// the others learn of a newcomer (below 1 MiB they hold it for a launcher), and left to the start of paging.
+  void wait_for_room(uint64_t data_bytes);
+
 private:
+  uint64_t own_bytes(uint64_t data_bytes) const;
+  uint64_t left_beside_others();
   unsigned look(core::Pool *pools);
   uint64_t small_bytes(uint64_t anonymous, uint64_t data_bytes) const;
 
