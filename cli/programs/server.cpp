@@ -72,10 +72,9 @@ void Server::takeSignal(long milliseconds) {
 
 void Server::ask() {
   const auto now = std::chrono::steady_clock::now();
-  if (wasAsked_ && now - askedAt_ < kTwice) return;
-  kill(child_, wasAsked_ ? SIGKILL : SIGTERM);
-  if (!wasAsked_) askedAt_ = now;
-  wasAsked_ = true;
+  if (askedAt_ && now - *askedAt_ < kTwice) return;
+  kill(child_, askedAt_ ? SIGKILL : SIGTERM);
+  if (!askedAt_) askedAt_ = now;
 }
 
 void Server::look() {

@@ -4,6 +4,7 @@
 #pragma once
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <signal.h>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ public:
   /// Starts the same command, after it has ended.
   void startAgain();
   /// A signal asked this program to end.
-  bool wasAsked() const { return wasAsked_; }
+  bool wasAsked() const { return askedAt_.has_value(); }
 
 private:
   void start();
@@ -39,8 +40,7 @@ private:
   std::vector<std::string> command_;
   pid_t child_ = -1; ///< -1 once it has ended
   int status_ = 0;
-  bool wasAsked_ = false; ///< who asks again does not want to wait
-  std::chrono::steady_clock::time_point askedAt_;
+  std::optional<std::chrono::steady_clock::time_point> askedAt_; ///< first: who asks again does not want to wait
   sigset_t awaited_, before_;
 };
 

@@ -12,8 +12,8 @@
 //            nothing is saved. Nor is it where a page is not used again while it stays, until as many have gone as memory holds.
 //            Until enough have waited again, a read is taken as saved
 //
-// They may be compressed where that makes them smaller (compressibility.h). Then `ratio` of them wait in the memory of one, and of those that
-// come back 1 - 1/ratio have saved a read for no memory, whatever use foretells.
+// They may be compressed where that makes them smaller (compressibility.h). Then `ratio` of them wait in the memory of one, and of
+// those that come back 1 - 1/ratio have saved a read for no memory, whatever use foretells.
 //
 // What it costs and what it saves is compared, for each page that waits. Where it costs more it rests, until the program has waited for
 // reads kLossShare times as long as all that was tried took, and twice as long each time up to kMostPatience, unless it has paid since.

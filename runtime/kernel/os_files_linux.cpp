@@ -158,8 +158,8 @@ static uint32_t magic_of(int fd) {
 bool is_served_by_program(int fd) { return magic_of(fd) == FUSE_SUPER_MAGIC; }
 
 bool begins_at_once(int fd) {
-  const uint32_t magic = magic_of(fd);
-  return magic == EXT4_SUPER_MAGIC || magic == XFS_SUPER_MAGIC || magic == BTRFS_SUPER_MAGIC;
+  const FileSystem *system = known_file_system(magic_of(fd));
+  return system && system->begins_at_once;
 }
 
 int will_need(const iovec *ranges, unsigned count) { return advise(ranges, count, MADV_WILLNEED); }

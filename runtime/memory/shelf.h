@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The shelf: pages that are about to go wait here for their second chance (core/memory/second_chance.h), copied into the pager's own
-// memory, and compressed if asked for, where that makes them smaller (packed_pages.h). A fault on one puts it back without a read. Others go when
-// their place is needed: clean ones at once, dirty ones have been written from here before. So a page that is stored to all the time
-// is not written each time.
+// memory, and compressed if asked for, where that makes them smaller (packed_pages.h). A fault on one puts it back without a read.
+// Others go when their place is needed: clean ones at once, dirty ones have been written from here before. So a page that is stored to
+// all the time is not written each time.
 //
 //   take     the program's page is copied, and discarded           kClean, kDirty -> kShelved
 //   show     it is back where the program sees it                  kShelved -> kClean, kDirty, or kWriting if it is being written

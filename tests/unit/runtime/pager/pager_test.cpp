@@ -622,7 +622,6 @@ static uint64_t page_table_bytes() {
 }
 
 TEST(Pager, PagesInUseComeBackFromTheShelf) {
-  test_options.compress = false; // else they may all fit there, and none is written from it
   START_ENGINE(ReleasePolicy::kBuffered);
   const uint64_t page = os::page_size(), pages = 2 * kBudget / page, hot = pages / 6;
   char *region = map(pages * page);
