@@ -32,8 +32,11 @@ public:
 
   /// Before a sleep: how long to look for `what`, ns. 0: not at all.
   uint64_t patience(What what, uint64_t now) const {
-    if (!spare_ || now < rest_until_ || usual_[what] == 0 || usual_[what] > kMost) return 0;
-    return std::min(kMost, 2 * usual_[what] + kSlack);
+    return spare_ && now >= rest_until_ ? usual_patience(what) : 0;
+  }
+  /// The same where that is in nobody's way (attendance.h).
+  uint64_t usual_patience(What what) const {
+    return usual_[what] == 0 || usual_[what] > kMost ? 0 : std::min(kMost, 2 * usual_[what] + kSlack);
   }
   /// Whether the next look wants to know if there is a processor to spare.
   bool wants_sample(uint64_t now) const { return now >= next_sample_; }

@@ -113,11 +113,14 @@ bool Engine::turn(uint64_t begun) {
   pager_.discards.flush(); // before anything can be fetched again
   busy |= take_commands();
   busy |= pager_.faults.retry();
-  busy |= nests_.run();
+  const bool nests = nests_.run();
+  busy |= nests;
   busy |= pager_.streams.push_on();
   busy |= pager_.successions.push_on();
-  busy |= hints_.take();
+  const bool hints = hints_.take();
+  busy |= hints;
   const uint64_t now = os::now_ns();
+  if ((nests || hints) && attendant_.attends()) attendant_.works_ahead(now);
   busy = pager_.keep_up(now, busy, forecasts_.soon());
   statistics.now.program = pager_.limit.program_bytes();
   const uint64_t used = statistics.now.program + statistics.own_bytes;
@@ -132,17 +135,24 @@ bool Engine::waited_for() const { return pager_.waited_for() || os::now_ns() - l
 
 /// Looks for what the thread would sleep for, so long at most. True: something has come.
 bool Engine::look_out(core::Polling::What what, uint64_t patience) {
-  constexpr uint64_t kGap = 20'000; // of a look that goes round in 0.1 us: somebody else had the processor
+  // Of a look that goes round in 0.1 us: somebody else had the processor, or in a shorter time only the thread that is attended, which
+  // ran from one fault to the next.
+  constexpr uint64_t kGap = 20'000, kShortGap = 1'500;
+  const bool attends = attendant_.attends();
   const uint64_t begun = os::now_ns();
   uint64_t now = begun, lost = 0;
+  bool alone = true;
   bool found = false;
   while (!found && now - begun < patience) {
     found = pager_.store.has_news() || anything_posted();
     const uint64_t before = now;
     now = os::now_ns();
     if (now - before > kGap) lost += now - before;
+    alone &= now - before < kShortGap;
   }
-  polling_.looked(now - begun, found, lost, now);
+  if (!attends) polling_.looked(now - begun, found, lost, now);
+  else if (what == core::Polling::kFault) attendant_.found(found && alone);
+  else attendant_.kept_waiting(lost, now);
   if (found) polling_.waited(what, now - begun);
   ++statistics.polling.looks;
   statistics.polling.found += found;
@@ -163,12 +173,13 @@ void Engine::sleep() {
   const uint64_t begun = os::now_ns();
   const auto what = pager_.waited_for() ? core::Polling::kRead : core::Polling::kFault;
   const bool soon = what == core::Polling::kRead || begun - last_fault_ns_ < core::Polling::kMost;
-  if (!soon || !pager_.started() || (options().slices && slices_run())) return sleep(waited_for());
-  if (polling_.wants_sample(begun)) {
+  if (!soon || !pager_.started() || (options().slices && slices_run())) return attendant_.leave(), sleep(waited_for());
+  attendant_.take_place(begun);
+  if (!attendant_.attends() && polling_.wants_sample(begun)) {
     polling_.sample(processors_.running(), sandboxed() ? 1 : processors_.usable(begun), begun);
     statistics.pager_cpu_ns = os::thread_cpu_ns();
   }
-  const uint64_t patience = polling_.patience(what, begun);
+  const uint64_t patience = attendant_.attends() ? polling_.usual_patience(what) : polling_.patience(what, begun);
   if (patience && look_out(what, patience)) return;
   sleep(true);
   polling_.waited(what, os::now_ns() - begun);
@@ -274,6 +285,7 @@ int Engine::recover() {
   nests_.finish(false);
   nests_.forked();
   hints_.start(budget());
+  attendant_.forked();
   sleeping_.store(0);
   started_.store(0);
   inherited_ = true;

@@ -9,6 +9,7 @@
 #include "core/faults/polling.h"
 #include "core/nest/nest.h"
 #include "core/residency.h"
+#include "runtime/engine/attendant.h"
 #include "runtime/engine/commands.h"
 #include "runtime/engine/forecasts.h"
 #include "runtime/engine/fork_stop.h"
@@ -149,6 +150,7 @@ private:
   int start_error_ = 0;
   uint64_t last_fault_ns_ = 0; ///< when faults came last
   core::Polling polling_;
+  Attendant attendant_{pager_.memory.attendance, statistics};
   os::Processors processors_;
   bool inherited_ = false;
 };

@@ -3,6 +3,7 @@
 // prctl and syscall, by one of which programs put on seccomp filters: what needs calls that the filter may forbid is done
 // before, or never (sandbox.h). Other architectures go without. Handlers of signals may be installed so, too (handlers.h).
 #include "runtime/process/handlers.h"
+#include "runtime/kernel/os.h"
 #include "runtime/kernel/sandbox.h"
 #include "runtime/process/reads.h"
 #include "runtime/process/runtime.h"
@@ -79,6 +80,7 @@ long pass_on(const Call &c) {
   }
   if (__builtin_expect(!puts_on_filter(c), 1)) return enter_kernel(c);
   sandbox_begin(is_strict(c), [] {
+    os::stop_attending();
     note_direct_descriptors();
     runtime_open_statistics();
   });

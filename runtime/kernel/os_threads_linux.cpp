@@ -5,6 +5,7 @@
 
 #include "runtime/kernel/descriptors.h"
 #include "runtime/kernel/floating_environment.h"
+#include "runtime/kernel/message.h"
 #include "runtime/kernel/sandbox.h"
 
 #include <atomic>
@@ -12,9 +13,12 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -58,6 +62,10 @@ void stand_back() {
   if (!filtered() && sched_getscheduler(0) == SCHED_OTHER)
     stands_back = may_change = sched_setscheduler(0, SCHED_BATCH, &normal) == 0;
 }
+
+/// The thread that attends one of the program's; 0: none does.
+std::atomic<int> attendant{0};
+cpu_set_t unattended; ///< processors on which it may run else
 
 /// Where the calling thread's descriptor says that its vector is, by the ABI of thread-local variables. NULL: not known here.
 uint64_t *own_vector() {
@@ -146,9 +154,73 @@ void futex_wake(const uint32_t *word) {
 }
 
 void be_prompt(bool prompt) {
-  if (!may_change || prompt != stands_back) return;
+  if (!may_change || prompt != stands_back || attending()) return;
   const sched_param normal{0};
   if (sched_setscheduler(0, prompt ? SCHED_OTHER : SCHED_BATCH, &normal) == 0) stands_back = !prompt;
+}
+
+/// Whether a thread may leave the idle class again: the kernel asks for the privilege in its own name space of users.
+static bool may_leave_idle_class() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2]{};
+  if (syscall(SYS_capget, &header, data) || !(data[0].effective >> CAP_SYS_NICE & 1)) return false;
+  const int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+  char text[64];
+  const ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  text[n > 0 ? n : 0] = 0;
+  unsigned long inside = 1, outside = 1, count = 0;
+  return sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 && count == 0xffffffff;
+}
+
+bool attend(int processor) {
+  static const bool may_return = may_leave_idle_class();
+  if (!may_change || !may_return || sandboxed()) return false;
+  const int self = thread_id();
+  if (!attending() && sched_getaffinity(0, sizeof unattended, &unattended)) return false;
+  cpu_set_t there;
+  CPU_ZERO(&there);
+  CPU_SET(processor, &there);
+  stands_back = false; // the class in which stop_attending() leaves it
+  attendant.store(self);
+  const sched_param normal{0};
+  const bool there_now = sched_setaffinity(0, sizeof there, &there) == 0 && sched_setscheduler(0, SCHED_IDLE, &normal) == 0;
+  if (there_now && !sandboxed()) return true; // who began a sandbox meanwhile may have found none to stop
+  stop_attending();
+  return false;
+}
+
+bool attending() { return attendant.load(std::memory_order_relaxed) != 0; }
+
+void stop_attending() {
+  const int thread = attendant.exchange(0);
+  if (!thread) return;
+  const sched_param normal{0};
+  sched_setscheduler(thread, SCHED_OTHER, &normal);
+  sched_setaffinity(thread, sizeof unattended, &unattended);
+}
+
+int ThreadPlace::processor_of(uint64_t thread) {
+  char text[512];
+  if (thread != thread_) {
+    forked();
+    write_text(text, sizeof text, "/proc/self/task/%llu/stat", static_cast<unsigned long long>(thread));
+    stat_ = own_descriptor(open(text, O_RDONLY | O_CLOEXEC));
+    thread_ = thread;
+  }
+  const ssize_t n = stat_ < 0 ? -1 : syscall(SYS_pread64, stat_, text, sizeof text - 1, 0);
+  text[n > 0 ? n : 0] = 0;
+  constexpr unsigned kBehindName =
+      37; // of the fields, as proc_pid_stat(5) counts them from 1, the name is 2 and the processor 39
+  const char *at = strrchr(text, ')');
+  for (unsigned i = 0; i < kBehindName && at; ++i) at = strchr(at + 1, ' ');
+  return at ? atoi(at) : -1;
+}
+
+void ThreadPlace::forked() {
+  close_own(stat_);
+  stat_ = -1;
+  thread_ = 0;
 }
 
 /// A thread for the entry of `starts`. 0 or -errno.
@@ -208,6 +280,7 @@ bool has_thread(int id) { return id == 0 || syscall(SYS_tgkill, getpid(), id, 0)
 
 void threads_forked() {
   number = 0;
+  attendant = 0;
   // The C library keeps the stacks of the threads that are not here for those that the child starts, which need no heap then.
   threads_started = parked = 0;
   for (ThreadStart &start : starts) start = {};

@@ -8,6 +8,7 @@
 //
 // Pager's thread, but for the map, and for look-ups of regions (state/regions.h).
 #pragma once
+#include "core/faults/attendance.h"
 #include "core/faults/passed_pages.h"
 #include "core/faults/stream_investment.h"
 #include "core/faults/successions.h"
@@ -116,6 +117,7 @@ struct PagedMemory {
   core::ReleaseTrial<Statistics::kSites + 1> release_trial; ///< by site
   core::PassedNotes passed; ///< pages behind streams of faults
   core::Cleaning cleaning;
+  core::Attendance attendance; ///< of the thread that faults
   uint32_t used = 0; ///< pages resident, reading or kept as marks
   core::Successions successions;
   core::StreamInvestment successive{core::Successions::kMostWindow}; ///< whether successions pay

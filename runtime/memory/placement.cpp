@@ -27,6 +27,7 @@ void Placement::count_waits(uint64_t now) {
 }
 
 uint32_t Placement::place(uint32_t slot, const char *from, uint32_t pages, bool writable) {
+  let_go_ns_ = os::now_ns();
   const int64_t done = os::fault_copy(fd_, address(slot), from, memory_.bytes(pages), !writable);
   if (done > 0) {
     const auto placed = static_cast<uint32_t>(done >> memory_.shift);

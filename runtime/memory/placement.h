@@ -30,12 +30,20 @@ public:
   /// Pages that await a store become dirty ones, which can be stored to.
   void make_writable(uint32_t slot, uint32_t pages);
   void protect(uint32_t slot, uint32_t pages) { os::fault_protect(fd_, address(slot), memory_.bytes(pages), true); }
-  void unprotect(uint32_t slot, uint32_t pages) { os::fault_protect(fd_, address(slot), memory_.bytes(pages), false); }
+  void unprotect(uint32_t slot, uint32_t pages) {
+    let_go_ns_ = os::now_ns();
+    os::fault_protect(fd_, address(slot), memory_.bytes(pages), false);
+  }
   /// Whoever touches the page gets SIGBUS, until heal().
   void poison(uint32_t slot) { os::fault_poison(fd_, address(slot), memory_.page); }
   void heal(uint32_t slot) { os::fault_heal(fd_, address(slot), memory_.page); }
   /// Who waits tries again.
-  void wake(uint64_t address, uint64_t bytes) { os::fault_wake(fd_, address, bytes); }
+  void wake(uint64_t address, uint64_t bytes) {
+    let_go_ns_ = os::now_ns();
+    os::fault_wake(fd_, address, bytes);
+  }
+  /// When the kernel was last asked to let a thread go on. It may have run for long when that call returns, in the place of this one.
+  uint64_t let_go_ns() const { return let_go_ns_; }
 
   /// Faults of the range come here from now on. 0 or -errno.
   int watch(uint64_t address, uint64_t bytes) { return os::fault_watch(fd_, address, bytes); }
@@ -53,7 +61,7 @@ public:
     if (stalls_.any()) stalls_.turn_into(slot, StallKind::kNotPrefetched, os::now_ns(), memory_.statistics.stall_ns);
   }
   void end_wait(uint32_t slot, uint32_t pages) {
-    if (stalls_.any()) stalls_.end(slot, pages, os::now_ns(), memory_.statistics.stall_ns);
+    if (stalls_.any()) stalls_.end(slot, pages, let_go_ns_, memory_.statistics.stall_ns);
   }
   /// Waits that go on are counted up to `now`, once in a while.
   void count_waits(uint64_t now);
@@ -66,6 +74,7 @@ private:
   PagedMemory &memory_;
   MemoryLimit &limit_;
   int fd_ = -1;
+  uint64_t let_go_ns_ = 0;
   Stalls stalls_;
   uint64_t waits_counted_ns_ = 0; ///< when those that go on were counted
 };

@@ -14,7 +14,8 @@ constexpr uint32_t kPlacesPerPage = 4; ///< of memory, for which there is addres
 /// What is written ahead: of the oldest pages, as a part of all; when so many more have come.
 constexpr uint32_t kWrittenShare = 4, kLookShare = 8;
 constexpr uint32_t kPassed = 4096; ///< pages that are passed over at a time
-constexpr uint64_t kFaultNs = 20'000; ///< what a fault takes beside its service here: the program's thread stops, and wakes again
+/// What a fault takes beside its service here: the program's thread stops, and wakes again. Less where it is attended.
+constexpr uint64_t kFaultNs = 20'000, kAttendedNs = 4'000;
 constexpr uint64_t kMostTakeNs = 20'000; ///< what takes longer for a page was interrupted
 } // namespace
 
@@ -67,7 +68,8 @@ void Shelf::grow() {
 }
 
 void Shelf::keep_up() {
-  const core::SecondChance::Costs costs{store_.latency_ns() + kFaultNs, kFaultNs + take_ns_, take_ns_, packed_.ratio()};
+  const uint64_t fault_ns = memory_.attendance.attends() ? kAttendedNs : kFaultNs;
+  const core::SecondChance::Costs costs{store_.latency_ns() + fault_ns, fault_ns + take_ns_, take_ns_, packed_.ratio()};
   memory_.chance.judge(memory_.statistics.not_prefetched, memory_.used, costs);
   memory_.statistics.second_chance.switched_off = memory_.chance.switched_off();
   if (!capacity_) return;

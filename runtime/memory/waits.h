@@ -5,6 +5,7 @@
 #pragma once
 #include "runtime/state/statistics.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace pagecast {
@@ -58,7 +59,7 @@ public:
   void turn_into(uint32_t slot, StallKind kind, uint64_t now, StallTimes &times) {
     for (unsigned i = 0; i < count_; ++i) {
       if (stall_[i].slot != slot) continue;
-      times[stall_[i].kind] += now - stall_[i].since;
+      times[stall_[i].kind] += std::max(now, stall_[i].since) - stall_[i].since;
       stall_[i] = {now, slot, kind};
     }
   }
@@ -66,7 +67,7 @@ public:
   void count(uint64_t now, StallTimes &times) {
     for (unsigned i = 0; i < count_; ++i) {
       if (now <= stall_[i].since) continue;
-      times[stall_[i].kind] += now - stall_[i].since;
+      times[stall_[i].kind] += std::max(now, stall_[i].since) - stall_[i].since;
       stall_[i].since = now;
     }
   }
@@ -74,7 +75,7 @@ public:
   void end(uint32_t slot, uint32_t pages, uint64_t now, StallTimes &times) {
     for (unsigned i = 0; i < count_;) {
       if (stall_[i].slot - slot < pages) {
-        times[stall_[i].kind] += now - stall_[i].since;
+        times[stall_[i].kind] += std::max(now, stall_[i].since) - stall_[i].since;
         stall_[i] = stall_[--count_];
       } else {
         ++i;

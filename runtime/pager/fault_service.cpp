@@ -25,12 +25,13 @@ bool FaultService::take() {
 void FaultService::take(const os::Fault &fault) {
   StallTimes &stall_ns = memory_.statistics.stall_ns;
   memory_.statistics.fault_events.fetch_add(1, std::memory_order_relaxed);
+  memory_.attendance.faulted(fault.thread);
   const uint64_t began = os::now_ns();
   PagedRegion *r = memory_.regions.find(fault.address);
   if (!r) return placement_.wake(fault.address, memory_.page);
   const uint32_t slot = memory_.slot_of(*r, fault.address);
   if (fault.protect) {
-    if (stored_to_protected(*r, slot)) stall_ns[StallKind::kProtect] += os::now_ns() - began;
+    if (stored_to_protected(*r, slot)) stall_ns[StallKind::kProtect] += let_go_since(began);
     else wait_for_room(fault, slot, began);
     return;
   }
@@ -43,7 +44,7 @@ void FaultService::take(const os::Fault &fault) {
     follow(fault, slot, owner);
   const PageState state = memory_[slot].state;
   const StallKind kind = kind_of(before, slot, served);
-  if (PagedMemory::resident(state)) stall_ns[kind] += os::now_ns() - began;
+  if (PagedMemory::resident(state)) stall_ns[kind] += let_go_since(began);
   else if (!served || state == PageState::kReading) placement_.begin_wait(slot, kind, began);
 }
 

@@ -25,6 +25,7 @@
 #include "runtime/pager/fetcher.h"
 #include "runtime/pager/marks.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace pagecast {
@@ -50,6 +51,8 @@ public:
 
 private:
   void take(const os::Fault &);
+  /// How long the thread has waited that was let go on in this turn.
+  uint64_t let_go_since(uint64_t began) const { return std::max(placement_.let_go_ns(), began) - began; }
   void follow(const os::Fault &, uint32_t slot, core::Favour::Owner);
   void wait_for_room(const os::Fault &, uint32_t slot, uint64_t began);
   StallKind kind_of(const Page &before, uint32_t slot, bool served) const;

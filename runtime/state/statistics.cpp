@@ -189,8 +189,10 @@ void put_time(Writer &w, const Statistics &s, double wall_s) {
   if (s.stalls_are_measured) w.put("\"stall_s\": %.6f", seconds(s.stall_ns.sum()));
   else w.put("\"stall_s\": null");
   w.put(", \"pager_cpu_s\": %.6f},\n", seconds(s.pager_cpu_ns));
-  w.put("  \"polling\": {\"looks\": %llu, \"found\": %llu, \"s\": %.6f},\n  \"stall_by_kind\": ", ull(s.polling.looks),
-        ull(s.polling.found), seconds(s.polling.ns));
+  w.put("  \"polling\": {\"looks\": %llu, \"found\": %llu, \"s\": %.6f},\n", ull(s.polling.looks), ull(s.polling.found),
+        seconds(s.polling.ns));
+  w.put("  \"attendance\": {\"begun\": %llu, \"followed\": %llu, \"disturbed\": %llu, \"s\": %.6f},\n  \"stall_by_kind\": ",
+        ull(s.attendance.begun), ull(s.attendance.followed), ull(s.attendance.disturbed), seconds(s.attendance.ns));
   if (!s.stalls_are_measured) return w.put("null,\n");
   w.put("{\"late_s\": %.6f, \"not_prefetched_s\": %.6f, \"zero_fill_s\": %.6f, \"protect_s\": %.6f, \"room_s\": %.6f},\n",
         seconds(s.stall_ns[StallKind::kLate]), seconds(s.stall_ns[StallKind::kNotPrefetched]),

@@ -4,6 +4,8 @@
 import platform
 import sys
 
+from pathlib import Path
+
 import pytest
 
 from paging import BUDGET, optimized, run_paged
@@ -115,6 +117,18 @@ def test_random_faults_are_left_alone(built, disk_dir, tmp_path, streams):
     figures = run_unmodified(built, disk_dir, tmp_path, streams, "random")
     assert figures["faults"]["not_prefetched"] > 10000
     assert history(figures)["prefetched"] < figures["faults"]["not_prefetched"] / 20
+
+
+def may_leave_the_idle_class():
+    status = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["CapEff"], 16) >> 23 & 1 and Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
+
+
+def test_who_faults_alone_is_attended(built, disk_dir, tmp_path, streams):
+    """Both ways are tried, and the one that is better is kept. Without the privilege there is one only."""
+    figures = run_unmodified(built, disk_dir, tmp_path, streams, "random")
+    assert figures["faults"]["not_prefetched"] > 10000
+    assert (figures["attendance"]["begun"] > 0) == bool(may_leave_the_idle_class())
 
 
 def test_children_that_page_nothing_leave_the_statistics_alone(built, disk_dir, tmp_path, streams):
