@@ -31,9 +31,7 @@ public:
   static constexpr uint64_t kSampleEvery = 2'000'000; ///< ns, while it looks
 
   /// Before a sleep: how long to look for `what`, ns. 0: not at all.
-  uint64_t patience(What what, uint64_t now) const {
-    return spare_ && now >= rest_until_ ? usual_patience(what) : 0;
-  }
+  uint64_t patience(What what, uint64_t now) const { return spare_ && now >= rest_until_ ? usual_patience(what) : 0; }
   /// The same where that is in nobody's way (attendance.h).
   uint64_t usual_patience(What what) const {
     return usual_[what] == 0 || usual_[what] > kMost ? 0 : std::min(kMost, 2 * usual_[what] + kSlack);
