@@ -64,7 +64,7 @@ core::Conditions Engine::conditions() const {
   c.page = pager_.memory.page;
   c.budget = pager_.limit.for_pages() + pager_.limit.for_files();
   c.latency_ns = pager_.store.latency_ns();
-  c.queue_bytes = pages_memory() ? std::min(pager_.store.staging_bytes(), kQueueBytes) : kQueueBytes;
+  c.queue_bytes = pages_memory() ? std::min(pager_.store.whole_staging_bytes(), kQueueBytes) : kQueueBytes;
   c.max_io = max_io();
   c.fixed_distance = options.distance;
   c.schedule = options.schedule;

@@ -149,9 +149,19 @@ void *map_buffer(size_t bytes) {
   char *buffer = slack ? reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(whole) + slack - 1) & ~(slack - 1)) : whole;
   if (buffer > whole) syscall(SYS_munmap, whole, buffer - whole);
   if (slack > static_cast<size_t>(buffer - whole)) syscall(SYS_munmap, buffer + bytes, slack - (buffer - whole));
-  syscall(SYS_madvise, buffer, bytes, MADV_HUGEPAGE);
-  for (size_t at = 0; at < bytes; at += page_size()) *static_cast<volatile char *>(buffer + at) = 0;
+  fill_buffer(buffer, 0, bytes, true);
   return buffer;
+}
+
+void empty_buffer(void *buffer, size_t bytes) {
+  syscall(SYS_madvise, buffer, bytes, MADV_NOHUGEPAGE);
+  syscall(SYS_madvise, buffer, bytes, MADV_DONTNEED);
+}
+
+void fill_buffer(void *buffer, size_t used, size_t bytes, bool large) {
+  if (!used) syscall(SYS_madvise, buffer, bytes, MADV_DONTNEED);
+  if (large) syscall(SYS_madvise, buffer, bytes, MADV_HUGEPAGE);
+  for (size_t at = used; at < bytes; at += page_size()) static_cast<volatile char *>(buffer)[at] = 0;
 }
 
 void give_back_zeros(void *addr, size_t bytes) {

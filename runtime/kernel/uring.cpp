@@ -134,6 +134,11 @@ void Uring::use_memory(void *memory, uint64_t bytes) {
   memory_bytes_ = ring_ && os::may_lock(bytes) && io_uring_register_buffers(&ring_->ring, &all, 1) == 0 ? bytes : 0;
 }
 
+void Uring::leave_memory() {
+  if (memory_bytes_) io_uring_unregister_buffers(&ring_->ring);
+  memory_bytes_ = 0;
+}
+
 bool Uring::read(unsigned file, void *to, uint64_t bytes, uint64_t offset, uint64_t tag) {
   if (aio_) return aio_->ask(false, fd_[file], to, bytes, offset, tag);
   io_uring_sqe *sqe = io_uring_get_sqe(&ring_->ring);

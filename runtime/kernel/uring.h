@@ -27,6 +27,8 @@ public:
   /// Most requests will be for this memory, which exists as long as the ring: the kernel looks its pages up once, not at
   /// each request. Where it will not (it counts as locked memory), all goes as without.
   void use_memory(void *memory, uint64_t bytes);
+  /// It is no longer what use_memory() said: its pages can be given back.
+  void leave_memory();
   void stop();
 
   /// False when the queue is full.

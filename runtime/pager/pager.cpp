@@ -76,7 +76,7 @@ int Pager::attach(NbdStore &map) {
 bool Pager::take_completions() {
   bool busy = false;
   uint32_t arrived = 0;
-  const uint32_t most_arrivals = std::clamp(store.staging().pages() / kArrivalShare, kLeastArrivals, kMostArrivals);
+  const uint32_t most_arrivals = std::clamp(store.staging().whole_pages() / kArrivalShare, kLeastArrivals, kMostArrivals);
   BackingStore::Done done;
   for (unsigned n = 0; n < kMostCompletions && arrived < most_arrivals && store.next(&done); ++n) {
     if (done.kind == BackingStore::Done::kWatched) {
@@ -111,12 +111,25 @@ bool Pager::keep_up(uint64_t now, bool busy, uint64_t soon) {
   if (started_) shelf.keep_up();
   busy |= eviction.give_back(now);
   busy |= arrivals.arrive_late();
+  if (started_) fit_staging(now);
   eviction.keep_reserve(busy, faults.waiting());
   eviction.write_ahead(soon);
   if (store.is_open()) store.submit();
   store.watch_for_stalls(now);
   placement.count_waits(now);
   return busy;
+}
+
+/// Staging takes what is wanted of it. What comes to it is free before that.
+void Pager::fit_staging(uint64_t now) {
+  const uint32_t wanted = store.staging_wanted(now), pages = store.staging().pages();
+  if (wanted == 0 || wanted == pages) return;
+  if (wanted > pages && limit.free_pages() < wanted - pages) {
+    eviction.evict(wanted - pages - limit.free_pages());
+    if (limit.free_pages() < wanted - pages) return;
+  }
+  store.resize_staging(wanted);
+  limit.account();
 }
 
 uint64_t Pager::next_look_in_ns() const {

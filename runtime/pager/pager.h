@@ -108,6 +108,7 @@ public:
   const char *broken_invariant();
 
 private:
+  void fit_staging(uint64_t now);
   void await_stores();
   void keep_stack(uint64_t stack);
   bool started_ = false;

@@ -24,6 +24,8 @@ constexpr uint32_t kLeastRead = 16; ///< or this many pages where that is more
 constexpr uint32_t kMostReading = 192;
 constexpr uint32_t kStagingForFaults = 64,
                    kShareForFaults = 8; ///< pages of staging that hints leave to faults, and at most this part
+/// For so long hints wait for reads under way to end, so that staging can be made anew in large pages.
+constexpr uint64_t kStagingPatienceNs = 5'000'000;
 constexpr unsigned kLastRequests = 8; ///< that writes leave to faults
 /// Room for pages mostly comes within a millisecond.
 constexpr uint64_t kLateRoomNs = 100'000'000;
@@ -125,8 +127,27 @@ int BackingStore::start_staging(uint64_t budget, uint64_t io, bool shared, char 
   }
   io_pages_ = static_cast<uint32_t>(std::max<uint64_t>(io >> shift_, 1));
   read_pages_ = std::min(io_pages_, std::max(kLeastRead, staging_.pages() / kReadShare));
-  for_faults_ = std::min(kStagingForFaults, staging_.pages() / kShareForFaults);
+  staging_size_.start(staging_.pages());
   return 0;
+}
+
+uint32_t BackingStore::staging_wanted(uint64_t now) {
+  if (!staging_.can_resize()) return staging_.pages();
+  staging_size_.look(staging_.most_taken(), staging_.lacked(), now);
+  staging_.begin_look();
+  const uint32_t wanted = staging_size_.wanted();
+  if (wanted == staging_.pages()) return staging_waits_ns_ = 0, wanted;
+  if (staging_.in_use() == 0) return wanted;
+  if (wanted < staging_.pages()) return 0;
+  if (staging_waits_ns_ == 0) staging_waits_ns_ = now;
+  return now - staging_waits_ns_ < kStagingPatienceNs ? 0 : wanted;
+}
+
+void BackingStore::resize_staging(uint32_t pages) {
+  disk_.leave_memory();
+  staging_.resize(pages);
+  disk_.use_memory(staging_.base(), staging_.bytes());
+  staging_waits_ns_ = 0;
 }
 
 void BackingStore::start_without(uint64_t io) {
@@ -168,8 +189,8 @@ BackingStore::Target BackingStore::target(unsigned file, uint32_t slot, const Or
 // --- reads -----------------------------------------------------------------------------------------
 
 bool BackingStore::takes_read(bool demand) const {
-  if (!demand &&
-      (reading_ >= kMostReading || requests_.under_way() >= Requests::kMostUnderWay || staging_.free_pages() < for_faults_))
+  if (!demand && (reading_ >= kMostReading || requests_.under_way() >= Requests::kMostUnderWay || staging_waits_ns_ ||
+                  staging_.free_pages() < std::min(kStagingForFaults, staging_.pages() / kShareForFaults)))
     return false;
   return requests_.free() != 0;
 }

@@ -10,6 +10,7 @@
 //
 // Pager's thread, but for what is said to be the thread's that forks.
 #pragma once
+#include "core/memory/staging_size.h"
 #include "runtime/kernel/disk.h"
 #include "runtime/kernel/os.h"
 #include "runtime/state/pages.h"
@@ -73,9 +74,14 @@ public:
   /// For pages that are made, too.
   Staging &staging() { return staging_; }
   uint64_t staging_bytes() const { return staging_.bytes(); }
+  /// Where it is whole: it is again as soon as so much is wanted.
+  uint64_t whole_staging_bytes() const { return staging_.whole_bytes(); }
+  /// Pages that staging is to take now (core/memory/staging_size.h); 0: it may not change yet. Once in each turn of the loop.
+  uint32_t staging_wanted(uint64_t now);
+  void resize_staging(uint32_t pages);
   /// The bytes of a budget that are staged at once: enough for the disk's queue, and a small part of the budget.
   static uint64_t staging_bytes_for(uint64_t budget);
-  uint32_t staging_in_use() const { return staging_.pages() - staging_.free_pages(); }
+  uint32_t staging_in_use() const { return staging_.in_use(); }
   const Requests &requests() const { return requests_; }
   const char *directory() const { return used_store_[0].store->name(); }
 
@@ -236,8 +242,9 @@ private:
   uint64_t most_bytes_ = 0;
   unsigned shift_ = 12;
   uint32_t io_pages_ = 128, read_pages_ = 128;
-  uint32_t for_faults_ = 0; ///< pages of staging that hints leave to faults
   Staging staging_;
+  core::StagingSize staging_size_;
+  uint64_t staging_waits_ns_ = 0; ///< since then, for all that is handed out to come back, so that it can change; 0: it need not
   Disk disk_;
   StoreList list_;
   Later<LocalStore, Stripes::kMost> local_;

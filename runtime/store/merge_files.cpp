@@ -50,7 +50,7 @@ bool BackingStore::move_contents(const PageTable &pages, const PagedRegion &r, u
       s = pages.next_used(s + 1, end);
       continue;
     }
-    const uint32_t most = fork_files_.run(s, std::min(end - s, read_pages_));
+    const uint32_t most = fork_files_.run(s, std::min({end - s, read_pages_, staging_.pages()}));
     uint32_t n = 1;
     while (n < most && to_move(s + n)) ++n;
     const uint64_t bytes = uint64_t{n} << shift_, offset = uint64_t{s} << shift_;

@@ -11,7 +11,7 @@ namespace pagecast {
 
 void Staging::start_at(char *base, uint64_t bytes) {
   shift_ = os::page_shift();
-  pages_ = free_ = std::min(static_cast<uint32_t>(bytes >> shift_) & ~63u, kWords * 64);
+  whole_pages_ = pages_ = free_ = std::min(static_cast<uint32_t>(bytes >> shift_) & ~63u, kWords * 64);
   hand_ = 0;
   base_ = base;
   std::fill(used_, used_ + kWords, 0);
@@ -20,7 +20,7 @@ void Staging::start_at(char *base, uint64_t bytes) {
 bool Staging::start(uint64_t bytes) {
   start_at(nullptr, bytes);
   base_ = static_cast<char *>(os::map_buffer(this->bytes()));
-  return base_ != nullptr && pages_ != 0;
+  return owned_ = base_ != nullptr && pages_ != 0;
 }
 
 bool Staging::start_shared(uint64_t bytes) {
@@ -36,7 +36,17 @@ bool Staging::renew() {
   return fd_ >= 0 && os::map_shared_memory(fd_, bytes(), base_) == base_;
 }
 
+void Staging::resize(uint32_t pages) {
+  if (pages > pages_)
+    os::fill_buffer(base_, in_use() ? bytes() : 0, static_cast<uint64_t>(pages) << shift_, pages == whole_pages_);
+  else os::empty_buffer(base_, whole_bytes());
+  free_ += pages - pages_;
+  pages_ = pages;
+  hand_ = 0;
+}
+
 uint32_t Staging::take(uint32_t want, uint32_t *first) {
+  lacked_ |= free_ < want;
   if (free_ == 0 || want == 0) return 0;
   auto used = [&](uint32_t p) { return used_[p / 64] >> (p % 64) & 1; };
   // Next fit: requests come and go in about the same order, so the space behind the hand is free again.
@@ -55,6 +65,7 @@ uint32_t Staging::take(uint32_t want, uint32_t *first) {
   if (best > want) best = want;
   for (uint32_t p = best_at; p < best_at + best; ++p) used_[p / 64] |= 1ull << (p % 64);
   free_ -= best;
+  most_taken_ = std::max(most_taken_, in_use());
   hand_ = best_at + best < pages_ ? best_at + best : 0;
   *first = best_at;
   return best;
