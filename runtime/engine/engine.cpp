@@ -174,7 +174,7 @@ void Engine::sleep() {
   const auto what = pager_.waited_for() ? core::Polling::kRead : core::Polling::kFault;
   const bool soon = what == core::Polling::kRead || begun - last_fault_ns_ < core::Polling::kMost;
   if (!soon || !pager_.started() || (options().slices && slices_run())) return attendant_.leave(), sleep(waited_for());
-  attendant_.take_place(begun);
+  if (options().attend) attendant_.take_place(begun);
   if (!attendant_.attends() && polling_.wants_sample(begun)) {
     polling_.sample(processors_.running(), sandboxed() ? 1 : processors_.usable(begun), begun);
     statistics.pager_cpu_ns = os::thread_cpu_ns();

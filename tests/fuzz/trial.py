@@ -35,6 +35,7 @@ DRAWN = {
     "OVERWRITE": ("0", "2"),
     "COMPRESS": ("1",),
     "SECOND_CHANCE": ("0",),
+    "ATTEND": ("1",),
     "HISTORY": ("0",),
     "BACKEND": ("pager",),
     "FAR": ("independent",),
