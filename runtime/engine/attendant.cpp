@@ -4,8 +4,14 @@
 namespace pagecast {
 
 void Attendant::take_place(uint64_t now) {
+  if (attends() && !os::attending()) {
+    // The watching thread has ended it, or a sandbox has begun.
+    ++statistics_.attendance.disturbed;
+    statistics_.attendance.ns += now - since_ns_;
+    processor_ = -1;
+    attendance_.disturbed(now);
+  }
   attendance_.decide(now, attendance_.wants_time(now) ? os::cpu_ns_of(attendance_.thread()) : 0);
-  if (attends() && !os::attending()) processor_ = -1; // a sandbox has begun
   if (!attendance_.attends()) leave();
   else if (!attends()) go_to_thread(now);
 }
@@ -17,6 +23,7 @@ void Attendant::go_to_thread(uint64_t now) {
   if (processor >= 0 && os::attend(processor)) {
     processor_ = processor;
     if (!was_here) since_ns_ = now;
+    if (!watches_.exchange(1)) os::futex_wake(reinterpret_cast<uint32_t *>(&watches_));
     ++(was_here ? statistics_.attendance.followed : statistics_.attendance.begun);
     return;
   }
@@ -50,9 +57,25 @@ void Attendant::works_ahead(uint64_t now) {
   leave();
 }
 
+void Attendant::watch() {
+  for (unsigned unneeded = 0;;) {
+    while (!watches_.load()) os::futex_wait(reinterpret_cast<uint32_t *>(&watches_), 0);
+    const uint64_t seen = beats_.load(std::memory_order_relaxed);
+    const bool attended = os::attending();
+    os::sleep(kWatchNs);
+    if (attended && beats_.load(std::memory_order_relaxed) == seen) os::stop_attending();
+    unneeded = attended ? 0 : unneeded + 1;
+    if (unneeded < kMoreLooks) continue;
+    unneeded = 0;
+    watches_.store(0);
+    if (os::attending()) watches_.store(1); // it began meanwhile, and found the thread watching
+  }
+}
+
 void Attendant::forked() {
   attendance_ = core::Attendance();
   place_.forked();
+  watches_.store(0);
   processor_ = -1;
   suspicions_ = 0;
 }

@@ -101,6 +101,7 @@ void Engine::run() {
 
 /// True: something happened, so that there may be more to do.
 bool Engine::turn(uint64_t begun) {
+  attendant_.beat();
   pager_.store.look_for_others();
   bool busy = pager_.faults.take();
   if (busy) {

@@ -40,6 +40,8 @@ public:
   int prepare_files(const Options &, uint64_t budget, char *why, unsigned capacity);
   /// The pager's thread's body; never returns, unless it cannot start.
   void run();
+  /// The body of the thread that watches where run() is; never returns.
+  void watch() { attendant_.watch(); }
   /// Waits until run() is ready or has failed. 0 or -errno.
   int wait_started();
 

@@ -46,7 +46,7 @@ struct ThreadStart {
 
 /// A size that no other thread's stack has: a child of fork gets the stacks of ours again, and none of the program's.
 constexpr size_t kStackBytes = 268u << 10;
-ThreadStart starts[7];
+ThreadStart starts[8];
 unsigned threads_started = 0;
 std::atomic<unsigned> threads_running{0};
 unsigned parked = 0; ///< the first so many of `starts` have a thread before they have a body

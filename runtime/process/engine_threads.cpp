@@ -18,6 +18,7 @@ uint64_t begun_ns = 0;
 bool has_file_threads = false;
 
 void pager_thread() { engine->run(); }
+void watching_thread() { engine->watch(); }
 void adviser_thread() { engine->files().run(); }
 void large_thread() { engine->files().run_large(); }
 void report_thread() { report_run(engine->statistics, stats, begun_ns); }
@@ -33,6 +34,7 @@ int start_engine_threads(Engine &of, const Options &options, bool has_swap, uint
   begun_ns = started_ns;
   int error = os::start_thread("pagecast-pager", pager_thread);
   if (!error) error = of.wait_started();
+  if (!error && options.attend && options.backend != BackEnd::kAdvise) os::start_thread("pagecast-watch", watching_thread);
   if (!error && options.slices) os::start_thread("pagecast-slicer", slicer_run);
   if (!error && options.stats) os::start_thread("pagecast-report", report_thread);
   if (!error && options.backend != BackEnd::kPager && has_swap) os::start_thread("pagecast-reads", reads_thread);

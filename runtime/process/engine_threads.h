@@ -2,7 +2,7 @@
 //
 // The threads that the engine has in the program, under their names, and when they start:
 //
-//   with the engine     pager, slicer (with slices), report (with statistics), reads (where the machine has swap)
+//   with the engine     pager, watch (of where that runs), slicer (with slices), report (with statistics), reads (where the machine has swap)
 //   when needed         advise and large: files and memory in a file need them
 //
 // All with the allocations' lock held, or in the child of a fork before it has other threads.

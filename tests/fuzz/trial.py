@@ -35,7 +35,7 @@ DRAWN = {
     "OVERWRITE": ("0", "2"),
     "COMPRESS": ("1",),
     "SECOND_CHANCE": ("0",),
-    "ATTEND": ("1",),
+    "ATTEND": ("0",),
     "HISTORY": ("0",),
     "BACKEND": ("pager",),
     "FAR": ("independent",),

@@ -126,7 +126,7 @@ def may_leave_the_idle_class():
 
 def test_who_faults_alone_is_attended(built, disk_dir, tmp_path, streams):
     """Both ways are tried, and the one that is better is kept. Without the privilege there is one only."""
-    figures = run_unmodified(built, disk_dir, tmp_path, streams, "random", options=("--option", "attend=1"))
+    figures = run_unmodified(built, disk_dir, tmp_path, streams, "random")
     assert figures["faults"]["not_prefetched"] > 10000
     assert (figures["attendance"]["begun"] > 0) == bool(may_leave_the_idle_class())
 
