@@ -66,6 +66,7 @@ void stand_back() {
 /// The thread that attends one of the program's; 0: none does.
 std::atomic<int> attendant{0};
 cpu_set_t unattended; ///< processors on which it may run else
+bool knows_unattended = false;
 
 /// Where the calling thread's descriptor says that its vector is, by the ABI of thread-local variables. NULL: not known here.
 uint64_t *own_vector() {
@@ -173,31 +174,38 @@ static bool may_leave_idle_class() {
   return sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 && count == 0xffffffff;
 }
 
+/// As it was before it attended.
+static void release_attendant(int thread) {
+  const sched_param normal{0};
+  sched_setscheduler(thread, SCHED_OTHER, &normal);
+  sched_setaffinity(thread, sizeof unattended, &unattended);
+}
+
 bool attend(int processor) {
   static const bool may_return = may_leave_idle_class();
   if (!may_change || !may_return || sandboxed()) return false;
+  // Once: later, somebody who ends it may just not have given them back yet.
+  if (!knows_unattended && sched_getaffinity(0, sizeof unattended, &unattended)) return false;
+  knows_unattended = true;
   const int self = thread_id();
-  if (!attending() && sched_getaffinity(0, sizeof unattended, &unattended)) return false;
   cpu_set_t there;
   CPU_ZERO(&there);
   CPU_SET(processor, &there);
   stands_back = false; // the class in which stop_attending() leaves it
   attendant.store(self);
   const sched_param normal{0};
-  const bool there_now = sched_setaffinity(0, sizeof there, &there) == 0 && sched_setscheduler(0, SCHED_IDLE, &normal) == 0;
-  if (there_now && !sandboxed()) return true; // who began a sandbox meanwhile may have found none to stop
-  stop_attending();
+  const bool is_there = sched_setaffinity(0, sizeof there, &there) == 0 && sched_setscheduler(0, SCHED_IDLE, &normal) == 0;
+  // Who has ended it meanwhile did so before these calls, perhaps; who begins a sandbox may have found nothing to end.
+  if (is_there && !sandboxed() && attendant.load() == self) return true;
+  attendant.store(0);
+  release_attendant(self);
   return false;
 }
 
 bool attending() { return attendant.load(std::memory_order_relaxed) != 0; }
 
 void stop_attending() {
-  const int thread = attendant.exchange(0);
-  if (!thread) return;
-  const sched_param normal{0};
-  sched_setscheduler(thread, SCHED_OTHER, &normal);
-  sched_setaffinity(thread, sizeof unattended, &unattended);
+  if (const int thread = attendant.exchange(0)) release_attendant(thread);
 }
 
 int ThreadPlace::processor_of(uint64_t thread) {
@@ -281,6 +289,7 @@ bool has_thread(int id) { return id == 0 || syscall(SYS_tgkill, getpid(), id, 0)
 void threads_forked() {
   number = 0;
   attendant = 0;
+  knows_unattended = false;
   // The C library keeps the stacks of the threads that are not here for those that the child starts, which need no heap then.
   threads_started = parked = 0;
   for (ThreadStart &start : starts) start = {};
