@@ -4,13 +4,7 @@
 namespace pagecast {
 
 void Attendant::take_place(uint64_t now) {
-  if (attends() && !os::attending()) {
-    // The watching thread has ended it, or a sandbox has begun.
-    ++statistics_.attendance.disturbed;
-    statistics_.attendance.ns += now - since_ns_;
-    processor_ = -1;
-    attendance_.disturbed(now);
-  }
+  if (attends() && !os::attending()) disturbed(now); // the watching thread has ended it, or a sandbox has begun
   attendance_.decide(now, attendance_.wants_time(now) ? os::cpu_ns_of(attendance_.thread()) : 0);
   if (!attendance_.attends()) leave();
   else if (!attends()) go_to_thread(now);
@@ -47,7 +41,10 @@ void Attendant::found(bool alone) {
 }
 
 void Attendant::kept_waiting(uint64_t ns, uint64_t now) {
-  if (ns < kMostKept) return;
+  if (ns >= kMostKept) disturbed(now);
+}
+
+void Attendant::disturbed(uint64_t now) {
   ++statistics_.attendance.disturbed;
   works_ahead(now);
 }

@@ -44,6 +44,7 @@ private:
   static constexpr uint64_t kWatchNs = 2'000'000;
   static constexpr unsigned kMoreLooks = 20; ///< before the watching thread sleeps
   void go_to_thread(uint64_t now);
+  void disturbed(uint64_t now);
 
   core::Attendance &attendance_;
   Statistics &statistics_;

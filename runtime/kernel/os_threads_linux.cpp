@@ -65,8 +65,7 @@ void stand_back() {
 
 /// The thread that attends one of the program's; 0: none does.
 std::atomic<int> attendant{0};
-cpu_set_t unattended; ///< processors on which it may run else
-bool knows_unattended = false;
+cpu_set_t unattended; ///< processors on which it may run else; none: not asked for yet
 
 /// Where the calling thread's descriptor says that its vector is, by the ABI of thread-local variables. NULL: not known here.
 uint64_t *own_vector() {
@@ -185,8 +184,7 @@ bool attend(int processor) {
   static const bool may_return = may_leave_idle_class();
   if (!may_change || !may_return || sandboxed()) return false;
   // Once: later, somebody who ends it may just not have given them back yet.
-  if (!knows_unattended && sched_getaffinity(0, sizeof unattended, &unattended)) return false;
-  knows_unattended = true;
+  if (CPU_COUNT(&unattended) == 0 && sched_getaffinity(0, sizeof unattended, &unattended)) return false;
   const int self = thread_id();
   cpu_set_t there;
   CPU_ZERO(&there);
@@ -289,7 +287,7 @@ bool has_thread(int id) { return id == 0 || syscall(SYS_tgkill, getpid(), id, 0)
 void threads_forked() {
   number = 0;
   attendant = 0;
-  knows_unattended = false;
+  CPU_ZERO(&unattended);
   // The C library keeps the stacks of the threads that are not here for those that the child starts, which need no heap then.
   threads_started = parked = 0;
   for (ThreadStart &start : starts) start = {};

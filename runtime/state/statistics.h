@@ -140,10 +140,9 @@ struct Statistics {
     uint64_t looks = 0, found = 0, ns = 0;
   } polling; ///< looks for faults and reads before a sleep (core/faults/polling.h), those that found some, and what all took
   struct Attendance {
-    uint64_t begun = 0,
-             followed = 0; ///< times that the pager's thread went to the processor of one that faults, and with it to another
-    uint64_t ns = 0;                  ///< that it stayed there
-    uint64_t disturbed = 0;           ///< and was kept from its work there (core/faults/attendance.h)
+    uint64_t begun = 0, followed = 0; ///< times that the pager's thread went to the one that faults, and with it elsewhere
+    uint64_t ns = 0; ///< that it stayed on that one's processor
+    uint64_t disturbed = 0; ///< times that it was kept from its work there (core/faults/attendance.h)
   } attendance;
   DiskErrorCounts disk_errors;
   /// A place where pages are (store.h).

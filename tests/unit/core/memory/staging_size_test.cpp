@@ -22,6 +22,13 @@ struct Use {
       changes += size.wanted() != before;
     }
   }
+  /// Much of it is used for a while each time, and next to none in between.
+  void go_on_in_bursts(unsigned times, unsigned calm_ms, unsigned burst_ms) {
+    for (unsigned i = 0; i < times; ++i) {
+      go_on(calm_ms, 2);
+      go_on(burst_ms, 200);
+    }
+  }
 };
 
 TEST(StagingSize, OfFewReadsAtATimeItIsSmall) {
@@ -39,10 +46,7 @@ TEST(StagingSize, HasRoomForTwiceWhatWasInUse) {
 
 TEST(StagingSize, StaysWholeWhereItIsUsed) {
   Use u;
-  for (int i = 0; i < 20; ++i) {
-    u.go_on(100, 2);
-    u.go_on(1, 200);
-  }
+  u.go_on_in_bursts(20, 100, 1);
   EXPECT_EQ(u.changes, 0u);
 }
 
@@ -60,10 +64,7 @@ TEST(StagingSize, DoublesAtOnceWhereMoreIsWanted) {
 /// Bursts between which it is hardly used: it is not built up and taken apart for each of them.
 TEST(StagingSize, ChangesSeldomWhereBurstsComeAgain) {
   Use u;
-  for (int i = 0; i < 100; ++i) {
-    u.go_on(400, 2);
-    u.go_on(5, 200);
-  }
+  u.go_on_in_bursts(100, 400, 5);
   EXPECT_LE(u.changes, 20u);
 }
 
