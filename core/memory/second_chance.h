@@ -12,16 +12,15 @@
 //            nothing is saved. Nor is it where a page is not used again while it stays, until as many have gone as memory holds.
 //            Until enough have waited again, a read is taken as saved
 //
-// They may be compressed where that makes them smaller (compressibility.h). Then `ratio` of them wait in the memory of one, and of
-// those that come back 1 - 1/ratio have saved a read for no memory, whatever use foretells.
+// They may be compressed where that makes them smaller (compressibility.h). Then `ratio` of them wait in the memory of one. Those of the
+// pages that come back which had waited for longer than in so much memory uncompressed pages could have saved a read for sure.
 //
 // What it costs and what it saves is compared, for each page that waits. Where it costs more it rests, until the program has waited for
 // reads kLossShare times as long as all that was tried took, and twice as long each time up to kMostPatience, unless it has paid since.
 // A program that only grows has nothing to use again, and waits for no reads: so its rest ends soon after it begins to.
 //
-// The part of memory in which pages wait grows from 1/kLeastShare to 1/kMostShare while that gains, if they are compressed. A page of
-// memory more holds `ratio` pages longer, of which as many are touched as of those that wait longest: each saves a read, less a
-// fault. It takes a page from those that do not wait: as many of these are touched as of those that have just come, by a fault each.
+// The part of memory in which pages wait is 1/kLeastShare, or up to 1/kMostShare where that gains, if they are compressed: by how long
+// ago those pages were in memory that the program waits for (packed_room.h).
 //
 // Example: of pages that wait 15 % are touched, of those that wait again 30, and 10 % of those that went are read again in as long a
 // time. A read takes 90 us, a fault without one 22, and having a page wait 2: of 100 pages that wait, 15 come back for 0.3 ms, all
@@ -29,6 +28,8 @@
 //
 // The pager's thread; O(1).
 #pragma once
+#include "core/memory/packed_room.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -40,6 +41,7 @@ public:
   static constexpr uint32_t kLeastShare = 20, kMostShare = 2; ///< of memory: one in so many pages holds those that wait
   static constexpr double kEnoughAgain = 128; ///< pages that have waited again
   static constexpr uint32_t kEnough = 256; ///< pages that have waited,
+  static constexpr uint32_t kJudged = 64; ///< pages that have waited, from one judgement to the next
   static constexpr uint32_t kFills = 3; ///< and at least so many times as many as may wait
   static constexpr double kMostCounted = 4096; ///< then all counts are halved
   static constexpr uint32_t kLossShare = 32, kMostPatience = 8;
@@ -48,6 +50,7 @@ public:
   struct Costs {
     uint64_t read_ns, fault_ns, wait_ns; ///< of a read; of a fault without one; of having a page wait
     double ratio = 1; ///< pages that wait in the memory of one
+    uint32_t waiting = ~uint32_t{0}; ///< pages that wait now, if they take less than their share
   };
   /// Whether pages wait now.
   bool pays() const { return pays_; }
@@ -56,17 +59,18 @@ public:
   /// A page has waited, and was `touched` or goes; `again`: it had come back before. `age`: of one that was touched, the part of the
   /// time that it may wait which had passed, 0 to 1.
   void waited(bool again, bool touched, double age = 0.5) {
+    if (touched && compressed()) note_rank(rank_at(age));
     waited_[again] += 1;
     touched_[again] += touched;
-    young_ += touched && age < kYoung;
-    old_ += touched && age >= kOld;
     ++tried_, ++since_step_;
     if (all_waited() >= kMostCounted) scale_counts(0.5);
   }
-  /// The program waits for a page that had waited in vain. `away`: pages that have gone since it did, of a memory of so many. It is
-  /// lost if it would still be waiting had it come a second time: pages wait until as many others still wait as may. Those that are
-  /// touched leave their places to others, so that they wait the longer the more are touched.
-  void missed(uint64_t away, uint32_t memory) {
+  /// The program waits for a page that is gone. `away`: pages that have gone since it did, of a memory of so many. `vainly`: it had
+  /// waited before it went, in vain. It is lost then if it would still be waiting had it come a second time: pages wait until as many
+  /// others still wait as may. Those that are touched leave their places to others, so that they wait the longer the more are touched.
+  void missed(bool vainly, uint64_t away, uint32_t memory) {
+    room_.used(1 + (pays_ ? used_ * (ratio_ - 1) : 0) + double(away) / std::max(memory, 1u));
+    if (!vainly || !pays_) return; // of what went before it last began, none is counted
     const double touched = all_touched() / std::max(all_waited(), 1.0);
     const double longer = touched > 0 && touched < 1 ? -std::log1p(-touched) / touched : 1;
     lost_ += double(away) < places(memory) * (1 - touched) * longer;
@@ -80,24 +84,23 @@ public:
     }
     ratio_ = std::max(costs.ratio, 1.0);
     if (!compressed()) share_ = 1.0 / kLeastShare;
+    used_ = std::min(share_, double(costs.waiting) / (std::max(memory, 1u) * ratio_));
     const double decide = std::max(double{kEnough}, kFills * places(memory));
-    if (double(tried_) < decide) return;
-    const double waited = all_waited(), came_back = all_touched(), gain = gain_of(came_back / waited, costs);
-    const bool step = compressed() && double(since_step_) >= decide;
-    if (gain >= 0) {
-      if (waited_[1] >= kEnoughAgain && double(tried_) >= kPaid * decide) patience_ = 1;
-      if (step) resize(costs);
-      return;
-    }
-    if (may_pay_with_more(came_back / waited, costs)) {
-      if (step) resize_to(share_ * kStep);
+    if (double(tried_) < decide || tried_ < judged_ + kJudged) return;
+    judged_ = tried_;
+    const double gain = gain_ns(costs);
+    const PackedRoom::Part best = best_part(costs);
+    if (gain >= 0 && waited_[1] >= kEnoughAgain && double(tried_) >= kPaid * decide) patience_ = 1;
+    const double all_wait_ns = (all_waited() - all_touched()) * double(costs.wait_ns);
+    if (gain >= 0 || (best.share > share_ * kNear && best.value_ns > all_wait_ns)) {
+      if (double(since_step_) >= decide) go_to(best.share);
       return;
     }
     pays_ = false;
     ++switched_off_;
     rests_since_ = reads;
-    tried_ = 0;
-    tried_ns_ = came_back * double(costs.fault_ns) + waited * double(costs.wait_ns);
+    tried_ = judged_ = 0;
+    tried_ns_ = all_touched() * double(costs.fault_ns) + all_waited() * double(costs.wait_ns);
     scale_counts(0);
     share_ = 1.0 / kLeastShare;
   }
@@ -105,50 +108,63 @@ public:
 
 private:
   static constexpr double kWorthwhile = 1.25; ///< ratio
-  static constexpr double kYoung = 0.25, kOld = 0.75; ///< ages
-  static constexpr double kStep = 1.5;
+  static constexpr double kYoung = 0.25; ///< of those that wait
+  static constexpr double kMostTouched = 0.999, kLeastNear = 1e-6;
+  static constexpr double kStep = 1.5, kNear = 1.2;
 
   double all_waited() const { return waited_[0] + waited_[1]; }
   double all_touched() const { return touched_[0] + touched_[1]; }
   void scale_counts(double by) {
-    for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_, &young_, &old_}) *n *= by;
+    for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_, &young_, &beyond_}) *n *= by;
+    room_.scale(by);
   }
   bool compressed() const { return ratio_ >= kWorthwhile; }
+  /// Of those that wait, the part that came after a page of that age. The longer ago they came, the fewer are left.
+  double rank_at(double age) const {
+    const double touched = std::min(all_touched() / std::max(all_waited(), 1.0), kMostTouched);
+    return touched > 0 ? (1 - std::pow(1 - touched, age)) / touched : age;
+  }
+  void note_rank(double rank) {
+    young_ += rank < kYoung;
+    if (rank * ratio_ <= 1) return;
+    ++beyond_;
+    room_.used(1 + used_ * (rank * ratio_ - 1));
+  }
   /// Pages that may wait, of a memory that holds `memory`.
   double places(uint32_t memory) const { return memory * share_ * ratio_; }
-  /// What a page that waits saves, ns, where `touched` of them are.
-  double gain_of(double touched, const Costs &costs) const {
-    const double saved = saved_by(lost_ / std::max(all_waited() - all_touched(), 1.0));
-    return touched * (saved * double(costs.read_ns) - double(costs.fault_ns)) - double(costs.wait_ns);
+  /// What all those that waited have saved, ns.
+  double gain_ns(const Costs &costs) const {
+    const double by_order = saved_by_order(lost_ / std::max(all_waited() - all_touched(), 1.0));
+    const double saved = beyond_ + (all_touched() - beyond_) * by_order;
+    return saved * double(costs.read_ns) - all_touched() * double(costs.fault_ns) - all_waited() * double(costs.wait_ns);
   }
-  double saved_by(double lost) const { return 1 - (1 - saved_by_order(lost)) / ratio_; }
   double saved_by_order(double lost) const {
     if (waited_[1] < kEnoughAgain) return 1;
     const double again = touched_[1] / waited_[1], while_it_stays = 1 - std::pow(1 - again, 1 / (share_ * ratio_));
     return lost < again ? while_it_stays * (1 - lost / again) : 0;
   }
-  /// Whether it would pay in the most memory, where pages wait longer and more are touched.
-  bool may_pay_with_more(double touched, const Costs &costs) const {
-    const double longer = 1.0 / kMostShare / share_;
-    return compressed() && longer > 1 && gain_of(1 - std::pow(1 - std::min(touched, 1.0), longer), costs) > 0;
+  /// The part of memory that would save most if the order in which pages go saved nothing.
+  PackedRoom::Part best_part(const Costs &costs) const {
+    if (!compressed()) return {share_, 0};
+    const double near = young_ / std::max(kYoung * used_ * ratio_, kLeastNear);
+    return room_.best(1.0 / kLeastShare, 1.0 / kMostShare, ratio_, near,
+                      {double(costs.read_ns), double(costs.fault_ns), double(costs.wait_ns)});
   }
-  void resize(const Costs &costs) {
-    const double waited = all_waited(), went = waited - all_touched();
-    const double read = double(costs.read_ns), fault = double(costs.fault_ns);
-    const double gained = old_ / std::max(old_ + went, 1.0) * ratio_ * (read - fault), lost = young_ / waited * fault;
-    if (gained > lost && went >= 1) resize_to(share_ * kStep);
-    else if (gained < lost / 2) resize_to(share_ / kStep);
-  }
-  void resize_to(double share) {
-    share_ = std::clamp(share, 1.0 / kLeastShare, 1.0 / kMostShare);
+  void go_to(double share) {
+    if (share > share_ * kNear) share_ = std::min(share, share_ * kStep);
+    else if (share < share_ / kNear) share_ = std::max(share, share_ / kStep);
+    else return;
     since_step_ = 0;
   }
 
   double waited_[2] = {}, touched_[2] = {}, lost_ = 0; ///< pages
-  double young_ = 0, old_ = 0; ///< of those touched
+  double young_ = 0, beyond_ = 0; ///< of those touched: soon; when they would have been gone were pages not compressed
+  PackedRoom room_;
   double tried_ns_ = 0; ///< what the last trial took, lately
   double share_ = 1.0 / kLeastShare, ratio_ = 1;
+  double used_ = 1.0 / kLeastShare; ///< the part of memory in which pages wait now
   uint64_t tried_ = 0, since_step_ = 0; ///< pages that have waited in this trial, and since the share was changed
+  uint64_t judged_ = 0; ///< tried_, when that was last judged
   uint64_t rests_since_ = 0; ///< in reads
   uint32_t patience_ = 1, switched_off_ = 0;
   bool pays_ = true;

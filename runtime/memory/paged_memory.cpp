@@ -63,7 +63,7 @@ void PagedMemory::waited(core::Favour::Owner owner, uint32_t slot, const Page &b
   favour.waited(owner, soon);
   pages[slot].kept = soon;
   if (soon) kept.missed(before.kept, used);
-  if (before.again) chance.missed(away * kGoneUnit, used);
+  chance.missed(before.again, away * kGoneUnit, used);
 }
 
 void PagedMemory::stream_used(uint32_t slot) {

@@ -16,7 +16,12 @@ constexpr uint32_t kWrittenShare = 4, kLookShare = 8;
 constexpr uint32_t kPassed = 4096; ///< pages that are passed over at a time
 /// What a fault takes beside its service here: the program's thread stops, and wakes again. Less where it is attended.
 constexpr uint64_t kFaultNs = 20'000, kAttendedNs = 4'000;
-constexpr uint64_t kMostTakeNs = 20'000; ///< what takes longer for a page was interrupted
+/// What the pager's thread does for a page that is read, beside the wait: the request, the page that goes for it, and its write.
+constexpr uint64_t kReadNs = 20'000;
+constexpr uint32_t kSampled = 8; ///< one in so many pages that are shown is timed
+
+/// Of what was measured lately. Of the thread's own time: one of the idle class stands back while the program runs.
+void follow_mean(uint64_t &mean, uint64_t ns) { mean = mean ? (mean * 15 + ns) / 16 : ns; }
 } // namespace
 
 // --- memory ----------------------------------------------------------------------------------------
@@ -69,7 +74,8 @@ void Shelf::grow() {
 
 void Shelf::keep_up() {
   const uint64_t fault_ns = memory_.attendance.attends() ? kAttendedNs : kFaultNs;
-  const core::SecondChance::Costs costs{store_.latency_ns() + fault_ns, fault_ns + take_ns_, take_ns_, packed_.ratio()};
+  const core::SecondChance::Costs costs{store_.latency_ns() + fault_ns + kReadNs, fault_ns + show_ns_ + take_ns_, take_ns_,
+                                        packed_.ratio(), waiting_};
   memory_.chance.judge(memory_.statistics.not_prefetched, memory_.used, costs);
   memory_.statistics.second_chance.switched_off = memory_.chance.switched_off();
   if (!capacity_) return;
@@ -165,7 +171,7 @@ bool Shelf::wants(uint32_t slot) const {
 uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
   if (!memory_.options->second_chance || !memory_.chance.pays() || closing_ || sandboxed() || (!capacity_ && !open()))
     return count;
-  const uint64_t begun = os::now_ns();
+  const uint64_t begun = os::thread_cpu_ns();
   const uint32_t places = places_;
   uint32_t left = 0, took = 0, taken[kCopied], n = 0;
   const auto take_those = [&] {
@@ -189,8 +195,7 @@ uint32_t Shelf::take(uint32_t *slots, uint32_t count) {
   take_those();
   std::sort(slots, slots + left);
   if (took) {
-    const uint64_t each = std::min((os::now_ns() - begun) / took, kMostTakeNs);
-    take_ns_ = take_ns_ ? (take_ns_ * 15 + each) / 16 : each;
+    follow_mean(take_ns_, (os::thread_cpu_ns() - begun) / took);
     taken_ += took;
     memory_.statistics.second_chance.waited += took;
     if (places_ != places) account();
@@ -253,7 +258,10 @@ void Shelf::show(uint32_t slot, bool write, bool waited_for) {
   const uint32_t place = p.wanted_by;
   Entry &e = entry_[place];
   const bool writing = e.state == Entry::kWriting, writable = write || (e.dirty && !writing);
+  const bool timed = memory_.statistics.second_chance.came_back % kSampled == 0;
+  const uint64_t begun = timed ? os::thread_cpu_ns() : 0;
   if (placement_.place(slot, contents_of(slot), 1, writable) == 0) return; // its mapping went away under us
+  if (timed) follow_mean(show_ns_, os::thread_cpu_ns() - begun);
   note_return(slot, e, waited_for);
   p.state = writing ? PageState::kWriting : writable ? PageState::kDirty : PageState::kClean;
   p.flags = writing && writable ? kRedirtied : 0;

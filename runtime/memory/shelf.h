@@ -110,7 +110,7 @@ private:
   uint32_t being_written_ = 0; ///< a bit for each page behind copied_
   uint32_t place_written_[kWritten]; ///< whose page each of them has; kNone: it has come back meanwhile
   uint32_t taken_ = 0; ///< pages, since write_next() looked
-  uint64_t take_ns_ = 0; ///< what taking a page costs, lately
+  uint64_t take_ns_ = 0, show_ns_ = 0; ///< the thread's own time to take a page, and to show one, lately
   bool lacks_place_ = false; ///< since then: the oldest page is to be written first
   bool closing_ = false;
 };

@@ -30,7 +30,7 @@ public:
       ++came_back;
       p.again = true;
     } else {
-      if (p.again) chance_.missed(gone_ - p.went, kMemory);
+      if (p.went) chance_.missed(p.again, gone_ - p.went, kMemory);
       ++reads;
       p.again = false;
     }
@@ -50,6 +50,11 @@ public:
   bool pays() const { return chance_.pays(); }
   uint32_t switched_off() const { return chance_.switched_off(); }
   double share() const { return chance_.share(); }
+  /// What all this took, ns.
+  double cost_ns() const {
+    return double(reads) * double(kCosts.read_ns) + double(came_back) * double(kCosts.fault_ns) +
+           (chances_ ? double(entered_) * double(kCosts.wait_ns) : 0);
+  }
   uint32_t reads = 0, waited = 0, came_back = 0; ///< pages; what is touched for the first time is read, too, unless grow() does
 
 private:
@@ -72,7 +77,7 @@ private:
       p.came = ++came_;
       shelf_.push_back({order_.front(), came_});
       order_.pop_front();
-      --there_, ++waiting_;
+      --there_, ++waiting_, ++entered_;
     }
     if (there_ + waiting_ / ratio_ <= kMemory && waiting_ < most + 1) return;
     while (page_[shelf_.front().slot].came != shelf_.front().came) shelf_.pop_front(); // came back
@@ -92,7 +97,7 @@ private:
   std::deque<uint32_t> order_;
   std::deque<Waiting> shelf_;
   uint32_t there_ = 0, waiting_ = 0;
-  uint64_t gone_ = 0, came_ = 0;
+  uint64_t gone_ = 0, came_ = 0, entered_ = 0;
 };
 
 /// Touches of a third of the pages in use all the time, among others of all pages.
@@ -234,6 +239,7 @@ TEST(SecondChance, GrowsWhereCompressedPagesLetAllFit) {
   EXPECT_TRUE(with.pays());
   EXPECT_GT(with.share(), 0.15);
   EXPECT_LT(with.reads, without.reads / 8);
+  EXPECT_LT(with.cost_ns(), without.cost_ns() * 0.75);
 }
 
 TEST(SecondChance, GrowsToItsMostWhereCompressedPagesLetMoreFit) {
@@ -242,14 +248,39 @@ TEST(SecondChance, GrowsToItsMostWhereCompressedPagesLetMoreFit) {
   EXPECT_TRUE(with.pays());
   EXPECT_DOUBLE_EQ(with.share(), 1.0 / SecondChance::kMostShare);
   EXPECT_LT(with.reads, without.reads / 2);
+  EXPECT_LT(with.cost_ns(), without.cost_ns() * 0.75);
 }
 
-TEST(SecondChance, EndsWhereCompressedPagesAreFewOfThoseInUse) {
+TEST(SecondChance, CostsLittleWhereCompressedPagesAreFewOfThoseInUse) {
   Memory with(kMemory * 12, true, 2), without(kMemory * 12, false);
   for (Memory *memory : {&with, &without}) at_random(*memory, kMemory * 12, 2'000'000);
-  EXPECT_FALSE(with.pays());
   EXPECT_GE(with.switched_off(), 1u);
   EXPECT_LT(with.reads, without.reads * 51 / 50);
+  EXPECT_LT(with.cost_ns(), without.cost_ns() * 1.02);
+}
+
+/// One page in eight is used once more, soon after it has come to wait.
+TEST(SecondChance, EndsWhereWhatComesBackWouldHaveBeenThere) {
+  Memory with(40 * kMemory, true, 3), without(40 * kMemory, false);
+  for (Memory *memory : {&with, &without})
+    for (uint32_t i = kMemory; i < 40 * kMemory; ++i) {
+      memory->touch(i);
+      if (i % 8 == 0) memory->touch(i - kMemory * 43 / 50);
+    }
+  EXPECT_GE(with.switched_off(), 1u);
+  EXPECT_LT(with.came_back, with.reads / 16) << "always tried it is an eighth";
+  EXPECT_LT(with.reads, without.reads * 51 / 50);
+  EXPECT_LT(with.cost_ns(), without.cost_ns() * 1.05);
+}
+
+/// No page comes back unless all of them fit: that is known by how long ago pages went that are read.
+TEST(SecondChance, GrowsUntilARoundFits) {
+  Memory with(kMemory * 6 / 5, true, 3), without(kMemory * 6 / 5, false);
+  for (Memory *memory : {&with, &without})
+    for (uint32_t i = 0; i < 40 * kMemory * 6 / 5; ++i) memory->touch(i % (kMemory * 6 / 5));
+  EXPECT_TRUE(with.pays());
+  EXPECT_LT(with.reads, without.reads / 2);
+  EXPECT_LT(with.cost_ns(), without.cost_ns() * 0.75);
 }
 
 /// What is in use fits without those that wait: each page of memory that they take is one that is in use.
@@ -262,6 +293,7 @@ TEST(SecondChance, StaysSmallWhereWhatIsInUseFits) {
   }
   EXPECT_LT(with.share(), 0.15);
   EXPECT_LT(with.reads, without.reads * 51 / 50);
+  EXPECT_LT(with.cost_ns(), without.cost_ns() * 1.05);
 }
 
 } // namespace pagecast::core::test
