@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 namespace pagecast::core {
 
@@ -71,6 +72,7 @@ unsigned FaultStreams::around(int64_t place) const {
 
 /// Whether `place`, or its page, is among the remembered faults that are older than number `newer` (0 = the newest).
 bool FaultStreams::remembered(int64_t place, unsigned newer, bool pages) const {
+  if (!hashed_[hash(place)]) return false; // as nearly all that are looked for
   for (unsigned age = newer + 1; age < recent_count_; ++age) {
     const int64_t before = recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered];
     if ((pages ? page_of(before) : before) == place) return true;
@@ -109,7 +111,9 @@ bool FaultStreams::looks_even(int64_t stride, int64_t low) const {
 }
 
 void FaultStreams::remember(int64_t place) {
+  if (recent_count_ == kRemembered) --hashed_[hash(recent_[recent_next_])];
   recent_[recent_next_] = place;
+  ++hashed_[hash(place)];
   recent_next_ = (recent_next_ + 1) % kRemembered;
   if (recent_count_ < kRemembered) ++recent_count_;
 }
@@ -184,6 +188,8 @@ void FaultStreams::forget(int64_t low, int64_t high) {
     const int64_t place = recent_[(recent_next_ + 2 * kRemembered - 1 - age) % kRemembered];
     if (place < low || place >= high) recent[kept++] = place;
   }
+  std::fill(std::begin(hashed_), std::end(hashed_), uint8_t{0});
+  for (unsigned i = 0; i < kept; ++i) ++hashed_[hash(recent[i])];
   std::copy_n(recent, kept, recent_);
   recent_count_ = kept;
   recent_next_ = kept % kRemembered;
