@@ -4,7 +4,7 @@
 // any free chunk serves, and nothing is lost between what stays and what goes. For pages that were compressed to some 1,600 bytes,
 // the last chunk of a chain is half empty: 8 % are lost.
 //
-// It grows as the caller says, within memory that the caller has. Not thread-safe.
+// It grows and shrinks as the caller says, within memory that the caller has. Not thread-safe.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -26,6 +26,29 @@ public:
   void grow(uint32_t chunks) {
     for (const uint32_t end = count_ + chunks; count_ < end; ++count_) next_[count_] = first_free_, first_free_ = count_;
     free_ += chunks;
+  }
+  /// There are only so many, as many at least as are in use. lowered() must follow for all that is kept, before anything else.
+  void shrink(uint32_t chunks) {
+    uint32_t left = kNone, n = 0;
+    for (uint32_t chunk = first_free_, next; chunk != kNone; chunk = next) {
+      next = next_[chunk];
+      if (chunk < chunks) next_[chunk] = left, left = chunk, ++n;
+    }
+    first_free_ = left, free_ = n, count_ = chunks;
+  }
+  /// The same contents, all in chunks that there are. Returns by what they are known now.
+  uint32_t lowered(uint32_t first, uint32_t bytes) {
+    uint32_t *link = &first;
+    for (uint32_t n = chunks_for(bytes); n; --n, link = &next_[*link]) {
+      if (*link < count_) continue;
+      const uint32_t chunk = first_free_;
+      first_free_ = next_[chunk];
+      --free_;
+      std::memcpy(at(chunk), at(*link), kChunk);
+      next_[chunk] = next_[*link];
+      *link = chunk;
+    }
+    return first;
   }
   /// All of them are gone, and whatever was there.
   void clear() { start(contents_, next_); }

@@ -16,7 +16,7 @@
 // pages that come back which had waited for longer than in so much memory uncompressed pages could have saved a read for sure.
 //
 // What it costs and what it saves is compared, for each page that waits. Where it costs more it rests, until the program has waited for
-// reads kLossShare times as long as all that was tried took, and twice as long each time up to kMostPatience, unless it has paid since.
+// reads kLossShare times as long as it took too much, and twice as long each time up to kMostPatience, unless it has paid since.
 // A program that only grows has nothing to use again, and waits for no reads: so its rest ends soon after it begins to.
 //
 // The part of memory in which pages wait is 1/kLeastShare, or up to 1/kMostShare where that gains, if they are compressed: by how long
@@ -59,9 +59,11 @@ public:
   /// A page has waited, and was `touched` or goes; `again`: it had come back before. `age`: of one that was touched, the part of the
   /// time that it may wait which had passed, 0 to 1.
   void waited(bool again, bool touched, double age = 0.5) {
+    if (!pays_) return; // what is left of those that waited
     if (touched && compressed()) note_rank(rank_at(age));
     waited_[again] += 1;
     touched_[again] += touched;
+    soon_ += again && touched && age < kSoon;
     ++tried_, ++since_step_;
     if (all_waited() >= kMostCounted) scale_counts(0.5);
   }
@@ -73,34 +75,38 @@ public:
     if (!vainly || !pays_) return; // of what went before it last began, none is counted
     const double touched = all_touched() / std::max(all_waited(), 1.0);
     const double longer = touched > 0 && touched < 1 ? -std::log1p(-touched) / touched : 1;
-    lost_ += double(away) < places(memory) * (1 - touched) * longer;
+    lost_ += double(away) < places(memory) * (1 - touched) * longer * kSoon;
   }
   /// Decides anew. `reads`: pages that the program has waited for so far, of a memory that holds `memory`.
   void judge(uint64_t reads, uint32_t memory, const Costs &costs) {
     if (!pays_) {
-      pays_ = double(reads - rests_since_) * double(costs.read_ns) >= tried_ns_ * kLossShare * patience_;
-      if (pays_) patience_ = std::min(patience_ * 2, kMostPatience);
+      pays_ = double(reads - rests_since_) * double(costs.read_ns) >= lost_ns_ * kLossShare * patience_;
+      if (pays_) patience_ = std::min(patience_ * 2, kMostPatience), room_.scale(0);
       return;
     }
     ratio_ = std::max(costs.ratio, 1.0);
     if (!compressed()) share_ = 1.0 / kLeastShare;
     used_ = std::min(share_, double(costs.waiting) / (std::max(memory, 1u) * ratio_));
-    const double decide = std::max(double{kEnough}, kFills * places(memory));
-    if (double(tried_) < decide || tried_ < judged_ + kJudged) return;
+    const double fill = std::max(double{kEnough}, places(memory)), decide = std::max(double{kEnough}, kFills * places(memory));
+    if (double(tried_) < fill || tried_ < judged_ + kJudged) return;
     judged_ = tried_;
-    const double gain = gain_ns(costs);
-    const PackedRoom::Part best = best_part(costs);
+    const double gain = gain_ns(costs), spent_ns = all_touched() * double(costs.fault_ns) + all_waited() * double(costs.wait_ns);
+    const double doubt_ns = compressed() ? kDoubt * spent_ns : 0;
+    const PackedRoom::Part now = part_of(share_, costs), best = best_part(costs);
     if (gain >= 0 && waited_[1] >= kEnoughAgain && double(tried_) >= kPaid * decide) patience_ = 1;
-    const double all_wait_ns = (all_waited() - all_touched()) * double(costs.wait_ns);
-    if (gain >= 0 || (best.share > share_ * kNear && best.value_ns > all_wait_ns)) {
-      if (double(since_step_) >= decide) go_to(best.share);
+    const bool more = best.share > share_ * kNear;
+    if (gain >= -doubt_ns || (more && best.value_ns > (all_waited() - all_touched()) * double(costs.wait_ns))) {
+      const bool less = best.share < share_ / kNear && best.value_ns > now.value_ns + doubt_ns;
+      if ((more || less) && double(since_step_) >= fill)
+        share_ = std::clamp(best.share, share_ / kStep, share_ * kStep), since_step_ = 0;
       return;
     }
+    if (double(tried_) < decide) return;
     pays_ = false;
     ++switched_off_;
     rests_since_ = reads;
     tried_ = judged_ = 0;
-    tried_ns_ = all_touched() * double(costs.fault_ns) + all_waited() * double(costs.wait_ns);
+    lost_ns_ = -gain;
     scale_counts(0);
     share_ = 1.0 / kLeastShare;
   }
@@ -108,14 +114,16 @@ public:
 
 private:
   static constexpr double kWorthwhile = 1.25; ///< ratio
-  static constexpr double kYoung = 0.25; ///< of those that wait
+  static constexpr double kYoung = 0.1; ///< of those that wait
+  static constexpr double kSoon = 0.125; ///< of the time that pages may wait
   static constexpr double kMostTouched = 0.999, kLeastNear = 1e-6;
-  static constexpr double kStep = 1.5, kNear = 1.2;
+  static constexpr double kStep = 2, kNear = 1.2; ///< by which the share changes, at most and at least
+  static constexpr double kDoubt = 0.15; ///< of what was spent, which may be an error
 
   double all_waited() const { return waited_[0] + waited_[1]; }
   double all_touched() const { return touched_[0] + touched_[1]; }
   void scale_counts(double by) {
-    for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &lost_, &young_, &beyond_}) *n *= by;
+    for (double *n : {&waited_[0], &waited_[1], &touched_[0], &touched_[1], &soon_, &lost_, &young_, &beyond_}) *n *= by;
     room_.scale(by);
   }
   bool compressed() const { return ratio_ >= kWorthwhile; }
@@ -141,26 +149,27 @@ private:
   double saved_by_order(double lost) const {
     if (waited_[1] < kEnoughAgain) return 1;
     const double again = touched_[1] / waited_[1], while_it_stays = 1 - std::pow(1 - again, 1 / (share_ * ratio_));
-    return lost < again ? while_it_stays * (1 - lost / again) : 0;
+    const double soon = soon_ / waited_[1];
+    return lost < soon ? while_it_stays * (1 - lost / soon) : 0;
   }
-  /// The part of memory that would save most if the order in which pages go saved nothing.
+  /// What a part of memory would save if the order in which pages go saved nothing; and the part that would save most.
+  PackedRoom::Part part_of(double share, const Costs &costs) const {
+    return {share, room_.value_ns(share, ratio_, near(), room_costs(costs))};
+  }
   PackedRoom::Part best_part(const Costs &costs) const {
     if (!compressed()) return {share_, 0};
-    const double near = young_ / std::max(kYoung * used_ * ratio_, kLeastNear);
-    return room_.best(1.0 / kLeastShare, 1.0 / kMostShare, ratio_, near,
-                      {double(costs.read_ns), double(costs.fault_ns), double(costs.wait_ns)});
+    return room_.best(1.0 / kLeastShare, 1.0 / kMostShare, ratio_, near(), room_costs(costs));
   }
-  void go_to(double share) {
-    if (share > share_ * kNear) share_ = std::min(share, share_ * kStep);
-    else if (share < share_ / kNear) share_ = std::max(share, share_ / kStep);
-    else return;
-    since_step_ = 0;
+  double near() const { return young_ / std::max(kYoung * used_ * ratio_, kLeastNear); }
+  static PackedRoom::Costs room_costs(const Costs &costs) {
+    return {double(costs.read_ns), double(costs.fault_ns), double(costs.wait_ns)};
   }
 
-  double waited_[2] = {}, touched_[2] = {}, lost_ = 0; ///< pages
+  double waited_[2] = {}, touched_[2] = {}; ///< pages
+  double soon_ = 0, lost_ = 0; ///< of those that waited again, touched soon; of those that went, read as soon
   double young_ = 0, beyond_ = 0; ///< of those touched: soon; when they would have been gone were pages not compressed
   PackedRoom room_;
-  double tried_ns_ = 0; ///< what the last trial took, lately
+  double lost_ns_ = 0; ///< what the last trial took beyond what it saved, lately
   double share_ = 1.0 / kLeastShare, ratio_ = 1;
   double used_ = 1.0 / kLeastShare; ///< the part of memory in which pages wait now
   uint64_t tried_ = 0, since_step_ = 0; ///< pages that have waited in this trial, and since the share was changed

@@ -8,7 +8,7 @@
 
 namespace pagecast {
 namespace {
-constexpr int kAcceleration = 1;
+constexpr int kAcceleration = 2; ///< takes three quarters of the time of 1, and compresses by 2 to 3 % less
 constexpr uint64_t kChunk = core::ChunkStore::kChunk;
 } // namespace
 
@@ -29,6 +29,18 @@ uint64_t PackedPages::grow(uint64_t bytes) {
   const auto chunks = static_cast<uint32_t>(std::min<uint64_t>(bytes / core::ChunkStore::bytes_for(1), most_ - chunks_.count()));
   chunks_.grow(chunks);
   return core::ChunkStore::bytes_for(chunks);
+}
+
+/// Memory of chunks that there are no more.
+void PackedPages::discard(uint32_t first, uint32_t end) {
+  const auto part = [](void *all, uint64_t begin, uint64_t stop) {
+    const uint64_t from = os::page_up(begin), to = os::page_up(stop);
+    return iovec{static_cast<char *>(all) + from, to - std::min(from, to)};
+  };
+  const iovec memory[] = {part(contents_, first * kChunk, end * kChunk),
+                          part(next_, first * sizeof(uint32_t), end * sizeof(uint32_t))};
+  for (const iovec &m : memory)
+    if (m.iov_len) os::discard(&m, 1);
 }
 
 void PackedPages::clear() {

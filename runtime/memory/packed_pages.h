@@ -7,6 +7,7 @@
 #include "core/memory/chunk_store.h"
 #include "core/memory/compressibility.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace pagecast {
@@ -23,6 +24,16 @@ public:
   void compress(bool on) { compress_ = on; }
   /// There is memory for so many bytes more. Returns how many that are, in whole chunks, of which no more come than were reserved.
   uint64_t grow(uint64_t bytes);
+  /// Gives memory back, down to so many bytes(). False: more are in use. `each` must call lower() for all that is kept.
+  template <class Each> bool shrink(uint64_t bytes, Each each) {
+    const uint32_t before = chunks_.count(), chunks = chunks_in(bytes);
+    if (before - chunks_.free() > chunks || chunks >= before) return false;
+    chunks_.shrink(chunks);
+    each();
+    discard(chunks, before);
+    return true;
+  }
+  void lower(Packed &p) { p.first = chunks_.lowered(p.first, p.bytes); }
   /// Gives all memory back.
   void clear();
   /// Bytes that it takes.
@@ -42,7 +53,11 @@ public:
 private:
   static constexpr uint64_t kOwn = 24u << 10; ///< bytes of state_ and packed_
 
+  static uint32_t chunks_in(uint64_t bytes) {
+    return static_cast<uint32_t>((bytes - std::min(bytes, kOwn)) / core::ChunkStore::bytes_for(1));
+  }
   uint32_t compressed(const char *page);
+  void discard(uint32_t first, uint32_t end);
 
   core::ChunkStore chunks_;
   core::Compressibility compressibility_;

@@ -13,6 +13,7 @@ constexpr uint32_t kSteps = 16; ///< in which it grows
 constexpr uint32_t kPlacesPerPage = 4; ///< of memory, for which there is address space
 /// What is written ahead: of the oldest pages, as a part of all; when so many more have come.
 constexpr uint32_t kWrittenShare = 4, kLookShare = 8;
+constexpr uint32_t kGivenBack = 64; ///< pages, in one turn of the loop
 constexpr uint32_t kPassed = 4096; ///< pages that are passed over at a time
 /// What a fault takes beside its service here: the program's thread stops, and wakes again. Less where it is attended.
 constexpr uint64_t kFaultNs = 20'000, kAttendedNs = 4'000;
@@ -27,11 +28,11 @@ void follow_mean(uint64_t &mean, uint64_t ns) { mean = mean ? (mean * 15 + ns) /
 // --- memory ----------------------------------------------------------------------------------------
 
 /// Bytes of memory that it should take.
-uint64_t Shelf::target() const {
+uint64_t Shelf::target(double share) const {
   if (limit_.has_others()) return 0; // of a fork: what both have of this would be copied when it is used
   if (sandboxed()) return 0; // a sandbox need not allow the call that copies
   const double all = double(memory_.bytes(limit_.pages()) + packed_.bytes());
-  const auto bytes = static_cast<uint64_t>(all * memory_.chance.share());
+  const auto bytes = static_cast<uint64_t>(all * share);
   return bytes < memory_.bytes(kLeast) ? 0 : bytes;
 }
 
@@ -45,7 +46,8 @@ void Shelf::start(uint64_t budget) {
 }
 
 bool Shelf::open() {
-  capacity_ = most_places_ ? target() : 0;
+  share_ = memory_.chance.share();
+  capacity_ = most_places_ ? target(share_) : 0;
   return capacity_ != 0;
 }
 
@@ -79,17 +81,49 @@ void Shelf::keep_up() {
   memory_.chance.judge(memory_.statistics.not_prefetched, memory_.used, costs);
   memory_.statistics.second_chance.switched_off = memory_.chance.switched_off();
   if (!capacity_) return;
-  const uint64_t wanted = target();
-  if (!memory_.chance.pays() || wanted < capacity_ / 2) closing_ = true;
-  if (closing_) {
-    while (first_ != kNone && entry_[first_].state == Entry::kWaits && !entry_[first_].dirty) drop(first_);
-    if (waiting_ == 0 && being_written_ == 0) return close();
-  } else {
-    capacity_ = std::max(capacity_, wanted);
-    if (packed_.room() < memory_.bytes(kCopied)) grow();
-  }
+  const bool pays = memory_.chance.pays();
+  const uint32_t pace_now = pace();
+  closing_ |= target(share_) < capacity_ / 2;
+  if (closing_) drain(waiting_);
+  else if (!pays) give_back(2 * pace_now);
+  if (waiting_ == 0 && being_written_ == 0 && (closing_ || !pays)) return close();
+  if (closing_ || !pays) return;
+  const double share = memory_.chance.share();
+  capacity_ = share < share_ ? target(share) : std::max(capacity_, target(share));
+  share_ = share;
+  if (packed_.bytes() > capacity_ + capacity_ / kSteps) shrink(), give_back(pace_now);
+  else if (packed_.room() < memory_.bytes(kCopied)) grow();
   // Pages that could not be written when that was last tried are in the way: as none is taken, none would be counted either.
-  if (closing_ || lacks_place_ || taken_ > waiting_ / kLookShare) write_next();
+  if (lacks_place_ || taken_ > waiting_ / kLookShare) write_ahead();
+}
+
+/// Gives memory back, if enough is free.
+void Shelf::shrink() {
+  const auto lower = [this] {
+    for (uint32_t place = first_; place != kNone; place = entry_[place].next) packed_.lower(entry_[place].packed);
+  };
+  if (packed_.shrink(capacity_, lower)) account();
+}
+
+/// How many pages have come here, or have gone from memory, since this was last asked.
+uint32_t Shelf::pace() {
+  const uint64_t now = memory_.gone() + memory_.statistics.second_chance.waited;
+  const uint64_t n = now - paced_;
+  paced_ = now;
+  return static_cast<uint32_t>(std::min<uint64_t>(n, kGivenBack));
+}
+
+/// Gives up to `most` pages up, the oldest; those that are dirty when they have been written.
+void Shelf::drain(uint32_t most) {
+  for (; most && first_ != kNone && entry_[first_].state == Entry::kWaits && !entry_[first_].dirty; --most) drop(first_);
+  if (most) write_next(most);
+}
+
+/// The same, but those that go so are not counted by pace().
+void Shelf::give_back(uint32_t pages) {
+  const uint64_t gone = memory_.gone();
+  if (pages) drain(pages);
+  paced_ += memory_.gone() - gone;
 }
 
 // --- places ----------------------------------------------------------------------------------------
@@ -283,12 +317,15 @@ void Shelf::put_back(uint32_t slot) {
 
 // --- writing ---------------------------------------------------------------------------------------
 
-/// Writes the oldest pages that are dirty, many at a time, so that they can go when their places are needed.
-void Shelf::write_next() {
+/// So that the oldest pages can go when their places are needed.
+void Shelf::write_ahead() {
   taken_ = 0;
   lacks_place_ = false;
-  if (!closing_ && packed_.room() > packed_.capacity() / kLookShare) return;
-  uint32_t left = closing_ ? waiting_ : waiting_ / kWrittenShare;
+  if (packed_.room() <= packed_.capacity() / kLookShare) write_next(waiting_ / kWrittenShare);
+}
+
+/// Writes those of the oldest `left` pages that are dirty, many at a time.
+void Shelf::write_next(uint32_t left) {
   for (uint32_t place = first_; place != kNone && left;) {
     const Entry &e = entry_[place];
     const uint32_t n = e.state == Entry::kWaits && e.dirty ? write_run(place) : 1;

@@ -10,7 +10,8 @@
 //   drop     its contents are in the backing store                 kShelved -> kAbsent
 //
 // The memory counts as the runtime's own (Statistics::own_bytes). It grows by steps up to the share of the budget that pays, and is
-// given back as a whole when the second chance does not pay, or when the budget falls.
+// given back as a whole: at once when the budget falls, and bit by bit when the second chance does not pay. The pages that wait then are
+// mostly in use, and to write and read all of them at the same time would keep the disk from what the program waits for.
 //
 // Pager's thread.
 #pragma once
@@ -85,12 +86,17 @@ private:
   uint32_t oldest_to_go() const;
   bool make_room(uint64_t bytes);
   void keep(uint32_t slot, uint32_t place, const char *page);
-  void write_next();
+  void write_next(uint32_t left);
+  void write_ahead();
   uint32_t write_run(uint32_t place);
   uint32_t take_copies(uint32_t count, uint32_t *first);
   void give_copies(uint32_t first, uint32_t count);
   void leave_copy(uint32_t place);
-  uint64_t target() const;
+  uint64_t target(double share) const;
+  void drain(uint32_t most);
+  void give_back(uint32_t pages);
+  void shrink();
+  uint32_t pace();
   char *copied(uint32_t i) const { return copied_ + memory_.bytes(i); }
   char *written_copy(uint32_t i) const { return copied_ + memory_.bytes(kCopied + i); }
 
@@ -106,6 +112,8 @@ private:
   uint32_t free_ = kNone; ///< the first free place
   uint32_t first_ = kNone, last_ = kNone, waiting_ = 0; ///< places whose page waits or is being written: the oldest, the youngest
   uint64_t capacity_ = 0; ///< bytes of memory that it may take
+  double share_ = 0; ///< the part of memory that this was
+  uint64_t paced_ = 0; ///< pages that had come and gone when pace() was last asked
   uint32_t came_ = 0; ///< pages so far, modulo 2^32
   uint32_t being_written_ = 0; ///< a bit for each page behind copied_
   uint32_t place_written_[kWritten]; ///< whose page each of them has; kNone: it has come back meanwhile

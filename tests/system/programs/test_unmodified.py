@@ -88,7 +88,7 @@ def test_columns_of_rows_that_are_not_whole_pages(built, disk_dir, tmp_path, str
 
 def test_of_rounds_over_more_than_memory_most_stays(built, disk_dir, tmp_path):
     """26 MiB, eight times in an order that nothing foretells, of which 21 fit: if the oldest pages went, all would be read again."""
-    figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "rounds.c"))
+    figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "rounds.c"), options=("--option", "compress=0"))
     # The first rounds are for trials of both ends, and of a second chance.
     assert figures["unreleased"]["newest"] > figures["unreleased"]["oldest"] / 4
     assert figures["faults"]["not_prefetched"] < 0.5 * 8 * (26 << 8)
@@ -96,7 +96,7 @@ def test_of_rounds_over_more_than_memory_most_stays(built, disk_dir, tmp_path):
 
 def test_what_fits_when_it_is_compressed_is_hardly_read(built, disk_dir, tmp_path):
     """The same, whose pages come to a sixteenth: they wait in memory, and come back ahead of the program, which faults on marks."""
-    figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "rounds.c"), options=("--option", "compress=1"))
+    figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "rounds.c"))
     waited = figures["second_chance"]
     assert figures["faults"]["not_prefetched"] < 0.1 * 8 * (26 << 8)
     assert waited["came_back"] > 2 * (26 << 8)

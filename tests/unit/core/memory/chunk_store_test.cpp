@@ -2,6 +2,7 @@
 #include "core/memory/chunk_store.h"
 #include "core/memory/compressibility.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
@@ -45,6 +46,35 @@ TEST(ChunkStore, KeepsWhatWasPutThere) {
   EXPECT_GT(kept.size(), 100u);
   store.clear();
   EXPECT_EQ(store.count(), 0u);
+}
+
+TEST(ChunkStore, KeepsWhatWasPutThereWhenItShrinks) {
+  constexpr uint32_t kChunks = 1000;
+  std::vector<char> contents(size_t{kChunks} * ChunkStore::kChunk);
+  std::vector<uint32_t> next(kChunks);
+  ChunkStore store;
+  store.start(contents.data(), next.data());
+  store.grow(kChunks);
+  std::vector<uint32_t> first;
+  const auto bytes_of = [](size_t i) { return static_cast<uint32_t>(1 + i * 37 % 2000); };
+  const auto text_of = [&](size_t i) { return std::string(bytes_of(i), static_cast<char>('a' + i % 26)); };
+  for (size_t i = 0; i < 200; ++i) first.push_back(store.put(text_of(i).data(), bytes_of(i)));
+  for (size_t i = 0; i < 200; i += 2) store.drop(first[i], bytes_of(i));
+  const uint32_t used = store.count() - store.free();
+  store.shrink(used + 1);
+  for (size_t i = 1; i < 200; i += 2) first[i] = store.lowered(first[i], bytes_of(i));
+  EXPECT_EQ(store.count(), used + 1);
+  EXPECT_EQ(store.free(), 1u);
+  std::fill(contents.begin() + (used + 1) * ChunkStore::kChunk, contents.end(), '!');
+  for (size_t i = 1; i < 200; i += 2) {
+    std::string text(bytes_of(i), ' ');
+    store.get(first[i], bytes_of(i), text.data());
+    ASSERT_EQ(text, text_of(i)) << i;
+    store.drop(first[i], bytes_of(i));
+  }
+  EXPECT_EQ(store.free(), store.count());
+  store.grow(kChunks - store.count());
+  EXPECT_EQ(store.free(), kChunks);
 }
 
 TEST(Compressibility, IsSeldomTriedWhereItGainsLittle) {
