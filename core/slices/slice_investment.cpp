@@ -63,7 +63,15 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
     if (!p.covered) begin(kWithout);
     break;
   case kWithout:
-    if (!period_.full() && !clearly_slower(with_, kTransient)) break;
+    if (!clearly_slower(with_, kTransient)) {
+      if (!period_.full()) break;
+      if (!settled_ && brings_more_than_it_costs(with_, period_)) { // perhaps only until the streams of faults are there
+        settled_ = true;
+        begin(kWithout);
+        break;
+      }
+    }
+    settled_ = false;
     without_ = period_;
     judge(with_, without_, now);
     break;
@@ -97,15 +105,24 @@ double SliceInvestment::gain(const Period &with, const Period &without, uint64_t
   return other > one ? one : -other;
 }
 
+uint64_t SliceInvestment::step_of(const Period &with, const Period &without) {
+  return most(with.work / most(with.steps, 1), without.work / most(without.steps, 1));
+}
+
+bool SliceInvestment::brings_more_than_it_costs(const Period &with, const Period &without) {
+  const uint64_t step = step_of(with, without);
+  return gain(with, without, step) * static_cast<double>(kDear) >= each(with.cost, with.work, step);
+}
+
 bool SliceInvestment::pays(const Period &with, const Period &without, uint64_t step) const {
-  if (gain_ * static_cast<double>(kDear) >= each(with.cost, with.work, step)) return true;
+  if (brings_more_than_it_costs(with, without)) return true;
   const bool much_slower = 4 * each(with.ns, with.work, step) > 5 * each(without.ns, without.work, step);
   return !much_slower && saturating_mul(foreseen_, kWait) >= saturating_mul(2, since_trial_);
 }
 
 void SliceInvestment::judge(const Period &with, const Period &without, uint64_t now) {
   ++trials_;
-  const uint64_t step = most(with.work / most(with.steps, 1), without.work / most(without.steps, 1));
+  const uint64_t step = step_of(with, without);
   gain_ = gain(with, without, step);
   saved_ += gain_ * static_cast<double>(work_);
   work_ = 0;
@@ -129,7 +146,7 @@ void SliceInvestment::switch_off(uint64_t now, uint64_t rest) {
   put_off_ = false;
   trial_at_ = kFirstTrial;
   passed_ = 0;
-  doubted_ = false;
+  doubted_ = settled_ = false;
   since_trial_ = foreseen_ = asked_ = since_look_ = 0;
   begin(kOff);
 }

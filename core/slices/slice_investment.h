@@ -8,7 +8,8 @@
 //             which a chance may have decided; after each that it passes from then on, four times as much
 //   with      it runs, and what the nest does in kPeriod of time is noted
 //   draining  it rests, and the nest goes over what it had asked for
-//   without   it rests, and what the nest does is noted; then it runs again, or is switched off if that is the second time
+//   without   it rests, and what the nest does is noted; where that speaks for the slice it is once more, since streams of faults may
+//             take longer than a period to find their way. Then it runs again, or is switched off if that is the second time
 //   off       it rests for kFirstRest (kLeastRest if it has asked for nothing), twice as long each time; less where the nest
 //             becomes much slower
 //   warming   it runs again, and has kSettle to get ahead; then it is as in `with`, and compared to what was before
@@ -85,6 +86,8 @@ private:
   bool asks_for_nothing();
   bool clearly_slower(const Period &other, double times) const;
   void rest(const Progress &, uint64_t now);
+  static uint64_t step_of(const Period &with, const Period &without);
+  static bool brings_more_than_it_costs(const Period &with, const Period &without);
   bool pays(const Period &with, const Period &without, uint64_t step) const;
   static double gain(const Period &with, const Period &without, uint64_t step);
   void judge(const Period &with, const Period &without, uint64_t now);
@@ -102,6 +105,7 @@ private:
   uint64_t trials_ = 0, switched_off_ = 0;
   bool put_off_ = false; ///< the first trial has been: what the slice asks for speaks for it
   bool doubted_ = false; ///< a trial has failed, and is made once more
+  bool settled_ = false; ///< it rests for a second period: the first was slower
   unsigned passed_ = 0; ///< trials, since it was switched on
 };
 

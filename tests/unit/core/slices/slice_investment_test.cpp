@@ -155,6 +155,18 @@ TEST(SliceInvestment, WhatIsSlowForMsAfterItStoppedDoesNotSpeakForIt) {
   EXPECT_LT(nest.investment.cost(), least);
 }
 
+TEST(SliceInvestment, APeriodThatIsSlowAfterItStoppedDoesNotSpeakForIt) {
+  Nest nest{.with = 40 * kUs, .without = 40 * kUs, .cost = 20 * kUs};
+  uint64_t stopped = 0;
+  while (nest.investment.switched_off() == 0 && nest.now < 3000 * kMs) {
+    stopped = nest.investment.runs() || nest.covered ? nest.now : stopped;
+    nest.without = nest.now - stopped < 40 * kMs ? 100 * kUs : 30 * kUs;
+    nest.run(1);
+  }
+  EXPECT_EQ(nest.investment.switched_off(), 1u);
+  EXPECT_LT(nest.investment.cost(), 300 * kMs);
+}
+
 TEST(SliceInvestment, OneBadTrialIsMadeOnceMore) {
   Nest nest{.with = 60 * kUs, .without = 60 * kUs, .cost = 50 * kUs};
   while (nest.investment.trials() == 0) nest.run(1);
