@@ -43,6 +43,9 @@ public:
   /// Bytes that there would be room for if it were empty.
   uint64_t capacity() const { return uint64_t{chunks_.count()} * core::ChunkStore::kChunk; }
 
+  /// Bytes of that which a page takes.
+  static uint64_t taken_by(const Packed &p) { return uint64_t{core::ChunkStore::chunks_for(p.bytes)} * core::ChunkStore::kChunk; }
+
   /// Keeps a page's contents; there must be room() for a page.
   Packed pack(const char *page);
   void unpack(const Packed &, char *to) const;

@@ -392,13 +392,16 @@ void Shelf::written(const Request &q, bool good) {
 
 const char *Shelf::broken_invariant() const {
   uint32_t in_state[3] = {};
+  uint64_t packed = 0;
   for (uint32_t i = 0; i < places_; ++i) {
     const Entry &e = entry_[i];
     ++in_state[e.state];
+    packed += e.state == Entry::kFree ? 0 : PackedPages::taken_by(e.packed);
     if (e.state != Entry::kFree && (memory_[e.slot].state != PageState::kShelved || memory_[e.slot].wanted_by != i))
       return "a place on the shelf is of a page that is not there";
   }
   if (in_state[Entry::kWaits] + in_state[Entry::kWriting] != waiting_) return "the places on the shelf are miscounted";
+  if (packed != packed_.capacity() - packed_.room()) return "the contents on the shelf are miscounted";
   uint32_t copies = 0;
   for (uint32_t i = 0; i < kWritten; ++i) copies += being_written_ >> i & 1 && place_written_[i] != kNone;
   if (copies != in_state[Entry::kWriting]) return "what is written from the shelf is miscounted";
