@@ -65,7 +65,9 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
   case kWithout:
     if (!clearly_slower(with_, kTransient)) {
       if (!period_.full()) break;
-      if (!settled_ && brings_more_than_it_costs(with_, period_)) { // perhaps only until the streams of faults are there
+      const uint64_t step = step_of(with_, period_);
+      if (!settled_ &&
+          covers_cost(gain(with_, period_, step), with_, step)) { // perhaps only until the streams of faults are there
         settled_ = true;
         begin(kWithout);
         break;
@@ -109,13 +111,12 @@ uint64_t SliceInvestment::step_of(const Period &with, const Period &without) {
   return most(with.work / most(with.steps, 1), without.work / most(without.steps, 1));
 }
 
-bool SliceInvestment::brings_more_than_it_costs(const Period &with, const Period &without) {
-  const uint64_t step = step_of(with, without);
-  return gain(with, without, step) * static_cast<double>(kDear) >= each(with.cost, with.work, step);
+bool SliceInvestment::covers_cost(double gain, const Period &with, uint64_t step) {
+  return gain * static_cast<double>(kDear) >= each(with.cost, with.work, step);
 }
 
 bool SliceInvestment::pays(const Period &with, const Period &without, uint64_t step) const {
-  if (brings_more_than_it_costs(with, without)) return true;
+  if (covers_cost(gain_, with, step)) return true;
   const bool much_slower = 4 * each(with.ns, with.work, step) > 5 * each(without.ns, without.work, step);
   return !much_slower && saturating_mul(foreseen_, kWait) >= saturating_mul(2, since_trial_);
 }
@@ -146,7 +147,7 @@ void SliceInvestment::switch_off(uint64_t now, uint64_t rest) {
   put_off_ = false;
   trial_at_ = kFirstTrial;
   passed_ = 0;
-  doubted_ = settled_ = false;
+  doubted_ = false;
   since_trial_ = foreseen_ = asked_ = since_look_ = 0;
   begin(kOff);
 }

@@ -87,7 +87,7 @@ private:
   bool clearly_slower(const Period &other, double times) const;
   void rest(const Progress &, uint64_t now);
   static uint64_t step_of(const Period &with, const Period &without);
-  static bool brings_more_than_it_costs(const Period &with, const Period &without);
+  static bool covers_cost(double gain, const Period &with, uint64_t step);
   bool pays(const Period &with, const Period &without, uint64_t step) const;
   static double gain(const Period &with, const Period &without, uint64_t step);
   void judge(const Period &with, const Period &without, uint64_t now);
