@@ -43,8 +43,8 @@ public:
   static constexpr uint32_t kLeastShare = 20, kMostShare = 2; ///< of memory: one in so many pages holds those that wait
   static constexpr double kEnoughAgain = 128; ///< pages that have waited again
   static constexpr uint32_t kEnough = 256; ///< pages that have waited,
-  static constexpr uint32_t kJudged = 64; ///< pages that have waited, from one judgement to the next
   static constexpr uint32_t kFills = 3; ///< and at least so many times as many as may wait
+  static constexpr uint32_t kJudged = 64; ///< pages that have waited, from one judgement to the next
   static constexpr double kMostCounted = 4096; ///< then all counts are halved
   static constexpr uint32_t kLossShare = 32, kMostPatience = 8;
   static constexpr uint32_t kPaid = 2; ///< times as many pages as decide, after which it has paid
@@ -94,11 +94,11 @@ public:
     judged_ = tried_;
     const double gain = gain_ns(costs), spent_ns = all_touched() * double(costs.fault_ns) + all_waited() * double(costs.wait_ns);
     const double doubt_ns = compressed() ? kDoubt * spent_ns : 0;
-    const PackedRoom::Part now = part_of(share_, costs), best = best_part(costs);
+    const PackedRoom::Part best = best_part(costs);
     if (gain >= 0 && waited_[1] >= kEnoughAgain && double(tried_) >= kPaid * decide) patience_ = 1;
     const bool more = best.share > share_ * kNear;
     if (gain >= -doubt_ns || (more && best.value_ns > (all_waited() - all_touched()) * double(costs.wait_ns))) {
-      const bool less = best.share < share_ / kNear && best.value_ns > now.value_ns + doubt_ns;
+      const bool less = best.share < share_ / kNear && best.value_ns > room_value_ns(costs) + doubt_ns;
       if ((more || less) && double(since_step_) >= fill)
         share_ = std::clamp(best.share, share_ / kStep, share_ * kStep), since_step_ = 0;
       return;
@@ -154,10 +154,8 @@ private:
     const double soon = soon_ / waited_[1];
     return lost < soon ? while_it_stays * (1 - lost / soon) : 0;
   }
-  /// What a part of memory would save if the order in which pages go saved nothing; and the part that would save most.
-  PackedRoom::Part part_of(double share, const Costs &costs) const {
-    return {share, room_.value_ns(share, ratio_, near(), room_costs(costs))};
-  }
+  /// What the part of memory would save if the order in which pages go saved nothing; and the part that would save most.
+  double room_value_ns(const Costs &costs) const { return room_.value_ns(share_, ratio_, near(), room_costs(costs)); }
   PackedRoom::Part best_part(const Costs &costs) const {
     if (!compressed()) return {share_, 0};
     return room_.best(1.0 / kLeastShare, 1.0 / kMostShare, ratio_, near(), room_costs(costs));

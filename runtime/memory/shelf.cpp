@@ -84,10 +84,12 @@ void Shelf::keep_up() {
   const bool pays = memory_.chance.pays();
   const uint32_t pace_now = pace();
   closing_ |= target(share_) < capacity_ / 2;
-  if (closing_) drain(waiting_);
-  else if (!pays) give_back(2 * pace_now);
-  if (waiting_ == 0 && being_written_ == 0 && (closing_ || !pays)) return close();
-  if (closing_ || !pays) return;
+  if (closing_ || !pays) {
+    if (closing_) drain(waiting_);
+    else give_back(2 * pace_now);
+    if (waiting_ == 0 && being_written_ == 0) close();
+    return;
+  }
   const double share = memory_.chance.share();
   capacity_ = share < share_ ? target(share) : std::max(capacity_, target(share));
   share_ = share;
