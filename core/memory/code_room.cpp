@@ -26,13 +26,17 @@ uint64_t CodeRoom::update(const CodeReads &now, uint64_t size, uint64_t now_ns) 
   const uint64_t passed = now_ns - begin_ns_;
   much_ = passed >= kStepNs && again_ * kPage > kRate / 1000 * (passed / (kSecond / 1000));
   if (passed < kStepNs) return room_;
-  const uint64_t usual = size / kMost, step = most(size / kStep, room_ / kGrowth);
+  const uint64_t usual = size / kMost, step = most(most(size / kFirstStep, least(room_, size / kStep)), room_ / kGrowth);
   const bool waits_for_data = stalled_ns_ > passed / 4 * 3, waits_for_code = stalled_ns_ < passed / 2;
-  if (much_) grown_ns_ = now_ns;
+  if (much_) {
+    grown_ns_ = now_ns;
+    if (shrank_) stays_ns_ = least(stays_ns_ * 2, kMostForNs);
+    shrank_ = false;
+  }
   if (waits_for_data && room_ > usual) room_ -= least(step, room_ - usual);
   else if (much_) room_ = most(room_, least(room_ + step, waits_for_code ? size / kMostUnstalled : usual));
-  else if (now_ns - grown_ns_ >= kForNs)
-    room_ = saturating_sub(room_, size / kStep / 1000 * (least(passed, kSecond) / (kSecond / 1000)));
+  else if (room_ && now_ns - grown_ns_ >= stays_ns_)
+    room_ = saturating_sub(room_, size / kStep / 1000 * (least(passed, kSecond) / (kSecond / 1000))), shrank_ = true;
   again_ = stalled_ns_ = 0;
   begin_ns_ = now_ns;
   return room_;

@@ -7,11 +7,15 @@
 // for pages of files. Where there is much page cache, they may be data of others, or files that a read call takes from the cache. So as
 // many count there as the program's faults have read, if it maps no data itself.
 //
-//   much read again      the room grows by a sixty-fourth of the pool, or a quarter of itself, a tenth of a second apart
+//   much read again      the room grows to twice what it is, a tenth of a second apart: by 1/256 of the pool at least, and by 1/64 or a
+//                        quarter of itself at most
 //   at most              an eighth of the pool, or a half while the program does not mostly wait for the pager: then its data
 //                        are not what is lacking
 //   it mostly does       what is beyond an eighth goes back by the same steps, whatever is read again
-//   none for 10 s        all goes back, by a sixty-fourth of the pool a second
+//   none for a while     all goes back, by a sixty-fourth of the pool a second: after 1 s at first, and twice as long each time that
+//                        this was too soon, up to 16 s
+//
+// A program that begins fills its memory once, and what it had read before that once more: the room for that is gone soon.
 //
 // A file that is read once is not read again, and brings no room. Not thread-safe. No clock, no system call.
 #pragma once
@@ -36,10 +40,11 @@ public:
   /// Whether much was found to be read again at the last look.
   bool comes_back() const { return much_; }
 
-  static constexpr uint64_t kStep = 64, kGrowth = 4; ///< the part of the pool, and of the room, by which it grows
+  /// The part of the pool by which it grows at least, and that of the pool or of the room by which it does at most.
+  static constexpr uint64_t kFirstStep = 256, kStep = 64, kGrowth = 4;
   static constexpr uint64_t kMost = 8, kMostUnstalled = 2; ///< the parts of the pool that it may come to
   static constexpr uint64_t kStepNs = 100000000; ///< between steps, so that the last one could tell
-  static constexpr uint64_t kForNs = 10000000000; ///< it stays for so long when nothing is read again
+  static constexpr uint64_t kForNs = 1000000000, kMostForNs = 16 * kForNs; ///< it stays for so long when nothing is read again
   static constexpr uint64_t kRate = 4u << 20; ///< bytes a second that are read again: more is much
   static constexpr uint64_t kMuchCache = 8; ///< page cache of more than this part of a pool is not code alone
 
@@ -50,6 +55,8 @@ private:
   uint64_t again_ = 0, stalled_ns_ = 0; ///< pages that count, and time, since begin_ns_
   uint64_t begin_ns_ = 0; ///< of what is counted now
   uint64_t room_ = 0, grown_ns_ = 0; ///< bytes, and when they were last found to be too little
+  uint64_t stays_ns_ = kForNs; ///< how long they stay after that
+  bool shrank_ = false; ///< since then
   bool much_ = false;
 };
 

@@ -208,8 +208,8 @@ TEST(Limit, WhatIsLeftGrowsWhileCodeIsReadAgain) {
   pool.code.again += 2000;
   ++pool.code.waits;
   limit.update(1 + 100 * kMs, 240 * kMiB, &pool, 1);
-  EXPECT_EQ(limit.kept(), reserve(pool) + 4 * kMiB);
-  EXPECT_EQ(limit.budget(), 256 * kMiB - reserve(pool) - 4 * kMiB);
+  EXPECT_EQ(limit.kept(), reserve(pool) + 1 * kMiB);
+  EXPECT_EQ(limit.budget(), 256 * kMiB - reserve(pool) - 1 * kMiB);
 }
 
 /// Alone in a group of 256 MiB whose devices read 4 MiB ahead.
