@@ -144,6 +144,7 @@ bool Engine::look_out(core::Polling::What what, uint64_t patience) {
   uint64_t now = begun, lost = 0;
   bool alone = true;
   bool found = false;
+  while (what == core::Polling::kRead && !pager_.store.has_news() && pager_.eviction.make_room_ahead()) continue;
   while (!found && now - begun < patience) {
     found = pager_.store.has_news() || anything_posted();
     const uint64_t before = now;

@@ -15,15 +15,18 @@ constexpr uint32_t kStockShare = 128, kLeastStock = 128, kMostStock = 8192;
 constexpr uint32_t kMostPassedOver = 2048;
 /// Given back in one turn of the loop: 1 ms of discarding, so that faults need not wait for long.
 constexpr uint32_t kGivenBack = 4096;
+constexpr uint32_t kAheadLot = 8; ///< pages given up at once while the disk reads, which takes about as long
 constexpr uint32_t kForFaults = 64; ///< pages given up for faults that find none free
 /// Memory is short when less than this part of the budget is free; so much of the active pages is on probation then, at most
 /// so many more in one turn of the loop.
 constexpr uint32_t kShortShare = 16, kAgingShare = 4, kAgingLots = 64, kAgingLot = 256;
 } // namespace
 
-uint32_t Eviction::evict(uint32_t pages) {
+/// Pages that are given up together, at least.
+uint32_t Eviction::lot() const { return std::clamp(limit_.pages() / kLotShare, kLeastLot, kMostLot); }
+
+uint32_t Eviction::evict(uint32_t pages, uint32_t lot) {
   uint32_t done = 0;
-  const uint32_t lot = std::clamp(limit_.pages() / kLotShare, kLeastLot, kMostLot);
   for (passed_ = 0; done < pages && passed_ < kMostPassedOver;) {
     uint32_t victims[kVictims];
     while (memory_.order.released() < lot && releases_.release_oldest_cluster()) {}
@@ -135,6 +138,14 @@ void Eviction::keep_reserve(bool busy, bool waited_for) {
   if (limit_.free_pages() + coming < low && busy) limit_.raise_ceiling(); // an idle program needs none soon
   if (limit_.free_pages() + coming < low && !limit_.worth_waiting()) evict(2 * low - limit_.free_pages() - coming);
   else if (limit_.free_pages() == 0 && waited_for) evict(kForFaults);
+}
+
+bool Eviction::make_room_ahead() {
+  const uint32_t ready = limit_.free_pages() + store_.pages_coming_free();
+  if (ready >= std::max(2 * limit_.least_free(), lot() / 2) || limit_.worth_waiting() || limit_.over()) return false;
+  const uint32_t gone = evict(kAheadLot, kAheadLot);
+  memory_.statistics.evicted_ahead += gone;
+  return gone != 0;
 }
 
 void Eviction::write_ahead(uint64_t soon) {

@@ -26,7 +26,7 @@ public:
 
   /// Gives up to `pages` pages back, the least wanted first. Clean ones are free on return; dirty ones later.
   /// Returns the pages freed or on their way.
-  uint32_t evict(uint32_t pages);
+  uint32_t evict(uint32_t pages) { return evict(pages, lot()); }
   /// The program has finished with [begin, end). The pages stay until their memory is needed (buffered), or
   /// go at once (aggressive).
   void release(uint64_t begin, uint64_t end, Wanted, uint16_t site);
@@ -37,6 +37,9 @@ public:
   /// Keeps some memory free ahead of need, so that fetches and faults need not wait for writes. `busy`: something happened
   /// in this turn; `waited_for`: by faults.
   void keep_reserve(bool busy, bool waited_for);
+  /// While the disk reads what the program waits for, and there is nothing else to do: gives up a few pages, so that the next ones that
+  /// come find room. No more is kept free for that than evict() leaves of a lot, on the average. True: some went.
+  bool make_room_ahead();
   /// Writes released dirty pages shortly before their memory is needed, so that some memory can always be given up at
   /// once. In the order in which they would go. Only a little: what is not written may be stored to once more, or die.
   /// What is due before `soon` is left alone.
@@ -46,6 +49,8 @@ public:
   uint64_t crowded() const { return crowded_.load(std::memory_order_relaxed); }
 
 private:
+  uint32_t lot() const;
+  uint32_t evict(uint32_t pages, uint32_t lot);
   uint32_t give_up(uint32_t slot, uint32_t pages, bool *stuck);
   void give_up_written(uint32_t slot, uint32_t pages);
   void put_back(uint32_t slot, uint32_t pages);

@@ -322,9 +322,9 @@ int write_statistics(const Statistics &s, int fd, bool active, const char *why_n
       ull(s.far.asked), ull(s.far.served), ull(s.far.stops), ull(s.far.unasked), ull(s.far.meetings.load()),
       static_cast<double>(s.far.met_ns.load()) * 1e-9);
   w.put(
-      "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"regretted\": %llu, \"forgone\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"cleaned\": %llu},\n",
+      "  \"releases\": {\"pages\": %llu, \"rescued\": %llu, \"regretted\": %llu, \"forgone\": %llu, \"evicted_clean\": %llu, \"evicted_dirty\": %llu, \"evicted_ahead\": %llu, \"cleaned\": %llu},\n",
       ull(t.released), ull(t.rescued), ull(s.releases_regretted), ull(s.releases_forgone), ull(s.evicted_clean),
-      ull(s.evicted_dirty), ull(s.cleaned));
+      ull(s.evicted_dirty), ull(s.evicted_ahead), ull(s.cleaned));
   const Statistics::SecondChance &c = s.second_chance;
   w.put("  \"second_chance\": {\"waited\": %llu, \"waited_again\": %llu, \"came_back\": %llu, \"came_back_again\": %llu, "
         "\"kept_bytes\": %llu, \"written\": %llu, \"switched_off\": %llu},\n",

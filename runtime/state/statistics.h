@@ -108,6 +108,7 @@ struct Statistics {
     uint64_t written = 0, switched_off = 0; ///< pages from there; times that it did not pay
   };
   SecondChance second_chance;
+  uint64_t evicted_ahead = 0; ///< given up while the disk read what the program waited for
   uint64_t cleaned = 0; ///< written while the program rested
   // Hints.
   std::atomic<uint64_t> nests_opened{0}, nests_filtered{0}, nests_declined{0}, nests_passed_over{0}, hints_by_hand{0},

@@ -94,6 +94,15 @@ def test_of_rounds_over_more_than_memory_most_stays(built, disk_dir, tmp_path):
     assert figures["faults"]["not_prefetched"] < 0.5 * 8 * (26 << 8)
 
 
+def test_room_is_made_while_the_disk_reads(built, disk_dir, tmp_path):
+    """The program waits for each page, and the pager for the disk meanwhile. Beside other work it does not look for that, but sleeps."""
+    figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "counting.c"))
+    looked = figures["polling"]["looks"]
+    if looked < 2000:
+        pytest.skip(f"the processors are busy: it looked {looked} times")
+    assert figures["releases"]["evicted_ahead"] > 500
+
+
 def test_what_fits_when_it_is_compressed_is_hardly_read(built, disk_dir, tmp_path):
     """The same, whose pages come to a sixteenth: they wait in memory, and come back ahead of the program, which faults on marks."""
     figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "rounds.c"))
