@@ -32,7 +32,6 @@ constexpr size_t kOfArena = 4, kMapped = 2; ///< bits in the word before a block
 
 /// The beginning of a heap is left alone: what the C library touches while it forks is there.
 constexpr uint64_t kLeftAlone = 64u << 10;
-constexpr uint64_t kUnpagedShare = 16; ///< of the budget, which arenas may have before the first is noted
 /// Pieces; and before paging has begun, when nobody may be far ahead of what is known of them.
 constexpr uint64_t kLeastPiece = 1u << 20, kFirstPiece = 256u << 10;
 /// So much more counts before paging has begun: what is noted has been stored to already, and the pager needs memory to start.
@@ -79,7 +78,7 @@ bool arena_heap_grown(const void *block, uint64_t bytes) {
   if (!is_in_arena(block)) return true;
   const bool pages =
       runtime_pages_memory(); // then they are noted at once: what is there already may be more than there is room for
-  if (asked.fetch_add(bytes, std::memory_order_relaxed) + bytes < runtime_budget() / kUnpagedShare && !pages) return true;
+  if (asked.fetch_add(bytes, std::memory_order_relaxed) + bytes < runtime_unpaged_bytes() && !pages) return true;
   const uint64_t heap = heap_of(block);
   const auto *info = reinterpret_cast<const HeapInfo *>(heap);
   const uint64_t accessible = __atomic_load_n(&info->accessible, __ATOMIC_RELAXED) & ~(os::page_size() - 1);

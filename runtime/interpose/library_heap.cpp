@@ -18,7 +18,6 @@
 namespace pagecast {
 namespace {
 
-constexpr uint64_t kUnpagedShare = 16; ///< of the budget, of which the heap's beginning takes one
 constexpr uint64_t kPieceShare = 64, kLeastPiece = 1u << 20, kMostPiece = 64u << 20; ///< it grows by so much at a time
 constexpr uint64_t kNever = ~uint64_t{0};
 
@@ -42,7 +41,7 @@ void noted_to(uint64_t end) {
 void begin_at(uint64_t end) {
   static uint64_t small_end = 0; // where it is large
   if (!library_heap_may_be_paged()) return next_note.store(kNever, std::memory_order_relaxed);
-  if (small_end == 0) small_end = end + std::max(runtime_budget() / kUnpagedShare, kLeastPiece);
+  if (small_end == 0) small_end = end + runtime_unpaged_bytes();
   if (end < small_end) return next_note.store(small_end, std::memory_order_relaxed);
   library_heap_stays();
   noted_to(end);

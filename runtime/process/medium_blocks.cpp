@@ -23,9 +23,7 @@ constexpr unsigned kGranuleShift = 10;
 constexpr uint64_t kRange = MediumRange::kBytes;
 constexpr uint32_t kGranules = kRange >> kGranuleShift;
 constexpr uint64_t kLeastGrowth = 8u << 20;
-/// The part of the budget that may be in blocks of the C library, and so cannot be paged.
-constexpr uint64_t kLeftShare = 16;
-constexpr uint64_t kLookShare = 4;   ///< of that: so much is asked for before the next look at it, at least
+constexpr uint64_t kLookShare = 4;   ///< of runtime_unpaged_bytes(): so much is asked for before the next look at it, at least
 constexpr uint64_t kGrowthShare = 8; ///< of the range in use: by so much it grows at a time
 
 /// Freed since memory was given back last, as a share of what there is, before it is again; and no less than this.
@@ -52,7 +50,7 @@ uint64_t in_library() {
 
 /// Whether the program has many blocks by now, of which `bytes` more are asked for. It is looked at seldom.
 bool has_many(size_t bytes) {
-  const uint64_t left = runtime_budget() / kLeftShare, now = asked.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const uint64_t left = runtime_unpaged_bytes(), now = asked.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   uint64_t next = look_at.load(std::memory_order_relaxed);
   if (now < std::max(next, left)) return false;
   const uint64_t held = in_library(), missing = left > held ? left - held : 0;

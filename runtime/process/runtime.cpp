@@ -235,6 +235,12 @@ const Options &runtime_options() {
 
 uint64_t runtime_budget() { return budget.bytes(); }
 
+uint64_t runtime_unpaged_bytes() {
+  constexpr uint64_t kPart = 64, kLargePart = 16, kLarge = 1u << 30, kLeast = 1u << 20;
+  const uint64_t bytes = budget.bytes();
+  return bytes < kLarge ? std::max(bytes / kPart, kLeast) : kLarge / kPart + (bytes - kLarge) / kLargePart;
+}
+
 bool runtime_starts_here() { return StartsThreads::here(); }
 
 uint64_t runtime_set_memory(uint64_t bytes) {

@@ -35,6 +35,9 @@ Engine *runtime_engine(uint64_t data_bytes, uint64_t filled_bytes, Begin);
 bool runtime_must_page_to_fork(uint64_t data_bytes);
 /// Bytes. Valid once the options have been read.
 uint64_t runtime_budget();
+/// Bytes of small blocks that a program may have before they are kept where they can be paged: 1/64 of the budget, or of a large one, in
+/// which that is much, up to 1/16.
+uint64_t runtime_unpaged_bytes();
 /// The calling thread is starting the paging just now: what it allocates is for that.
 bool runtime_starts_here();
 /// The user's limit of the budget from now on, bytes; returns the one before. Called with the allocations' lock held.

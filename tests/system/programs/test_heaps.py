@@ -107,6 +107,16 @@ def test_a_program_of_small_blocks_alone_is_not_killed(built, disk_dir, memory_g
     assert share_of(json.loads((tmp_path / "stats.json").read_text())) > 0.7
 
 
+def test_of_small_blocks_few_are_left_where_they_cannot_be_paged(built, disk_dir, tmp_path):
+    """92 MiB, of which the C library would have more than a MiB before the rest is paged."""
+    begin, end = LINKED.index("  for (size_t bytes"), LINKED.index("  long sum")
+    (tmp_path / "small.c").write_text(LINKED[:begin] + LINKED[end:])
+    program = built.compile("clang-19", tmp_path / "small.c", "-O2", "-fno-builtin")
+    done, figures = run_paged(built, disk_dir, tmp_path / "stats.json", program, timeout=60)
+    assert done.stdout == f"{1500000 * 1499999 // 2}\n"
+    assert figures["budget"]["most_region_bytes"] > 1500000 * 64 - (3 << 19)
+
+
 def test_small_blocks_of_several_threads_are_not_killed(built, disk_dir, memory_group, tmp_path):
     """4 times 23 MiB in a group of 48, each in heaps of its own."""
     program = optimized(built, "clang-19", "arenas.c", "-fno-builtin")
