@@ -98,9 +98,9 @@ def test_room_is_made_while_the_disk_reads(built, disk_dir, tmp_path):
     """The program waits for each page, and the pager for the disk meanwhile. Beside other work it does not look for that, but sleeps."""
     figures = run_unmodified(built, disk_dir, tmp_path, optimized(built, "clang-19", "counting.c"))
     looked = figures["polling"]["looks"]
-    if looked < 2000:
+    if looked < 200:
         pytest.skip(f"the processors are busy: it looked {looked} times")
-    assert figures["releases"]["evicted_ahead"] > 500
+    assert figures["releases"]["evicted_ahead"] > looked / 16
 
 
 def test_what_fits_when_it_is_compressed_is_hardly_read(built, disk_dir, tmp_path):
