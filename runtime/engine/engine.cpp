@@ -140,11 +140,11 @@ bool Engine::look_out(core::Polling::What what, uint64_t patience) {
   // ran from one fault to the next.
   constexpr uint64_t kGap = 20'000, kShortGap = 1'500;
   const bool attends = attendant_.attends();
+  while (what == core::Polling::kRead && !pager_.store.has_news() && pager_.eviction.make_room_ahead()) continue;
   const uint64_t begun = os::now_ns();
   uint64_t now = begun, lost = 0;
   bool alone = true;
   bool found = false;
-  while (what == core::Polling::kRead && !pager_.store.has_news() && pager_.eviction.make_room_ahead()) continue;
   while (!found && now - begun < patience) {
     found = pager_.store.has_news() || anything_posted();
     const uint64_t before = now;
