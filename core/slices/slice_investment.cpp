@@ -52,7 +52,7 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
   case kRunning:
     if (since_trial_ < trial_at_) break;
     if (put_off_ || saturating_mul(foreseen_, kWait) < saturating_mul(4, since_trial_)) begin(kWith);
-    else put_off_ = true, trial_at_ += kFirstTrial;
+    else put_off_ = true, trial_at_ = kPutOff;
     break;
   case kWith:
     if (!period_.full()) break;
@@ -136,7 +136,7 @@ void SliceInvestment::judge(const Period &with, const Period &without, uint64_t 
   doubted_ = false;
   since_trial_ = foreseen_ = 0;
   with_ = with;
-  trial_at_ = ++passed_ > 1 ? least(4 * trial_at_, kMostTrial) : kFirstTrial;
+  trial_at_ = ++passed_ > 1 ? least(4 * trial_at_, kMostTrial) : kNextTrial;
   begin(kRunning);
 }
 

@@ -4,8 +4,9 @@
 // waiting for it. Its gain is that the nest goes faster with it than without. Both are measured while the nest runs.
 //
 //   running   the slice runs. Where the pages that it has asked for are not worth its cost, even if the program would have waited
-//             for each of them, it is switched off without a trial. After kFirstTrial of cost there is a trial, and another one,
-//             which a chance may have decided; after each that it passes from then on, four times as much
+//             for each of them, it is switched off without a trial. After kFirstTrial of cost there is a trial, or after kPutOff where
+//             its pages speak for it; after kNextTrial another one, as a chance may have decided; then, after each that it
+//             passes, four times as much
 //   with      it runs, and what the nest does in kPeriod of time is noted
 //   draining  it rests, and the nest goes over what it had asked for
 //   without   it rests, and what the nest does is noted; where that speaks for the slice it is once more, since streams of faults may
@@ -15,7 +16,7 @@
 //   warming   it runs again, and has kSettle to get ahead; then it is as in `with`, and compared to what was before
 //
 // Example: the nest does a million iterations in 48 ms with the slice, which takes 40 ms for them, and in 30 ms without. The slice
-// is switched off after 190 ms of its own time. It is tried again one second later, and then after two seconds, four, eight.
+// is switched off after some 140 ms of its own time. It is tried again one second later, and then after two seconds, four, eight.
 //
 // The gain must be at least a kDear-th of the cost: the processor may have nothing else to do, the program waits for its pages.
 // What a nest does is not always the same: a period may have few waits in it. So a slice also goes on where it has asked for single
@@ -33,7 +34,9 @@ namespace pagecast::core {
 class SliceInvestment {
 public:
   static constexpr uint64_t kMs = 1000000;
-  static constexpr uint64_t kFirstTrial = 100 * kMs; ///< of cost
+  static constexpr uint64_t kFirstTrial = 50 * kMs; ///< of cost
+  static constexpr uint64_t kNextTrial = 100 * kMs; ///< of cost, once it has passed one
+  static constexpr uint64_t kPutOff = 200 * kMs; ///< of cost, where what it has asked for speaks for it
   static constexpr uint64_t kMostTrial = 6400 * kMs;
   static constexpr uint64_t kLook = 10 * kMs; ///< of cost, between looks at what has been asked for
   static constexpr uint64_t kPeriod = 48 * kMs;
