@@ -27,6 +27,7 @@ bool SliceHints::found(unsigned group, core::Extent e) {
   if (e.empty() || overwritten(group)) return true;
   if (e.size() == os::page_size() && nest_.touch_stage[group]) return engine_.residency().test(e.begin) || ask(group, e);
   if (e.size() >= engine_.max_io()) return ask_absent(group, e);
+  if (engine_.residency().next_absent(e, os::page_size()).empty()) return true; // a column of a matrix most of which is there
   core::Coalescer::Request full;
   if (!nest_.coalescer.add({e, nest_.trail.taken_since(), group, writes(group)}, &full)) return true;
   return ask_absent(full.group, full.extent);
