@@ -11,9 +11,11 @@
 #include "loops/TripCounts.h"
 #include "pagecast/abi.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
+#include "llvm/Support/xxhash.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
@@ -31,10 +33,15 @@ constexpr uint32_t UsualTimes = 64;
 
 class Emitter {
 public:
-  Emitter(Function &F, const Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
+  Emitter(Function &F, ArrayRef<Nest> Nests, const Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE)
       : F(F), T(T), M(*F.getParent()), C(F.getContext()), LI(LI), DT(DT), SE(SE),
         Updater(DT, DomTreeUpdater::UpdateStrategy::Eager), I64(Type::getInt64Ty(C)), Ptr(PointerType::get(C, 0)),
-        Unlikely(MDBuilder(C).createBranchWeights(1, UsualTimes)) {}
+        Unlikely(MDBuilder(C).createBranchWeights(1, UsualTimes)) {
+    for (const Nest &N : Nests) ++Roots[N.root()];
+    // The function is in the names, too: it may be inlined later, next to others.
+    uint32_t Next = static_cast<uint32_t>(xxHash64(F.getName()));
+    for (auto &[Root, Name] : Roots) Name = Name > 1 ? std::max(1u, Next++) : 0;
+  }
 
   void emit(const Nest &N) {
     Where = N.root()->getStartLoc();
@@ -74,11 +81,14 @@ private:
   AllocaInst *Memory = nullptr; ///< for the words of nests that have many
   uint64_t MemoryWords = 1;
   SmallVector<WeakTrackingVH, 8> Dead;
+  MapVector<const Loop *, uint32_t> Roots; ///< outermost loops of nests: the name of each that several have, else 0
   // The nest at hand.
   DebugLoc Where;
   Value *TickedTrips;
   DenseMap<const SCEV *, Value *> Known; ///< trip counts that the gate has computed
   Value *Ticket; ///< null when not opened
+
+  uint32_t root(const Nest &N) const { return Roots.lookup(N.root()); }
 
   AllocaInst *createAlloca(Type *T, const char *Name) {
     IRBuilder<> B(&F.getEntryBlock(), F.getEntryBlock().getFirstInsertionPt());
@@ -156,7 +166,7 @@ private:
     IRBuilder<> B(Then);
     B.SetCurrentDebugLocation(Where);
     B.CreateCall(P->From ? copyFunction(M) : fillFunction(M),
-                 {P->To, P->From ? P->From : P->Byte, P->Bytes, nestTable(M, N, Words)});
+                 {P->To, P->From ? P->From : P->Byte, P->Bytes, nestTable(M, N, root(N), Words)});
     BasicBlock *Body = Then->getSuccessor(0);
     Then->setSuccessor(0, After);
     Updater.applyUpdates({{DominatorTree::Delete, Then->getParent(), Body}, {DominatorTree::Insert, Then->getParent(), After}});
@@ -184,7 +194,7 @@ private:
       else Passed.push_back(Word);
     }
     MemoryWords = std::max<uint64_t>(MemoryWords, Number);
-    CallInst *Both = callEnter(B, M, nestTable(M, N, Words), Passed);
+    CallInst *Both = callEnter(B, M, nestTable(M, N, root(N), Words), Passed);
     // What is overwritten may change by this call: no load from before may be moved behind it.
     if (none_of(N.Groups, [](const Group &G) { return G.Flags & PAGECAST_OVERWRITES; }))
       Both->setMemoryEffects(MemoryEffects::inaccessibleOrArgMemOnly());
@@ -253,7 +263,7 @@ private:
 } // namespace
 
 void emitHints(Function &F, ArrayRef<Nest> Nests, const Transfers &T, LoopInfo &LI, DominatorTree &DT, ScalarEvolution &SE) {
-  Emitter E(F, T, LI, DT, SE);
+  Emitter E(F, Nests, T, LI, DT, SE);
   for (const Nest &N : Nests) E.emit(N);
   E.finish();
 }

@@ -119,7 +119,7 @@ static std::string nameOfNest(Function &F, bool HasLine) {
   return Number > 1 ? Name + "#" + std::to_string(Number) : Name;
 }
 
-GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
+GlobalVariable *nestTable(Module &M, const Nest &N, uint32_t Root, const Arguments &Passed) {
   LLVMContext &C = M.getContext();
   Words W(C);
   SmallVector<Constant *, 8> Groups;
@@ -146,7 +146,8 @@ GlobalVariable *nestTable(Module &M, const Nest &N, const Arguments &Passed) {
                         W.w32(Where ? Where.getLine() : 0),
                         W.w32(Prologue.size()),
                         Cache,
-                        W.w32(N.Closes)};
+                        W.w32(N.Closes),
+                        W.w32(Root)};
   return privateConstant(M, ConstantStruct::getAnon(C, Fields), ".pagecast.nest");
 }
 

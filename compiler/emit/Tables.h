@@ -19,8 +19,8 @@ llvm::GlobalVariable *gateOf(llvm::Module &M);
 /// A private string constant, or null for "".
 llvm::Constant *stringConstant(llvm::Module &M, llvm::StringRef Text);
 
-/// The pagecast_nest of `N`.
-llvm::GlobalVariable *nestTable(llvm::Module &M, const Nest &N, const Arguments &Words);
+/// The pagecast_nest of `N`. `Root`: pagecast_nest.root.
+llvm::GlobalVariable *nestTable(llvm::Module &M, const Nest &N, uint32_t Root, const Arguments &Words);
 
 } // namespace pagecast
 

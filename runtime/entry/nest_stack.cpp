@@ -66,9 +66,12 @@ unsigned index_of(const pagecast_ticket *ticket) {
   return pagecast_open_count;
 }
 
-OpenNest *covering(const void *frame) {
-  for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;)
-    if (open_stack[i].nest->covers) return open_stack[i].nest;
+OpenNest *covering(const pagecast_nest &d, const void *frame) {
+  for (unsigned i = pagecast_open_count; i-- > 0 && open_stack[i].frame == frame;) {
+    const OpenNest &open = *open_stack[i].nest;
+    const bool beside = d.root && open.description->root == d.root;
+    if (open.covers && !beside) return open_stack[i].nest;
+  }
   return nullptr;
 }
 

@@ -19,8 +19,8 @@ void push_open(OpenNest *);
 OpenNest &open_at(unsigned index);
 /// Where the nest of the ticket is; pagecast_open_count if it is not there.
 unsigned index_of(const pagecast_ticket *);
-/// The nest of the frame, if there is one, whose slice goes through the loops inside as well.
-OpenNest *covering(const void *frame);
+/// The nest of the frame around this one, if there is one, whose slice goes through the loops inside as well.
+OpenNest *covering(const pagecast_nest &, const void *frame);
 
 /// Closes those that were opened last, until `left` are open.
 void close_until(unsigned left);

@@ -262,7 +262,7 @@ void finish(const pagecast_ticket *ticket) {
 
 pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_t *args, const void *frame) {
   close_stale(&d, frame);
-  OpenNest *around = covering(frame);
+  OpenNest *around = covering(d, frame);
   OpenNest *nest = open_room() ? claim_nest() : nullptr;
   if (!nest) {
     engine.statistics.nests_declined.fetch_add(1, std::memory_order_relaxed);

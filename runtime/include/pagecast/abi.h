@@ -189,6 +189,8 @@ typedef struct pagecast_nest {
   uint32_t prologue_ops;
   uint64_t *cache; ///< one zero-initialised word that belongs to the runtime
   uint32_t closes; ///< 1: its last strip, or its last tick, closes it: that of the last iteration of the loops around
+  uint32_t
+      root; ///< names the outermost loop where it is that of other nests, too, which are beside this one; 0: it is no other's
 } pagecast_nest;
 
 // The arguments of a nest, which the runtime computes on entry. The registers of the prologue are the dynamic

@@ -15,7 +15,7 @@ TEST(Statistics, IsJsonAndCountsHits) {
   static const pagecast_group groups[2] = {{PAGECAST_READS, 8, 0, 8, 12, 3, "a\"\\\n"},
                                            {PAGECAST_INDIRECT, 4, 0, 4, 13, 5, nullptr}};
   static const pagecast_nest nest{
-      PAGECAST_ABI_VERSION, 1, 0, 1, 2, 0, 0, 0, groups, nullptr, nullptr, nullptr, nullptr, "f.c", "f", 11, 0, &cache, 0};
+      PAGECAST_ABI_VERSION, 1, 0, 1, 2, 0, 0, 0, groups, nullptr, nullptr, nullptr, nullptr, "f.c", "f", 11, 0, &cache, 0, 0};
   const uint32_t first = s.sites_of(&nest);
   ASSERT_EQ(first, 1u);
   ASSERT_EQ(s.sites_of(&nest), first);
