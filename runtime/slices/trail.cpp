@@ -20,10 +20,17 @@ void SliceTrail::start(uint64_t page_bytes, uint64_t max_io, uint64_t kept) {
   kept_ = kept;
 }
 
+bool SliceTrail::begins_anew(const Stream &s, Extent e) const {
+  return s.even && s.moves >= kSweep && s.done - s.first > kept_ && s.done - e.begin > kept_;
+}
+
 Extent SliceTrail::add(unsigned group, Extent e, uint64_t step) {
   Stream &s = stream_[group];
+  if (e.begin + page_ < s.done) {
+    if (begins_anew(s, e)) s.high = s.done = s.moves = 0;
+    else s.even = false;
+  }
   if (s.high == 0) s.first = s.low = round_down(e.begin, page_);
-  if (e.begin + page_ < s.done) s.even = false;
   s.high = most(s.high, e.end);
   s.latest = step;
   Extent &p = s.pending;
@@ -53,6 +60,7 @@ Extent SliceTrail::take(unsigned group, bool last) {
 void SliceTrail::step_done(unsigned group, uint64_t step) {
   Stream &s = stream_[group];
   const uint64_t end = round_down(s.high, page_);
+  s.moves += s.high > s.done;
   s.done = s.high;
   if (!s.even || end <= s.low || count_ == kMost) return;
   passed_[(first_ + count_++) % kMost] = {step, {s.low, end}, group};

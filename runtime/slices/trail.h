@@ -5,6 +5,9 @@
 // given up once the program has passed them. What another reference comes to a little later, as u[k] comes to the
 // planes of u[k + 1], is given up by the last one that does.
 //
+// Ranges that have moved on far may begin anew, as in each iteration of a solver. Where they go back earlier, they have no order, and
+// what they leave behind ages.
+//
 // Threads: the slicer's. A trail belongs to one execution of a nest.
 #pragma once
 #include "core/types.h"
@@ -16,7 +19,8 @@ namespace pagecast {
 
 class SliceTrail {
 public:
-  /// `kept`: bytes by which a reference may follow another one, and what lies between them is kept for it.
+  /// `kept`: bytes by which a reference may follow another one, and what lies between them is kept for it. Ranges that begin anew have
+  /// come over more.
   void start(uint64_t page_bytes, uint64_t max_io, uint64_t kept);
 
   /// The group touches `e` in step `step`. What must be asked for now, because it does not join or is large
@@ -46,20 +50,23 @@ private:
   struct Stream {
     core::Extent pending; ///< touched, not asked for yet; bytes
     uint64_t since = 0, latest = 0; ///< the steps that touched the first of it, and the last
-    uint64_t taken = 0;   ///< the end of what was asked for last
-    uint64_t first = 0;   ///< the page of the first touch
-    uint64_t low = 0;     ///< pages below have been noted for release
-    uint64_t high = 0;    ///< the furthest end so far
-    uint64_t done = 0;    ///< and when the last step was done whole: a step may be begun twice
-    bool even = true;     ///< has only moved on
+    uint64_t taken = 0; ///< the end of what was asked for last
+    uint64_t first = 0; ///< the page of the first touch
+    uint64_t low = 0; ///< pages below have been noted for release
+    uint64_t high = 0; ///< the furthest end so far
+    uint64_t done = 0; ///< and when the last step was done whole: a step may be begun twice
+    uint32_t moves = 0; ///< steps in which it has moved on, since it began
+    bool even = true; ///< has only moved on
   };
   struct Passed {
     uint64_t step;
     core::Extent extent;
     unsigned group;
   };
+  static constexpr uint32_t kSweep = 16; ///< steps; ranges in no order do not move on so often
   static constexpr unsigned kMost = 1024; ///< noted; when full, pages are not given up but age
 
+  bool begins_anew(const Stream &, core::Extent e) const;
   uint64_t left_to_others(unsigned group, core::Extent e) const;
 
   Stream stream_[PAGECAST_MAX_GROUPS];

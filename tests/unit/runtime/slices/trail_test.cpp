@@ -88,6 +88,28 @@ TEST(SliceTrail, WhatLiesElsewhereIsNotWaitedFor) {
   EXPECT_EQ(p.of(kV, 3).step, 5u);
 }
 
+/// How often pages are given up where planes are gone through again and again, `planes` of them each time.
+unsigned times_of_second_plane(uint64_t planes, uint64_t kept, uint64_t sweeps) {
+  SliceTrail trail;
+  trail.start(kPage, 16 * kPage, kept);
+  unsigned times = 0, group;
+  core::Extent e;
+  for (uint64_t step = 0; step < sweeps * planes; ++step) {
+    const uint64_t begin = kU + step % planes * kPlane;
+    trail.add(0, {begin, begin + kPlane}, step);
+    trail.step_done(0, step);
+    while (trail.passed(step, &group, &e)) times += e.begin <= kU + kPlane && kU + kPlane < e.end;
+  }
+  return times;
+}
+
+TEST(SliceTrail, RangesThatBeginAnewAreGivenUpEachTime) { EXPECT_EQ(times_of_second_plane(40, 8 * kPlane, 5), 5u); }
+
+TEST(SliceTrail, WhatIsGoneThroughAgainSoonIsKept) {
+  EXPECT_LE(times_of_second_plane(40, 60 * kPlane, 5), 1u) << "little of memory";
+  EXPECT_LE(times_of_second_plane(8, 4 * kPlane, 20), 1u) << "few steps";
+}
+
 TEST(SliceTrail, KnowsWhetherPagesFollowEachOther) {
   SliceTrail trail;
   trail.start(kPage, 16 * kPage, 0);
