@@ -20,6 +20,8 @@ uint64_t offset_of(const core::RowMargins &rows, core::Extent part, uint64_t row
 
 } // namespace
 
+bool Margins::Kept::has_rested() const { return in_vain > patience * pages_in(range); }
+
 Margins::Kept *Margins::find(const core::RowMargins &rows, core::Extent range) {
   for (Kept *k = kept_; k < kept_ + count_; ++k)
     if (k->rows.stride == rows.stride && k->rows.span == rows.span && within(range, k->region) && k->rows.offset(rows.begin) == 0)
@@ -40,7 +42,7 @@ void Margins::expect(const core::RowMargins &rows, core::Extent range, core::Ext
     if (count_ == kMost)
       drop(*std::min_element(kept_, kept_ + count_, [](const Kept &a, const Kept &b) { return a.heard < b.heard; }));
     k = &kept_[count_++];
-    *k = {rows, region, range, now_, now_, 0, 0, nullptr, nullptr};
+    *k = {rows, region, range, now_, now_, 0, 0, kPatience, 0, nullptr, nullptr};
     k->rows.begin = region.begin - rows.offset(region.begin);
   } else if (!within(range, k->range)) {
     widen(*k, range, most);
@@ -49,6 +51,8 @@ void Margins::expect(const core::RowMargins &rows, core::Extent range, core::Ext
       if (other->rounds == 0 && other->heard < k->born) let_go(*other);
   }
   k->heard = now_;
+  if (k->has_rested()) k->patience = std::min(2 * k->patience, kMostPatience);
+  k->in_vain = 0;
   if (!k->saved) reserve(*k, most);
 }
 
@@ -85,8 +89,13 @@ void Margins::drop(Kept &k) {
 }
 
 void Margins::save(core::Extent pages) {
-  for (Kept *k = kept_; k < kept_ + count_; ++k)
-    if (const core::Extent part = core::common(pages, k->range); k->saved && !part.empty()) save(*k, part);
+  for (Kept *k = kept_; k < kept_ + count_; ++k) {
+    const core::Extent part = core::common(pages, k->range);
+    if (!k->saved || part.empty()) continue;
+    k->in_vain += pages_in(part);
+    if (k->has_rested()) let_go(*k);
+    else save(*k, part);
+  }
 }
 
 void Margins::save(Kept &k, core::Extent pages) {

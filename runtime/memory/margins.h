@@ -9,6 +9,9 @@
 // What was saved of a page holds for as long as the page is absent: it cannot change there, and each time that it goes it
 // is saved once more. What cannot be saved is not there.
 //
+// Rows that no nest comes to again are saved in vain, as those that are stored to once, when their array is made. Where all pages have
+// gone kPatience times, and none was heard of, no more are saved until one is; from then on twice as often.
+//
 // Pager's thread only.
 #pragma once
 #include "core/nest/row_margins.h"
@@ -37,6 +40,8 @@ public:
   /// Memory that is taken by what is saved, or will be.
   uint64_t bytes() const { return bytes_; }
 
+  static constexpr uint32_t kPatience = 2, kMostPatience = 64;
+
 private:
   struct Kept {
     core::RowMargins rows; ///< that begin with the last one that does not begin behind the region's beginning
@@ -44,9 +49,12 @@ private:
     core::Extent range; ///< pages that nests have stored over
     uint64_t born, heard; ///< when they were first and last expected
     uint64_t rounds; ///< how often they were, within `range`
+    uint64_t in_vain; ///< pages saved since they were heard of
+    uint32_t patience; ///< for how many times the pages in `range`
     uint64_t reserved; ///< bytes of addresses at `saved`
     uint64_t *saved; ///< bit for each page of the region, and behind them the margins, row by row; null: not saved yet
     char *margins;
+    bool has_rested() const; ///< or is to, now
   };
   static constexpr unsigned kMost = 32;
 

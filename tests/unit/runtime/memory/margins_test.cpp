@@ -69,6 +69,26 @@ TEST_F(MarginsTest, WhatIsSavedComesBack) {
   }
 }
 
+TEST_F(MarginsTest, RowsThatNobodyComesToAgainAreSavedNoMore) {
+  Margins margins;
+  const core::RowMargins rows{at(8), 816, 800};
+  margins.expect(rows, all(), all(), kPlenty);
+  for (uint32_t i = 0; i < Margins::kPatience; ++i) margins.save(all());
+  EXPECT_TRUE(margins.has(rows, at(0)));
+  margins.save(pages(5, 1));
+  EXPECT_FALSE(margins.has(rows, at(0))) << "page 5 would be what it was before";
+  EXPECT_EQ(margins.bytes(), 0u);
+  margins.save(all());
+  EXPECT_FALSE(margins.has(rows, at(0)));
+
+  margins.expect(rows, all(), all(), kPlenty); // but somebody does
+  for (uint32_t i = 0; i < 2 * Margins::kPatience; ++i) margins.save(all());
+  expect_filled(margins, rows, 5);
+  margins.expect(rows, all(), all(), kPlenty);
+  margins.save(all());
+  EXPECT_TRUE(margins.has(rows, at(0))) << "each time that it is heard of the count begins anew";
+}
+
 TEST_F(MarginsTest, TheLastThatWasSavedCounts) {
   Margins margins;
   const core::RowMargins rows{at(8), 816, 800};
