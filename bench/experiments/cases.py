@@ -49,6 +49,8 @@ CASES = {
     "mirrored": Case("a matrix stored by rows and columns", "mirrored.c", (6_000, 2), (2_500, 1), "256M", "300M"),
     "suffixes": Case("suffix array", "suffixes.c", (12_000_000,), (7_000_000,), "48M", "100M"),
     "buckets": Case("sort into buckets, repeated", "buckets.c", (33_000_000, 4), (6_000_000, 2), "110M", "300M"),
+    "ranks": Case("ranks of a graph, 15 rounds", "ranks.c", (1_500_000, 16, 15), (400_000, 16, 4), "64M", "200M"),
+    "triangles": Case("triangles, forward and back", "triangles.c", (4_000, 4), (2_600, 3), "40M", "200M"),
     "product-mapped": Case("numpy: product, mapped file", "product.py", (12_000, 6_000, "mapped"), (6_000, 4_000, "mapped"), "96M", "400M",
                            has_file=True),
     "product-heap": Case("numpy: product, heap", "product.py", (12_000, 6_000, "heap"), (6_000, 4_000, "heap"), "96M", "400M", has_file=True),
