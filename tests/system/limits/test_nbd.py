@@ -358,7 +358,8 @@ def test_a_server_that_sends_garbage_is_refused(run, plain, tmp_path):
 
 def test_garbage_in_the_middle_costs_the_connection(serve, run, plain, tmp_path):
     """From between a server and its clients, once all is filled: what comes is no answer, and another connection is made."""
-    serve("memory", "128M", name="behind")
+    # By one thread for each connection: nbdkit 1.32 fails an assertion where one thread sees it end while another one answers.
+    serve("--threads=1", "memory", "128M", name="behind")
     peers = []
 
     def pass_on(source, target):
