@@ -52,7 +52,7 @@ void SliceInvestment::went(const Progress &p, uint64_t now) {
   case kRunning:
     if (since_trial_ < trial_at_) break;
     if (put_off_ || saturating_mul(foreseen_, kWait) < saturating_mul(4, since_trial_)) begin(kWith);
-    else put_off_ = true, trial_at_ = kPutOff;
+    else put_off_ = true, trial_at_ = most(kPutOff, trial_at_ + kNextTrial);
     break;
   case kWith:
     if (!period_.full()) break;

@@ -4,9 +4,9 @@
 // waiting for it. Its gain is that the nest goes faster with it than without. Both are measured while the nest runs.
 //
 //   running   the slice runs. Where the pages that it has asked for are not worth its cost, even if the program would have waited
-//             for each of them, it is switched off without a trial. After kFirstTrial of cost there is a trial, or after kPutOff where
-//             its pages speak for it; after kNextTrial another one, as a chance may have decided; then, after each that it
-//             passes, four times as much
+//             for each of them, it is switched off without a trial. After kFirstTrial of cost there is a trial; where its pages
+//             speak for it once later, by kNextTrial and not before kPutOff. After kNextTrial there is another one, as a chance may
+//             have decided; then, after each that it passes, after four times as much
 //   with      it runs, and what the nest does in kPeriod of time is noted
 //   draining  it rests, and the nest goes over what it had asked for
 //   without   it rests, and what the nest does is noted; where that speaks for the slice it is once more, since streams of faults may
@@ -36,7 +36,7 @@ public:
   static constexpr uint64_t kMs = 1000000;
   static constexpr uint64_t kFirstTrial = 50 * kMs; ///< of cost
   static constexpr uint64_t kNextTrial = 100 * kMs; ///< of cost, once it has passed one
-  static constexpr uint64_t kPutOff = 200 * kMs; ///< of cost, where what it has asked for speaks for it
+  static constexpr uint64_t kPutOff = 200 * kMs; ///< of cost, at least, where what it has asked for speaks for it
   static constexpr uint64_t kMostTrial = 6400 * kMs;
   static constexpr uint64_t kLook = 10 * kMs; ///< of cost, between looks at what has been asked for
   static constexpr uint64_t kPeriod = 48 * kMs;

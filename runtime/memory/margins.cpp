@@ -20,7 +20,7 @@ uint64_t offset_of(const core::RowMargins &rows, core::Extent part, uint64_t row
 
 } // namespace
 
-bool Margins::Kept::has_rested() const { return in_vain > patience * pages_in(range); }
+bool Margins::Kept::is_in_vain() const { return in_vain > patience * pages_in(range); }
 
 Margins::Kept *Margins::find(const core::RowMargins &rows, core::Extent range) {
   for (Kept *k = kept_; k < kept_ + count_; ++k)
@@ -51,7 +51,7 @@ void Margins::expect(const core::RowMargins &rows, core::Extent range, core::Ext
       if (other->rounds == 0 && other->heard < k->born) let_go(*other);
   }
   k->heard = now_;
-  if (k->has_rested()) k->patience = std::min(2 * k->patience, kMostPatience);
+  if (k->is_in_vain()) k->patience = std::min(2 * k->patience, kMostPatience);
   k->in_vain = 0;
   if (!k->saved) reserve(*k, most);
 }
@@ -93,7 +93,7 @@ void Margins::save(core::Extent pages) {
     const core::Extent part = core::common(pages, k->range);
     if (!k->saved || part.empty()) continue;
     k->in_vain += pages_in(part);
-    if (k->has_rested()) let_go(*k);
+    if (k->is_in_vain()) let_go(*k);
     else save(*k, part);
   }
 }

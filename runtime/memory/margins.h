@@ -54,7 +54,7 @@ private:
     uint64_t reserved; ///< bytes of addresses at `saved`
     uint64_t *saved; ///< bit for each page of the region, and behind them the margins, row by row; null: not saved yet
     char *margins;
-    bool has_rested() const; ///< or is to, now
+    bool is_in_vain() const; ///< it rests, or is to, until a nest is heard of
   };
   static constexpr unsigned kMost = 32;
 

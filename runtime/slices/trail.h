@@ -56,7 +56,7 @@ private:
     uint64_t high = 0; ///< the furthest end so far
     uint64_t done = 0; ///< and when the last step was done whole: a step may be begun twice
     uint32_t moves = 0; ///< steps in which it has moved on, since it began
-    bool even = true; ///< has only moved on
+    bool even = true; ///< has only moved on, but for beginning anew
   };
   struct Passed {
     uint64_t step;

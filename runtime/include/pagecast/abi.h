@@ -189,8 +189,7 @@ typedef struct pagecast_nest {
   uint32_t prologue_ops;
   uint64_t *cache; ///< one zero-initialised word that belongs to the runtime
   uint32_t closes; ///< 1: its last strip, or its last tick, closes it: that of the last iteration of the loops around
-  uint32_t
-      root; ///< names the outermost loop where it is that of other nests, too, which are beside this one; 0: it is no other's
+  uint32_t root; ///< names the outermost loop if other nests, which are beside this one, have it, too; else 0
 } pagecast_nest;
 
 // The arguments of a nest, which the runtime computes on entry. The registers of the prologue are the dynamic

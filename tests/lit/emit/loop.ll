@@ -11,7 +11,7 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:
 ; CHECK: @.pagecast.groups = private unnamed_addr constant [1 x { i32, i32, i64, i64, i32, i32, ptr }] [{ i32, i32, i64, i64, i32, i32, ptr } { i32 3, i32 4, i64 0, i64 8, i32 0, i32 0, ptr @.pagecast.str }]
 ; The arguments: trip count = n, base = a + 12, stride = 20.
 ; CHECK: @.pagecast.words = private unnamed_addr constant [3 x { i64, i32, i32 }] [{ i64, i32, i32 } { i64 0, i32 1, i32 0 }, { i64, i32, i32 } { i64 12, i32 1, i32 1 }, { i64, i32, i32 } { i64 20, i32 0, i32 0 }]
-; abi, loops, ticked, strips, groups, live, dynamic, constants, groups, words, slice, constants, prologue, file, function, line, operations of the prologue, cache, closes
+; abi, loops, ticked, strips, groups, live, dynamic, constants, groups, words, slice, constants, prologue, file, function, line, operations of the prologue, cache, closes, root
 ; CHECK: @.pagecast.nest = private unnamed_addr constant {{.*}} { i32 8, i32 1, i32 0, i32 1, i32 1, i32 0, i32 2, i32 0, ptr @.pagecast.groups, ptr @.pagecast.words, ptr null, ptr null, ptr null, ptr @{{.*}}, ptr @{{.*}}, i32 0, i32 0, ptr @.pagecast.cache, i32 1, i32 0 }
 ; CHECK-NOT: @.pagecast.nest
 
