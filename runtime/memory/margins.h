@@ -40,7 +40,7 @@ public:
   /// Memory that is taken by what is saved, or will be.
   uint64_t bytes() const { return bytes_; }
 
-  static constexpr uint32_t kPatience = 2, kMostPatience = 64;
+  static constexpr uint32_t kPatience = 4, kMostPatience = 64;
 
 private:
   struct Kept {
