@@ -20,12 +20,29 @@ void SliceTrail::start(uint64_t page_bytes, uint64_t max_io, uint64_t kept) {
   kept_ = kept;
 }
 
+/// In the stream's view.
 bool SliceTrail::begins_anew(const Stream &s, Extent e) const {
   return s.even && s.moves >= kSweep && s.done - s.first > kept_ && s.done - e.begin > kept_;
 }
 
-Extent SliceTrail::add(unsigned group, Extent e, uint64_t step) {
+/// Goes down from now on. What the stream has passed so far, going up, ages.
+void SliceTrail::turn(unsigned group) {
   Stream &s = stream_[group];
+  s.down = true;
+  s.pending = s.seen(s.pending);
+  s.high = s.done = s.moves = s.taken = 0;
+  unsigned kept = 0;
+  for (unsigned i = 0; i < count_; ++i) {
+    const Passed p = passed_[(first_ + i) % kMost];
+    if (p.group != group) passed_[(first_ + kept++) % kMost] = p;
+  }
+  count_ = kept;
+}
+
+Extent SliceTrail::add(unsigned group, Extent touched, uint64_t step) {
+  Stream &s = stream_[group];
+  if (!s.down && s.even && s.moves == 1 && touched.begin + page_ < s.done) turn(group);
+  const Extent e = s.seen(touched);
   if (e.begin + page_ < s.done) {
     if (begins_anew(s, e)) s.high = s.done = s.moves = 0;
     else s.even = false;
@@ -54,7 +71,7 @@ Extent SliceTrail::take(unsigned group, bool last) {
   if (!whole.empty()) stream_[group].taken = whole.end;
   if (last) p = {};
   else p.begin = most(p.begin, whole.end), stream_[group].since = stream_[group].latest; // a part of a page
-  return whole.empty() ? Extent{} : whole;
+  return whole.empty() ? Extent{} : stream_[group].seen(whole);
 }
 
 void SliceTrail::step_done(unsigned group, uint64_t step) {
@@ -67,7 +84,8 @@ void SliceTrail::step_done(unsigned group, uint64_t step) {
   s.low = end;
 }
 
-/// Where the part of `e`, noted for the group, begins that others come to later; the end of `e` if none does.
+/// Where the part of `e`, noted for the group, begins that others come to later; the end of `e` if none does. All is left to others that
+/// go the other way.
 uint64_t SliceTrail::left_to_others(unsigned group, Extent e) const {
   uint64_t to_come[PAGECAST_MAX_GROUPS], begin = e.end;
   for (unsigned g = 0; g < PAGECAST_MAX_GROUPS; ++g) to_come[g] = stream_[g].low;
@@ -76,9 +94,12 @@ uint64_t SliceTrail::left_to_others(unsigned group, Extent e) const {
     to_come[p.group] = p.extent.begin;
   }
   for (unsigned g = 0; g < PAGECAST_MAX_GROUPS; ++g) {
-    const Stream &s = stream_[g];
-    const bool meet = s.high > stream_[group].first && s.first < stream_[group].high;
-    if (g != group && s.even && meet && to_come[g] < begin && e.begin <= saturating_add(to_come[g], kept_)) begin = to_come[g];
+    const Stream &s = stream_[g], &own = stream_[group];
+    if (g == group || !s.even || s.high == 0) continue;
+    const Extent all = s.down == own.down ? Extent{s.first, s.high} : Extent{0 - s.high, 0 - s.first};
+    if (all.end <= own.first || own.high <= all.begin) continue;
+    if (s.down != own.down) return e.begin;
+    if (to_come[g] < begin && e.begin <= saturating_add(to_come[g], kept_)) begin = to_come[g];
   }
   return most(begin, e.begin);
 }
@@ -91,7 +112,7 @@ bool SliceTrail::passed(uint64_t step, unsigned *group, Extent *e) {
     --count_;
     if (!stream_[p.group].even) continue;
     *group = p.group;
-    *e = {p.extent.begin, left_to_others(p.group, p.extent)};
+    *e = stream_[p.group].seen({p.extent.begin, left_to_others(p.group, p.extent)});
     if (!e->empty()) return true;
   }
   return false;

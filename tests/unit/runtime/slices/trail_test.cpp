@@ -110,6 +110,90 @@ TEST(SliceTrail, WhatIsGoneThroughAgainSoonIsKept) {
   EXPECT_LE(times_of_second_plane(8, 4 * kPlane, 20), 1u) << "few steps";
 }
 
+/// Gives up rows of `bytes` that come from high addresses to low ones, `sweeps` times; what was given up, page by page, with the step.
+std::multimap<uint64_t, uint64_t> downwards(uint64_t bytes, uint64_t rows, uint64_t kept, uint64_t sweeps = 1) {
+  SliceTrail trail;
+  trail.start(kPage, 16 * kPage, kept);
+  std::multimap<uint64_t, uint64_t> given;
+  unsigned group;
+  core::Extent e;
+  for (uint64_t step = 0; step < sweeps * rows; ++step) {
+    const uint64_t end = kU + (rows - step % rows) * bytes;
+    trail.add(0, {end - bytes, end}, step);
+    trail.step_done(0, step);
+    while (trail.passed(step, &group, &e))
+      for (uint64_t page = e.begin; page < e.end; page += kPage) given.emplace(page, step);
+  }
+  return given;
+}
+
+TEST(SliceTrail, RangesThatGoDownAreGivenUp) {
+  const auto planes = downwards(kPlane, 20, 0);
+  ASSERT_EQ(planes.count(kU + 14 * kPlane), 1u);
+  EXPECT_EQ(planes.find(kU + 14 * kPlane)->second, 7u) << "touched in step 5, and the program is one step behind";
+  EXPECT_EQ(planes.count(kU + 15 * kPlane - kPage), 1u);
+  EXPECT_EQ(planes.count(kU), 0u);
+  const auto rows = downwards(48, 1000, 0); // 48,000 bytes
+  for (uint64_t page = 2; page < 10; ++page) {
+    ASSERT_EQ(rows.count(kU + page * kPage), 1u) << page;
+    EXPECT_GT(rows.find(kU + page * kPage)->second, (48000 - page * kPage) / 48) << "all of its rows are passed";
+  }
+}
+
+TEST(SliceTrail, RangesThatGoDownAgainAndAgainAreGivenUpEachTime) {
+  EXPECT_EQ(downwards(kPlane, 40, 8 * kPlane, 5).count(kU + 30 * kPlane), 5u);
+  EXPECT_LE(downwards(kPlane, 40, 60 * kPlane, 5).count(kU + 30 * kPlane), 1u) << "little of memory";
+}
+
+TEST(SliceTrail, RangesThatGoDownBecomeLargeRequests) {
+  SliceTrail trail;
+  trail.start(kPage, 16 * kPage, 0);
+  uint64_t asked = kU + 4000 * 48, requests = 0;
+  for (uint64_t step = 0; step < 4000; ++step) {
+    const uint64_t end = kU + (4000 - step) * 48;
+    const core::Extent e = trail.add(0, {end - 48, end}, step);
+    trail.step_done(0, step);
+    if (e.empty()) continue;
+    EXPECT_GE(e.end, asked / kPage * kPage) << "nothing is left out";
+    EXPECT_LE(e.end, asked + kPage);
+    asked = e.begin;
+    ++requests;
+  }
+  EXPECT_LE(requests, 3u);
+  EXPECT_LE(asked, kU + 32 * kPage);
+}
+
+TEST(SliceTrail, RangesInNoOrderAreNot) {
+  SliceTrail trail;
+  trail.start(kPage, 16 * kPage, 0);
+  const uint64_t planes[] = {7, 3, 9, 1, 12, 5, 2, 15, 4, 10};
+  unsigned group;
+  core::Extent e;
+  for (uint64_t step = 0; step < 10; ++step) {
+    trail.add(0, {kU + planes[step] * kPlane, kU + (planes[step] + 1) * kPlane}, step);
+    trail.step_done(0, step);
+    EXPECT_FALSE(step > 3 && trail.passed(step, &group, &e));
+  }
+  EXPECT_FALSE(trail.moves_on(0));
+}
+
+TEST(SliceTrail, WhatOthersComeToTheOtherWayIsKept) {
+  SliceTrail trail;
+  trail.start(kPage, 16 * kPage, 0);
+  unsigned group;
+  core::Extent e;
+  uint64_t pages[2] = {};
+  for (uint64_t step = 0; step < 20; ++step) {
+    trail.add(0, {kU + step * kPlane, kU + (step + 1) * kPlane}, step);
+    trail.add(1, {kU + (19 - step) * kPlane, kU + (20 - step) * kPlane}, step);
+    for (unsigned g = 0; g < 2; ++g) trail.step_done(g, step);
+    while (trail.passed(step, &group, &e)) pages[group] += e.size() / kPage;
+  }
+  EXPECT_TRUE(trail.moves_on(1));
+  EXPECT_LE(pages[0], 9 * 8u) << "from where they meet, the other one comes to it again";
+  EXPECT_LE(pages[1], 9 * 8u);
+}
+
 TEST(SliceTrail, KnowsWhetherPagesFollowEachOther) {
   SliceTrail trail;
   trail.start(kPage, 16 * kPage, 0);
