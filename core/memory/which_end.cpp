@@ -9,9 +9,9 @@ uint32_t WhichEnd::pop(Replacement &order, uint32_t *out, uint32_t max, uint32_t
   End end = lots_ % kTryEvery == 0 ? other(better_) : better_;
   uint32_t n = end == kNewest ? order.pop_newcomers(out, max, newcomers(pages) / 2) : 0;
   if (n == 0) {
-    end = kOldest;
+    if (better_ == kNewest && end == kOldest) order.settle_newcomers(max); // a trial: others are kept where they are
+    end = kOldest; // where newcomers are few, until there are enough
     n = order.pop_victims(out, max);
-    if (better_ == kNewest) order.settle_newcomers(n); // others are kept where they are
   }
   last_ = end;
   went(end, out, n);
@@ -19,7 +19,7 @@ uint32_t WhichEnd::pop(Replacement &order, uint32_t *out, uint32_t max, uint32_t
 }
 
 /// Each takes the place of so many newcomers as are in the part of memory that has room for one.
-void WhichEnd::came_foreseen(Replacement &order, uint32_t slot, uint32_t pages) {
+void WhichEnd::came_by_stream(Replacement &order, uint32_t slot, uint32_t pages) {
   order.touch(slot);
   const uint32_t room = newcomers(pages) + 1;
   made_old_ += order.newcomers();
@@ -61,14 +61,14 @@ void WhichEnd::drop(Side &side, Sample &s) {
   s.slot = kNoSlot;
 }
 
-void WhichEnd::came_back(uint32_t slot, bool foreseen) {
+void WhichEnd::came_back(uint32_t slot, Asker asker) {
   const uint32_t number = number_[hash(slot)] - 1u;
   Side &side = side_[number % 2];
   Sample &s = side.sample[number / 2];
   if (s.slot != slot) return;
   drop(side, s);
-  if (foreseen) return;
-  ++side.came_back;
+  if (asker == kStream) return;
+  side.came_back += asker == kNest ? kByNest : 1;
   judge();
 }
 

@@ -15,8 +15,9 @@
 // which is better; samples that never come back count by the time that they have been gone. Time is counted in pages that went.
 // Where it makes no difference (pages at random) the rates are equal, and the end stays what it was.
 //
-// A page that hints or streams bring is foreseen: it is no newcomer, and that it is wanted again costs nothing. Newcomers are
-// the last to come among all pages, so that foreseen ones, too, make them old.
+// A page that a nest's hints bring comes in the order of use, like one that is waited for, but costs a read alone: that it is wanted again
+// counts kByNest of a wait. What a stream of faults brings is no newcomer, and that it is wanted again costs nothing: a stream goes on
+// while most of its pages are gone. Newcomers are the last to come among all pages, so that a stream's, too, make them old.
 //
 // Cost: wanted() looks at one entry of a table of kSamples * 2; others O(samples). Not thread-safe.
 #pragma once
@@ -29,12 +30,16 @@ namespace pagecast::core {
 class WhichEnd {
 public:
   enum End : uint8_t { kOldest, kNewest };
+  /// Who asked for a page: the program, which waits for it; a nest's hints; a stream of faults.
+  enum Asker : uint8_t { kProgram, kNest, kStream };
   static constexpr uint32_t kTryEvery = 32; ///< lots
   static constexpr uint32_t kSampled = 8; ///< pages of a lot
   static constexpr uint32_t kSamples = 256; ///< that are gone, of each end
   /// Samples that came back, for a judgement; how many times the rate of the other end makes one the worse.
   static constexpr uint32_t kEnough = 24;
   static constexpr double kWorse = 1.3;
+  /// What it costs that pages of nests' hints come back, of a wait.
+  static constexpr double kByNest = 0.25;
   /// So many more of the other's might have come back: the pages of a lot are often used together.
   static constexpr uint32_t kChance = 2 * kSampled;
   static constexpr uint32_t kMostCounted = 384; ///< that came back; then all counts are halved
@@ -43,16 +48,15 @@ public:
   static constexpr uint32_t newcomers(uint32_t pages) { return pages / kNewShare; }
 
   /// A page has come to memory, which holds `pages`; `again`: soon after it went.
-  void came(Replacement &order, uint32_t slot, uint32_t pages, bool again = false) const {
-    order.insert_active(slot, better_ == kNewest ? 2 * newcomers(pages) : newcomers(pages), again);
+  void came(Replacement &order, uint32_t slot, uint32_t pages, Asker asker, bool again = false) {
+    if (asker == kStream) came_by_stream(order, slot, pages);
+    else order.insert_active(slot, better_ == kNewest ? 2 * newcomers(pages) : newcomers(pages), again);
   }
-  /// The same of a page that was foreseen.
-  void came_foreseen(Replacement &order, uint32_t slot, uint32_t pages);
   /// Frees up to `max` slots into `out`, which are then to be given up, where no page is released; returns how many.
   uint32_t pop(Replacement &, uint32_t *out, uint32_t max, uint32_t pages);
-  /// The program waits for a page that is not in memory, or a page is `foreseen`.
-  void wanted(uint32_t slot, bool foreseen) {
-    if (number_[hash(slot)]) came_back(slot, foreseen);
+  /// A page that is not in memory is asked for.
+  void wanted(uint32_t slot, Asker asker) {
+    if (number_[hash(slot)]) came_back(slot, asker);
   }
   End better() const { return better_; }
   /// The end that the last lot went from.
@@ -91,7 +95,8 @@ private:
   void went(End, const uint32_t *slots, uint32_t n);
   void sample(End, uint32_t slot);
   void drop(Side &, Sample &);
-  void came_back(uint32_t slot, bool foreseen);
+  void came_by_stream(Replacement &order, uint32_t slot, uint32_t pages);
+  void came_back(uint32_t slot, Asker);
   double time_of(const Side &s) const { return s.time + (double(s.away) * double(now_) - double(s.gone_sum)); }
   void judge();
 
@@ -99,7 +104,7 @@ private:
   uint16_t number_[1u << kTableBits] = {}; ///< 1 + 2 * index in the ring + end, of the last sample with this hash; 0: none
   uint64_t now_ = 0; ///< counts pages that went
   uint32_t lots_ = 1, changes_ = 0;
-  uint64_t made_old_ = 0; ///< by foreseen pages: newcomers, times newcomers() of memory, that are not settled yet
+  uint64_t made_old_ = 0; ///< by pages of streams: newcomers, times newcomers() of memory, that are not settled yet
   End better_ = kOldest, last_ = kOldest;
 };
 

@@ -30,9 +30,12 @@
 
 namespace pagecast {
 
-/// It was asked for along a succession: what comes so is read in the order of its last use, which tells as much of which pages
-/// are to stay as waits for them do (core/memory/which_end.h).
-inline bool is_successive(uint16_t site, uint32_t wanted_by) { return site == Statistics::kHistory && wanted_by == kSuccessive; }
+/// Who asked for a page, but for the program, which waits for it. What comes along a succession is read in the order of its last use, which
+/// tells as much of which pages are to stay as waits for them do.
+inline core::WhichEnd::Asker asker_of(uint16_t site, uint32_t wanted_by) {
+  if (site != Statistics::kHistory) return core::WhichEnd::kNest;
+  return wanted_by == kSuccessive ? core::WhichEnd::kProgram : core::WhichEnd::kStream;
+}
 
 struct PagedMemory {
   explicit PagedMemory(Statistics &all) : statistics(all) {}
@@ -53,8 +56,8 @@ struct PagedMemory {
   void came(uint32_t slot) {
     favour.came(pages[slot].owner);
     const Page &p = pages[slot];
-    if ((p.site && !is_successive(p.site, p.wanted_by)) || favour.is_favoured(p.owner)) end.came_foreseen(order, slot, used);
-    else end.came(order, slot, used, p.kept);
+    const auto asker = p.site ? asker_of(p.site, p.wanted_by) : core::WhichEnd::kProgram;
+    end.came(order, slot, used, favour.is_favoured(p.owner) ? core::WhichEnd::kStream : asker, p.kept);
     order.keep_at_most(kept.pages(used));
   }
   /// Pages to give up, where none is released; they leave the order.

@@ -304,7 +304,7 @@ void Shelf::show(uint32_t slot, bool write, bool waited_for) {
   if (writing) leave_copy(place);
   free(place);
   ++memory_.used;
-  memory_.end.wanted(slot, true); // it never went
+  memory_.end.wanted(slot, core::WhichEnd::kStream); // it never went
   if (waited_for) memory_.keep(slot);
   else memory_.came(slot);
   memory_.residency.set(memory_.extent(slot, 1));

@@ -117,7 +117,7 @@ uint32_t Fetcher::fill(PagedRegion &r, uint32_t slot, uint32_t pages, const char
     memory_[i].again = memory_[i].kept = false;
     memory_[i].site = asked.site;
     memory_[i].owner = low_bits(asked.owner, kOwnerBits);
-    memory_.end.wanted(i, !asked.demand);
+    memory_.end.wanted(i, asked.demand ? core::WhichEnd::kProgram : core::WhichEnd::kStream); // no read
     memory_.came(i);
   }
   memory_.residency.set(memory_.extent(slot, pages));
@@ -138,10 +138,10 @@ uint32_t Fetcher::begin_reading(PagedRegion &r, uint32_t slot, uint32_t pages, c
   if (pages == 0) return 0;
   ++r.in_flight;
   memory_.used += pages;
-  const bool foreseen = !asked.demand && !is_successive(asked.site, asked.wanted_by);
+  const auto asker = asked.demand ? core::WhichEnd::kProgram : asker_of(asked.site, asked.wanted_by);
   for (uint32_t i = slot; i < slot + pages; ++i) {
     Page &p = memory_[i];
-    memory_.end.wanted(i, foreseen);
+    memory_.end.wanted(i, asker);
     p.state = PageState::kReading;
     p.flags = flags;
     p.again = p.kept = false;

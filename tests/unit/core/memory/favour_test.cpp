@@ -60,12 +60,11 @@ private:
     ++reads_;
     const Favour::Owner owner = favour_.owner_of(100 + number);
     favour_.waited(owner, p.went && gone_ - p.went < kPages);
-    end_.wanted(slot, false);
+    end_.wanted(slot, WhichEnd::kProgram);
     if (held_ == kPages) make_room();
     p = {true, owner, 0};
     favour_.came(owner);
-    if (favour_.is_favoured(owner)) end_.came_foreseen(order_, slot, kPages);
-    else end_.came(order_, slot, kPages);
+    end_.came(order_, slot, kPages, favour_.is_favoured(owner) ? WhichEnd::kStream : WhichEnd::kProgram);
     ++held_;
   }
   void make_room() {

@@ -21,24 +21,24 @@ public:
   void use(uint32_t page) {
     if (there_[page]) return;
     ++misses_;
-    bring(page, false);
+    bring(page, WhichEnd::kProgram);
   }
-  /// Before it is used.
-  void foresee(uint32_t page) {
+  /// Before it is used; by a nest or a stream.
+  void foresee(uint32_t page, WhichEnd::Asker asker) {
     if (there_[page]) order_.touch(page);
-    else bring(page, true);
+    else ++foreseen_, bring(page, asker);
   }
+  uint64_t take_foreseen() { return std::exchange(foreseen_, 0); }
   uint64_t take_misses() { return std::exchange(misses_, 0); }
   const WhichEnd &end() const { return end_; }
   bool is_valid() const { return order_.is_valid(); }
 
 private:
-  void bring(uint32_t page, bool foreseen) {
-    if (chooses_) end_.wanted(page, foreseen);
+  void bring(uint32_t page, WhichEnd::Asker asker) {
+    if (chooses_) end_.wanted(page, asker);
     if (held_ == kPages) make_room();
     if (!chooses_) order_.insert_active(page);
-    else if (foreseen) end_.came_foreseen(order_, page, kPages);
-    else end_.came(order_, page, kPages);
+    else end_.came(order_, page, kPages, asker);
     there_[page] = true;
     ++held_;
   }
@@ -54,7 +54,7 @@ private:
   WhichEnd end_;
   bool chooses_;
   uint32_t held_ = 0;
-  uint64_t misses_ = 0;
+  uint64_t misses_ = 0, foreseen_ = 0;
 };
 
 using Trace = std::function<uint32_t(uint64_t i, std::mt19937 &)>;
@@ -150,27 +150,55 @@ TEST(WhichEnd, WhatWasKeptGoesWhenItIsNotUsedAnyMore) { // a cycle, then data th
   EXPECT_LT(double(m.chosen), 0.5 * double(m.oldest));
 }
 
-TEST(WhichEnd, ForeseenPagesMakeNewcomersOld) {
+TEST(WhichEnd, PagesOfStreamsMakeNewcomersOld) {
   const uint32_t few = 100;
   Memory memory(4 * kPages, true);
   for (uint32_t p = 0; p < few; ++p) memory.use(p);
-  for (uint32_t p = few; p < 3 * kPages; ++p) memory.foresee(p);
+  for (uint32_t p = few; p < 3 * kPages; ++p) memory.foresee(p, WhichEnd::kStream);
   memory.take_misses();
   for (uint32_t p = 0; p < few; ++p) memory.use(p);
   EXPECT_EQ(memory.take_misses(), few) << "some have stayed among the others' pages, in use by nobody";
   EXPECT_TRUE(memory.is_valid());
 }
 
-TEST(WhichEnd, ACycleOfForeseenPagesDecidesNothing) { // with a page in eight at random, of which as many fit
+TEST(WhichEnd, ACycleOfAStreamDecidesNothing) { // with a page in eight at random, of which as many fit
   const uint32_t data = 2 * kPages;
   Memory memory(2 * data, true);
   std::mt19937 random(7);
   std::uniform_int_distribution<uint32_t> any(data, 2 * data - 1);
   for (uint32_t i = 0; i < 20 * data; ++i) {
-    memory.foresee(i % data);
+    memory.foresee(i % data, WhichEnd::kStream);
     if (i % 8 == 0) memory.use(any(random));
   }
   EXPECT_EQ(memory.end().changes(), 0u);
+}
+
+/// Rounds over 1.1 times memory, all of which a nest's hints foresee, `ahead` pages before they are used; what is read in the last one,
+/// and what was waited for in it.
+struct Round {
+  uint64_t read, waited_for;
+};
+Round last_round_foreseen(uint32_t ahead) {
+  const uint32_t data = kPages * 11 / 10;
+  Memory memory(data, true);
+  for (uint32_t i = 0; i < 10 * data; ++i) {
+    if (i == 9 * data) memory.take_foreseen(), memory.take_misses();
+    memory.foresee((i + ahead) % data, WhichEnd::kNest);
+    memory.use(i % data);
+  }
+  return {memory.take_foreseen(), memory.take_misses()};
+}
+
+TEST(WhichEnd, OfACycleThatANestForeseesAllStaysButWhatDoesNotFit) {
+  for (const uint32_t ahead : {1, 32, 100}) {
+    const Round r = last_round_foreseen(ahead);
+    EXPECT_LT(r.read, kPages / 5) << ahead;
+    EXPECT_LT(r.waited_for, kPages / 100) << ahead;
+  }
+}
+
+TEST(WhichEnd, WhatANestForeseesFarAheadIsNotLostBeforeItIsUsed) {
+  EXPECT_LT(last_round_foreseen(kPages / 8).waited_for, kPages / 20);
 }
 
 } // namespace
