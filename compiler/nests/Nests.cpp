@@ -80,11 +80,12 @@ private:
   }
 
   /// Whether a reference that was hinted still is, and as well: one touch for each element is no match for strides, nor
-  /// where a search begins for what it has found.
+  /// where a search begins for what it has found. One for all that an inner loop goes over is.
   static bool keeps(const Classified &Old, const Classified &New) {
     if (hinted(Old) && New.Searched && !Old.Searched) return false;
     if (Old.Is == Classified::Direct)
-      return New.Is == Classified::Direct || New.Is == Classified::Ignored || (New.Is == Classified::Indirect && New.Target.Step);
+      return New.Is == Classified::Direct || New.Is == Classified::Ignored ||
+             (New.Is == Classified::Indirect && (New.Target.Step || New.Bytes > New.Ref.Size));
     return Old.Is != Classified::Indirect || hinted(New);
   }
 

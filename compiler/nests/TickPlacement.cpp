@@ -186,7 +186,7 @@ uint64_t bytesPerIteration(const Nest &N, const TickContext &X) {
     Bytes = std::max(Bytes, G.Element);
     if (G.indirect()) {
       uint64_t Row = !X.OnlyRows ? ClusterBytes : X.Apart ? ApartBytes : SlicedBytes;
-      Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? Row : 64);
+      Bytes = std::max<uint64_t>(Bytes, G.Target.Step ? Row : std::max<int64_t>(64, G.Hi - G.Lo));
       continue;
     }
     uint64_t Smallest = StepBytes;

@@ -315,3 +315,45 @@ void two_rows(long n, long m) {
       matrix[k][i] *= 5;
   }
 }
+
+// Rows of a page, of constant length, that an index names: one touch has all of a row. So it is where the loop over a row is too long to
+// be a small one.
+// CHECK-LABEL: nests of 'pages_by_index'
+// CHECK: nest 0: loops=1 {{.*}} sliced bytes=4096
+// CHECK: group 1: reads indirect element=8 [0, 4096) base=%rows indices=1
+// CHECK-NOT: nest
+double pages_by_index(const double *rows, const int *order, long count) {
+  double sum = 0;
+  for (long i = 0; i < count; i++) {
+    const double *row = rows + (long)order[i] * 512;
+    for (long k = 0; k < 512; k++)
+      sum += row[k];
+  }
+  return sum;
+}
+
+// CHECK-LABEL: nests of 'letters_by_index'
+// CHECK: nest 0: loops=1 {{.*}} sliced bytes=2048
+// CHECK: group 1: reads indirect element=1 [0, 2048) base=%rows indices=1
+long letters_by_index(const char *rows, const int *order, long count) {
+  long sum = 0;
+  for (long i = 0; i < count; i++) {
+    const char *row = rows + (long)order[i] * 2048;
+    for (long k = 0; k < 2048; k++)
+      sum += row[k];
+  }
+  return sum;
+}
+
+// Negative twin: what goes over more than a page is a range.
+// CHECK-LABEL: nests of 'more_than_pages_by_index'
+// CHECK: group 1: reads indirect element=8 [0, 8) base=%rows indices=1 range=8
+double more_than_pages_by_index(const double *rows, const int *order, long count) {
+  double sum = 0;
+  for (long i = 0; i < count; i++) {
+    const double *row = rows + (long)order[i] * 513;
+    for (long k = 0; k < 513; k++)
+      sum += row[k];
+  }
+  return sum;
+}
