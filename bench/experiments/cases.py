@@ -51,6 +51,7 @@ CASES = {
     "buckets": Case("sort into buckets, repeated", "buckets.c", (33_000_000, 4), (6_000_000, 2), "110M", "300M"),
     "ranks": Case("ranks of a graph, 15 rounds", "ranks.c", (1_500_000, 16, 15), (400_000, 16, 4), "64M", "200M"),
     "triangles": Case("triangles, forward and back", "triangles.c", (4_000, 4), (2_600, 3), "40M", "200M"),
+    "rounds": Case("rows by lot, the same each round", "rounds.c", (16_800, 20), (8_400, 12), "64M", "150M"),
     "product-mapped": Case("numpy: product, mapped file", "product.py", (12_000, 6_000, "mapped"), (6_000, 4_000, "mapped"), "96M", "400M",
                            has_file=True),
     "product-heap": Case("numpy: product, heap", "product.py", (12_000, 6_000, "heap"), (6_000, 4_000, "heap"), "96M", "400M", has_file=True),

@@ -77,10 +77,10 @@ def test_small_cases(built, disk_dir, memory_group):
     memory_group(64 * MIB)
     out = disk_dir / "out.json"
     done = built.run(sys.executable, *HARNESS, "--build", built.build, "--work", disk_dir / "work", "--json", out, "--small",
-                     "--programs", "histograms-few,gates,gates-nest,buckets,records,mirrored,ranks,triangles", "--contenders", "incore,pagecast", timeout=600)
+                     "--programs", "histograms-few,gates,gates-nest,buckets,records,mirrored,ranks,triangles,rounds", "--contenders", "incore,pagecast", timeout=600)
     assert done.returncode == 0, done.stderr
     data = json.loads(out.read_text())
-    assert data["complete"] and len(data["cases"]) == 8
+    assert data["complete"] and len(data["cases"]) == 9
     for entry in data["cases"]:
         samples = [entry["samples"][c] for c in ("incore", "pagecast")]
         assert [len(s) for s in samples] == [1, 1] and len({s[0]["output_sha256"] for s in samples}) == 1, entry["name"]
@@ -89,6 +89,7 @@ def test_small_cases(built, disk_dir, memory_group):
     sites = {e["name"]: e["samples"]["pagecast"][0]["stats"]["sites"] for e in data["cases"]}
     assert sum(s["released"] for s in sites["ranks"] if s["name"] == "from" and s["indirect"]) > 9_000, "6,250 pages in each of four rounds"
     assert len({s["line"] for s in sites["triangles"] if s["name"] == "matrix" and s["indirect"]}) == 2, "the nest back is opened, too"
+    assert sum(s["prefetched"] for s in sites["rounds"] if s["indirect"]) < 60_000, "8,400 in each of twelve rounds, where the oldest go"
     outputs = {e["name"]: e["samples"]["incore"][0]["output_sha256"] for e in data["cases"]}
     assert outputs["gates"] == outputs["gates-nest"], "twins do the same"
     again = built.run(sys.executable, *HARNESS, "--table", out)
