@@ -287,6 +287,8 @@ pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_
   if (slice) {
     for (unsigned stage = 0; stage < d.slice->depths; ++stage) nest->slice_cursor[stage].start(shape, nest->policy.strip());
     nest->index_cursor.start(shape, nest->policy.strip());
+    nest->writers = 0;
+    for (unsigned g = 0; g < d.groups; ++g) nest->writers |= uint32_t((d.group[g].flags & PAGECAST_WRITES) != 0) << g;
     nest->trail.start(os::page_size(), engine.max_io(), engine.budget() / kTrailShare);
     nest->coalescer.start(engine.max_io() / 2);
   }

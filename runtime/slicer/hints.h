@@ -55,7 +55,10 @@ private:
   uint8_t number() const { return static_cast<uint8_t>(number_of(&nest_)); }
   /// By nests inside, which see to its pages themselves.
   bool overwritten(unsigned group) const { return nest_.overwritten.load(std::memory_order_relaxed) >> group & 1; }
-  bool writes(unsigned group) const { return nest_.description->group[group].flags & PAGECAST_WRITES; }
+  /// The program stores to the pages that the group is at, or others' stores follow.
+  bool writes(unsigned group) const {
+    return nest_.writers >> group & 1 || (nest_.range_stage[group] && nest_.trail.is_followed_by(nest_.writers, group));
+  }
   uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(nest_.sites + group); }
   bool is_alone(unsigned group, core::Extent);
   bool ask(unsigned group, core::Extent);

@@ -84,6 +84,23 @@ void SliceTrail::step_done(unsigned group, uint64_t step) {
   s.low = end;
 }
 
+/// All that the stream has gone over since it began, in the view of those that go up or `down`; empty: nothing.
+Extent SliceTrail::gone_over(const Stream &s, bool down) {
+  if (s.high == 0) return {};
+  return s.down == down ? Extent{s.first, s.high} : Extent{0 - s.high, 0 - s.first};
+}
+
+bool SliceTrail::is_followed_by(uint32_t groups, unsigned group) const {
+  const Stream &own = stream_[group];
+  for (unsigned g = 0; g < PAGECAST_MAX_GROUPS; ++g) {
+    const Stream &s = stream_[g];
+    if (g == group || !(groups >> g & 1) || !s.even || s.moves == 0 || s.down != own.down) continue;
+    const bool meet = !core::common(gone_over(s, own.down), gone_over(own, own.down)).empty();
+    if (meet && s.high <= own.high && own.high - s.high <= kept_) return true;
+  }
+  return false;
+}
+
 /// Where the part of `e`, noted for the group, begins that others come to later; the end of `e` if none does. All is left to others that
 /// go the other way.
 uint64_t SliceTrail::left_to_others(unsigned group, Extent e) const {
@@ -95,9 +112,7 @@ uint64_t SliceTrail::left_to_others(unsigned group, Extent e) const {
   }
   for (unsigned g = 0; g < PAGECAST_MAX_GROUPS; ++g) {
     const Stream &s = stream_[g], &own = stream_[group];
-    if (g == group || !s.even || s.high == 0) continue;
-    const Extent all = s.down == own.down ? Extent{s.first, s.high} : Extent{0 - s.high, 0 - s.first};
-    if (all.end <= own.first || own.high <= all.begin) continue;
+    if (g == group || !s.even || core::common(gone_over(s, own.down), gone_over(own, own.down)).empty()) continue;
     if (s.down != own.down) return e.begin;
     if (to_come[g] < begin && e.begin <= saturating_add(to_come[g], kept_)) begin = to_come[g];
   }

@@ -43,6 +43,8 @@ public:
   void step_done(unsigned group, uint64_t step);
   /// Whether the group's ranges have come in order so far.
   bool moves_on(unsigned group) const { return stream_[group].even; }
+  /// Whether the ranges of one of `groups`, a bit for each, come to the place that the group is at, before long.
+  bool is_followed_by(uint32_t groups, unsigned group) const;
   /// The next extent that the program, which has finished `step` steps, has passed. False: none.
   bool passed(uint64_t step, unsigned *group, core::Extent *e);
 
@@ -72,6 +74,7 @@ private:
   static constexpr unsigned kMost = 1024; ///< noted; when full, pages are not given up but age
 
   bool begins_anew(const Stream &, core::Extent e) const;
+  static core::Extent gone_over(const Stream &, bool down);
   void turn(unsigned group);
   uint64_t left_to_others(unsigned group, core::Extent e) const;
 

@@ -88,6 +88,7 @@ struct OpenNest {
   std::atomic<uint32_t> overwritten{0};          ///< bit g: nests inside overwrite group g. Of the program's thread
   uint64_t live[PAGECAST_MAX_LIVE];
   uint32_t dropped;                         ///< bit g: hints of group g are not wanted
+  uint32_t writers;                         ///< bit g: the program stores to what group g touches
   uint8_t range_stage[PAGECAST_MAX_GROUPS]; ///< in which the group's ranges are touched; 0: it has none
   uint8_t touch_stage[PAGECAST_MAX_GROUPS]; ///< the same of single touches
   SliceStage stage[PAGECAST_MAX_DEPTH];     ///< prepared when the slice runs first

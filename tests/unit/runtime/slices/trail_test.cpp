@@ -194,6 +194,22 @@ TEST(SliceTrail, WhatOthersComeToTheOtherWayIsKept) {
   EXPECT_LE(pages[1], 9 * 8u);
 }
 
+TEST(SliceTrail, KnowsWhichOthersFollow) {
+  SliceTrail trail;
+  trail.start(kPage, 16 * kPage, 4 * kPlane);
+  const uint64_t at[] = {kU + kPlane, kU, kU + 9 * kPlane, kV}; // u[k + 1], u[k], u[k + 9], v[k]
+  for (uint64_t step = 0; step < 12; ++step)
+    for (unsigned g = 0; g < 4; ++g) {
+      trail.add(g, {at[g] + step * kPlane, at[g] + (step + 1) * kPlane}, step);
+      trail.step_done(g, step);
+    }
+  EXPECT_TRUE(trail.is_followed_by(1u << 1, 0));
+  EXPECT_FALSE(trail.is_followed_by(1u << 0, 1)) << "comes before";
+  EXPECT_FALSE(trail.is_followed_by(1u << 1, 2)) << "comes much later";
+  EXPECT_FALSE(trail.is_followed_by(1u << 1, 3)) << "is elsewhere";
+  EXPECT_FALSE(trail.is_followed_by(1u << 0, 0)) << "itself";
+}
+
 TEST(SliceTrail, KnowsWhetherPagesFollowEachOther) {
   SliceTrail trail;
   trail.start(kPage, 16 * kPage, 0);
