@@ -182,29 +182,35 @@ uint64_t bytes_of(const Shape &s, unsigned k, uint64_t n, uint64_t page) {
 }
 
 /// Group reuse that only run-time values show: `later` touches, n iterations of a localized loop later, what
-/// `g` touches now (a[i+1][j] and a[i-1][j] with a whole row between them). Only the last one releases.
-bool trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &g, const Group &later) {
-  if (later.indirect) return false;
+/// `g` touches now (a[i+1][j] and a[i-1][j] with a whole row between them). Returns the loop; -1: none.
+int trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &g, const Group &later) {
+  if (g.indirect || later.indirect) return -1;
   for (unsigned k = 0; k < s.loops; ++k)
-    if (g.stride[k] != later.stride[k]) return false;
+    if (g.stride[k] != later.stride[k]) return -1;
   const int64_t apart = int64_t(g.base + uint64_t(g.lo) - later.base - uint64_t(later.lo));
   for (unsigned k = plan.localized; k < s.loops; ++k) {
     const uint64_t stride = magnitude(g.stride[k]);
     if (stride == 0 || (apart < 0) != (g.stride[k] < 0)) continue;
     const uint64_t n = (magnitude(apart) + stride / 2) / stride;
     const uint64_t exact = n * stride, off = exact > magnitude(apart) ? exact - magnitude(apart) : magnitude(apart) - exact;
-    if (n > 0 && n < s.trips[k] && off < c.page && bytes_of(s, k, n, c.page) <= c.budget / kTrailShare) return true;
+    if (n > 0 && n < s.trips[k] && off < c.page && bytes_of(s, k, n, c.page) <= c.budget / kTrailShare) return int(k);
   }
-  return false;
+  return -1;
 }
 
+/// Only the last one to touch a page releases it. The first ask for it is to know of stores: those that come later, and those of
+/// an earlier iteration of the same step.
 void choose_trailing(const Shape &s, const Conditions &c, Plan *plan) {
-  for (unsigned g = 0; g < s.groups; ++g)
-    for (unsigned h = 0; h < s.groups && plan->group[g].releases; ++h)
-      if (h != g && trails(s, c, *plan, s.group[g], s.group[h])) {
-        plan->group[g].releases = false;
-        plan->group[g].stored = s.group[h].writes || plan->group[h].stored;
-      }
+  for (unsigned g = 0; g < s.groups; ++g) {
+    GroupPlan &p = plan->group[g];
+    for (unsigned h = 0; h < s.groups && (p.releases || s.group[g].writes); ++h) {
+      const int loop = h == g ? -1 : trails(s, c, *plan, s.group[g], s.group[h]);
+      if (loop < 0) continue;
+      if (p.releases) p.stored |= s.group[h].writes || plan->group[h].stored;
+      p.releases = false;
+      if (s.group[g].writes && loop >= int(s.ticked)) plan->group[h].stored = true;
+    }
+  }
 }
 
 /// A group of which each step touches many narrow pieces, and a loop whose next iterations want their neighbours.

@@ -183,6 +183,25 @@ TEST(Plan, OfTwoReferencesAFewPagesApartTheTrailingOneReleases) { // a[i] = a[i 
   EXPECT_TRUE(make_plan(s, machine(3 << 20)).group[0].releases) << "there it does not fit";
 }
 
+TEST(Plan, WhatAColumnHasStoredToAnIterationBeforeIsFetchedForStores) { // v[j][i] = v[j+1][i], j goes down inside i
+  const int64_t row = 13600;
+  Shape s = nest_of({1700, 1700}, {array(kBase + 1700 * row, {8, -row}, 8), array(kBase + 1699 * row, {8, -row}, 8)});
+  s.group[1].writes = true;
+  s.ticked = 0;
+  const Plan columns = make_plan(s, machine(16 << 20));
+  EXPECT_TRUE(columns.group[0].stored) << "both are asked for in one step";
+  s.ticked = 1;
+  EXPECT_TRUE(make_plan(s, machine(16 << 20)).group[0].stored);
+  Shape apart = s; // an iteration of the outer loop behind
+  apart.ticked = 1;
+  apart.group[0] = array(kBase, {row, 8}, 8);
+  apart.group[1] = array(kBase + row, {row, 8}, 8);
+  apart.group[1].writes = true;
+  EXPECT_FALSE(make_plan(apart, machine(16 << 20)).group[0].stored) << "the store was steps ago";
+  s.group[1].writes = false;
+  EXPECT_FALSE(make_plan(s, machine(16 << 20)).group[0].stored);
+}
+
 TEST(Plan, OnlyTheTrailingOfThreeRowsReleases) {
   // a[i+1][j], a[i][j], a[i-1][j] with rows of 1 MiB (figure 4.2).
   const int64_t row = 1 << 20;
