@@ -35,7 +35,8 @@ struct GroupPlan {
   int8_t release_unit = 0;
   int8_t comes_back = -1; ///< the innermost loop, outside the ticked one, with spatial reuse that is not localized; -1: none
   bool releases = false;
-  bool stored = false; ///< another group, which stores, comes to its pages soon: they are fetched for that
+  bool stored =
+      false; ///< another group, which stores, comes to its pages soon, or did in the same step: they are fetched for that
   int8_t wide_loop = -1; ///< loop <= ticked whose next iterations want the neighbouring pages; -1: none
   unsigned priority = 0;
   uint64_t block = 0;      ///< bytes: walks with a wide_loop fetch whole blocks

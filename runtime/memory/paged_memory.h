@@ -52,7 +52,8 @@ struct PagedMemory {
   Page &operator[](uint32_t slot) { return pages[slot]; }
   const Page &operator[](uint32_t slot) const { return pages[slot]; }
   PagedRegion *region_of(uint32_t slot) { return regions.find(pages.address(slot)); }
-  /// The page has come to memory: a hint or a stream had asked for it, or else the program waited.
+  /// The page has come to memory: a hint or a stream had asked for it, or else the program waited. A favoured owner's is no newcomer, as
+  /// a stream's is none.
   void came(uint32_t slot) {
     favour.came(pages[slot].owner);
     const Page &p = pages[slot];

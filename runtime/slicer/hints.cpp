@@ -25,17 +25,17 @@ bool SliceHints::range(unsigned group, uint64_t begin, uint64_t end) {
 
 bool SliceHints::found(unsigned group, core::Extent e) {
   if (e.empty() || overwritten(group)) return true;
-  if (e.size() == os::page_size() && nest_.touch_stage[group]) return engine_.residency().test(e.begin) || ask(group, e);
+  if (e.size() == os::page_size() && nest_.touch_stage[group])
+    return engine_.residency().test(e.begin) || ask(group, e, writes(group));
   if (e.size() >= engine_.max_io()) return ask_absent(group, e);
   if (engine_.residency().next_absent(e, os::page_size()).empty()) return true; // a column of a matrix most of which is there
   core::Coalescer::Request full;
   if (!nest_.coalescer.add({e, nest_.trail.taken_since(), group, writes(group)}, &full)) return true;
-  return ask_absent(full.group, full.extent);
+  return ask_absent(full);
 }
 
 bool SliceHints::ask_found(uint64_t by) {
-  return nest_.coalescer.take(
-      by, [this](const core::Coalescer::Request &request) { return ask_absent(request.group, request.extent); });
+  return nest_.coalescer.take(by, [this](const core::Coalescer::Request &request) { return ask_absent(request); });
 }
 
 bool SliceHints::wanted() { return nest_.state.load(std::memory_order_relaxed) == OpenNest::kOpen && !slicer_waited_for(); }
@@ -52,13 +52,14 @@ uint64_t SliceHints::look_ahead(uint64_t address) { return engine_.look_up(addre
 bool SliceHints::page_ahead(unsigned group, uint64_t page) {
   const Region r = engine_.look_up(page);
   if (nest_.dropped >> group & 1 || r.bytes == 0 || page == r.base) return true;
-  if (r.is_file()) return engine_.residency().test(page) || tell(group, {page, page + os::page_size()});
+  if (r.is_file()) return engine_.residency().test(page) || tell(group, {page, page + os::page_size()}, writes(group));
   const PageState state = engine_.state_of(r, page), before = engine_.state_of(r, page - os::page_size());
   if (state != PageState::kZero && (state != PageState::kAbsent || before == PageState::kAbsent)) return true;
-  return tell(group, {page, page + os::page_size()});
+  return tell(group, {page, page + os::page_size()}, writes(group));
 }
 
-bool SliceHints::ask_absent(unsigned group, core::Extent e) {
+bool SliceHints::ask_absent(const core::Coalescer::Request &request) {
+  core::Extent e = request.extent;
   while (!e.empty()) {
     const Region r = engine_.look_up(e.begin);
     if (r.bytes == 0) { // the ends of arrays may lie outside
@@ -69,7 +70,7 @@ bool SliceHints::ask_absent(unsigned group, core::Extent e) {
     const core::Extent here{e.begin, r.end() < e.end ? r.end() : e.end};
     const core::Extent absent = engine_.residency().next_absent(here, engine_.max_io());
     if (absent.empty()) e.begin = here.end;
-    else if (!ask(group, absent)) return false;
+    else if (!ask(request.group, absent, request.write)) return false;
     else e.begin = absent.end;
   }
   return true;
@@ -93,18 +94,17 @@ bool SliceHints::is_alone(unsigned group, core::Extent e) {
 }
 
 /// Pages that a slice found absent.
-bool SliceHints::ask(unsigned group, core::Extent e) {
+bool SliceHints::ask(unsigned group, core::Extent e, bool write) {
   if (overwritten(group)) return true;
   const bool alone = is_alone(group, e);
-  if (!tell(group, e)) return false;
+  if (!tell(group, e, write)) return false;
   nest_.alone += alone;
   if (window_) window_->add(step_, pages_of(e));
   return true;
 }
 
 /// They are marked at once, so that they are asked for once. Waits for room.
-bool SliceHints::tell(unsigned group, core::Extent e) {
-  const bool write = writes(group);
+bool SliceHints::tell(unsigned group, core::Extent e, bool write) {
   engine_.residency().set(e);
   const Hint hint{e.begin, pages_of(e), write ? Hint::kFetchWrite : Hint::kFetch, 0, site_of(group), static_cast<uint32_t>(step_),
                   number()};

@@ -35,7 +35,7 @@ public:
   /// Asks for what has been found in step `by` and before.
   bool ask_found(uint64_t by);
   /// Asks for the absent pages of the extent, as far as it is in regions.
-  bool ask_absent(unsigned group, core::Extent);
+  bool ask_absent(unsigned group, core::Extent e) { return ask_absent({e, 0, group, writes(group)}); }
   /// What the program has passed is given up.
   void release_passed(uint64_t program_step);
 
@@ -61,8 +61,9 @@ private:
   }
   uint16_t site_of(unsigned group) const { return static_cast<uint16_t>(nest_.sites + group); }
   bool is_alone(unsigned group, core::Extent);
-  bool ask(unsigned group, core::Extent);
-  bool tell(unsigned group, core::Extent);
+  bool ask_absent(const core::Coalescer::Request &);
+  bool ask(unsigned group, core::Extent, bool write);
+  bool tell(unsigned group, core::Extent, bool write);
   void count(core::Extent);
 };
 
