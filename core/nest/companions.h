@@ -7,7 +7,8 @@
 //     for (k) off += a[k] * b[k];          a = near + r.from * width, b = far + r.to * width
 //     for (k) as[k] += off * b[k];         as = near_slope + r.from * width: always near_slope - near behind a
 //
-// A distance that was seen kSure times in a row is taken to hold, until the next nest comes with another one.
+// A distance that was seen kSure times in a row is taken to hold, until the next nest comes with another one. So is one of zero,
+// of a row that this nest reads and the next one stores to: its pages are wanted for stores.
 //
 // Example: after four records, near_slope's row is asked for with near's, when the first loop begins.
 //
@@ -25,6 +26,8 @@ namespace pagecast::core {
 struct Row {
   Extent extent;
   bool write = false;
+
+  bool covers(Extent e) const { return extent.begin <= e.begin && e.end <= extent.end; }
 };
 
 class Companions {
@@ -36,13 +39,13 @@ public:
   void followed(const Row *rows, unsigned count, const void *next, const Row *others, unsigned other_count) {
     for (Companion &c : companion_) c.confirmed = false;
     for (unsigned o = 0; o < other_count; ++o)
-      if (!lies_in(others[o].extent, rows, count))
+      if (!is_asked_for(others[o], rows, count))
         for (unsigned r = 0; r < count; ++r) note(r, next, rows[r], others[o]);
     for (Companion &c : companion_)
       if (c.next == next && !c.confirmed) c.seen = 0;
   }
 
-  /// Calls `callback(Row)` for what comes with `rows`, as far as that is sure.
+  /// Calls `callback(Row)` for what comes with `rows`, as far as that is sure; also for one of `rows` that is only now written.
   template <class Callback> void for_each(const Row *rows, unsigned count, Callback callback) const {
     for (const Companion &c : companion_) {
       if (c.seen < kSure || c.row >= count) continue;
@@ -61,8 +64,9 @@ private:
     bool write = false, confirmed = false;
   };
 
-  static bool lies_in(Extent e, const Row *rows, unsigned count) {
-    return std::any_of(rows, rows + count, [e](const Row &r) { return r.extent.begin <= e.begin && e.end <= r.extent.end; });
+  /// Whether what `other` needs comes with one of `rows`.
+  static bool is_asked_for(const Row &other, const Row *rows, unsigned count) {
+    return std::any_of(rows, rows + count, [&other](const Row &r) { return r.covers(other.extent) && r.write >= other.write; });
   }
 
   void note(unsigned row, const void *next, const Row &own, const Row &other) {

@@ -108,6 +108,8 @@ bool ask_for_rows(Engine &engine, const pagecast_nest &d, const uint64_t *args) 
   core::Row lacking[kMostRows + core::Companions::kMost];
   unsigned n = 0;
   const auto look = [&](const core::Row &row) {
+    for (unsigned i = 0; i < n; ++i)
+      if (lacking[i].covers(row.extent)) return void(lacking[i].write |= row.write);
     if (lacks(engine, row)) lacking[n++] = row;
   };
   for (unsigned i = 0; i < now.count; ++i) look(now.row[i]);

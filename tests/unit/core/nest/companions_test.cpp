@@ -43,8 +43,9 @@ TEST(Companions, RowsAtAConstantDistanceAreForeseenAfterSomeTimes) {
     EXPECT_TRUE(records.asked(7, 9).empty()) << "after " << t;
     records.turn(t * 5 % 11, t * 7 % 13);
   }
-  EXPECT_EQ(records.asked(100, 30), (std::vector<uint64_t>{kNearSlope + 100 * kBytes, kFarSlope + 30 * kBytes}))
-      << "and neither far's from near nor near's from far, whose distances change";
+  EXPECT_EQ(records.asked(100, 30),
+            (std::vector<uint64_t>{kNear + 100 * kBytes, kFar + 30 * kBytes, kNearSlope + 100 * kBytes, kFarSlope + 30 * kBytes}))
+      << "its own rows for stores, and neither far's from near nor near's from far, whose distances change";
 }
 
 TEST(Companions, OneDistanceThatFailsIsForgottenAndTheOthersStay) {
@@ -55,12 +56,23 @@ TEST(Companions, OneDistanceThatFailsIsForgottenAndTheOthersStay) {
   EXPECT_EQ(records.asked(100, 30), (std::vector<uint64_t>{kFarSlope + 30 * kBytes}));
 }
 
+TEST(Companions, RowsThatTheNextNestOnlyReadsAreNotAskedForTwice) {
+  Companions companions;
+  for (uint64_t t = 0; t < 10; ++t) {
+    const Row own[] = {row(kNear, t * 5 % 11), row(kFar, t * 7 % 13, true)},
+              next[] = {row(kNear, t * 5 % 11), row(kFar, t * 7 % 13)};
+    companions.followed(own, 2, &kSecond, next, 2);
+  }
+  const Row own[] = {row(kNear, 3), row(kFar, 5, true)};
+  companions.for_each(own, 2, [](const Row &) { ADD_FAILURE(); });
+}
+
 TEST(Companions, AnotherNestSaysNothingOfTheOnesBefore) {
   Records records;
   for (uint64_t t = 0; t < 10; ++t) records.turn(t * 5 % 11, t * 7 % 13);
   const std::vector<Row> rows = records.first(1, 2), others = {row(kFarSlope, 77)};
   records.companions.followed(rows.data(), 2, &kFirst, others.data(), 1);
-  EXPECT_EQ(records.asked(100, 30).size(), 2u);
+  EXPECT_EQ(records.asked(100, 30).size(), 4u);
 }
 
 TEST(Companions, RowsInNoOrderAreNotForeseen) {

@@ -23,8 +23,8 @@ constexpr unsigned kArrays = 4;
 
 /// for (k < 300) ... array[a] + k ..., for some arrays
 struct Nest {
-  explicit Nest(unsigned groups) : group(groups), word(1 + 2 * groups) {
-    for (pagecast_group &g : group) g = {PAGECAST_READS | PAGECAST_WRITES, 8, 0, 8, 0, 0, "array"};
+  explicit Nest(unsigned groups, uint32_t flags = PAGECAST_READS | PAGECAST_WRITES) : group(groups), word(1 + 2 * groups) {
+    for (pagecast_group &g : group) g = {flags, 8, 0, 8, 0, 0, "array"};
     word[0] = {kTrips, 0, 0};
     description.abi = PAGECAST_ABI_VERSION;
     description.loops = description.strips = 1;
@@ -105,6 +105,26 @@ TEST(SmallNests, RowsThatFollowAtAConstantDistanceAreAskedForAsWell) {
   first.enter({arrays.row(0, last)});
   arrays.expect_asked(1, last);
   EXPECT_EQ(first.prefetched(), 2u);
+}
+
+TEST(SmallNests, RowsThatTheNextNestStoresToAreBroughtWritable) {
+  START_ENGINE(ReleasePolicy::kNone);
+  Arrays arrays;
+  Nest reads(2, PAGECAST_READS), stores(2);
+  for (uint64_t turn = 0; turn < core::Companions::kSure; ++turn) {
+    const std::vector<const char *> rows{arrays.row(0, 40 + turn * turn), arrays.row(1, 30 + turn)};
+    reads.enter(rows);
+    stores.enter(rows);
+  }
+  const uint64_t first = arrays.absent(0, 1000), second = arrays.absent(1, 900);
+  reads.enter({arrays.row(0, first), arrays.row(1, second)});
+  arrays.expect_asked(0, first);
+  arrays.expect_asked(1, second);
+  expect_valid();
+  const uint64_t before = engine.statistics.protect_faults;
+  const_cast<char *>(arrays.row(0, first))[9] = const_cast<char *>(arrays.row(1, second))[9] = 2;
+  expect_valid();
+  EXPECT_EQ(engine.statistics.protect_faults, before) << "the first store to it is no fault";
 }
 
 TEST(SmallNests, EntriesWhoseRowsAreInMemoryArePassedOver) {
