@@ -5,18 +5,43 @@
 // step of each execution of the ticked loop is the shorter one, as the last strip is.
 //
 // Example: 118 ticks for each row, 50 in a step: steps end after ticks 50, 100, 118, 168, 218, 236, ...
+//
+// Where a whole execution of the ticked loop moves by less than a page, as rows of eight elements do, steps would be as short as
+// that. Such a loop is folded into the one around it: to the core that one is ticked, and one of its iterations has some ticks.
+//
+// Example: a million rows of eight doubles, a tick each: 64 rows, which are a page, and 64 ticks make a step.
 #pragma once
 #include "core/arithmetic.h"
 #include "core/types.h"
 
 namespace pagecast::core {
 
+/// Makes a loop further out the ticked one, as long as an execution of it moves each group by less than a page. Returns the ticks in
+/// an iteration of the ticked loop; 1 as well where nothing is folded. A nest in strips must then tick once in an execution of the
+/// loop that it ticks. Cost: O(groups * loops).
+inline uint64_t fold_short_loops(Shape &s, uint64_t page) {
+  const auto is_short = [&](unsigned k) {
+    for (unsigned g = 0; g < s.groups; ++g)
+      if (!s.group[g].indirect && saturating_mul(magnitude(s.group[g].stride[k]), s.trips[k]) >= page) return false;
+    return s.trips[k] > 0;
+  };
+  uint64_t ticks = 1;
+  while (s.loops && s.stages == 0 && s.ticked > 0 && is_short(s.ticked)) {
+    const uint64_t more = s.strips ? 1 : saturating_mul(ticks, s.trips[s.ticked]);
+    if (saturating_mul(more, s.trips[s.ticked - 1]) == kUnbounded) break;
+    ticks = more;
+    --s.ticked;
+    s.strips = false;
+  }
+  return ticks;
+}
+
 class Ticks {
 public:
-  /// `strip`: iterations of the ticked loop in a step.
-  void start(const Shape &s, uint64_t strip) {
-    trips_ = s.loops && !s.strips && strip > 1 ? s.trips[s.ticked] : 0;
-    strip_ = most(strip, 1);
+  /// `strip`: iterations of the ticked loop in a step; `per`: ticks in one of them, as fold_short_loops() says.
+  void start(const Shape &s, uint64_t strip, uint64_t per = 1) {
+    strip_ = saturating_mul(most(strip, 1), per);
+    trips_ = s.loops && !s.strips && strip_ > 1 ? s.trips[s.ticked] * per : 0;
     steps_ = divide_up(trips_, strip_);
   }
   /// Steps that are finished after so many ticks.
@@ -30,8 +55,8 @@ public:
   }
 
 private:
-  uint64_t trips_ = 0; ///< of the ticked loop; 0: a tick is a step
-  uint64_t strip_ = 1;
+  uint64_t trips_ = 0; ///< ticks in one execution of the ticked loop; 0: a tick is a step
+  uint64_t strip_ = 1; ///< ticks in a step
   uint64_t steps_ = 0; ///< in one execution of the ticked loop
 };
 
