@@ -15,6 +15,7 @@ public:
   /// At step 0 of the nest. `strip` >= 1.
   void start(const Shape &, uint64_t strip);
 
+  unsigned ticked() const { return ticked_; } ///< the loop whose strips are steps
   uint64_t steps() const { return steps_; } ///< in the nest; saturating; 0 when a loop is empty
   uint64_t position() const { return position_; }
   bool at_end() const { return position_ >= steps_; }

@@ -16,23 +16,45 @@ void Nest::start(const Shape &shape, const Conditions &conditions, uint64_t now_
     if (shape_.group[g].indirect) continue;
     (shape_.group[g].index ? index : direct) |= 1u << g;
   }
-  direct_.start(shape_, plan_, conditions_, direct);
-  index_.start(shape_, plan_, conditions_, index);
-  releaser_.start(shape_, plan_, conditions_);
-  program_at_ = direct_.cursor();
+  program_at_.start(shape_, plan_.strip);
+  Shape by_leaps = shape_;
+  plan_leaps(&by_leaps);
+  direct_.start(by_leaps, leap_plan_, conditions_, direct);
+  index_.start(by_leaps, leap_plan_, conditions_, index);
+  releaser_.start(by_leaps, leap_plan_, conditions_);
   fence_ = kUnbounded;
   blocked_ = false;
   unfinished_ = false;
 }
 
+/// Sets leap_plan_ and leaps_, and makes `s`, the nest's shape, that of its leaps: only its direct groups have a say in
+/// these. What is kept for measurement counts steps, and so do users that say how far.
+void Nest::plan_leaps(Shape *s) {
+  leap_plan_ = plan_;
+  leaps_.start(0, 1);
+  if (conditions_.fixed_distance || conditions_.schedule != Schedule::kContinuous || steps() == 0) return;
+  const uint64_t folded = fold_short_loops(*s, program_at_.strips(), conditions_.page);
+  s->strips = false;
+  s->stages = 0;
+  s->sliced_bytes = 0;
+  for (unsigned g = 0; g < s->groups; ++g) s->group[g].scattered = false;
+  const uint64_t own = folded ? 1 : plan_.strip, leap = most(make_plan(*s, conditions_).strip / own, 1);
+  if (!folded && leap == 1) return;
+  leap_plan_ = make_plan(*s, conditions_, saturating_mul(leap, own));
+  leaps_.start(folded ? s->trips[s->ticked] * folded : program_at_.strips(), folded ? leap * folded : leap);
+}
+
 void Nest::share(uint64_t budget, uint32_t left_to_others, uint64_t program_step) {
   conditions_.budget = budget;
   plan_ = make_plan(shape_, conditions_, plan_.strip);
+  Shape by_leaps = shape_;
+  by_leaps.ticked = direct_.cursor().ticked();
+  leap_plan_ = make_plan(by_leaps, conditions_, leap_plan_.strip);
   for (unsigned g = 0; g < shape_.groups; ++g)
-    if (left_to_others >> g & 1) plan_.group[g].releases = false;
+    if (left_to_others >> g & 1) plan_.group[g].releases = leap_plan_.group[g].releases = false;
   distance_.limit(plan_, conditions_);
-  releaser_.start(shape_, plan_, conditions_);
-  releaser_.skip_to(program_step);
+  releaser_.start(by_leaps, leap_plan_, conditions_);
+  releaser_.skip_to(leaps(program_step));
 }
 
 void Nest::release_along(uint32_t kept, uint64_t program_step) {
@@ -57,21 +79,23 @@ uint64_t Nest::advance(uint64_t program_step, uint64_t now_ns, const ResidencyMa
   bool accepted = !index_.active() || fetch(index_, step, far, residency, sink);
   if (accepted && direct_.active()) accepted = fetch(direct_, step, d, residency, sink);
   uint64_t work = kBurst;
-  const bool released = releaser_.advance(step, sink, shape_, plan_, &work);
+  const bool released = releaser_.advance(leaps(step), sink, shape_, leap_plan_, &work);
   if (!accepted || unfinished_ || !released) return program_step;
 
   const uint64_t wake = least(fetch_wake(direct_, step, d), fetch_wake(index_, step, far));
-  return least(wake, releaser_.wake(step, distance_.batch()));
+  return least(wake, leaps_.ticks(releaser_.wake(leaps(step), begun_leaps(distance_.batch()))));
 }
 
 /// It returns false where the sink refused. The batch on top of the distance is fetched only when the distance itself is not covered any
 /// more, so that the cursor moves seldom and far, and the distance is its least lead, not its mean one.
 bool Nest::fetch(Fetcher &f, uint64_t program_step, uint64_t distance, const ResidencyMap &residency, Sink &sink) {
-  const uint64_t covered = least(target(program_step, distance, 0), least(fence_, steps()));
+  const uint64_t covered = least(begun_leaps(least(target(program_step, distance, 0), steps())), leaps(fence_));
   uint64_t work = kBurst;
   // Advancing to where the cursor is hands on what a refused call has left.
-  const uint64_t to = f.position() < covered ? least(target(program_step, distance, distance_.batch()), fence_) : f.position();
-  const Fetcher::Outcome outcome = f.advance(program_step, to, residency, sink, shape_, plan_, &work);
+  const uint64_t to = f.position() < covered
+                          ? least(begun_leaps(target(program_step, distance, distance_.batch())), leaps(fence_))
+                          : f.position();
+  const Fetcher::Outcome outcome = f.advance(leaps(program_step), to, residency, sink, shape_, leap_plan_, &work);
   blocked_ |= outcome == Fetcher::Outcome::kRefused;
   unfinished_ |= outcome == Fetcher::Outcome::kPaused;
   return outcome != Fetcher::Outcome::kRefused;
@@ -114,9 +138,9 @@ uint64_t Nest::nested_target(uint64_t program_step, uint64_t distance, uint64_t 
 }
 
 uint64_t Nest::fetch_wake(const Fetcher &f, uint64_t program_step, uint64_t distance) const {
-  if (f.at_end() || f.position() >= fence_) return kUnbounded; // who moves the fence calls again
+  if (f.at_end() || f.position() >= leaps(fence_)) return kUnbounded; // who moves the fence calls again
   // When the distance is just not covered any more.
-  const uint64_t lead = f.position() - least(f.position(), distance);
+  const uint64_t at = leaps_.ticks(f.position()), lead = at - least(at, distance);
   const uint64_t wake = most(lead, saturating_add(program_step, 1));
   if (conditions_.schedule == Schedule::kContinuous) return wake;
   const uint64_t strips = most(program_at_.strips(), 1);
@@ -125,6 +149,6 @@ uint64_t Nest::fetch_wake(const Fetcher &f, uint64_t program_step, uint64_t dist
                next_execution);
 }
 
-void Nest::finish(uint64_t program_step, Sink &sink) { releaser_.finish(program_step, sink, shape_, plan_); }
+void Nest::finish(uint64_t program_step, Sink &sink) { releaser_.finish(begun_leaps(program_step), sink, shape_, leap_plan_); }
 
 } // namespace pagecast::core

@@ -10,6 +10,7 @@
 #include "core/nest/fetcher.h"
 #include "core/nest/plan.h"
 #include "core/nest/releaser.h"
+#include "core/nest/ticks.h"
 #include "core/residency.h"
 #include "core/types.h"
 
@@ -32,7 +33,7 @@ public:
   /// Iterations of the ticked loop per step (a multiple of 64 when the loop is strip-mined).
   uint64_t strip() const { return plan_.strip; }
   /// Steps in the whole nest.
-  uint64_t steps() const { return direct_.cursor().steps(); }
+  uint64_t steps() const { return program_at_.steps(); }
   /// True when all that the nest touches fits and nothing is released within it.
   bool fits() const { return plan_.fits; }
 
@@ -67,7 +68,7 @@ public:
   /// Steps by which slices run ahead of the program: what a slice touches needs as long as anything else.
   uint64_t slice_distance() const { return distance_.steps(); }
   /// What a group touches in the whole nest; for indirect groups nothing.
-  void footprint(unsigned group, Pieces *p) const { direct_.cursor().unit_pieces(shape_.group[group], -1, conditions_.page, p); }
+  void footprint(unsigned group, Pieces *p) const { program_at_.unit_pieces(shape_.group[group], -1, conditions_.page, p); }
   const Plan &plan() const { return plan_; }
   const Shape &shape() const { return shape_; }
 
@@ -75,6 +76,10 @@ public:
   static constexpr uint64_t kBurst = 1024;
 
 private:
+  void plan_leaps(Shape *);
+  /// Leaps that are finished after so many steps, and those that have begun. kUnbounded stays so.
+  uint64_t leaps(uint64_t steps) const { return leaps_.steps(steps); }
+  uint64_t begun_leaps(uint64_t steps) const { return steps && steps != kUnbounded ? leaps_.steps(steps - 1) + 1 : steps; }
   uint64_t target(uint64_t program_step, uint64_t distance, uint64_t batch);
   uint64_t nested_target(uint64_t program_step, uint64_t distance, uint64_t batch);
   bool fetch(Fetcher &, uint64_t program_step, uint64_t distance, const ResidencyMap &, Sink &);
@@ -83,10 +88,12 @@ private:
   Shape shape_;
   Conditions conditions_;
   Plan plan_;
+  Plan leap_plan_; ///< by which the cursors go
+  Ticks leaps_; ///< of some steps each
   Distance distance_;
   Fetcher direct_, index_; ///< the index arrays of slices are fetched further ahead
   Releaser releaser_;
-  Cursor program_at_; ///< scratch: the program's position, for the nested schedule
+  Cursor program_at_; ///< by steps; its position is scratch, for the nested schedule
   uint64_t fence_ = ~uint64_t{0}; ///< step
   bool blocked_ = false;
   bool unfinished_ = false; ///< a fetcher stopped before its target: go on at the next call

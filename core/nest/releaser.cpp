@@ -39,7 +39,7 @@ uint64_t Releaser::units_for(int loop, uint64_t unit, const Shape &s, uint64_t w
   for (unsigned g = 0; g < s.groups; ++g) {
     if (!(groups_[loop + 1] >> g & 1)) continue;
     Pieces p;
-    if (loop == int(s.ticked)) cursor_.step_pieces(s.group[g], page_, &p);
+    if (loop == int(cursor_.ticked())) cursor_.step_pieces(s.group[g], page_, &p);
     else cursor_.unit_pieces(s.group[g], loop, page_, &p);
     pieces += p.size();
   }
@@ -47,7 +47,7 @@ uint64_t Releaser::units_for(int loop, uint64_t unit, const Shape &s, uint64_t w
 }
 
 bool Releaser::advance(uint64_t program_step, Sink &sink, const Shape &s, const Plan &plan, uint64_t *work) {
-  for (unsigned level = 1; level <= s.ticked + 1; ++level) { // level 0, the nest, is finish()'s
+  for (unsigned level = 1; level <= cursor_.ticked() + 1; ++level) { // level 0, the nest, is finish()'s
     const int loop = int(level) - 1;
     const uint64_t begin = unit_[level], finished = groups_[level] ? finished_units(loop, program_step) : 0;
     if (begin >= finished) continue;
@@ -64,7 +64,7 @@ bool Releaser::advance(uint64_t program_step, Sink &sink, const Shape &s, const 
 void Releaser::finish(uint64_t program_step, Sink &sink, const Shape &s, const Plan &plan) {
   const uint64_t step = least(program_step, cursor_.steps());
   uint64_t work = kLastPieces;
-  for (unsigned level = 0; level <= s.ticked + 1 && s.loops > 0; ++level) {
+  for (unsigned level = 0; level <= cursor_.ticked() + 1 && s.loops > 0; ++level) {
     const int loop = int(level) - 1;
     const uint64_t end = divide_up(step, cursor_.steps_per(loop)); // the unit that was left half way as well
     if (groups_[level] == 0 || unit_[level] >= end || work == 0) continue;
@@ -91,7 +91,7 @@ void Releaser::release_unit(Call &call, int loop, unsigned group, uint64_t unit,
   const uint64_t per = cursor_.steps_per(loop);
   const auto pieces_of = [&](uint64_t n, Pieces *out) {
     cursor_.seek(n * per);
-    if (loop == int(call.shape.ticked)) cursor_.step_pieces(g, page_, out);
+    if (loop == int(cursor_.ticked())) cursor_.step_pieces(g, page_, out);
     else cursor_.unit_pieces(g, loop, page_, out);
   };
   Pieces after, now;

@@ -6,47 +6,49 @@
 //
 // Example: 118 ticks for each row, 50 in a step: steps end after ticks 50, 100, 118, 168, 218, 236, ...
 //
-// Where a whole execution of the ticked loop moves by less than a page, as rows of eight elements do, steps would be as short as
-// that. Such a loop is folded into the one around it: to the core that one is ticked, and one of its iterations has some ticks.
+// The same is between steps and leaps. Where steps are short, as those of rows of eight elements are, or of what a slice goes
+// through one by one, the cursors take leaps of many steps. Where a whole execution of the ticked loop moves by less than a page,
+// that loop is folded for them into the one around it.
 //
-// Example: a million rows of eight doubles, a tick each: 64 rows, which are a page, and 64 ticks make a step.
+// Example: a million rows of eight doubles, a step each: 128 rows make a leap.
 #pragma once
 #include "core/arithmetic.h"
 #include "core/types.h"
 
 namespace pagecast::core {
 
-/// Makes a loop further out the ticked one, as long as an execution of it moves each group by less than a page. Returns the ticks in
-/// an iteration of the ticked loop; 1 as well where nothing is folded. A nest in strips must then tick once in an execution of the
-/// loop that it ticks. Cost: O(groups * loops).
-inline uint64_t fold_short_loops(Shape &s, uint64_t page) {
+/// Makes a loop further out the ticked one, as long as an execution of it moves each group by less than a page. `steps`: in one
+/// execution of the ticked loop. Returns the steps in one iteration of the new one; 0: nothing is folded. Cost: O(groups * loops).
+inline uint64_t fold_short_loops(Shape &s, uint64_t steps, uint64_t page) {
   const auto is_short = [&](unsigned k) {
     for (unsigned g = 0; g < s.groups; ++g)
       if (!s.group[g].indirect && saturating_mul(magnitude(s.group[g].stride[k]), s.trips[k]) >= page) return false;
     return s.trips[k] > 0;
   };
-  uint64_t ticks = 1;
-  while (s.loops && s.stages == 0 && s.ticked > 0 && is_short(s.ticked)) {
-    const uint64_t more = s.strips ? 1 : saturating_mul(ticks, s.trips[s.ticked]);
+  uint64_t folded = 0;
+  while (s.loops && s.ticked > 0 && is_short(s.ticked)) {
+    const uint64_t more = folded ? saturating_mul(folded, s.trips[s.ticked]) : steps;
     if (saturating_mul(more, s.trips[s.ticked - 1]) == kUnbounded) break;
-    ticks = more;
+    folded = more;
     --s.ticked;
-    s.strips = false;
   }
-  return ticks;
+  return folded;
 }
 
 class Ticks {
 public:
-  /// `strip`: iterations of the ticked loop in a step; `per`: ticks in one of them, as fold_short_loops() says.
-  void start(const Shape &s, uint64_t strip, uint64_t per = 1) {
-    strip_ = saturating_mul(most(strip, 1), per);
-    trips_ = s.loops && !s.strips && strip_ > 1 ? s.trips[s.ticked] * per : 0;
+  /// `strip`: iterations of the ticked loop in a step.
+  void start(const Shape &s, uint64_t strip) { start(s.loops && !s.strips ? s.trips[s.ticked] : 0, strip); }
+  /// `ticks` of one execution of a loop, `strip` of which make a step.
+  void start(uint64_t ticks, uint64_t strip) {
+    strip_ = most(strip, 1);
+    trips_ = strip_ > 1 ? ticks : 0;
     steps_ = divide_up(trips_, strip_);
   }
-  /// Steps that are finished after so many ticks.
+  /// Steps that are finished after so many ticks. kUnbounded stays so.
   uint64_t steps(uint64_t ticks) const {
-    return trips_ ? saturating_add(saturating_mul(ticks / trips_, steps_), ticks % trips_ / strip_) : ticks;
+    return trips_ && ticks != kUnbounded ? saturating_add(saturating_mul(ticks / trips_, steps_), ticks % trips_ / strip_)
+                                         : ticks;
   }
   /// Ticks after which so many steps are finished. kUnbounded stays so.
   uint64_t ticks(uint64_t steps) const {

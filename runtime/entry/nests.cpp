@@ -281,8 +281,6 @@ pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_
   nest->sites = engine.statistics.sites_of(&d);
   const bool slice = prepare_slice(engine, *nest, d, args, shape);
   if (shape.sliced_bytes > engine.budget() / kSlicedShare) return give_back(engine.statistics.nests_declined);
-  const uint64_t ticks =
-      engine.conditions().fixed_distance ? 1 : core::fold_short_loops(shape, os::page_size()); // users count as the program does
   nest->policy.start(shape, conditions_for(engine, slice && nest->advised), os::now_ns());
   if (!slice && all_resident(engine, shape, nest->policy)) return give_back(engine.statistics.nests_filtered);
   nest->overwrite.start(shape, nest->policy.strip(), os::page_size());
@@ -301,9 +299,9 @@ pagecast_ticket *open_nest(Engine &engine, const pagecast_nest &d, const uint64_
   nest->costs.store(nullptr, std::memory_order_relaxed);
   nest->overwritten.store(0, std::memory_order_relaxed);
   nest->slice_ahead.store(nest->policy.slice_distance(), std::memory_order_relaxed);
-  nest->ticks.start(shape, nest->policy.strip(), ticks);
+  nest->ticks.start(shape, nest->policy.strip());
   nest->last_tick = last_tick_of(d, shape.trips);
-  nest->ticket = {0, nest->last_tick, shape.strips ? nest->policy.strip() : d.strips ? ~0ull : 1};
+  nest->ticket = {0, nest->last_tick, shape.strips ? nest->policy.strip() : 1};
   nest->wake_at = 0;
   nest->freed_seen = 0;
   nest->started = false;

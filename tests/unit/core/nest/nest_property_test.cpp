@@ -12,6 +12,7 @@ namespace {
 struct Case {
   explicit Case(uint64_t seed) : random(seed) {
     shape = random_shape(random);
+    shape.stages = seed % 3 == 0; // steps of single iterations, as slices count them
     conditions = machine(uint64_t{1} << (14 + random() % 12));
     conditions.schedule = Schedule(random() % 3);
     conditions.max_io = kPage << (random() % 6);

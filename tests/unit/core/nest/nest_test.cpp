@@ -56,6 +56,27 @@ TEST(Nest, NothingIsFetchedBehindTheFenceUntilItIsMoved) {
   EXPECT_GT(p.reached(), kBase + 100 * step_bytes);
 }
 
+TEST(Nest, ShortStepsAreTakenManyAtATime) {
+  Conditions c = machine(64 << 20);
+  c.queue_bytes = 2 << 20;
+  const auto fetched_by_one_call = [&](const Shape &s) {
+    Play p(s, c);
+    p.at(0);
+    EXPECT_LT(p.nest->plan().step_bytes, 100u);
+    const uint64_t bytes = p.reached() - kBase;
+    p.run(0, s.trips[0]);
+    p.nest->finish(s.trips[0], p.sink);
+    EXPECT_EQ(p.sink.fetched_pages().size(), s.trips[0] * 64 / kPage);
+    return bytes;
+  };
+  const Shape rows = nest_of({640000, 8}, {array(kBase, {64, 8})}); // of eight elements, a step each
+  EXPECT_GT(fetched_by_one_call(rows), 4 * Nest::kBurst * 64);
+  Shape sliced = nest_of({640000}, {array(kBase, {64})}, false);
+  sliced.stages = 1;
+  sliced.sliced_bytes = 8; // what a slice goes through: a step each
+  EXPECT_GT(fetched_by_one_call(sliced), 4 * Nest::kBurst * 64);
+}
+
 TEST(Nest, RequestsAreLargeAndCallsAreFew) {
   Conditions c = machine(uint64_t{1} << 30);
   c.fixed_distance = 16;

@@ -49,68 +49,51 @@ TEST(Ticks, ManyTicksThatMoveByLittleMakeOneStep) {
 
 TEST(FoldShortLoops, RowsOfLessThanAPageAreFoldedIntoTheLoopAround) {
   Shape s = nest_of({1000000, 8}, {array(kBase, {64, 8}), array(2 * kBase, {8, 0})});
-  EXPECT_EQ(fold_short_loops(s, kPage), 1u) << "a strip is a row";
+  EXPECT_EQ(fold_short_loops(s, 1, kPage), 1u);
   EXPECT_EQ(s.ticked, 0u);
-  EXPECT_FALSE(s.strips);
-  EXPECT_GE(make_plan(s, machine(64 << 20)).strip, 64u) << "rows of a page, at least";
-  EXPECT_EQ(fold_short_loops(s, kPage), 1u) << "there is no loop around it";
-  Ticks t;
-  t.start(s, 64);
-  EXPECT_EQ(t.steps(63), 0u);
-  EXPECT_EQ(t.steps(64), 1u);
+  EXPECT_EQ(fold_short_loops(s, 1, kPage), 0u) << "there is no loop around it";
 }
 
-TEST(FoldShortLoops, EachIterationIsATickWhereThereAreNoStrips) {
+TEST(FoldShortLoops, EachIterationIsAStepWhereThereAreNoStrips) {
   Shape s = nest_of({100000, 4, 6, 5}, {array(kBase, {960, 240, 40, 8})}, false);
   s.ticked = 2;
-  EXPECT_EQ(fold_short_loops(s, kPage), 24u);
+  EXPECT_EQ(fold_short_loops(s, 6, kPage), 24u);
   EXPECT_EQ(s.ticked, 0u);
-  Ticks t;
-  t.start(s, 4, 24);
-  EXPECT_EQ(t.steps(95), 0u);
-  EXPECT_EQ(t.steps(96), 1u);
-  EXPECT_EQ(t.ticks(2), 192u);
 }
 
 TEST(FoldShortLoops, OthersStay) {
   Shape row = nest_of({1000, 512}, {array(kBase, {4096, 8})});
-  EXPECT_EQ(fold_short_loops(row, kPage), 1u);
+  EXPECT_EQ(fold_short_loops(row, 1, kPage), 0u);
   EXPECT_EQ(row.ticked, 1u) << "a row is a page";
   Shape column = nest_of({1000, 8}, {array(kBase, {64, 8}), array(2 * kBase, {8, 80000})});
-  fold_short_loops(column, kPage);
-  EXPECT_EQ(column.ticked, 1u) << "one group goes down a column";
-  Shape sliced = nest_of({1000, 8}, {array(kBase, {64, 8})});
-  sliced.stages = 1;
-  fold_short_loops(sliced, kPage);
-  EXPECT_EQ(sliced.ticked, 1u) << "its slice counts as the program does";
+  EXPECT_EQ(fold_short_loops(column, 1, kPage), 0u) << "one group goes down a column";
   Shape empty = nest_of({1000, 0}, {array(kBase, {64, 8})});
-  fold_short_loops(empty, kPage);
-  EXPECT_EQ(empty.ticked, 1u);
+  EXPECT_EQ(fold_short_loops(empty, 0, kPage), 0u);
   Shape endless = nest_of({~uint64_t{0} / 4, 8, 8}, {array(kBase, {512, 64, 8})}, false);
-  EXPECT_EQ(fold_short_loops(endless, kPage), 8u);
-  EXPECT_EQ(endless.ticked, 1u) << "more ticks than can be counted";
+  EXPECT_EQ(fold_short_loops(endless, 8, kPage), 8u);
+  EXPECT_EQ(endless.ticked, 1u) << "more steps than can be counted";
 }
 
-TEST(FoldShortLoops, WhatATickTouchesIsInItsStep) {
+TEST(FoldShortLoops, WhatAStepTouchesIsInItsLeap) {
   int folded_shapes = 0;
   for (uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     const Shape given = random_shape(random);
     Shape s = given;
-    const uint64_t per = fold_short_loops(s, kPage);
-    if (s.ticked == given.ticked) continue;
+    const uint64_t strip = 1 + random() % 40, folded = fold_short_loops(s, divide_up(given.trips[given.ticked], strip), kPage);
+    if (!folded) continue;
     ++folded_shapes;
-    const auto ticks = touched_by_step(given, given.strips ? given.trips[given.ticked] : 1);
-    const uint64_t strip = 1 + random() % 7;
-    const auto steps = touched_by_step(s, strip);
+    const auto steps = touched_by_step(given, strip);
+    const uint64_t leap = 1 + random() % 7;
+    const auto leaps = touched_by_step(s, leap);
     Ticks t;
-    t.start(s, strip, per);
-    std::vector<std::vector<std::set<uint64_t>>> joined(steps.size(), std::vector<std::set<uint64_t>>(s.groups));
-    for (uint64_t i = 0; i < ticks.size(); ++i)
-      for (unsigned g = 0; g < s.groups; ++g) joined.at(t.steps(i))[g].insert(ticks[i][g].begin(), ticks[i][g].end());
-    ASSERT_EQ(joined, steps);
-    ASSERT_EQ(t.steps(ticks.size()), steps.size());
+    t.start(s.trips[s.ticked] * folded, leap * folded);
+    std::vector<std::vector<std::set<uint64_t>>> joined(leaps.size(), std::vector<std::set<uint64_t>>(s.groups));
+    for (uint64_t i = 0; i < steps.size(); ++i)
+      for (unsigned g = 0; g < s.groups; ++g) joined.at(t.steps(i))[g].insert(steps[i][g].begin(), steps[i][g].end());
+    ASSERT_EQ(joined, leaps);
+    ASSERT_EQ(t.steps(steps.size()), leaps.size());
   }
   EXPECT_GT(folded_shapes, 100) << "the test has lost its subject";
 }
