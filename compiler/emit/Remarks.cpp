@@ -54,8 +54,7 @@ OptimizationRemark hinted(const Nest &N, const Group &G, const Transfers &T) {
   using ore::NV;
   std::string Name = sourceName(G);
   DebugLoc Where = G.where();
-  OptimizationRemark R(PassName, G.indirect() ? "HintedIndirect" : "Hinted", Where ? Where : N.root()->getStartLoc(),
-                       G.Leading->getParent());
+  OptimizationRemark R(PassName, G.indirect() ? "HintedIndirect" : "Hinted", N.placeOf(G), G.Leading->getParent());
   R << NV("Array", Name.empty() ? "memory" : Name) << " " << NV("Access", accessOf(G));
   if (G.indirect()) {
     const auto Indices = unsigned(G.Index.size());

@@ -37,9 +37,8 @@ GlobalVariable *privateConstant(Module &M, Constant *Value, StringRef Name) {
   return G;
 }
 
-Constant *groupConstant(Module &M, const Group &G) {
+Constant *groupConstant(Module &M, const Group &G, DebugLoc Where) {
   Words W(M.getContext());
-  DebugLoc Where = G.where();
   Constant *Fields[] = {W.w32(G.Flags),
                         W.w32(G.Element),
                         W.w64(G.Lo),
@@ -123,7 +122,7 @@ GlobalVariable *nestTable(Module &M, const Nest &N, uint32_t Root, const Argumen
   LLVMContext &C = M.getContext();
   Words W(C);
   SmallVector<Constant *, 8> Groups;
-  for (const Group &G : N.Groups) Groups.push_back(groupConstant(M, G));
+  for (const Group &G : N.Groups) Groups.push_back(groupConstant(M, G, N.placeOf(G)));
   auto *GroupArray = ConstantArray::get(ArrayType::get(Groups.front()->getType(), Groups.size()), Groups);
   auto *Cache = new GlobalVariable(M, W.I64, /*isConstant=*/false, GlobalValue::InternalLinkage, W.w64(0), ".pagecast.cache");
   DebugLoc Where = N.root()->getStartLoc();

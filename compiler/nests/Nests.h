@@ -62,6 +62,11 @@ struct Nest {
   bool hasIndirect() const {
     return llvm::any_of(Groups, [](const Group &G) { return G.indirect(); });
   }
+  /// The place in the source that stands for one of the groups: the nest's where optimizations have left it none.
+  llvm::DebugLoc placeOf(const Group &G) const {
+    const llvm::DebugLoc Where = G.where();
+    return Where ? Where : root()->getStartLoc();
+  }
 };
 
 /// A loop or reference that gets no hints, and why: one missed remark.
