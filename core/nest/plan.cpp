@@ -198,12 +198,21 @@ int trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &g
   return -1;
 }
 
+/// Whether `h` touches in each iteration what `g` touches, to a page.
+bool lies_with(const Shape &s, const Group &g, const Group &h, uint64_t page) {
+  if (g.indirect || h.indirect) return false;
+  for (unsigned k = 0; k < s.loops; ++k)
+    if (g.stride[k] != h.stride[k]) return false;
+  return magnitude(int64_t(g.base + uint64_t(g.lo) - h.base - uint64_t(h.lo))) < page;
+}
+
 /// Only the last one to touch a page releases it. The first ask for it is to know of stores: those that come later, and those of
 /// an earlier iteration of the same step.
 void choose_trailing(const Shape &s, const Conditions &c, Plan *plan) {
   for (unsigned g = 0; g < s.groups; ++g) {
     GroupPlan &p = plan->group[g];
     for (unsigned h = 0; h < s.groups && (p.releases || s.group[g].writes); ++h) {
+      if (s.group[g].writes && h != g && lies_with(s, s.group[g], s.group[h], c.page)) plan->group[h].stored = true;
       const int loop = h == g ? -1 : trails(s, c, *plan, s.group[g], s.group[h]);
       if (loop < 0) continue;
       if (p.releases) p.stored |= s.group[h].writes || plan->group[h].stored;

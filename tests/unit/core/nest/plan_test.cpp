@@ -183,6 +183,17 @@ TEST(Plan, OfTwoReferencesAFewPagesApartTheTrailingOneReleases) { // a[i] = a[i 
   EXPECT_TRUE(make_plan(s, machine(3 << 20)).group[0].releases) << "there it does not fit";
 }
 
+TEST(Plan, WhatIsStoredToInTheSameIterationIsFetchedForStores) { // parent[i] is read by a slice, and stored to if it changes
+  Shape s = nest_of({40 << 20}, {array(kBase, {4}, 4), array(kBase, {4}, 4), array(2 * kBase, {4}, 4)});
+  s.group[0].index = true;
+  s.group[1].writes = true;
+  const Plan plan = make_plan(s, machine(16 << 20));
+  EXPECT_TRUE(plan.group[0].stored);
+  EXPECT_FALSE(plan.group[2].stored);
+  s.group[1].stride[0] = 8;
+  EXPECT_FALSE(make_plan(s, machine(16 << 20)).group[0].stored);
+}
+
 TEST(Plan, WhatAColumnHasStoredToAnIterationBeforeIsFetchedForStores) { // v[j][i] = v[j+1][i], j goes down inside i
   const int64_t row = 13600;
   Shape s = nest_of({1700, 1700}, {array(kBase + 1700 * row, {8, -row}, 8), array(kBase + 1699 * row, {8, -row}, 8)});
