@@ -45,7 +45,7 @@ std::string sentenceOf(const CLI::ParseError &error, const CLI::App &app, const 
   const std::string fault = faultOf(error, *command, arguments);
   if (name == "explain " && isExtra(error))
     return fault + "; options of the compiler follow --, as in pagecast explain solve.c -- -O3";
-  return fault + "; see pagecast " + name + "--help";
+  return fault.find("--help") == std::string::npos ? fault + "; see pagecast " + name + "--help" : fault;
 }
 
 } // namespace pagecast::cli

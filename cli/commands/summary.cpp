@@ -35,6 +35,7 @@ constexpr const char *kFewerSweeps =
     "next: more memory with --memory, or fewer sweeps that change the data, since each first store to a page costs a fault";
 /// Data that were read so many times over go round through memory.
 constexpr uint64_t kManyTimes = 8;
+constexpr const char *kStatisticsFile = "STATS.JSON"; ///< in a next step: where the user keeps them
 constexpr const char *kMemoryAgain = "next: use memory again rather than ask for new, since each new page costs a fault";
 constexpr Waiting kWaiting[] = {
     {"late", "reads that were on their way", kLessDisk, kLessDisk, kLessDisk, kLessDisk},
@@ -135,12 +136,12 @@ void Summary::say(const std::string &program_end) const {
     if (!run.finished)
       line = "the program " + (program_end.empty() ? "did not end by exit" : program_end) + "; the last figures before that: ";
     line += summaryOf(run, author_);
+    const size_t file = line.find(kStatisticsFile);
+    if (!own_folder_ && file != std::string::npos) line.replace(file, std::strlen(kStatisticsFile), statistics_);
   } catch (const Failure &) {
     line =
         "the program left no statistics, as it " +
-        (program_end.empty() ? std::string("paged nothing and did not return from main or call exit, which some shells and all "
-                                           "static programs do not")
-                             : program_end);
+        (program_end.empty() ? "is linked statically, or paged nothing and left by another way than main or exit" : program_end);
   }
   std::fprintf(stderr, "pagecast: %s\n", line.c_str());
 }

@@ -39,8 +39,9 @@ bool isPlain(const std::string &text) {
 
 std::string distance(const std::string &text) {
   if (text == "0") return "the same bytes in";
-  if (isDigits(text)) return text + (text == "1" ? " byte" : " bytes");
-  if (text[0] == '-' && isDigits(text.substr(1))) return text.substr(1) + " bytes back";
+  const auto bytes = [](const std::string &digits) { return digits + (digits == "1" ? " byte" : " bytes"); };
+  if (isDigits(text)) return bytes(text);
+  if (text[0] == '-' && isDigits(text.substr(1))) return bytes(text.substr(1)) + " back";
   return isPlain(text) ? text + " bytes" : "a distance computed at run time";
 }
 

@@ -246,6 +246,13 @@ private:
     }
   }
 
+  /// A function of the C library that is given numbers alone, such as log: it sets errno at most.
+  static bool computesOnly(const CallBase &Call) {
+    const Function *Callee = Call.getCalledFunction();
+    return Callee && Callee->isDeclaration() && Call.onlyWritesMemory() &&
+           none_of(Call.args(), [](const Value *V) { return V->getType()->isPointerTy(); });
+  }
+
   /// What functions touch besides is not known here.
   void refuseCalls(const Nest &N) {
     for (Loop *L : N.Loops)
@@ -253,7 +260,7 @@ private:
         for (Instruction &I : *Block) {
           auto *Call = dyn_cast<CallBase>(&I);
           if (!Call || LI.getLoopFor(Block) != L || isa<IntrinsicInst>(Call) || Call->isInlineAsm() ||
-              Call->doesNotAccessMemory() || !Hidden.insert(Call).second)
+              Call->doesNotAccessMemory() || computesOnly(*Call) || !Hidden.insert(Call).second)
             continue;
           const Function *Callee = Call->getCalledFunction();
           refuse(Refusal::HiddenByCall, Call, Callee ? Callee->getName().str() : "");

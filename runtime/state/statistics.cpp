@@ -205,14 +205,12 @@ void put_slices(Writer &w, const Statistics &s) {
   w.put("  \"slices\": [");
   for (uint32_t i = 0; i < s.slices.load(std::memory_order_acquire); ++i) {
     const SliceStatistics &slice = s.slice[i];
-    unsigned g = 0;
-    while (g + 1 < slice.nest->groups && !(slice.nest->group[g].flags & PAGECAST_INDIRECT)) ++g;
     const auto seconds = [](uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
     w.put("%s\n    {\"file\": ", i ? "," : "");
     w.text(slice.nest->file);
     w.put(", \"function\": ");
     w.text(slice.nest->function);
-    w.put(", \"line\": %u, \"cpu_s\": %.6f, \"pager_cpu_s\": %.6f, \"waited_s\": %.6f, ", slice.nest->group[g].line,
+    w.put(", \"line\": %u, \"cpu_s\": %.6f, \"pager_cpu_s\": %.6f, \"waited_s\": %.6f, ", slice.nest->line,
           seconds(slice.cpu_ns.load()), seconds(slice.pager_ns.load()), seconds(slice.waited_ns.load()));
     if (slice.trials) w.put("\"saved_s\": %.6f, ", static_cast<double>(slice.saved_ns) * 1e-9);
     else w.put("\"saved_s\": null, ");

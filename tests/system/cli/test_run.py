@@ -270,6 +270,7 @@ def test_misspelt_option_and_command(tools):
     ("--bogus", "pagecast has no option --bogus; pagecast --help lists them all"),
     ("bogus", "there is no command 'bogus'; pagecast --help lists them all"), ("run --memory AUTOS true", "or the word auto"),
     ("run --option foo=1 true", "there is no option FOO; pagecast run --help lists them all"),
+    ("doctor --foo", "pagecast doctor has no option --foo; pagecast doctor --help lists them all"),
     ("run --backing /proc true", "/proc is a proc, whose files hold no data; name a directory on a disk")])
 def test_wrong_words_are_answered_in_ours(tools, command, said):
     one_sentence(tools.run(tools.pagecast, *command.split()), said)
