@@ -82,12 +82,15 @@ void add_footprints(const Shape &s, const Conditions &c, Plan *plan) {
   }
 }
 
+/// By how many bytes `g` begins beyond `h`; negative: before it.
+int64_t ahead_of(const Group &g, const Group &h) { return int64_t(g.base + uint64_t(g.lo) - h.base - uint64_t(h.lo)); }
+
 /// The share of what `g` touches while the loops inside `k` run that `h` does not touch: 1 unless `g` is some iterations of
 /// one of these loops away from `h`, as a[i+1][j] is from a[i-1][j] down a column. Between 0 and 1.
 double beyond_share(const Shape &s, const Group &g, const Group &h, unsigned k, uint64_t page) {
   for (unsigned m = 0; m < s.loops; ++m)
     if (g.stride[m] != h.stride[m] && s.trips[m] > 1) return 1;
-  const uint64_t apart = magnitude(int64_t(g.base + uint64_t(g.lo) - h.base - uint64_t(h.lo)));
+  const uint64_t apart = magnitude(ahead_of(g, h));
   const uint64_t longer = magnitude((g.hi - g.lo) - (h.hi - h.lo));
   double least_share = 1;
   for (unsigned m = k + 1; m < s.loops; ++m) {
@@ -181,13 +184,17 @@ uint64_t bytes_of(const Shape &s, unsigned k, uint64_t n, uint64_t page) {
   return sum;
 }
 
+bool has_same_strides(const Shape &s, const Group &g, const Group &h) {
+  for (unsigned k = 0; k < s.loops; ++k)
+    if (g.stride[k] != h.stride[k]) return false;
+  return true;
+}
+
 /// Group reuse that only run-time values show: `later` touches, n iterations of a localized loop later, what
 /// `g` touches now (a[i+1][j] and a[i-1][j] with a whole row between them). Returns the loop; -1: none.
 int trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &g, const Group &later) {
-  if (g.indirect || later.indirect) return -1;
-  for (unsigned k = 0; k < s.loops; ++k)
-    if (g.stride[k] != later.stride[k]) return -1;
-  const int64_t apart = int64_t(g.base + uint64_t(g.lo) - later.base - uint64_t(later.lo));
+  if (g.indirect || later.indirect || !has_same_strides(s, g, later)) return -1;
+  const int64_t apart = ahead_of(g, later);
   for (unsigned k = plan.localized; k < s.loops; ++k) {
     const uint64_t stride = magnitude(g.stride[k]);
     if (stride == 0 || (apart < 0) != (g.stride[k] < 0)) continue;
@@ -200,14 +207,11 @@ int trails(const Shape &s, const Conditions &c, const Plan &plan, const Group &g
 
 /// Whether `h` touches in each iteration what `g` touches, to a page.
 bool lies_with(const Shape &s, const Group &g, const Group &h, uint64_t page) {
-  if (g.indirect || h.indirect) return false;
-  for (unsigned k = 0; k < s.loops; ++k)
-    if (g.stride[k] != h.stride[k]) return false;
-  return magnitude(int64_t(g.base + uint64_t(g.lo) - h.base - uint64_t(h.lo))) < page;
+  return !g.indirect && !h.indirect && has_same_strides(s, g, h) && magnitude(ahead_of(g, h)) < page;
 }
 
-/// Only the last one to touch a page releases it. The first ask for it is to know of stores: those that come later, and those of
-/// an earlier iteration of the same step.
+/// Only the last one to touch a page releases it. The first ask for it is to know of stores: those that come later, in the same
+/// iteration, or in an earlier one of the same step.
 void choose_trailing(const Shape &s, const Conditions &c, Plan *plan) {
   for (unsigned g = 0; g < s.groups; ++g) {
     GroupPlan &p = plan->group[g];
