@@ -34,6 +34,7 @@ void Nest::plan_leaps(Shape *s) {
   leaps_.start(0, 1);
   if (conditions_.fixed_distance || conditions_.schedule != Schedule::kContinuous || steps() == 0) return;
   const uint64_t folded = fold_short_loops(*s, program_at_.strips(), conditions_.page);
+  if (!folded && s->stages == 0) return; // its steps are as long as its direct groups want them
   s->strips = false;
   s->stages = 0;
   s->sliced_bytes = 0;
