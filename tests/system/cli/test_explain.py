@@ -438,6 +438,7 @@ static double dot(const double *x, const double *y, long n) { double s = 0; for 
 double caller(const double *wind, long n) { return dot(wind, rain, n); }
 double column(long k) { double s = 0; for (long i = 0; i < 2000; i++) s += grid[i][k]; return s; }
 double back(const double *a, long n) { double s = 0; for (long i = n; i-- > 0;) s += a[i]; return s; }
+long letters(const char *text, long n) { long s = 0; for (long i = n; i-- > 0;) s += text[i]; return s; }
 void add(double *restrict to, const double *from, long n, long m) {
   for (long i = 0; i < n; i++)
     for (long j = 0; j < m; j++)
@@ -451,7 +452,7 @@ def test_distances_are_said_in_words(built, tmp_path):
     done = built.run(built.pagecast, "explain", tmp_path / "d.c", "--", "-O2")
     text = " ".join(done.stdout.split())
     for said in ("wind Hinted read: 8 bytes each iteration", "rain Hinted read: 8 bytes each iteration",
-                 "grid Hinted read: 4096 bytes each iteration", "a Hinted read: 8 bytes back each iteration",
+                 "grid Hinted read: 4096 bytes each iteration", "a Hinted read: 8 bytes back each iteration", "text Hinted read: 1 byte back each iteration",
                  "from Hinted read: 8 bytes each iteration, 8 * m bytes each iteration of the loop outside",
                  "to Hinted read and written: 8 bytes each iteration, the same bytes in each iteration of the loop outside"):
         assert said in text, text

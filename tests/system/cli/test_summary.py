@@ -100,6 +100,14 @@ def test_the_next_step_is_chosen_by_what_was_waited_for(tools, tmp_path, figures
     assert re.search(said, summary(done)), done.stderr
 
 
+def test_the_next_step_names_the_file_that_the_user_gave(tools, tmp_path):
+    wrote = json.dumps(WAITED | {"stall_by_kind": {"not_prefetched_s": 5}})
+    write = f"echo '{wrote}' >$PAGECAST_STATS"
+    named = summary(summarized(tools, "--stats", tmp_path / "s.json", "--", "/bin/sh", "-c", write))
+    assert f"pagecast explain --run {tmp_path / 's.json'} FILE" in named
+    assert "pagecast explain --run STATS.JSON FILE" in summary(summarized(tools, "--", "/bin/sh", "-c", write))
+
+
 @pytest.mark.parametrize("program, next_step", [
     ("sh", "more memory with --memory, since it goes over its data"), ("python", "pagecast.prefetch"), ("script", "more memory"), ("own", "compile it")])
 def test_who_has_no_source_at_hand_is_not_told_to_compile(tools, tmp_path, program, next_step):

@@ -225,6 +225,8 @@ def test_what_one_iteration_tells_the_next_is_foreseen(built, disk_dir, tmp_path
     _, figures = run_paged(built, disk_dir, tmp_path / "stats.json", hinted, options=("--option", "slice_trials=0"))
     read = {f: sum(s["prefetched"] for s in figures["sites"] if s["function"] == f) for f in ("update", "count", "mostly_near")}
     assert sum(s["trials"] + s["switched_off"] for s in figures["slices"]) == 0
+    source = SOURCES["generators.c"].read_text().splitlines()
+    assert figures["slices"] and all("for (" in source[s["line"] - 1] for s in figures["slices"]), "where its nest begins"
     assert read["update"] > 10000 and read["count"] > 25000  # of 40000 places, the first ones of update near each other
     # Of 8000; none where it is not foreseen. While it finds all in memory it is ahead of its slice: by how much is the machine's.
     assert read["mostly_near"] > 300
